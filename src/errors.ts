@@ -1,0 +1,76 @@
+/** Every code an error of Punctual can carry. Codes are stable: match on them, not on messages. */
+export type ErrorCode =
+  | "CHAIN_SENT"
+  | "CLOSED"
+  | "DATABASE"
+  | "DATABASE_BUSY"
+  | "DATABASE_MISSING"
+  | "DATABASE_READ_ONLY"
+  | "DATABASE_URL"
+  | "DUPLICATE_JOB"
+  | "HANDLER_GONE"
+  | "INVALID_ARGS"
+  | "INVALID_CRON"
+  | "INVALID_DURATION"
+  | "INVALID_INSTANT"
+  | "INVALID_NAME"
+  | "INVALID_OPTION"
+  | "INVALID_PAYLOAD"
+  | "INVALID_ZONE"
+  | "LEASE_LOST"
+  | "NODE_TOO_OLD"
+  | "NO_HANDLER"
+  | "NOT_A_DATABASE"
+  | "NOT_INSTALLED"
+  | "NOT_IN_TRANSACTION"
+  | "PAYLOAD_TOO_LARGE"
+  | "RUN_CANCELLED"
+  | "RUN_CLAIMED"
+  | "RUN_CRASHED"
+  | "RUN_FAILED"
+  | "RUN_FINISHED"
+  | "RUN_NOT_FOUND"
+  | "RUN_SKIPPED"
+  | "RUN_TIMED_OUT"
+  | "SCHEMA_TOO_NEW"
+  | "SHUTDOWN"
+  | "TRANSACTION_NOT_SYNC"
+  | "UNKNOWN_JOB"
+  | "UNKNOWN_QUEUE"
+  | "WAIT_TIMED_OUT"
+  | "WORKER_RUNNING"
+  | "WRONG_DATABASE";
+
+/** The base of every error Punctual throws: `code` is stable, the message says what was expected, what came and what to do. */
+export class PunctualError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "PunctualError";
+    this.code = code;
+  }
+}
+
+/** Thrown by a handler to fail its run at once, whatever retries are left. */
+export class PermanentError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "PermanentError";
+  }
+}
+
+/** A value as it should appear in an error message: short, on one line, never throwing. */
+export function show(value: unknown): string {
+  let text: string;
+  try {
+    if (typeof value === "string") text = JSON.stringify(value);
+    else if (typeof value === "function") text = value.name ? `function ${value.name}` : "a function";
+    else if (typeof value === "bigint") text = `${value}n`;
+    else if (typeof value === "object" && value !== null) text = JSON.stringify(value) ?? "an object";
+    else text = String(value);
+  } catch {
+    text = "an object";
+  }
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}

@@ -1,0 +1,28 @@
+import "./node-version.ts";
+
+export { type ErrorCode, PermanentError, PunctualError } from "./errors.ts";
+export { Job } from "./facade.ts";
+export type { AdHocDispatch } from "./job/adhoc.ts";
+export type { Definition } from "./job/definition.ts";
+export type { Dispatchable } from "./job/dispatchable.ts";
+export type { Draft, JobDraft } from "./job/draft.ts";
+export type { ClassMethod, Handler, JobClass, Resolve } from "./job/handlers.ts";
+export type { StandardSchema } from "./job/schema.ts";
+export type { Defaults } from "./job/settings.ts";
+export type { EventName, Events } from "./observe/events.ts";
+export type { Logger } from "./observe/logger.ts";
+export { Punctual, type PunctualOptions } from "./punctual.ts";
+export type { Jitter, RetryPolicy } from "./run/backoff.ts";
+export type { RunContext } from "./run/context.ts";
+export type { PruneOptions, RunsFilter, StatusReport } from "./run/control.ts";
+export type { Dispatch } from "./run/dispatch.ts";
+export type { Failure } from "./run/failure.ts";
+export type { AttemptInfo, RunInfo } from "./run/info.ts";
+export type { JsonValue } from "./run/payload.ts";
+export type { Keep } from "./run/retention.ts";
+export type { Run } from "./run/run.ts";
+export type { DispatchOptions, UniqueOptions } from "./run/shape.ts";
+export type { FinishedState, Outcome, RunState } from "./run/states.ts";
+export type { InstallReport, PruneReport } from "./store/store.ts";
+export type { Clock, Duration, Instant } from "./time.ts";
+export type { ForeverOptions, RunOptions } from "./worker/host.ts";

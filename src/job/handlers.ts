@@ -1,0 +1,95 @@
+import { PunctualError, show } from "../errors.ts";
+import type { RunContext } from "../run/context.ts";
+
+export type Handler<Args = never, Result = unknown> = (
+  args: Args,
+  run: RunContext,
+) => Result | Promise<Result>;
+
+/** A class with a `handle` method, static or not. */
+export type JobClass = abstract new (...args: never[]) => unknown;
+
+/** A class and the name of one of its methods. */
+export type ClassMethod<Class extends JobClass = JobClass> = readonly [Class, string];
+
+type Parameter<Fn> = Fn extends (args: infer Args, ...rest: never[]) => unknown ? Args : unknown;
+
+/** What a class's handler takes. */
+export type ArgsOf<Class> = Class extends { handle: infer Fn }
+  ? Parameter<Fn>
+  : Class extends abstract new (
+        ...args: never[]
+      ) => { handle: infer Fn }
+    ? Parameter<Fn>
+    : unknown;
+
+/** What a method of a class takes. */
+export type ArgsOfMethod<Class, Method> = Method extends keyof Class
+  ? Parameter<Class[Method]>
+  : Class extends abstract new (
+        ...args: never[]
+      ) => infer Instance
+    ? Method extends keyof Instance
+      ? Parameter<Instance[Method]>
+      : unknown
+    : unknown;
+
+/** Makes an instance of a job class; a container's own way can be given. */
+export type Resolve = (jobClass: JobClass) => unknown;
+
+const makeNew: Resolve = (jobClass) => new (jobClass as new () => unknown)();
+
+type Methods = Record<string, unknown> | null | undefined;
+
+export function isClass(value: unknown): value is JobClass {
+  if (typeof value !== "function") return false;
+  return (
+    /^class\b/.test(Function.prototype.toString.call(value)) ||
+    typeof (value as { handle?: unknown }).handle === "function" ||
+    typeof (value.prototype as Methods)?.handle === "function"
+  );
+}
+
+export function isClassMethod(value: unknown): value is ClassMethod {
+  return Array.isArray(value) && value.length === 2 && isClass(value[0]) && typeof value[1] === "string";
+}
+
+/** `static jobName`, else the name of the class. */
+export function nameOfClass(jobClass: JobClass): string {
+  const { jobName } = jobClass as { jobName?: unknown };
+  if (typeof jobName === "string" && jobName !== "") return jobName;
+  if (jobClass.name !== "") return jobClass.name;
+  throw new PunctualError("INVALID_NAME", "A job class needs a name: give it one, or a static jobName.");
+}
+
+export function nameOfMethod([jobClass, method]: ClassMethod): string {
+  return `${nameOfClass(jobClass)}.${method}`;
+}
+
+/** In the order of the documents: function, static method, method of a new instance; else a clear error. */
+export function toHandler(target: unknown, name: string, resolve: Resolve = makeNew): Handler<unknown> {
+  if (isClassMethod(target)) return methodOf(target[0], target[1], name, resolve);
+  if (isClass(target)) return methodOf(target, "handle", name, resolve);
+  if (typeof target === "function") return target as Handler<unknown>;
+  throw new PunctualError(
+    "NO_HANDLER",
+    `Job "${name}" has no handler: expected a function, a class with handle(), or [Class, "method"], got ${show(target)}.`,
+  );
+}
+
+function methodOf(jobClass: JobClass, method: string, name: string, resolve: Resolve): Handler<unknown> {
+  const onClass = (jobClass as unknown as Methods)?.[method];
+  if (typeof onClass === "function") return (args, run) => onClass.call(jobClass, args, run);
+  const onInstance = (jobClass.prototype as Methods)?.[method];
+  if (typeof onInstance === "function") {
+    // A new instance for each run: nothing of one run is left in it for the next.
+    return async (args, run) => {
+      const instance = (await resolve(jobClass)) as Record<string, Handler<unknown>>;
+      return instance[method]!(args, run);
+    };
+  }
+  throw new PunctualError(
+    "NO_HANDLER",
+    `Job "${name}" has no handler: class ${jobClass.name || "(anonymous)"} has no method ${method}(), neither static nor on its instances.`,
+  );
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { PunctualError } from "../errors.ts";
+import type { Dispatch } from "../run/dispatch.ts";
+import { checkName } from "../run/names.ts";
+import { encodePayload } from "../run/payload.ts";
+import type { Shape } from "../run/shape.ts";
+import type { JobRow, NewRun, Store } from "../store/store.ts";
+import type { AdHoc } from "./adhoc.ts";
+import { Definition } from "./definition.ts";
+import { Dispatchable } from "./dispatchable.ts";
+import type { Registry } from "./registry.ts";
+import { validate } from "./schema.ts";
+import type { Settings } from "./settings.ts";
+
+/** How long what the database says of a job that is defined elsewhere is taken for true. */
+const REMEMBERED = 30_000;
+
+export interface PrepareParts {
+  store(): Promise<Store>;
+  registry: Registry;
+  defaults: Settings;
+  /** Queues that have a limit of their own here. */
+  queueLimits: ReadonlyMap<string, number>;
+  owner: string;
+  maxPayload: number;
+  now(): number;
+  /** Shows that the owner of an ad hoc run lives, before there is one. */
+  beat(): Promise<void>;
+}
+
+/** Makes rows of dispatches: looks the job up, checks the arguments, fills in what was not said. */
+export class Preparer {
+  readonly #parts: PrepareParts;
+  readonly #known = new Map<string, { row: JobRow; until: number }>();
+
+  constructor(parts: PrepareParts) {
+    this.#parts = parts;
+  }
+
+  async prepare(dispatch: Dispatch<never>): Promise<NewRun> {
+    const { target, shape, parentId } = dispatch;
+    return { ...(await this.#row(target, shape)), parentId };
+  }
+
+  /** Rows of one job with the same options, each with its own arguments. All are checked before the first is given. */
+  async *many(
+    job: Dispatchable<never>,
+    all: Iterable<unknown> | AsyncIterable<unknown>,
+    shape: Shape,
+    parentId: number | null,
+  ): AsyncGenerator<NewRun> {
+    const batchId = randomUUID();
+    const row = async (args: unknown) => ({
+      ...(await this.#row(job, { ...shape, args })),
+      parentId,
+      batchId,
+    });
+    if (Symbol.asyncIterator in all) {
+      for await (const args of all) yield row(args);
+      return;
+    }
+    const rows: NewRun[] = [];
+    for (const args of all) rows.push(await row(args));
+    yield* rows;
+  }
+
+  async #row(target: object, shape: Shape): Promise<NewRun> {
+    if (!(target instanceof Dispatchable)) return this.#adHoc(target as AdHoc, shape);
+    const definition = target instanceof Definition ? target : this.#parts.registry.definition(target.name);
+    if (definition) return this.#defined(definition as unknown as Definition<unknown>, shape);
+    const row = await this.#lookUp(target.name);
+    return this.#toRun(row.name, row, shape, shape.args, shape.key);
+  }
+
+  async #defined(definition: Definition<unknown>, shape: Shape): Promise<NewRun> {
+    const { settings, schema, name } = definition;
+    const args = shape.args === undefined ? settings.args : shape.args;
+    if (schema) await validate(schema as Parameters<typeof validate>[0], args ?? {}, name);
+    const key = shape.key ?? this.#keyOf(definition, args);
+    const queue = shape.queue ?? settings.queue;
+    const limited = definition.limited || this.#parts.queueLimits.has(queue);
+    return { ...this.#toRun(name, settings, shape, args, key), limited };
+  }
+
+  async #adHoc(adHoc: AdHoc, shape: Shape): Promise<NewRun> {
+    await this.#parts.beat();
+    const run = this.#toRun(adHoc.name, adHoc.settings, shape, shape.args ?? adHoc.settings.args, undefined);
+    return { ...run, lane: adHoc.lane, limited: false, owner: this.#parts.owner };
+  }
+
+  #toRun(
+    name: string,
+    job: { queue: string; priority: number },
+    shape: Shape,
+    args: unknown,
+    key: string | undefined,
+  ): NewRun {
+    return {
+      name,
+      queue: shape.queue ?? job.queue,
+      lane: key === undefined ? name : `${name}|${key}`,
+      // Where the limits are not known here, the claim looks at them.
+      limited: true,
+      priority: shape.priority ?? job.priority,
+      runAt: shape.runAt ?? null,
+      delay: shape.delay ?? 0,
+      args: encodePayload(args, this.#parts.maxPayload) ?? null,
+      timeout: shape.timeout ?? null,
+      unique: shape.unique ?? null,
+      owner: null,
+      tags: shape.tags ?? [],
+      parentId: null,
+      batchId: null,
+      expires: shape.expires ?? null,
+      traceparent: shape.traceparent ?? null,
+    };
+  }
+
+  #keyOf({ settings, name }: Definition<unknown>, args: unknown): string | undefined {
+    if (!settings.keyOf) return undefined;
+    const key = settings.keyOf((args ?? {}) as never);
+    return key === null || key === undefined ? undefined : checkName(key, `the key of "${name}"`);
+  }
+
+  /** A name this process does not define: as the database has it, or as it was declared. */
+  async #lookUp(name: string): Promise<JobRow> {
+    const known = this.#known.get(name);
+    const now = this.#parts.now();
+    if (known && known.until > now) return known.row;
+    const store = await this.#parts.store();
+    let row = await store.job(name);
+    if (!row) {
+      if (!this.#parts.registry.isDeclared(name))
+        throw this.#parts.registry.unknown(name, await store.jobNames());
+      const { queue, priority } = this.#parts.defaults;
+      await store.declareJobs([name], queue, priority);
+      row = await store.job(name);
+    }
+    if (!row)
+      throw new PunctualError(
+        "UNKNOWN_JOB",
+        `Job "${name}" was removed from the database just now. Try again.`,
+      );
+    this.#known.set(name, { row, until: now + REMEMBERED });
+    return row;
+  }
+}

@@ -1,0 +1,70 @@
+import { PunctualError } from "../errors.ts";
+import { closeNames } from "../run/names.ts";
+import type { AdHoc } from "./adhoc.ts";
+import type { Definition } from "./definition.ts";
+
+/** What one instance knows: jobs it defines, names it declares, functions it has dispatched. */
+export class Registry {
+  readonly #definitions = new Map<string, Definition<never>>();
+  readonly #declared = new Set<string>();
+  readonly #adHoc = new Map<string, AdHoc>();
+
+  define(definition: Definition<never>): void {
+    if (this.#definitions.has(definition.name)) {
+      throw new PunctualError(
+        "DUPLICATE_JOB",
+        `Job "${definition.name}" is defined already. Give the second one another name; one job may be dispatched as often as you like.`,
+      );
+    }
+    this.#definitions.set(definition.name, definition);
+  }
+
+  definition(name: string): Definition<never> | undefined {
+    return this.#definitions.get(name);
+  }
+
+  definitions(): IterableIterator<Definition<never>> {
+    return this.#definitions.values();
+  }
+
+  declare(name: string): void {
+    this.#declared.add(name);
+  }
+
+  isDeclared(name: string): boolean {
+    return this.#declared.has(name);
+  }
+
+  addAdHoc(adHoc: AdHoc): void {
+    if (this.#definitions.has(adHoc.name)) {
+      throw new PunctualError(
+        "DUPLICATE_JOB",
+        `Job "${adHoc.name}" is defined already, so it cannot be dispatched with a function of its own. Leave the function out, or use another name.`,
+      );
+    }
+    this.#adHoc.set(adHoc.lane, adHoc);
+  }
+
+  adHoc(lane: string): AdHoc | undefined {
+    return this.#adHoc.get(lane);
+  }
+
+  forgetAdHoc(lane: string): void {
+    this.#adHoc.delete(lane);
+  }
+
+  hasAdHoc(): boolean {
+    return this.#adHoc.size > 0;
+  }
+
+  /** The error for a name that neither this instance nor the database knows. */
+  unknown(name: string, inDatabase: string[]): PunctualError {
+    const close = closeNames(name, new Set([...this.#definitions.keys(), ...this.#declared, ...inDatabase]));
+    const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(" or ")}?` : "";
+    return new PunctualError(
+      "UNKNOWN_JOB",
+      `Job "${name}" is neither defined nor declared here, and the database does not know it.${hint} ` +
+        "If another program defines it, call declare() with its name.",
+    );
+  }
+}

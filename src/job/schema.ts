@@ -1,0 +1,45 @@
+import { PunctualError } from "../errors.ts";
+
+/** The part of Standard Schema that Punctual uses: zod, valibot, arktype and others have it. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Checked<Output> | Promise<Checked<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+type Checked<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
+
+interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+export type InputOf<Schema> = Schema extends StandardSchema<infer Input, unknown> ? Input : never;
+export type OutputOf<Schema> = Schema extends StandardSchema<infer _, infer Output> ? Output : never;
+
+export function isSchema(value: unknown): value is StandardSchema {
+  return typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function";
+}
+
+/** What the schema makes of the arguments; refuses what it does not accept, with every issue and its path. */
+export async function validate<Output>(
+  schema: StandardSchema<unknown, Output>,
+  args: unknown,
+  name: string,
+): Promise<Output> {
+  const checked = await schema["~standard"].validate(args);
+  if (!checked.issues) return checked.value;
+  const issues = checked.issues.slice(0, 5).map(({ message, path = [] }) => {
+    const at = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
+    return at ? `${at}: ${message}` : message;
+  });
+  throw new PunctualError(
+    "INVALID_ARGS",
+    `The arguments of "${name}" do not fit its schema: ${issues.join("; ")}.`,
+  );
+}

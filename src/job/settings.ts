@@ -1,0 +1,142 @@
+import { PunctualError, show } from "../errors.ts";
+import type { RetryPolicy } from "../run/backoff.ts";
+import type { RunContext } from "../run/context.ts";
+import { checkName } from "../run/names.ts";
+import { checkInteger, checkKeys } from "../run/options.ts";
+import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
+import type { FinishedState } from "../run/states.ts";
+import { type Duration, toMilliseconds } from "../time.ts";
+
+export type Filter<Args> = (args: Args, run: RunContext) => boolean | Promise<boolean>;
+export type Hook<Args> = (args: Args, run: RunContext) => unknown;
+export type ErrorHook<Args> = (error: unknown, args: Args, run: RunContext) => unknown;
+
+/** Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. */
+export interface Settings {
+  queue: string;
+  priority: number;
+  lease: number;
+  /** Runs at once; 0 = no limit. */
+  concurrency: number;
+  /** Runs at once with the same key; 0 = no limit. */
+  perKey: number;
+  keyOf: ((args: never) => string | null | undefined) | null;
+  retries: RetryPolicy;
+  /** Null: none. */
+  timeout: number | null;
+  keep: Retention;
+  args: unknown;
+  when: Filter<never>[];
+  skip: Filter<never>[];
+  before: Hook<never>[];
+  success: Hook<never>[];
+  error: ErrorHook<never>[];
+  after: Hook<never>[];
+}
+
+/** What `new Punctual(database, { defaults })` can change for every job. */
+export interface Defaults {
+  queue?: string;
+  /** Lower runs sooner. */
+  priority?: number;
+  lease?: Duration;
+  concurrency?: number;
+  retries?: number | Partial<RetryPolicy>;
+  timeout?: Duration | null;
+  keep?: Keep | Partial<Record<FinishedState, Keep>>;
+}
+
+const builtIn: Settings = {
+  queue: "default",
+  priority: 100,
+  lease: 60_000,
+  concurrency: 1,
+  perKey: 0,
+  keyOf: null,
+  retries: { max: 1, base: 1, cap: 60, jitter: "full" },
+  timeout: null,
+  keep: defaultRetention,
+  args: undefined,
+  when: [],
+  skip: [],
+  before: [],
+  success: [],
+  error: [],
+  after: [],
+};
+
+/** A copy that a definition may change as its own. */
+export function copySettings(from: Settings): Settings {
+  return {
+    ...from,
+    when: [...from.when],
+    skip: [...from.skip],
+    before: [...from.before],
+    success: [...from.success],
+    error: [...from.error],
+    after: [...from.after],
+  };
+}
+
+export function toSettings(defaults: Defaults = {}): Settings {
+  checkKeys(
+    defaults,
+    ["queue", "priority", "lease", "concurrency", "retries", "timeout", "keep"],
+    "defaults",
+  );
+  const settings = copySettings(builtIn);
+  if (defaults.queue !== undefined) settings.queue = checkName(defaults.queue, "a queue name");
+  if (defaults.priority !== undefined) settings.priority = checkPriority(defaults.priority);
+  if (defaults.lease !== undefined) settings.lease = checkLease(defaults.lease);
+  if (defaults.concurrency !== undefined) settings.concurrency = checkConcurrency(defaults.concurrency);
+  if (defaults.retries !== undefined) settings.retries = toRetries(defaults.retries, settings.retries);
+  if (defaults.timeout !== undefined) settings.timeout = checkTimeout(defaults.timeout);
+  if (defaults.keep !== undefined) settings.keep = toRetention(defaults.keep);
+  return settings;
+}
+
+export function checkPriority(priority: unknown): number {
+  return checkInteger(priority, "a priority", -(2 ** 31));
+}
+
+export function checkConcurrency(concurrency: unknown): number {
+  return checkInteger(concurrency, "concurrency (0 = no limit)", 0);
+}
+
+export function checkLease(lease: Duration): number {
+  const ms = toMilliseconds(lease, "a lease");
+  if (ms >= 1000) return ms;
+  throw new PunctualError("INVALID_OPTION", `Expected a lease of at least 1 second, got ${show(lease)}.`);
+}
+
+export function checkTimeout(timeout: Duration | null): number | null {
+  if (timeout === null) return null;
+  const ms = toMilliseconds(timeout, "a timeout");
+  if (ms > 0) return ms;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected a timeout of more than 0, got ${show(timeout)}; null means none.`,
+  );
+}
+
+export function toRetries(given: number | Partial<RetryPolicy>, otherwise: RetryPolicy): RetryPolicy {
+  const chosen = typeof given === "number" ? { max: given } : given;
+  checkKeys(chosen, ["max", "base", "cap", "jitter", "backoff", "when"], "retries()");
+  const policy = { ...otherwise, ...chosen };
+  checkInteger(policy.max, "retries max (tries in all)", 1);
+  for (const name of ["base", "cap"] as const) {
+    if (!(Number.isFinite(policy[name]) && policy[name] >= 0)) {
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `Expected retries ${name} in seconds, 0 or more, got ${show(policy[name])}.`,
+      );
+    }
+  }
+  if (policy.jitter !== "full" && policy.jitter !== "none") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected retries jitter "full" or "none", got ${show(policy.jitter)}.`,
+    );
+  }
+  return policy;
+}

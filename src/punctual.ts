@@ -1,0 +1,396 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { PunctualError, show } from "./errors.ts";
+import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
+import { Definition } from "./job/definition.ts";
+import { Dispatchable, type Home } from "./job/dispatchable.ts";
+import { Draft, shapeOf } from "./job/draft.ts";
+import {
+  type ArgsOf,
+  type ArgsOfMethod,
+  type Handler,
+  isClass,
+  isClassMethod,
+  type JobClass,
+  nameOfClass,
+  nameOfMethod,
+  type Resolve,
+  toHandler,
+} from "./job/handlers.ts";
+import { Preparer } from "./job/prepare.ts";
+import { Registry } from "./job/registry.ts";
+import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
+import { checkConcurrency, copySettings, type Defaults, type Settings, toSettings } from "./job/settings.ts";
+import { Emitter, type EventName, type Events } from "./observe/events.ts";
+import { type Logger, toLogger } from "./observe/logger.ts";
+import { Control } from "./run/control.ts";
+import { currentRun } from "./run/current.ts";
+import { Dispatch } from "./run/dispatch.ts";
+import { checkName } from "./run/names.ts";
+import { checkInteger, checkKeys } from "./run/options.ts";
+import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
+import type { Run } from "./run/run.ts";
+import { Sender } from "./run/sender.ts";
+import type { DispatchOptions, Shape } from "./run/shape.ts";
+import { type DatabaseSource, kindOf, openStore } from "./store/open.ts";
+import type { InstallReport, Store } from "./store/store.ts";
+import { type Clock, type Duration, type Instant, systemClock } from "./time.ts";
+import { type ForeverOptions, Host, type RunOptions } from "./worker/host.ts";
+import { Tallies } from "./worker/tallies.ts";
+
+export interface PunctualOptions {
+  /** Before the name of every table. Default: `punctual_`. */
+  prefix?: string;
+  /** What every job starts from. */
+  defaults?: Defaults;
+  /** Where it tells what a person should know; false: nowhere. Default: standard error. */
+  logger?: Logger | false;
+  clock?: Clock;
+  /** Makes instances of job classes, for containers. Default: `new Class()`. */
+  resolve?: Resolve;
+  /** The largest payload in bytes. Default: 1 MiB. */
+  maxPayload?: number;
+  /** Whether SQLite gets its tables on first use. Default: true. */
+  install?: boolean;
+  /** The dice of jitter, for tests. */
+  random?: () => number;
+}
+
+type Named = string | JobClass | readonly [JobClass, string];
+
+const OPTIONS = ["prefix", "defaults", "logger", "clock", "resolve", "maxPayload", "install", "random"];
+
+/** A scheduler and queue on one database. The only part that knows all others. */
+export class Punctual extends Control {
+  readonly #id: string = randomBytes(9).toString("base64url");
+  readonly #source: DatabaseSource;
+  readonly #options: PunctualOptions;
+  protected override readonly clock: Clock;
+  protected override readonly events: Emitter;
+  readonly #logger: Logger;
+  readonly #defaults: Settings;
+  readonly #registry = new Registry();
+  readonly #tallies = new Tallies();
+  readonly #queueLimits = new Map<string, number>();
+  readonly #sender: Sender;
+  readonly #preparer: Preparer;
+  readonly #host: Host;
+  #opened: Promise<Store> | null = null;
+  #stopping: Promise<void> | null = null;
+  #closed = false;
+
+  /**
+   * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, else
+   * `./punctual.db`.
+   */
+  constructor(...[source, options = {}]: [source?: DatabaseSource, options?: PunctualOptions] | []) {
+    super();
+    checkKeys(options, OPTIONS, "new Punctual()");
+    this.#options = options;
+    this.#logger = toLogger(options.logger);
+    // biome-ignore lint/complexity/noArguments: a mistaken undefined must not silently become the default database.
+    this.#source = arguments.length === 0 ? this.#defaultSource() : (source as DatabaseSource);
+    kindOf(this.#source);
+    this.clock = options.clock ?? systemClock;
+    this.events = new Emitter(this.#logger);
+    this.#defaults = toSettings(options.defaults);
+    checkPrefix(options.prefix ?? "punctual_");
+    const shared = {
+      id: this.#id,
+      store: () => this.store(),
+      clock: this.clock,
+      events: this.events,
+      logger: this.#logger,
+      registry: this.#registry,
+      tallies: this.#tallies,
+      queueLimits: this.#queueLimits,
+      instance: this as object,
+      random: options.random ?? Math.random,
+      host: hostname(),
+    };
+    this.#host = new Host(shared);
+    this.#preparer = new Preparer({
+      ...shared,
+      defaults: this.#defaults,
+      owner: this.#id,
+      maxPayload: checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1),
+      now: () => this.clock.now(),
+      beat: () => this.#host.present(),
+    });
+    this.#sender = new Sender({
+      store: () => this.store(),
+      prepare: (dispatch) => this.#preparer.prepare(dispatch),
+      control: this,
+      sent: (runs, inserted) => this.#host.sent(runs, inserted),
+      unheard: (error) => this.events.report(error, "a dispatch that nobody awaited"),
+      open: () => this.#refuseStopped(),
+    });
+  }
+
+  // -- what should happen ------------------------------------------------------------------------------------------
+
+  /** Defines a job: a name and its handler, with a schema between them if you like; or a class, or a class and method. */
+  schedule<Args>(name: string, handler: Handler<Args>): Definition<Args>;
+  schedule<Schema extends StandardSchema>(
+    name: string,
+    schema: Schema,
+    handler: Handler<OutputOf<Schema>>,
+  ): Definition<InputOf<Schema>>;
+  schedule<Class extends JobClass>(name: string, jobClass: Class): Definition<ArgsOf<Class>>;
+  schedule<Class extends JobClass>(jobClass: Class): Definition<ArgsOf<Class>>;
+  schedule<Class extends JobClass, Method extends string>(
+    method: readonly [Class, Method],
+  ): Definition<ArgsOfMethod<Class, Method>>;
+  schedule(what: unknown, second?: unknown, third?: unknown): Definition<never> {
+    const named = typeof what === "string";
+    const name = named ? checkName(what, "a job name") : this.#nameOf(what as Named);
+    const schema = isSchema(second) ? second : null;
+    const target = !named ? what : schema ? third : second;
+    const handler = toHandler(target, name, this.#options.resolve);
+    const definition = new Definition<never>(name, handler, schema, copySettings(this.#defaults), this.#home);
+    this.#registry.define(definition);
+    this.#host.definitionsChanged();
+    return definition;
+  }
+
+  /** A job that another program defines: can be dispatched here, with its arguments typed. */
+  declare<Args = unknown>(name: string): Dispatchable<Args> {
+    this.#registry.declare(checkName(name, "a job name"));
+    return new Dispatchable<Args>(name, this.#home);
+  }
+
+  /** A limit shared by all jobs of a queue; 0 = no limit. */
+  queue(name: string, options: { concurrency: number }): this {
+    checkName(name, "a queue name");
+    if (typeof options !== "object" || options === null) {
+      throw new PunctualError("INVALID_OPTION", `queue() expected { concurrency }, got ${show(options)}.`);
+    }
+    checkKeys(options, ["concurrency"], "queue()");
+    this.#queueLimits.set(name, checkConcurrency(options.concurrency));
+    this.#host.definitionsChanged();
+    return this;
+  }
+
+  // -- asking for runs ---------------------------------------------------------------------------------------------
+
+  /** Asks for a run: of a job by name, class, or class and method; or of a function, which runs in this process only. */
+  dispatch(name: string, handler: Handler<unknown>, options?: DispatchOptions | number): AdHocDispatch;
+  dispatch(name: string, args?: unknown, options?: DispatchOptions | number): Dispatch;
+  dispatch<Class extends JobClass>(
+    jobClass: Class,
+    args?: ArgsOf<Class> | null,
+    options?: DispatchOptions | number,
+  ): Dispatch<ArgsOf<Class>>;
+  dispatch<Class extends JobClass, Method extends string>(
+    method: readonly [Class, Method],
+    args?: ArgsOfMethod<Class, Method> | null,
+    options?: DispatchOptions | number,
+  ): Dispatch<ArgsOfMethod<Class, Method>>;
+  dispatch(what: Named, args?: unknown, options?: DispatchOptions | number): Dispatch<never> {
+    const dispatch =
+      typeof what === "string" && typeof args === "function"
+        ? this.#dispatchFunction(what, args as Handler<unknown>)
+        : this.#send(this.#find(what), args === undefined || args === null ? {} : { args });
+    return (options === undefined ? dispatch : dispatch.options(options)) as Dispatch<never>;
+  }
+
+  /** Now, or at a time, on a queue: the registrar's form. */
+  register(what: Named, args?: unknown, when?: Instant | null, queue?: string): Dispatch {
+    let dispatch = this.dispatch(what as string, args);
+    if (when !== undefined && when !== null) dispatch = dispatch.at(when);
+    return queue === undefined ? dispatch : dispatch.queue(queue);
+  }
+
+  /** A dispatch that is named last. */
+  draft(): Draft<Named> {
+    return new Draft<Named>((what, shape) => this.#send(this.#find(what), shape) as Dispatch);
+  }
+
+  delay(delay: Duration): Draft<Named> {
+    return this.draft().delay(delay);
+  }
+
+  at(instant: Instant): Draft<Named> {
+    return this.draft().at(instant);
+  }
+
+  args(args: unknown): Draft<Named> {
+    return this.draft().args(args);
+  }
+
+  // -- working -----------------------------------------------------------------------------------------------------
+
+  /** Brings the tables up to date; safe from several processes at once, and when there is nothing to do. */
+  async install(options: { dryRun?: boolean } = {}): Promise<InstallReport> {
+    checkKeys(options, ["dryRun"], "install()");
+    if (this.#opened) return (await this.#opened).install(options);
+    this.#refuseStopped();
+    const store = await this.#connect();
+    try {
+      return await store.install(options);
+    } finally {
+      // A database in memory lives as long as its connection.
+      if (options.dryRun) await store.close();
+      else this.#opened = Promise.resolve(store);
+    }
+  }
+
+  /** One pass: runs what is due, at most `batch` runs, and gives how many it ran. */
+  run(options: RunOptions = {}): Promise<number> {
+    this.#refuseStopped();
+    return this.#host.run(options);
+  }
+
+  /** Works until stop(), SIGINT or SIGTERM; gives how many runs it ran. */
+  forever(options: ForeverOptions = {}): Promise<number> {
+    this.#refuseStopped();
+    return this.#host.forever(options);
+  }
+
+  /** Sends what was dispatched, drains the worker, closes the database. Nothing can be dispatched after it. */
+  stop(): Promise<void> {
+    this.#stopping ??= (async () => {
+      await this.#sender.flush();
+      await this.#host.stop();
+      this.#closed = true;
+      const store = await this.#opened?.catch(() => null);
+      await store?.close();
+    })();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  // -- looking and operating ---------------------------------------------------------------------------------------
+
+  /** Hears an event; returns how to stop hearing it. */
+  on<Name extends EventName>(event: Name, listener: (event: Events[Name]) => void): () => void {
+    return this.events.on(event, listener);
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------
+
+  readonly #home: Home = {
+    send: (job, shape) => this.#send(job, shape),
+    sendMany: (job, all, options) => this.#sendMany(job, all, options),
+  };
+
+  protected override writeCounts(): Promise<void> {
+    return this.#host.writeCounts();
+  }
+
+  protected override wakeWorker(): void {
+    this.#host.wake();
+  }
+
+  protected override store(): Promise<Store> {
+    this.#refuseClosed();
+    this.#opened ??= this.#open().catch((error) => {
+      // The next call tries again: the folder may exist by then.
+      this.#opened = null;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async #open(): Promise<Store> {
+    const store = await this.#connect();
+    try {
+      if (store.database === "sqlite" && (this.#options.install ?? true)) await store.install();
+      await store.verify();
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  #connect(): Promise<Store> {
+    return openStore(this.#source, { clock: this.clock, prefix: this.#options.prefix ?? "punctual_" });
+  }
+
+  #defaultSource(): string {
+    const fromEnvironment = process.env.PUNCTUAL_DATABASE_URL;
+    if (fromEnvironment) return fromEnvironment;
+    this.#logger.info("no database given: using sqlite:./punctual.db");
+    return "sqlite:./punctual.db";
+  }
+
+  #nameOf(what: unknown): string {
+    if (typeof what === "string") return checkName(what, "a job name");
+    if (isClassMethod(what)) return nameOfMethod(what);
+    if (isClass(what)) {
+      const name = nameOfClass(what);
+      if (name.length <= 2) {
+        this.#logger.warn(
+          `the class of job "${name}" looks minified: give it a static jobName, or its runs will not be found after the next build`,
+        );
+      }
+      return name;
+    }
+    throw new PunctualError(
+      "INVALID_NAME",
+      `Expected a job name, a class, or [Class, "method"], got ${show(what)}.`,
+    );
+  }
+
+  /** A class that is dispatched is a job from then on. */
+  #find(what: Named): Dispatchable<never> {
+    const name = this.#nameOf(what);
+    const defined = this.#registry.definition(name);
+    if (defined) return defined;
+    if (typeof what !== "string") return this.schedule(what as JobClass) as unknown as Dispatchable<never>;
+    return new Dispatchable<never>(name, this.#home);
+  }
+
+  #send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
+    this.#refuseStopped();
+    return new Dispatch<never>(job, shape, this.#parentId(), this.#sender);
+  }
+
+  async #sendMany(
+    job: Dispatchable<never>,
+    all: Iterable<unknown> | AsyncIterable<unknown>,
+    options?: DispatchOptions,
+  ): Promise<Run[]> {
+    this.#refuseStopped();
+    const shape = options === undefined ? {} : shapeOf(options);
+    return this.#sender.sendMany(this.#preparer.many(job, all, shape, this.#parentId()));
+  }
+
+  #dispatchFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
+    this.#refuseStopped();
+    checkName(name, "a job name");
+    const lane = `${randomBytes(9).toString("base64url")}|adhoc`;
+    const adHoc: AdHoc = { name, lane, handler, settings: copySettings(this.#defaults) };
+    this.#registry.addAdHoc(adHoc);
+    return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);
+  }
+
+  #parentId(): number | null {
+    const current = currentRun.getStore();
+    return current?.instance === this ? current.id : null;
+  }
+
+  #refuseStopped(): void {
+    if (!this.#stopping) return;
+    throw new PunctualError(
+      "CLOSED",
+      "This instance was stopped: it takes no more work. Make a new Punctual().",
+    );
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) this.#refuseStopped();
+  }
+}
+
+function checkPrefix(prefix: string): void {
+  if (typeof prefix === "string" && /^[a-z_][a-z0-9_]{0,29}$/i.test(prefix)) return;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected a table prefix of at most 30 letters, digits and underscores, got ${show(prefix)}.`,
+  );
+}

@@ -1,0 +1,33 @@
+import type { Duration } from "../time.ts";
+import type { JsonValue } from "./payload.ts";
+
+/** What a handler gets beside its arguments: the run it is in. */
+export interface RunContext {
+  readonly id: number;
+  readonly name: string;
+  readonly queue: string;
+  readonly key: string | null;
+  readonly tags: readonly string[];
+  /** 1 for the first try. Together with `id` it fences what you write elsewhere. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly isLastAttempt: boolean;
+  /** How often a process died while it ran this. */
+  readonly crashes: number;
+  /** The tick it was made for; for a dispatched run, when it was due. */
+  readonly scheduledFor: Date;
+  readonly createdAt: Date;
+  readonly parentId: number | null;
+  readonly traceparent: string | null;
+  /** Aborts on timeout, cancel, shutdown or a lost lease; `reason` is a PunctualError whose code says which. */
+  readonly signal: AbortSignal;
+  /** Shows how far it is. Calls in quick succession are written as one. */
+  progress(value: JsonValue): void;
+  log(message: string, data?: unknown): void;
+  /** Ends this try and runs again later; the try does not count. */
+  snooze(delay: Duration): never;
+  /** Ends the run as cancelled: nothing left to do, and no failure. */
+  discard(reason?: string): never;
+  /** Your writes and the run's completion in one commit, or nothing of both. On SQLite `work` must be synchronous. */
+  transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => void): Promise<void>;
+}

@@ -1,0 +1,90 @@
+import { PunctualError } from "../errors.ts";
+import type { Run } from "./run.ts";
+import { type Shape, Shaped } from "./shape.ts";
+
+/** A dispatch under way, as its sender sees it. */
+export interface Sending {
+  /** Sends with all others of this turn. */
+  soon(dispatch: Dispatch<never>): void;
+  /** Sends now, in the caller's transaction. */
+  within(dispatch: Dispatch<never>, tx: unknown): void;
+  /** A failure that nobody awaited. */
+  unheard(error: unknown): void;
+}
+
+/**
+ * A run that is asked for. Chained calls shape it; it leaves when the current turn ends, awaited or not, together
+ * with every other dispatch of that turn. Awaiting it gives the run.
+ */
+export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLike<Run> {
+  /** What it is a dispatch of; the sender's business. */
+  readonly target: object;
+  readonly shape: Shape;
+  readonly parentId: number | null;
+  readonly #sending: Sending;
+  readonly #result = Promise.withResolvers<Run>();
+  #sent = false;
+  #awaited = false;
+
+  constructor(target: object, shape: Shape, parentId: number | null, sending: Sending) {
+    super();
+    this.target = target;
+    this.shape = { ...shape };
+    this.parentId = parentId;
+    this.#sending = sending;
+    // Whoever awaits it gets the failure through `then`; this keeps an unawaited one from ending the process.
+    this.#result.promise.catch(() => {});
+    sending.soon(this as unknown as Dispatch<never>);
+  }
+
+  protected override with(shape: Shape): this {
+    if (this.#sent) {
+      throw new PunctualError(
+        "CHAIN_SENT",
+        "This dispatch has been sent: chain its calls in the same turn, before the first await. To move the run later, use run.at().",
+      );
+    }
+    Object.assign(this.shape, shape);
+    return this;
+  }
+
+  /** Inserts the run in your own open transaction; rolled back, it never existed. Ends the chain: await it before you commit. */
+  within(tx: unknown): PromiseLike<Run> {
+    this.with({});
+    this.#sending.within(this as unknown as Dispatch<never>, tx);
+    return this;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting a dispatch is how its run is had.
+  then<Fulfilled = Run, Rejected = never>(
+    onFulfilled?: ((run: Run) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((error: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    this.#awaited = true;
+    return this.#result.promise.then(onFulfilled, onRejected);
+  }
+
+  catch<Rejected = never>(
+    onRejected?: ((error: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Run | Rejected> {
+    return this.then(undefined, onRejected);
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<Run> {
+    return this.then().finally(onFinally);
+  }
+
+  /** No chained call after this. */
+  leave(): void {
+    this.#sent = true;
+  }
+
+  resolve(run: Run): void {
+    this.#result.resolve(run);
+  }
+
+  reject(error: unknown): void {
+    if (!this.#awaited) this.#sending.unheard(error);
+    this.#result.reject(error);
+  }
+}

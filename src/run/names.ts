@@ -1,0 +1,84 @@
+import { PunctualError, show } from "../errors.ts";
+
+/** Every database can index a column of this length, also one that sets four bytes aside for each. */
+const LONGEST = 191;
+
+/** Throws INVALID_NAME unless 1..191 bytes of UTF-8 text without NUL or lone surrogates. `what` = "a job name", "a queue name", … */
+export function checkName(name: unknown, what: string): string {
+  if (typeof name !== "string") throw refusal(what, `as text, got ${show(name)}`);
+  if (name === "") throw refusal(what, "of at least one character, got an empty text");
+  const bytes = Buffer.byteLength(name);
+  if (bytes > LONGEST) throw refusal(what, `of at most ${LONGEST} bytes, got ${bytes} bytes: ${show(name)}`);
+  if (name.includes("\0")) throw refusal(what, `without NUL characters, got ${show(name)}`);
+  if (!name.isWellFormed())
+    throw refusal(what, `of well-formed Unicode, got half a character in ${show(name)}`);
+  return name;
+}
+
+function refusal(what: string, rest: string): PunctualError {
+  return new PunctualError("INVALID_NAME", `Expected ${what} ${rest}.`);
+}
+
+/** More edits than this make another name, however long both are. */
+const MOST_EDITS = 4;
+
+/** Ranks every name found by its prefix behind every name found by its edits. */
+const BY_PREFIX = 1000;
+
+/** At most three names close to the given one (edit distance / common prefix, case-insensitive), best first. */
+export function closeNames(name: string, known: Iterable<string>): string[] {
+  const wanted = name.slice(0, LONGEST).toLowerCase();
+  const limit = Math.min(MOST_EDITS, Math.floor(wanted.length / 3));
+  const found: { candidate: string; score: number }[] = [];
+  for (const candidate of new Set(known)) {
+    if (candidate === name) continue;
+    const score = closeness(wanted, candidate.toLowerCase(), limit);
+    if (score !== undefined) found.push({ candidate, score });
+  }
+  found.sort((a, b) => a.score - b.score || (a.candidate < b.candidate ? -1 : 1));
+  return found.slice(0, 3).map(({ candidate }) => candidate);
+}
+
+/** Smaller is closer; undefined is not close at all. */
+function closeness(wanted: string, candidate: string, limit: number): number | undefined {
+  const shorter = Math.min(wanted.length, candidate.length);
+  const longer = Math.max(wanted.length, candidate.length);
+  let common = 0;
+  while (common < shorter && wanted[common] === candidate[common]) common++;
+  if (longer - shorter <= limit) {
+    const edits = editDistance(wanted.slice(common), candidate.slice(common), limit);
+    if (edits <= limit) return edits;
+  }
+  // One continues the other ("emails" and "emails.send"), or they part only after half of the way.
+  const near = common >= 3 && (common === shorter || common * 2 >= longer);
+  return near ? BY_PREFIX + longer - common : undefined;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours; anything above `limit` comes back as `limit + 1`. */
+function editDistance(a: string, b: string, limit: number): number {
+  const over = limit + 1;
+  const width = b.length + 2;
+  let beforeLast = new Uint16Array(width);
+  let last = Uint16Array.from({ length: width }, (_, column) => column);
+  let current = new Uint16Array(width);
+  for (let row = 1; row <= a.length; row++) {
+    // Cells further than `limit` from the diagonal cannot be part of a distance within it.
+    const start = Math.max(1, row - limit);
+    const end = Math.min(b.length, row + limit);
+    current[start - 1] = row;
+    let best = row;
+    for (let column = start; column <= end; column++) {
+      const same = a[row - 1] === b[column - 1];
+      let edits = Math.min(last[column]! + 1, current[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
+        edits = Math.min(edits, beforeLast[column - 2]! + 1);
+      }
+      current[column] = edits;
+      best = Math.min(best, edits);
+    }
+    current[end + 1] = over;
+    if (best > limit) return over;
+    [beforeLast, last, current] = [last, current, beforeLast];
+  }
+  return Math.min(last[b.length]!, over);
+}

@@ -1,0 +1,33 @@
+import { PunctualError, show } from "../errors.ts";
+import { closeNames } from "./names.ts";
+
+/** Refuses keys that mean nothing: a misspelt option must not be an option left out. */
+export function checkKeys(options: object, allowed: readonly string[], what: string): void {
+  for (const key of Object.keys(options)) {
+    if (allowed.includes(key)) continue;
+    const close = closeNames(key, allowed)[0];
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `${what} has no option ${show(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: ${allowed.join(", ")}.`,
+    );
+  }
+}
+
+export function checkInteger(
+  value: unknown,
+  what: string,
+  least: number = -(2 ** 31),
+  most: number = 2 ** 31 - 1,
+): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
+  const range = least <= -(2 ** 31) ? "" : ` of at least ${least}`;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected ${what} as a whole number${range}, got ${show(value)}.`,
+  );
+}
+
+export function checkFunction<Fn>(value: Fn, what: string): Fn {
+  if (typeof value === "function") return value;
+  throw new PunctualError("INVALID_OPTION", `${what} expected a function, got ${show(value)}.`);
+}

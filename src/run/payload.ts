@@ -1,0 +1,224 @@
+import { types } from "node:util";
+import { PunctualError, show } from "../errors.ts";
+
+/** What a payload can hold. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+/** The largest payload in bytes of UTF-8 unless an instance says otherwise: 1 MiB. */
+export const DEFAULT_MAX_PAYLOAD: number = 1024 * 1024;
+
+const DEEPEST = 100;
+
+/** Up to this many times the limit the true size is worth knowing; beyond it, measuring could exhaust memory. */
+const MEASURED = 8;
+
+/**
+ * JSON text of args; undefined in = undefined out. Throws INVALID_PAYLOAD with the path of what JSON
+ * cannot hold, or PAYLOAD_TOO_LARGE with both sizes.
+ */
+export function encodePayload(value: unknown, maxBytes: number = DEFAULT_MAX_PAYLOAD): string | undefined {
+  if (value === undefined) return undefined;
+  const encoded = encode(value, "args", maxBytes);
+  if (encoded.json !== undefined) return encoded.json;
+  if (encoded.invalid)
+    throw new PunctualError("INVALID_PAYLOAD", `Cannot dispatch ${encoded.reason}`, encoded.options);
+  throw new PunctualError(
+    "PAYLOAD_TOO_LARGE",
+    `Cannot dispatch ${encoded.reason} Pass a reference, such as an id or a path, and let the handler load the data.`,
+  );
+}
+
+/** The value back; undefined for null and undefined. Throws INVALID_PAYLOAD on text that is not JSON. */
+export function decodePayload(text: string | null | undefined): JsonValue | undefined {
+  if (text === null || text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (cause) {
+    const message = `Expected the stored arguments of a run to be JSON, got ${show(text)}. Correct the row, or delete the run and dispatch it again.`;
+    throw new PunctualError("INVALID_PAYLOAD", message, { cause });
+  }
+}
+
+/** What a handler returned, as JSON text, or null with a reason when JSON cannot hold it; never throws. */
+export function encodeResult(
+  value: unknown,
+  maxBytes: number = DEFAULT_MAX_PAYLOAD,
+): { json: string | null; dropped?: string } {
+  if (value === undefined) return { json: null };
+  const encoded = encode(value, "result", maxBytes);
+  return encoded.json !== undefined
+    ? { json: encoded.json }
+    : { json: null, dropped: `Cannot keep ${encoded.reason}` };
+}
+
+type Encoded =
+  | { json: string }
+  | { json?: undefined; invalid: true; reason: string; options?: ErrorOptions }
+  | { json?: undefined; invalid: false; reason: string };
+
+interface Walk {
+  root: string;
+  /** Keys from the root to the value in hand. After a refusal it is left as it was: the place of the fault. */
+  path: (string | number)[];
+  parents: object[];
+  /** A lower bound of the length of the JSON text, so that a small graph that unfolds into gigabytes ends early. */
+  size: number;
+  limit: number;
+}
+
+function encode(value: unknown, root: string, maxBytes: number): Encoded {
+  const walk: Walk = { root, path: [], parents: [], size: 0, limit: maxBytes * MEASURED };
+  let json: string | undefined;
+  try {
+    const fault = findFault(value, walk);
+    if (fault !== undefined) return { invalid: true, reason: `${place(root, walk.path)}: ${fault}` };
+    if (walk.size > walk.limit) return tooLarge(root, `more than ${walk.limit}`, maxBytes);
+    json = JSON.stringify(value);
+  } catch (cause) {
+    // Only code of the payload itself throws here: getters and proxies.
+    const reason = `${place(root, walk.path)}: reading it threw ${thrown(cause)}. Pass a plain value that was read before.`;
+    return { invalid: true, reason, options: { cause } };
+  }
+  if (json === undefined)
+    return { invalid: true, reason: `${root}: it changes while it is read. Pass a copy.` };
+  const bytes = Buffer.byteLength(json);
+  return bytes > maxBytes ? tooLarge(root, String(bytes), maxBytes) : { json };
+}
+
+function tooLarge(root: string, bytes: string, maxBytes: number): Encoded {
+  return { invalid: false, reason: `${root}: ${bytes} bytes of JSON, the limit is ${maxBytes}.` };
+}
+
+/** Why JSON cannot hold the value, or undefined. */
+function findFault(value: unknown, walk: Walk): string | undefined {
+  switch (typeof value) {
+    case "string":
+      walk.size += value.length + 2;
+      return undefined;
+    case "number":
+      walk.size += 1;
+      return Number.isFinite(value) ? undefined : `${value} is not JSON. Pass null, or leave it out.`;
+    case "boolean":
+      walk.size += 4;
+      return undefined;
+    case "object":
+      if (value !== null) return findFaultWithin(value, walk);
+      walk.size += 4;
+      return undefined;
+    case "bigint":
+      return "a BigInt is not JSON. Pass String(x) and read it with BigInt(...).";
+    case "function":
+      return "a function is not JSON. Pass the data the handler needs to call it itself.";
+    case "symbol":
+      return "a symbol is not JSON. Pass text.";
+    default:
+      return "undefined is not JSON. Pass null.";
+  }
+}
+
+function findFaultWithin(value: object, walk: Walk): string | undefined {
+  const { path, parents } = walk;
+  const foreign = kindFault(value);
+  if (foreign !== undefined) return foreign;
+  // A cycle is always too deep as well, so ordinary payloads need not be searched for one.
+  if (parents.length >= DEEPEST) return depthFault(value, walk);
+  parents.push(value);
+  walk.size += 2;
+  const depth = path.length;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && walk.size <= walk.limit; index++) {
+      path[depth] = index;
+      const item: unknown = value[index];
+      if (item === undefined && !(index in value))
+        return "a hole in an array is not JSON. Fill it with null.";
+      const fault = findFault(item, walk);
+      if (fault !== undefined) return fault;
+    }
+  } else {
+    for (const key of Object.keys(value)) {
+      if (walk.size > walk.limit) break;
+      path[depth] = key;
+      if (key === "__proto__")
+        return "a key named __proto__ would change the prototype of what it is copied into. Rename it.";
+      const item: unknown = (value as Record<string, unknown>)[key];
+      if (item === undefined) continue;
+      walk.size += key.length + 3;
+      const fault = findFault(item, walk);
+      if (fault !== undefined) return fault;
+    }
+  }
+  path.length = depth;
+  parents.pop();
+  return undefined;
+}
+
+function depthFault(value: object, walk: Walk): string {
+  const chain = [...walk.parents, value];
+  const again = chain.findIndex((item, index) => chain.indexOf(item) < index);
+  if (again < 0) return `nesting deeper than ${DEEPEST} levels is refused. Pass a flatter shape.`;
+  const first = chain.indexOf(chain[again]!);
+  const back = place(walk.root, walk.path.slice(0, first));
+  walk.path.length = again;
+  return `a circular reference, back to ${back}, is not JSON. Pass an id in its place.`;
+}
+
+/** Arrays and plain objects pass, those of another realm (vm, test runners) too; all else is named with its cure. */
+function kindFault(value: object): string | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const plain = Array.isArray(value)
+    ? prototype === Array.prototype || (Array.isArray(prototype) && isRoot(Object.getPrototypeOf(prototype)))
+    : prototype === Object.prototype || prototype === null || isRoot(prototype);
+  if (!plain) return foreignFault(value);
+  return typeof (value as { toJSON?: unknown }).toJSON === "function"
+    ? "an object with a toJSON method would come back as something else. Pass what its toJSON() gives."
+    : undefined;
+}
+
+function isRoot(prototype: unknown): boolean {
+  return (
+    typeof prototype === "object" &&
+    prototype !== null &&
+    Object.getPrototypeOf(prototype) === null &&
+    Object.hasOwn(prototype, "hasOwnProperty")
+  );
+}
+
+function foreignFault(value: object): string {
+  if (types.isDate(value))
+    return "a Date is not JSON. Pass date.toISOString() and read it with new Date(...).";
+  if (types.isMap(value)) return "a Map is not JSON. Pass [...map] and read it with new Map(...).";
+  if (types.isSet(value)) return "a Set is not JSON. Pass [...set] and read it with new Set(...).";
+  if (types.isPromise(value)) return "a Promise is not JSON. Await it first.";
+  if (types.isNativeError(value)) return "an Error is not JSON. Pass error.message.";
+  if (types.isRegExp(value)) return "a RegExp is not JSON. Pass its source.";
+  const name = className(value);
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
+    const from = ArrayBuffer.isView(value) && Buffer.isBuffer(value) ? "buffer" : "Buffer.from(bytes)";
+    return `${name} is not JSON. Pass base64 text, ${from}.toString("base64"), and read it with Buffer.from(text, "base64").`;
+  }
+  if (value instanceof URL) return "a URL is not JSON. Pass url.href and read it with new URL(...).";
+  return `${name} is not JSON, its class would be lost. Pass a plain object with the fields the handler needs.`;
+}
+
+function className(value: object): string {
+  const name: unknown = value.constructor?.name;
+  if (typeof name !== "string" || name === "" || name.length > 80) return "an object with a prototype";
+  return `${/^[aeio]/i.test(name) ? "an" : "a"} ${name}`;
+}
+
+function thrown(cause: unknown): string {
+  try {
+    return show(cause instanceof Error ? cause.message : cause);
+  } catch {
+    return "an error";
+  }
+}
+
+function place(root: string, path: (string | number)[]): string {
+  const steps = path.map((key) => {
+    if (typeof key === "number") return `[${key}]`;
+    return /^[\p{L}_$][\p{L}\p{N}_$]{0,79}$/u.test(key) ? `.${key}` : `[${show(key)}]`;
+  });
+  if (steps.length <= 12) return root + steps.join("");
+  return `${root}${steps.slice(0, 8).join("")}…${steps.slice(-4).join("")}`;
+}

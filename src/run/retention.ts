@@ -1,0 +1,29 @@
+import { DAY, type Duration, toMilliseconds } from "../time.ts";
+import type { FinishedState } from "./states.ts";
+
+/** How long history keeps a finished run: a duration, `"forever"`, or 0 for not at all. */
+export type Keep = Duration | "forever";
+
+/** Milliseconds for each finished state; null = for ever. */
+export type Retention = Record<FinishedState, number | null>;
+
+export const defaultRetention: Retention = {
+  completed: DAY,
+  skipped: DAY,
+  cancelled: DAY,
+  failed: 30 * DAY,
+};
+
+const toKeep = (keep: Keep): number | null => (keep === "forever" ? null : toMilliseconds(keep, "keep()"));
+
+export function toRetention(
+  keep: Keep | Partial<Record<FinishedState, Keep>>,
+  otherwise: Retention = defaultRetention,
+): Retention {
+  if (typeof keep !== "object") {
+    const all = toKeep(keep);
+    return { completed: all, skipped: all, cancelled: all, failed: all };
+  }
+  const chosen = Object.entries(keep).map(([state, value]) => [state, toKeep(value)]);
+  return { ...otherwise, ...Object.fromEntries(chosen) };
+}

@@ -1,0 +1,149 @@
+import { PunctualError, show } from "../errors.ts";
+import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
+import { checkName } from "./names.ts";
+import { checkInteger, checkKeys } from "./options.ts";
+
+/** What a dispatch says about its run; what it leaves out comes from the job. */
+export interface Shape {
+  args?: unknown;
+  /** Milliseconds from now. */
+  delay?: number;
+  /** UTC milliseconds. */
+  runAt?: number;
+  queue?: string;
+  priority?: number;
+  key?: string;
+  unique?: { key: string; until: "started" | "finished"; for: number };
+  timeout?: number;
+  tags?: string[];
+  expires?: number;
+  traceparent?: string;
+}
+
+export interface UniqueOptions {
+  /** Holds the key at least this long after the dispatch, also when the run has finished by then. */
+  for?: Duration;
+  /** When the key is free again: once the run has started, or has finished (the default). */
+  until?: "started" | "finished";
+}
+
+/** The chain as one object. */
+export interface DispatchOptions {
+  delay?: Duration;
+  at?: Instant;
+  queue?: string;
+  priority?: number;
+  key?: string;
+  unique?: string | ({ key: string } & UniqueOptions);
+  timeout?: Duration;
+  tags?: readonly string[];
+  expires?: Duration;
+  traceparent?: string;
+}
+
+/** The methods that shape a run: on a draft before it is named, on a dispatch until it is sent. */
+export abstract class Shaped<Args> {
+  /** Takes over what is given; may be a copy. */
+  protected abstract with(shape: Shape): this;
+
+  args(args: Args): this {
+    return this.with({ args });
+  }
+
+  /** Due this long from now: seconds, or text such as `"1h"`. */
+  delay(delay: Duration): this {
+    return this.with({ delay: toMilliseconds(delay, "a delay"), runAt: undefined as never });
+  }
+
+  /** Due at this instant. */
+  at(instant: Instant): this {
+    return this.with({ runAt: toInstant(instant), delay: undefined as never });
+  }
+
+  queue(name: string): this {
+    return this.with({ queue: checkName(name, "a queue name") });
+  }
+
+  /** Lower runs sooner. */
+  priority(priority: number): this {
+    return this.with({ priority: checkInteger(priority, "a priority", -(2 ** 31)) });
+  }
+
+  /** What the run shares its per-key limit with. */
+  key(key: string): this {
+    return this.with({ key: checkName(key, "a key") });
+  }
+
+  /** No second run while the key is held: the result says whether it was inserted or found. */
+  unique(key: string, options: UniqueOptions = {}): this {
+    checkKeys(options, ["for", "until"], "unique()");
+    const { until = "finished" } = options;
+    if (until !== "started" && until !== "finished") {
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `Expected unique until "started" or "finished", got ${show(until)}.`,
+      );
+    }
+    const held = options.for === undefined ? 0 : toMilliseconds(options.for, "unique for");
+    return this.with({ unique: { key: checkName(key, "a unique key"), until, for: held } });
+  }
+
+  timeout(timeout: Duration): this {
+    return this.with({ timeout: toMilliseconds(timeout, "a timeout") });
+  }
+
+  tags(...tags: string[]): this {
+    return this.with({ tags: tags.map((tag) => checkName(tag, "a tag")) });
+  }
+
+  /** Not started this long after the dispatch, it is skipped. */
+  expires(after: Duration): this {
+    return this.with({ expires: toMilliseconds(after, "expires") });
+  }
+
+  /** Carries a W3C trace context to the handler. */
+  traceparent(traceparent: string): this {
+    return this.with({ traceparent: checkName(traceparent, "a traceparent") });
+  }
+
+  /** The chain as one object; a number is the delay. */
+  options(options: DispatchOptions | number): this {
+    if (typeof options === "number") return this.delay(options);
+    if (typeof options !== "object" || options === null) {
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `Expected dispatch options or a delay in seconds, got ${show(options)}.`,
+      );
+    }
+    checkKeys(options, OPTIONS, "dispatch()");
+    let shaped: this = this;
+    if (options.delay !== undefined) shaped = shaped.delay(options.delay);
+    if (options.at !== undefined) shaped = shaped.at(options.at);
+    if (options.queue !== undefined) shaped = shaped.queue(options.queue);
+    if (options.priority !== undefined) shaped = shaped.priority(options.priority);
+    if (options.key !== undefined) shaped = shaped.key(options.key);
+    if (typeof options.unique === "string") shaped = shaped.unique(options.unique);
+    else if (options.unique !== undefined) {
+      const { key, ...rest } = options.unique;
+      shaped = shaped.unique(key, rest);
+    }
+    if (options.timeout !== undefined) shaped = shaped.timeout(options.timeout);
+    if (options.tags !== undefined) shaped = shaped.tags(...options.tags);
+    if (options.expires !== undefined) shaped = shaped.expires(options.expires);
+    if (options.traceparent !== undefined) shaped = shaped.traceparent(options.traceparent);
+    return shaped;
+  }
+}
+
+const OPTIONS = [
+  "delay",
+  "at",
+  "queue",
+  "priority",
+  "key",
+  "unique",
+  "timeout",
+  "tags",
+  "expires",
+  "traceparent",
+];

@@ -1,0 +1,98 @@
+import type { WaitFacts } from "../store/store.ts";
+import { readFailure } from "./failure.ts";
+
+/** Why a run is where it is, in words: the reasons that hold it back, the strongest first. */
+export function explain(facts: WaitFacts): string[] {
+  const { run, now } = facts;
+  switch (run.state) {
+    case "running":
+      return [
+        `It is running: attempt ${run.attempts}${run.startedAt ? `, since ${ago(now - run.startedAt)}` : ", claimed and about to start"}, on worker ${run.worker}.`,
+        ...(run.lockedUntil !== null && run.lockedUntil < now
+          ? [
+              `Its lease ended ${ago(now - run.lockedUntil)} ago: the worker is gone, and a living one takes it back within seconds.`,
+            ]
+          : []),
+        ...(run.cancelRequested ? ["It was asked to cancel; its handler has not returned yet."] : []),
+      ];
+    case "scheduled":
+      return [
+        run.runAt > now
+          ? `It is due in ${ago(run.runAt - now)}, at ${new Date(run.runAt).toISOString()}.`
+          : "It is due: the next claim of any worker takes it up.",
+        ...(run.attempts > 0 ? [`It waits for attempt ${run.attempts + 1}.`] : []),
+      ];
+    case "ready":
+      return reasonsToWait(facts);
+    default: {
+      const failure = readFailure(run.error);
+      return [
+        `It has ${run.state === "completed" ? "completed" : `ended: ${run.state}`}${failure ? ` (${failure.message})` : ""}.`,
+      ];
+    }
+  }
+}
+
+function reasonsToWait(facts: WaitFacts): string[] {
+  const { run, job, queue, workers, now } = facts;
+  if (run.owner !== null) {
+    return facts.ownerAlive
+      ? ["It is a function of one process, and waits for the worker of that process."]
+      : ["It is a function of a process that is gone: it will fail soon."];
+  }
+  const reasons: string[] = [];
+  if (queue?.paused) {
+    const until = queue.pausedUntil === null ? "" : ` until ${new Date(queue.pausedUntil).toISOString()}`;
+    reasons.push(`Its queue "${run.queue}" is paused${until}.`);
+  }
+  if (job?.paused) reasons.push(`Its job "${run.name}" is paused.`);
+  if (facts.limited) reasons.push(...fullLimits(facts));
+  const serving = workers.filter((worker) => worker.queues === null || worker.queues.includes(run.queue));
+  if (workers.length === 0) reasons.push("No worker is alive.");
+  else if (serving.length === 0) reasons.push(`No living worker serves the queue "${run.queue}".`);
+  else if (!job?.seenAt) reasons.push(`No worker has ever defined the job "${run.name}".`);
+  else if (now - job.seenAt > 2 * 60_000) {
+    reasons.push(`No living worker defines the job "${run.name}"; one did ${ago(now - job.seenAt)} ago.`);
+  }
+  if (reasons.length > 0) return reasons;
+  if (facts.ahead > 0) {
+    const many = facts.ahead >= 1000 ? "1,000 or more" : String(facts.ahead);
+    return [
+      `It waits its turn: ${many} ready ${facts.ahead === 1 ? "run comes" : "runs come"} before it in the queue "${run.queue}".`,
+    ];
+  }
+  return ["Nothing holds it back: it is next in its queue and starts as soon as a worker has a free slot."];
+}
+
+function fullLimits({ run, job, queue, runningOfJob, runningOfLane, runningOfQueue }: WaitFacts): string[] {
+  const reasons: string[] = [];
+  if (job && job.limit > 0 && runningOfJob >= job.limit) {
+    const hint =
+      job.limit === 1 ? " (1 unless the definition says otherwise; concurrency(0) means no limit)" : "";
+    reasons.push(
+      `Its job "${run.name}" may run ${job.limit} at once${hint}, and ${runningOfJob} ${are(runningOfJob)} running.`,
+    );
+  }
+  if (job && run.key !== null && job.keyLimit > 0 && runningOfLane >= job.keyLimit) {
+    reasons.push(
+      `Runs with its key "${run.key}" may run ${job.keyLimit} at once, and ${runningOfLane} ${are(runningOfLane)} running.`,
+    );
+  }
+  if (queue && queue.limit > 0 && runningOfQueue >= queue.limit) {
+    reasons.push(
+      `Its queue "${run.queue}" may run ${queue.limit} at once, and ${runningOfQueue} ${are(runningOfQueue)} running.`,
+    );
+  }
+  return reasons;
+}
+
+function are(count: number): string {
+  return count === 1 ? "is" : "are";
+}
+
+function ago(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
+}

@@ -1,0 +1,164 @@
+import { firstFrom, has, highest, lastUpTo, lowest } from "./bits.ts";
+import type { Fields } from "./fields.ts";
+
+/*
+ * Civil time is seconds on a wall clock that knows no zone, counted as if it showed UTC. Days are counted
+ * from 1970-01-01, months from January of the year 0, weekdays from Sunday.
+ */
+
+export const DAY = 86_400;
+const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const BEFORE = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+const DAYS_TO_1970 = 719_162;
+
+/** The months that a `Date` can reach. */
+const FIRST_MONTH = -271_821 * 12;
+const LAST_MONTH = 275_760 * 12 + 8;
+
+function isLeap(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}
+
+function lengthOf(month: number): number {
+  const year = Math.floor(month / 12);
+  return month - year * 12 === 1 && isLeap(year) ? 29 : LENGTHS[month - year * 12]!;
+}
+
+function firstDayOf(month: number): number {
+  const year = Math.floor(month / 12);
+  const inYear = month - year * 12;
+  const past = year - 1;
+  const leapDays = Math.floor(past / 4) - Math.floor(past / 100) + Math.floor(past / 400);
+  return past * 365 + leapDays - DAYS_TO_1970 + BEFORE[inYear]! + (inYear > 1 && isLeap(year) ? 1 : 0);
+}
+
+function monthOf(day: number): number {
+  let month = 1970 * 12 + Math.floor(day / 30.436_875);
+  while (firstDayOf(month) > day) month--;
+  while (firstDayOf(month + 1) <= day) month++;
+  return month;
+}
+
+/** The matching days of a month as a mask, bit 0 its first day. */
+function daysIn(fields: Fields, month: number, first: number): number {
+  const inYear = month - Math.floor(month / 12) * 12;
+  if (((fields.month >>> inYear) & 1) === 0) return 0;
+  return matchingDays(fields, (((first + 4) % 7) + 7) % 7, lengthOf(month));
+}
+
+function matchingDays(fields: Fields, weekday: number, length: number): number {
+  const all = 0x7fffffff >>> (31 - length);
+  if (fields.anyDay && fields.anyWeekday) return all;
+  let days = fields.anyDay ? 0 : fields.day;
+  if (!fields.anyWeekday) {
+    const week = turn(fields.weekday, weekday);
+    days |= week | (week << 7) | (week << 14) | (week << 21) | (week << 28);
+  }
+  if (fields.monthDays) days |= monthDays(fields.monthDays, weekday, length);
+  return days & all;
+}
+
+function monthDays(special: NonNullable<Fields["monthDays"]>, weekday: number, length: number): number {
+  let days = special.last ? 1 << (length - 1) : 0;
+  if (special.lastWorkday) days |= 1 << nearestWorkday(length - 1, weekday, length);
+  for (let left = special.nearest; left !== 0; left &= left - 1) {
+    const day = lowest(left);
+    if (day < length) days |= 1 << nearestWorkday(day, weekday, length);
+  }
+  for (let week = 0; week < 5; week++) days |= turn(special.nth[week]!, weekday) << (7 * week);
+  return days | (turn(special.lastWeekday, (weekday + length - 7) % 7) << (length - 7));
+}
+
+/** Never leaves the month: the 1st on a Saturday moves to Monday the 3rd. */
+function nearestWorkday(day: number, firstWeekday: number, length: number): number {
+  const weekday = (firstWeekday + day) % 7;
+  if (weekday === 6) return day > 0 ? day - 1 : day + 2;
+  if (weekday === 0) return day < length - 1 ? day + 1 : day - 2;
+  return day;
+}
+
+/** A weekday mask whose bit 0 is `weekday` in place of Sunday. */
+function turn(weekdays: number, weekday: number): number {
+  return ((weekdays >>> weekday) | (weekdays << (7 - weekday))) & 127;
+}
+
+/** Whether any month of any year has a matching day. */
+export function everOccurs(fields: Fields): boolean {
+  for (let month = 0; month < 12; month++) {
+    if (((fields.month >>> month) & 1) === 0) continue;
+    const length = month === 1 ? 29 : LENGTHS[month]!;
+    for (let weekday = 0; weekday < 7; weekday++)
+      if (matchingDays(fields, weekday, length) !== 0) return true;
+  }
+  return false;
+}
+
+/** The first match at or after a civil second; `Infinity` when there is none. */
+export function firstMatch(fields: Fields, from: number): number {
+  const today = Math.floor(from / DAY);
+  let month = monthOf(today);
+  let first = firstDayOf(month);
+  let days = daysIn(fields, month, first) & (-1 << (today - first));
+  if (((days >>> (today - first)) & 1) === 1) {
+    const time = firstTime(fields, from - today * DAY);
+    if (time >= 0) return today * DAY + time;
+    days &= days - 1;
+  }
+  while (days === 0) {
+    if (++month > LAST_MONTH) return Number.POSITIVE_INFINITY;
+    first = firstDayOf(month);
+    days = daysIn(fields, month, first);
+  }
+  return (first + lowest(days)) * DAY + firstTime(fields, 0);
+}
+
+/** The last match at or before a civil second; `-Infinity` when there is none. */
+export function lastMatch(fields: Fields, upTo: number): number {
+  const today = Math.floor(upTo / DAY);
+  let month = monthOf(today);
+  let first = firstDayOf(month);
+  let days = daysIn(fields, month, first) & (0x7fffffff >>> (30 - (today - first)));
+  if (((days >>> (today - first)) & 1) === 1) {
+    const time = lastTime(fields, upTo - today * DAY);
+    if (time >= 0) return today * DAY + time;
+    days ^= 1 << (today - first);
+  }
+  while (days === 0) {
+    if (--month < FIRST_MONTH) return Number.NEGATIVE_INFINITY;
+    first = firstDayOf(month);
+    days = daysIn(fields, month, first);
+  }
+  return (first + highest(days)) * DAY + lastTime(fields, DAY - 1);
+}
+
+/** The first matching second of a day at or after `time`, or -1. */
+function firstTime(fields: Fields, time: number): number {
+  let hour = Math.floor(time / 3600);
+  let minute = Math.floor(time / 60) % 60;
+  if (((fields.hour >>> hour) & 1) === 1) {
+    if (has(fields.minute, minute)) {
+      const second = firstFrom(fields.second, time % 60);
+      if (second >= 0) return hour * 3600 + minute * 60 + second;
+    }
+    minute = firstFrom(fields.minute, minute + 1);
+    if (minute >= 0) return hour * 3600 + minute * 60 + firstFrom(fields.second, 0);
+  }
+  hour = lowest(fields.hour & (-2 << hour));
+  return hour < 0 ? -1 : hour * 3600 + firstFrom(fields.minute, 0) * 60 + firstFrom(fields.second, 0);
+}
+
+/** The last matching second of a day at or before `time`, or -1. */
+function lastTime(fields: Fields, time: number): number {
+  let hour = Math.floor(time / 3600);
+  let minute = Math.floor(time / 60) % 60;
+  if (((fields.hour >>> hour) & 1) === 1) {
+    if (has(fields.minute, minute)) {
+      const second = lastUpTo(fields.second, time % 60);
+      if (second >= 0) return hour * 3600 + minute * 60 + second;
+    }
+    minute = lastUpTo(fields.minute, minute - 1);
+    if (minute >= 0) return hour * 3600 + minute * 60 + lastUpTo(fields.second, 59);
+  }
+  hour = highest(fields.hour & ((1 << hour) - 1));
+  return hour < 0 ? -1 : hour * 3600 + lastUpTo(fields.minute, 59) * 60 + lastUpTo(fields.second, 59);
+}

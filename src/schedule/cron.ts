@@ -1,0 +1,84 @@
+import { PunctualError, show } from "../errors.ts";
+import { describe } from "./describe.ts";
+import { type Fields, parseCron } from "./fields.ts";
+import { nextTick, previousTick } from "./next.ts";
+import { type Zone, zoneOf } from "./zones.ts";
+
+export interface CronOptions {
+  /** An IANA name such as `"Europe/Berlin"`; UTC unless given. */
+  timezone?: string | undefined;
+}
+
+/** A cron expression in a time zone. Immutable; a tick is a whole second. */
+export class Cron {
+  readonly timezone: string;
+  readonly #fields: Fields;
+  readonly #zone: Zone;
+
+  constructor(expression: string, options: CronOptions = {}) {
+    this.#fields = parseCron(expression);
+    this.timezone = options.timezone === undefined ? "UTC" : options.timezone;
+    this.#zone = zoneOf(this.timezone);
+  }
+
+  /** The first tick strictly after an instant; undefined only where dates end. */
+  next(after: Date | number): Date | undefined {
+    return toDate(this.nextMs(toMs(after)));
+  }
+
+  /** The last tick strictly before an instant. */
+  previous(before: Date | number): Date | undefined {
+    return toDate(this.previousMs(toMs(before)));
+  }
+
+  /** `next` in UTC milliseconds. */
+  nextMs(after: number): number | undefined {
+    return nextTick(this.#fields, this.#zone, after);
+  }
+
+  /** `previous` in UTC milliseconds. */
+  previousMs(before: number): number | undefined {
+    return previousTick(this.#fields, this.#zone, before);
+  }
+
+  /** Whether the second of an instant is a tick. */
+  matches(at: Date | number): boolean {
+    const second = Math.floor(toMs(at) / 1000) * 1000;
+    return this.nextMs(second - 1) === second;
+  }
+
+  /** The next `count` ticks. */
+  upcoming(count: number, after: Date | number): Date[] {
+    const ticks: Date[] = [];
+    let last: number | undefined = toMs(after);
+    while (ticks.length < count) {
+      last = this.nextMs(last);
+      if (last === undefined) break;
+      ticks.push(new Date(last));
+    }
+    return ticks;
+  }
+
+  /** One sentence in English. */
+  describe(): string {
+    return describe(this.#fields, this.timezone);
+  }
+
+  /** Always six fields, names in upper case, nicknames spelled out. */
+  toString(): string {
+    return this.#fields.text;
+  }
+}
+
+function toMs(instant: Date | number): number {
+  const ms = instant instanceof Date ? instant.getTime() : instant;
+  if (typeof ms !== "number" || !Number.isFinite(ms)) {
+    const got = instant instanceof Date ? "an invalid Date" : show(instant);
+    throw new PunctualError("INVALID_INSTANT", `Expected a Date or UTC milliseconds, got ${got}.`);
+  }
+  return ms;
+}
+
+function toDate(ms: number | undefined): Date | undefined {
+  return ms === undefined ? undefined : new Date(ms);
+}

@@ -1,0 +1,217 @@
+import { PunctualError, show } from "../errors.ts";
+import { add, type Sixty } from "./bits.ts";
+import { everOccurs } from "./civil.ts";
+
+/** Days that depend on the month: bit 0 is the 1st in `nearest`, Sunday in the weekday masks. */
+export interface MonthDays {
+  /** `L` */
+  last: boolean;
+  /** `LW` */
+  lastWorkday: boolean;
+  /** `15W` */
+  nearest: number;
+  /** `5#2`: one weekday mask per week of the month. */
+  nth: [number, number, number, number, number];
+  /** `5L` */
+  lastWeekday: number;
+}
+
+/** A cron expression as masks. Bit 0 is the 1st in `day`, January in `month`, Sunday in `weekday`. */
+export interface Fields {
+  /** Six fields in upper case, which parse to the same masks. */
+  readonly text: string;
+  readonly second: Sixty;
+  readonly minute: Sixty;
+  readonly hour: number;
+  readonly day: number;
+  readonly month: number;
+  readonly weekday: number;
+  readonly monthDays: MonthDays | undefined;
+  readonly anyDay: boolean;
+  readonly anyWeekday: boolean;
+  /** Follows real time across clock changes. The masks cannot tell `*` from `0-59`, so the text decides. */
+  readonly interval: boolean;
+}
+
+interface Spec {
+  readonly name: string;
+  readonly low: number;
+  readonly high: number;
+  readonly names: readonly string[];
+  readonly allowed: string;
+}
+
+const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+const SPECS: readonly Spec[] = [
+  { name: "second", low: 0, high: 59, names: [], allowed: "0-59" },
+  { name: "minute", low: 0, high: 59, names: [], allowed: "0-59" },
+  { name: "hour", low: 0, high: 23, names: [], allowed: "0-23" },
+  { name: "day of month", low: 1, high: 31, names: [], allowed: "1-31, L, LW, 15W, ?" },
+  { name: "month", low: 1, high: 12, names: MONTHS, allowed: "1-12, JAN-DEC" },
+  {
+    name: "day of week",
+    low: 0,
+    high: 7,
+    names: WEEKDAYS,
+    allowed: "0-7 (0 and 7 are Sunday), SUN-SAT, 5#2, 5L, ?",
+  },
+];
+
+const DAY = 3;
+const MONTH = 4;
+const WEEKDAY = 5;
+
+const NICKNAMES: ReadonlyMap<string, string> = new Map([
+  ["@YEARLY", "0 0 0 1 1 *"],
+  ["@ANNUALLY", "0 0 0 1 1 *"],
+  ["@MONTHLY", "0 0 0 1 * *"],
+  ["@WEEKLY", "0 0 0 * * 0"],
+  ["@DAILY", "0 0 0 * * *"],
+  ["@MIDNIGHT", "0 0 0 * * *"],
+  ["@HOURLY", "0 0 * * * *"],
+]);
+
+/** Every second, minute and hour in a list of its own takes 400 characters. */
+const LONGEST = 1000;
+
+/** Reads five or six fields, or a nickname. */
+export function parseCron(source: string): Fields {
+  const texts = split(source);
+  const monthDays: MonthDays = {
+    last: false,
+    lastWorkday: false,
+    nearest: 0,
+    nth: [0, 0, 0, 0, 0],
+    lastWeekday: 0,
+  };
+  let depends = false;
+  const masks = texts.map((text, index) => {
+    const mask: Sixty = { low: 0, high: 0 };
+    for (const element of text.split(",")) {
+      if (addMonthDay(monthDays, element, index)) depends = true;
+      else addElement(mask, element, (problem) => fail(source, texts, index, problem), SPECS[index]!);
+    }
+    return mask;
+  });
+  const weekday = masks[WEEKDAY]!.low;
+  const fields: Fields = {
+    text: texts.join(" "),
+    second: masks[0]!,
+    minute: masks[1]!,
+    hour: masks[2]!.low,
+    day: masks[DAY]!.low >>> 1,
+    month: masks[MONTH]!.low >>> 1,
+    weekday: (weekday | (weekday >>> 7)) & 127,
+    monthDays: depends ? monthDays : undefined,
+    anyDay: texts[DAY] === "*",
+    anyWeekday: texts[WEEKDAY] === "*",
+    interval: texts[1]!.startsWith("*") || texts[2]!.startsWith("*"),
+  };
+  if (!everOccurs(fields)) {
+    refuse(source, `day of month ${show(texts[DAY])} never occurs in month ${show(texts[MONTH])}`);
+  }
+  return fields;
+}
+
+function split(source: string): string[] {
+  if (typeof source !== "string") refuse(source, "expected text with 5 or 6 fields");
+  if (source.length > LONGEST)
+    refuse(source, `it has ${source.length} characters; at most ${LONGEST} are read`);
+  const text = source.trim().toUpperCase();
+  if (text === "") refuse(source, 'it is empty; expected 5 or 6 fields, such as "*/5 * * * *"');
+  if (text === "@REBOOT") {
+    refuse(source, "@reboot names an event, not a time; dispatch the job when your program starts instead");
+  }
+  if (text.startsWith("@")) {
+    const fields = NICKNAMES.get(text);
+    if (fields !== undefined) return fields.split(" ");
+    refuse(source, `unknown nickname; known are ${[...NICKNAMES.keys()].join(", ").toLowerCase()}`);
+  }
+  const texts = text.split(/[ \t]+/);
+  if (texts.length === 5) texts.unshift("0");
+  if (texts.length !== 6) {
+    const found = `it has ${texts.length} field${texts.length === 1 ? "" : "s"}`;
+    const order = "[second] minute hour day-of-month month day-of-week";
+    refuse(source, `${found}; expected 5 or 6: ${order}${texts.length === 7 ? " (there is no year)" : ""}`);
+  }
+  for (const index of [DAY, WEEKDAY]) if (texts[index] === "?") texts[index] = "*";
+  return texts;
+}
+
+/** Takes the elements whose days depend on the month; leaves all others alone. */
+function addMonthDay(days: MonthDays, element: string, index: number): boolean {
+  if (index === DAY) {
+    if (element === "L") days.last = true;
+    else if (element === "LW") days.lastWorkday = true;
+    else {
+      const day = /^(\d\d?)W$/.exec(element)?.[1];
+      if (day === undefined || +day < 1 || +day > 31) return false;
+      days.nearest |= 1 << (+day - 1);
+    }
+    return true;
+  }
+  if (index !== WEEKDAY) return false;
+  const [, name = "", week] = /^([0-7]|[A-Z]{3})(?:L|#([1-5]))$/.exec(element) ?? [];
+  const weekday = WEEKDAYS.includes(name) ? WEEKDAYS.indexOf(name) : name === "" ? Number.NaN : +name % 7;
+  if (Number.isNaN(weekday)) return false;
+  if (week === undefined) days.lastWeekday |= 1 << weekday;
+  else days.nth[+week - 1]! |= 1 << weekday;
+  return true;
+}
+
+function addElement(mask: Sixty, element: string, reject: (problem: string) => never, spec: Spec): void {
+  if (element === "") reject("an element is empty; check the commas");
+  const slash = element.indexOf("/");
+  const range = slash < 0 ? element : element.slice(0, slash);
+  const step = slash < 0 ? 1 : readStep(element.slice(slash + 1), reject);
+  const dash = range.indexOf("-");
+  let from = spec.low;
+  let to = spec.high;
+  if (range !== "*") {
+    const first = dash < 0 ? range : range.slice(0, dash);
+    const second = dash < 0 ? range : range.slice(dash + 1);
+    from = readValue(first, reject, spec);
+    to = readValue(second, reject, spec);
+    if (dash < 0 && slash >= 0) {
+      reject(`a step needs a range; instead of ${show(element)} write "${range}-${spec.high}/${step}"`);
+    }
+    // A week that is named through to Sunday ends with it.
+    if (second === "SUN" && dash >= 0) to = 7;
+    if (from > to) {
+      const named = /^\d/.test(first) ? [spec.low, spec.high] : [spec.names[0], spec.names.at(-1)];
+      const instead = `${first}-${named[1]},${named[0]}-${second}`;
+      reject(`the range ${show(range)} runs backwards; write "${instead}"`);
+    }
+  }
+  for (let value = from; value <= to; value += step) add(mask, value);
+}
+
+function readStep(text: string, reject: (problem: string) => never): number {
+  if (!/^\d{1,4}$/.test(text) || +text === 0)
+    reject(`a step must be a number from 1 to 9999, got ${show(text)}`);
+  return +text;
+}
+
+function readValue(text: string, reject: (problem: string) => never, spec: Spec): number {
+  if (/^\d+$/.test(text)) {
+    if (text.length > 4 || +text < spec.low || +text > spec.high) reject(`${show(text)} is out of range`);
+    return +text;
+  }
+  const index = spec.names.indexOf(text);
+  if (index < 0) reject(text === "" ? "a range lacks an end" : `cannot read ${show(text)}`);
+  return index + spec.low;
+}
+
+function fail(source: string, texts: readonly string[], index: number, problem: string): never {
+  const spec = SPECS[index]!;
+  // Numbered as the user wrote them: with five fields there is no second.
+  const position = index + 1 - (source.trim().split(/[ \t]+/).length === 5 ? 1 : 0);
+  const field = `field ${position} (${spec.name}) ${show(texts[index])}:`;
+  refuse(source, `${field} ${problem}. Allowed: ${spec.allowed}, *, a-b, a-b/n, */n and lists of them`);
+}
+
+function refuse(source: unknown, problem: string): never {
+  throw new PunctualError("INVALID_CRON", `The cron ${show(source)} is not valid: ${problem}.`);
+}

@@ -1,0 +1,64 @@
+import { type RunState, stateCodes, stateName } from "../../run/states.ts";
+import { type Database, first, type Sql, type Tables } from "./database.ts";
+
+/** The state of a run, wherever it is; the row stays locked until the transaction ends. */
+async function stateOf(sql: Sql, t: Tables, id: number): Promise<RunState | null> {
+  const row =
+    (await first(sql.all<{ state: number }>(`select state from ${t.runs} where id = ?`, id))) ??
+    (await first(sql.all<{ state: number }>(`select state from ${t.history} where id = ?`, id)));
+  return row ? stateName(row.state) : null;
+}
+
+export function move(
+  db: Database,
+  t: Tables,
+  id: number,
+  runAt: number,
+  now: number,
+): Promise<"moved" | RunState | null> {
+  return db.transaction(async (tx) => {
+    const state = await stateOf(tx, t, id);
+    if (state !== "ready" && state !== "scheduled") return state;
+    await tx.run(
+      `update ${t.runs} set run_at = ?, state = ? where id = ? and state in (0, 1)`,
+      runAt,
+      runAt > now ? stateCodes.scheduled : stateCodes.ready,
+      id,
+    );
+    return "moved";
+  });
+}
+
+const CARRIED =
+  "id, name, queue, lane, limited, priority, args, attempts, crashes, timeout, schedule, tick_at, progress, tags, parent_id, batch_id, traceparent, created_at";
+
+/** The unique key is not taken up again: somebody else may hold it by now. Attempts and crashes go on counting. */
+export function revive(
+  db: Database,
+  t: Tables,
+  id: number,
+  now: number,
+): Promise<"revived" | RunState | null> {
+  return db.transaction(async (tx) => {
+    const state = await stateOf(tx, t, id);
+    if (state === null || stateCodes[state] < stateCodes.completed) return state;
+    await tx.run(
+      `insert into ${t.runs} (${CARRIED}, run_at, state) select ${CARRIED}, ?, 1 from ${t.history} where id = ?`,
+      now,
+      id,
+    );
+    await tx.run(`delete from ${t.history} where id = ?`, id);
+    return "revived";
+  });
+}
+
+export function remove(db: Database, t: Tables, id: number): Promise<"removed" | RunState | null> {
+  return db.transaction(async (tx) => {
+    const state = await stateOf(tx, t, id);
+    if (state === null || state === "running") return state;
+    await tx.run(`delete from ${t.runs} where id = ? and state <> 2`, id);
+    await tx.run(`delete from ${t.history} where id = ?`, id);
+    await tx.run(`delete from ${t.attempts} where run_id = ?`, id);
+    return "removed";
+  });
+}

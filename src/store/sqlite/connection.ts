@@ -1,0 +1,183 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { PunctualError } from "../../errors.ts";
+import { backOff } from "../../time.ts";
+import type { Database, Param, Sql } from "../sql/database.ts";
+
+const BUSY = 5;
+const LOCKED = 6;
+const READ_ONLY = 8;
+const CANNOT_OPEN = 14;
+const NOT_A_DATABASE = 26;
+
+/** How long a write may wait for other processes' writes before it gives up. */
+const PATIENCE = 30_000;
+
+/**
+ * One SQLite connection. A transaction has it to itself from begin to commit; a lock held by another process is
+ * waited out between tries, so that the event loop is never blocked for longer than the busy timeout.
+ */
+export class Connection implements Database {
+  readonly db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(db: DatabaseSync) {
+    this.db = db;
+  }
+
+  /** A statement is compiled once; the text is its name. */
+  statement(text: string): StatementSync {
+    let statement = this.#statements.get(text);
+    if (!statement) {
+      statement = this.db.prepare(text);
+      this.#statements.set(text, statement);
+    }
+    return statement;
+  }
+
+  rows<Row>(text: string, ...params: Param[]): Row[] {
+    return this.statement(text).all(...params) as Row[];
+  }
+
+  row<Row>(text: string, ...params: Param[]): Row | undefined {
+    return this.statement(text).get(...params) as Row | undefined;
+  }
+
+  change(text: string, ...params: Param[]): number {
+    return this.statement(text).run(...params).changes as number;
+  }
+
+  /** Reads outside any transaction. */
+  read<Result>(work: () => Result): Promise<Result> {
+    return this.#exclusively(async () => work());
+  }
+
+  /** A write transaction whose body is synchronous. `begin immediate`: a read lock cannot be raised later (busy at once). */
+  write<Result>(work: () => Result): Promise<Result> {
+    return this.#exclusively(async () => {
+      this.db.exec("begin immediate");
+      try {
+        const result = work();
+        this.db.exec("commit");
+        return result;
+      } catch (error) {
+        this.#rollback();
+        throw error;
+      }
+    });
+  }
+
+  transaction<Result>(work: (tx: Sql) => Promise<Result>): Promise<Result> {
+    const inside: Sql = {
+      all: async (text, ...params) => this.rows(text, ...params),
+      run: async (text, ...params) => void this.change(text, ...params),
+    };
+    return this.#exclusively(async () => {
+      this.db.exec("begin immediate");
+      try {
+        const result = await work(inside);
+        this.db.exec("commit");
+        return result;
+      } catch (error) {
+        this.#rollback();
+        throw error;
+      }
+    });
+  }
+
+  all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
+    return this.read(() => this.rows<Row>(text, ...params));
+  }
+
+  async run(text: string, ...params: Param[]): Promise<void> {
+    await this.read(() => this.change(text, ...params));
+  }
+
+  upsert(
+    table: string,
+    key: string[],
+    columns: string[],
+    update: (string | { column: string; to: string })[],
+  ): string {
+    const sets = update.map((set) =>
+      typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
+    );
+    return (
+      `insert into ${table} (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")}) ` +
+      `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
+    );
+  }
+
+  #rollback(): void {
+    if (this.db.isTransaction) this.db.exec("rollback");
+  }
+
+  #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const mine = this.#turn.then(() => this.#patiently(work));
+    this.#turn = mine.catch(() => {});
+    return mine;
+  }
+
+  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+    const started = performance.now();
+    for (let tries = 0; ; tries++) {
+      try {
+        if (this.db.isTransaction) throw callersTransaction();
+        return await work();
+      } catch (error) {
+        if (!isBusy(error)) throw translate(error);
+        if (performance.now() - started > PATIENCE) throw translate(error);
+        await backOff(1 + Math.random() * Math.min(25, 2 + tries));
+      }
+    }
+  }
+}
+
+/** An in-memory database is shared with its owner, who may be in a transaction of their own: as good as busy. */
+function callersTransaction(): Error {
+  return Object.assign(new Error("a transaction of the database's owner is open"), { errcode: BUSY });
+}
+
+function errcode(error: unknown): number | undefined {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : undefined;
+}
+
+function isBusy(error: unknown): boolean {
+  const code = errcode(error);
+  return code === BUSY || code === LOCKED;
+}
+
+/** SQLite's error in our words; anything else stays as it is. */
+export function translate(error: unknown, path?: string): unknown {
+  const at = path ? ` ${path}` : "";
+  const wrap = (code: ConstructorParameters<typeof PunctualError>[0], message: string) =>
+    new PunctualError(code, message, { cause: error });
+  switch (errcode(error)) {
+    case undefined:
+      return error;
+    case BUSY:
+    case LOCKED:
+      return wrap(
+        "DATABASE_BUSY",
+        `The SQLite database${at} stayed locked by somebody else for ${PATIENCE / 1000} s. Close the transaction that holds it.`,
+      );
+    case READ_ONLY:
+      return wrap(
+        "DATABASE_READ_ONLY",
+        `The SQLite database${at} cannot be written. Give this user write permission for the file and its folder.`,
+      );
+    case CANNOT_OPEN:
+      return wrap(
+        "DATABASE_MISSING",
+        `The SQLite database${at} cannot be opened. Check that its folder exists and that this user may write there.`,
+      );
+    case NOT_A_DATABASE:
+      return wrap(
+        "NOT_A_DATABASE",
+        `The file${at} is not a SQLite database. Point Punctual at another file; this one was not touched.`,
+      );
+    default:
+      return wrap("DATABASE", `SQLite refused a statement: ${(error as Error).message}.`);
+  }
+}

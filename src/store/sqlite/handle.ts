@@ -1,0 +1,40 @@
+import { realpathSync } from "node:fs";
+import { PunctualError, show } from "../../errors.ts";
+import type { Param, Tables } from "../sql/database.ts";
+
+/** A SQLite handle of the caller's: `DatabaseSync`, or anything of that shape. */
+export interface CallersHandle {
+  prepare(text: string): { all(...params: Param[]): unknown[]; get(...params: Param[]): unknown };
+}
+
+/** Refuses a handle that would put the runs somewhere else than into the caller's open transaction on this database. */
+export function checkHandle(tx: unknown, path: string | null, t: Tables): CallersHandle {
+  if (typeof (tx as CallersHandle | null)?.prepare !== "function") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `within() expected the DatabaseSync on which your transaction is open, got ${show(tx)}.`,
+    );
+  }
+  const handle = tx as CallersHandle & { isTransaction?: boolean; inTransaction?: boolean };
+  if (!(handle.isTransaction ?? handle.inTransaction ?? true)) {
+    throw new PunctualError(
+      "NOT_IN_TRANSACTION",
+      'within() expected an open transaction on the handle, but there is none. Run "begin" first, or leave within() out.',
+    );
+  }
+  const file = (handle.prepare("pragma database_list").get() as { file?: string } | undefined)?.file ?? "";
+  if (file !== "" && path !== null && realpathSync(file) !== realpathSync(path)) {
+    throw new PunctualError(
+      "WRONG_DATABASE",
+      `within() expected a handle on ${path}, got one on ${file}: the runs would not be found there.`,
+    );
+  }
+  const known = handle.prepare("select 1 from sqlite_schema where name = ?").get(t.runs);
+  if (!known) {
+    throw new PunctualError(
+      "NOT_INSTALLED",
+      `The database of the handle given to within() has no table ${t.runs}. Call install() before you begin the transaction.`,
+    );
+  }
+  return handle;
+}

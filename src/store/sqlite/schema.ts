@@ -1,0 +1,188 @@
+import type { Schema } from "../sql/migrate.ts";
+
+/** Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped. */
+export const schema: Schema = {
+  ledger: (t) =>
+    `create table if not exists ${t.migrations} (number integer primary key, applied_at integer not null) strict`,
+
+  async hasLedger(sql, t) {
+    const found = await sql.all(
+      "select 1 from sqlite_schema where type = 'table' and name = ?",
+      t.migrations,
+    );
+    return found.length > 0;
+  },
+
+  migrations: [
+    {
+      number: 1,
+      statements: (t) => [
+        `create table ${t.runs} (
+           id integer primary key autoincrement,
+           name text not null,
+           queue text not null,
+           lane text not null,
+           limited integer not null,
+           priority integer not null,
+           run_at integer not null,
+           state integer not null,
+           args text,
+           attempts integer not null default 0,
+           crashes integer not null default 0,
+           timeout integer,
+           lease_token text,
+           locked_by text,
+           locked_until integer,
+           started_at integer,
+           cancelled_at integer,
+           schedule integer,
+           tick_at integer,
+           unique_key text,
+           unique_scope integer,
+           unique_until integer,
+           owner text,
+           progress text,
+           tags text,
+           parent_id integer,
+           batch_id text,
+           expires_at integer,
+           traceparent text,
+           created_at integer not null
+         ) strict`,
+        // One index for each thing the worker asks, in exactly the order it asks for; a run is in two or three of them at a time.
+        `create index ${t.runs}_ready on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 0 and owner is null`,
+        `create index ${t.runs}_limited on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 1 and owner is null`,
+        `create index ${t.runs}_lanes on ${t.runs} (queue, priority, lane, run_at, id) where state = 1 and limited = 1 and owner is null`,
+        `create index ${t.runs}_owned on ${t.runs} (owner, priority, run_at, id) where state = 1 and owner is not null`,
+        `create index ${t.runs}_scheduled on ${t.runs} (run_at, id) where state = 0`,
+        // Never a column that renewals change: every renewal would rewrite the index.
+        `create index ${t.runs}_leased on ${t.runs} (locked_by) where state = 2`,
+        `create index ${t.runs}_counted on ${t.runs} (name, lane, queue) where state = 2 and limited = 1`,
+        `create index ${t.runs}_cancelled on ${t.runs} (locked_by) where state = 2 and cancelled_at is not null`,
+        `create index ${t.runs}_name on ${t.runs} (name, id)`,
+        `create unique index ${t.runs}_unique on ${t.runs} (unique_key) where unique_key is not null`,
+        `create unique index ${t.runs}_tick on ${t.runs} (schedule, tick_at) where schedule is not null`,
+
+        `create table ${t.history} (
+           id integer primary key,
+           name text not null,
+           queue text not null,
+           lane text not null,
+           limited integer not null,
+           priority integer not null,
+           run_at integer not null,
+           state integer not null,
+           args text,
+           attempts integer not null,
+           crashes integer not null,
+           timeout integer,
+           worker text,
+           started_at integer,
+           finished_at integer not null,
+           keep_until integer,
+           error text,
+           fingerprint text,
+           result text,
+           schedule integer,
+           tick_at integer,
+           unique_key text,
+           unique_until integer,
+           progress text,
+           tags text,
+           parent_id integer,
+           batch_id text,
+           traceparent text,
+           created_at integer not null
+         ) strict`,
+        `create index ${t.history}_keep on ${t.history} (keep_until) where keep_until is not null`,
+        `create index ${t.history}_name on ${t.history} (name, id)`,
+        `create index ${t.history}_failed on ${t.history} (id) where state = 4`,
+        `create index ${t.history}_unique on ${t.history} (unique_key, unique_until) where unique_until is not null`,
+
+        `create table ${t.attempts} (
+           run_id integer not null,
+           attempt integer not null,
+           outcome text not null,
+           worker text,
+           started_at integer,
+           finished_at integer not null,
+           error text,
+           fingerprint text,
+           primary key (run_id, attempt)
+         ) strict, without rowid`,
+
+        `create table ${t.jobs} (
+           name text primary key,
+           queue text not null,
+           priority integer not null,
+           lim integer not null,
+           key_lim integer not null,
+           cron text,
+           fingerprint text not null,
+           defined_at integer not null,
+           defined_by text,
+           paused_at integer,
+           last_run integer,
+           last_error text,
+           fail_count integer not null default 0,
+           seen_at integer,
+           created_at integer not null
+         ) strict, without rowid`,
+        `create index ${t.jobs}_paused on ${t.jobs} (name) where paused_at is not null`,
+
+        `create table ${t.queues} (
+           name text primary key,
+           lim integer not null default 0,
+           defined_at integer,
+           defined_by text,
+           paused_at integer,
+           paused_until integer
+         ) strict, without rowid`,
+
+        `create table ${t.workers} (
+           id text primary key,
+           host text not null,
+           pid integer not null,
+           parallel integer not null,
+           queues text,
+           settle_seq integer not null default 0,
+           started_at integer not null,
+           seen_at integer not null
+         ) strict, without rowid`,
+
+        `create table ${t.minutes} (
+           minute integer not null,
+           name text not null,
+           dispatched integer not null default 0,
+           completed integer not null default 0,
+           retried integer not null default 0,
+           failed integer not null default 0,
+           skipped integer not null default 0,
+           cancelled integer not null default 0,
+           snoozed integer not null default 0,
+           released integer not null default 0,
+           crashed integer not null default 0,
+           busy integer not null default 0,
+           primary key (minute, name)
+         ) strict, without rowid`,
+
+        `create view ${t.prefix}pending as
+           select id, name, queue, priority, case state when 0 then 'scheduled' else 'ready' end as state,
+                  strftime('%Y-%m-%d %H:%M:%f', run_at / 1000.0, 'unixepoch') as run_at,
+                  attempts, crashes, args, unique_key, tags,
+                  strftime('%Y-%m-%d %H:%M:%f', created_at / 1000.0, 'unixepoch') as created_at
+             from ${t.runs} where state in (0, 1)`,
+        `create view ${t.prefix}running as
+           select id, name, queue, priority, attempts, crashes, locked_by as worker,
+                  strftime('%Y-%m-%d %H:%M:%f', started_at / 1000.0, 'unixepoch') as started_at,
+                  strftime('%Y-%m-%d %H:%M:%f', locked_until / 1000.0, 'unixepoch') as locked_until,
+                  args, progress, tags
+             from ${t.runs} where state = 2`,
+        `create view ${t.prefix}failed as
+           select id, name, queue, attempts, crashes, worker, error,
+                  strftime('%Y-%m-%d %H:%M:%f', finished_at / 1000.0, 'unixepoch') as finished_at, args, tags
+             from ${t.history} where state = 4`,
+      ],
+    },
+  ],
+};

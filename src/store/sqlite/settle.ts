@@ -1,0 +1,230 @@
+import { outcomeRules, stateCodes } from "../../run/states.ts";
+import type { Tables } from "../sql/database.ts";
+import type { Lease, ReapedRun, Renewal, Settlement } from "../store.ts";
+import type { Connection } from "./connection.ts";
+
+const HELD = "id = ? and lease_token = ? and state = 2";
+
+interface Expired {
+  id: number;
+  token: string;
+  name: string;
+  worker: string | null;
+  crashes: number;
+  started_at: number | null;
+  cancelled_at: number | null;
+}
+
+/** Everything that is written about a run by the worker that holds it. Each statement carries the token. */
+export class Settler {
+  readonly #connection: Connection;
+  readonly #t: Tables;
+
+  constructor(connection: Connection, tables: Tables) {
+    this.#connection = connection;
+    this.#t = tables;
+  }
+
+  settle(settlement: Settlement, now: number): boolean {
+    const rule = outcomeRules[settlement.outcome];
+    if (rule.recorded) this.#record(settlement, settlement.outcome, now);
+    if (rule.to === "waiting") return this.#putBack(settlement, rule.counts, now);
+    const { id, token, error, fingerprint, result, keep } = settlement;
+    if (keep !== 0) {
+      this.archive(HELD, [id, token], {
+        state: stateCodes[rule.to],
+        now,
+        // From the duration, so that both ends of it are the database's time.
+        startedAt: now - settlement.duration,
+        error,
+        fingerprint,
+        result,
+        keep,
+      });
+    } else if (rule.recorded) {
+      this.#forgetAttempts(settlement);
+    }
+    return this.#connection.change(`delete from ${this.#t.runs} where ${HELD}`, id, token) === 1;
+  }
+
+  /** Copies runs into history; the caller deletes them by the same condition. */
+  archive(
+    where: string,
+    params: (string | number)[],
+    end: {
+      state: number;
+      now: number;
+      startedAt: number | null;
+      error: string | null;
+      fingerprint: string | null;
+      result: string | null;
+      keep: number | null;
+    },
+  ): void {
+    this.#connection.change(
+      `insert into ${this.#t.history}
+         (id, name, queue, lane, limited, priority, run_at, state, args, attempts, crashes, timeout, worker, started_at,
+          finished_at, keep_until, error, fingerprint, result, schedule, tick_at, unique_key, unique_until, progress,
+          tags, parent_id, batch_id, traceparent, created_at)
+       select id, name, queue, lane, limited, priority, run_at, ?, args, attempts, crashes, timeout, locked_by, ?,
+              ?, ?, ?, ?, ?, schedule, tick_at, unique_key, unique_until, progress,
+              tags, parent_id, batch_id, traceparent, created_at
+         from ${this.#t.runs} where ${where}`,
+      end.state,
+      end.startedAt,
+      end.now,
+      end.keep === null ? null : end.now + end.keep,
+      end.error,
+      end.fingerprint,
+      end.result,
+      ...params,
+    );
+  }
+
+  renew(renewals: Renewal[], now: number): Set<number> {
+    const held = new Set<number>();
+    for (const { id, token, lease } of renewals) {
+      const changed = this.#connection.change(
+        `update ${this.#t.runs} set locked_until = ? where ${HELD}`,
+        now + lease,
+        id,
+        token,
+      );
+      if (changed === 1) held.add(id);
+    }
+    return held;
+  }
+
+  start({ id, token }: Lease, now: number): boolean {
+    return (
+      this.#connection.change(
+        `update ${this.#t.runs} set started_at = coalesce(started_at, ?) where ${HELD}`,
+        now,
+        id,
+        token,
+      ) === 1
+    );
+  }
+
+  progress({ id, token }: Lease, progress: string): boolean {
+    return (
+      this.#connection.change(
+        `update ${this.#t.runs} set progress = ? where ${HELD}`,
+        progress,
+        id,
+        token,
+      ) === 1
+    );
+  }
+
+  cancelledOf(worker: string): number[] {
+    return this.#connection
+      .rows<{ id: number }>(
+        `select id from ${this.#t.runs} where state = 2 and cancelled_at is not null and locked_by = ?`,
+        worker,
+      )
+      .map((row) => row.id);
+  }
+
+  reap(limit: number, crashCap: number, error: string, keep: number | null, now: number): ReapedRun[] {
+    const expired = this.#connection.rows<Expired>(
+      `select id, lease_token as token, name, locked_by as worker, crashes, started_at, cancelled_at
+         from ${this.#t.runs} where state = 2 and locked_until < ? order by locked_until, id limit ?`,
+      now,
+      limit,
+    );
+    return expired.map((run) => this.#takeBack(run, crashCap, error, keep, now));
+  }
+
+  #takeBack(run: Expired, crashCap: number, error: string, keep: number | null, now: number): ReapedRun {
+    const { id, token, name, worker } = run;
+    const crashed = run.started_at !== null;
+    const crashes = run.crashes + (crashed ? 1 : 0);
+    const ended = run.cancelled_at !== null ? "cancelled" : crashed && crashes >= crashCap ? "failed" : null;
+    if (crashed) {
+      const duration = now - run.started_at!;
+      this.#record({ id, token, duration, error, fingerprint: "crashed" }, "crashed", now);
+      this.#connection.change(`update ${this.#t.runs} set crashes = crashes + 1 where ${HELD}`, id, token);
+    }
+    if (ended === null) {
+      this.#putBack({ id, token, delay: 0 }, crashed, now);
+    } else {
+      this.archive(HELD, [id, token], {
+        state: stateCodes[ended],
+        now,
+        startedAt: run.started_at,
+        error: ended === "failed" ? error : null,
+        fingerprint: ended === "failed" ? "crashed" : null,
+        result: null,
+        keep,
+      });
+      this.#connection.change(`delete from ${this.#t.runs} where ${HELD}`, id, token);
+    }
+    return { id, name, worker, state: ended ?? "ready", crashed };
+  }
+
+  /** Ends runs that are not running, by a condition on `runs`; gives their ids. */
+  endWaiting(
+    where: string,
+    params: (string | number)[],
+    end: { state: "failed" | "cancelled"; error: string | null; keep: number | null; now: number },
+  ): number[] {
+    const waiting = `state in (0, 1) and ${where}`;
+    if (end.keep !== 0) {
+      const { state, ...rest } = end;
+      const fields = { startedAt: null, fingerprint: null, result: null, state: stateCodes[state] };
+      this.archive(waiting, params, { ...rest, ...fields });
+    }
+    return this.#connection
+      .rows<{ id: number }>(`delete from ${this.#t.runs} where ${waiting} returning id`, ...params)
+      .map((row) => row.id);
+  }
+
+  #putBack({ id, token, delay }: Lease & { delay: number }, counts: boolean, now: number): boolean {
+    const changed = this.#connection.change(
+      `update ${this.#t.runs}
+          set state = ?, run_at = case when ? > 0 then ? else run_at end, attempts = attempts - ?,
+              lease_token = null, locked_by = null, locked_until = null, started_at = null
+        where ${HELD}`,
+      delay > 0 ? stateCodes.scheduled : stateCodes.ready,
+      delay,
+      now + delay,
+      counts ? 0 : 1,
+      id,
+      token,
+    );
+    return changed === 1;
+  }
+
+  #record(
+    {
+      id,
+      token,
+      duration,
+      error,
+      fingerprint,
+    }: Lease & Pick<Settlement, "duration" | "error" | "fingerprint">,
+    outcome: string,
+    now: number,
+  ): void {
+    this.#connection.change(
+      `insert into ${this.#t.attempts} (run_id, attempt, outcome, worker, started_at, finished_at, error, fingerprint)
+       select id, attempts, ?, locked_by, ?, ?, ?, ? from ${this.#t.runs} where ${HELD}`,
+      outcome,
+      now - duration,
+      now,
+      error,
+      fingerprint,
+      id,
+      token,
+    );
+  }
+
+  #forgetAttempts({ id, token }: Lease): void {
+    this.#connection.change(
+      `delete from ${this.#t.attempts} where run_id in (select id from ${this.#t.runs} where ${HELD})`,
+      id,
+      token,
+    );
+  }
+}

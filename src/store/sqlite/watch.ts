@@ -1,0 +1,30 @@
+import type { Clock } from "../../time.ts";
+import type { Connection } from "./connection.ts";
+
+/** How often the file is looked at. The look is one pragma, some microseconds; a run of another process waits half of this. */
+const INTERVAL = 10;
+
+/** SQLite cannot call; but `data_version` changes when another connection has committed. */
+export function watchDataVersion(connection: Connection, clock: Clock, onChange: () => void): () => void {
+  let stopped = false;
+  let seen: unknown;
+  let cancel = () => {};
+  const look = async () => {
+    try {
+      const row = await connection.read(() =>
+        connection.row<{ data_version: number }>("pragma data_version"),
+      );
+      if (stopped) return;
+      if (seen !== undefined && row?.data_version !== seen) onChange();
+      seen = row?.data_version;
+    } catch {
+      // The worker's next exchange meets the same fault and reports it.
+    }
+    if (!stopped) cancel = clock.after(INTERVAL, look, { background: true });
+  };
+  void look();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

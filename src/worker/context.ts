@@ -1,0 +1,108 @@
+import type { Settings } from "../job/settings.ts";
+import type { Emitter } from "../observe/events.ts";
+import type { RunContext } from "../run/context.ts";
+import { encodePayload, type JsonValue } from "../run/payload.ts";
+import type { ClaimedRun, Store } from "../store/store.ts";
+import { type Clock, type Duration, sleep } from "../time.ts";
+import { type Ending, EndOfTry, snoozeEnding } from "./ends.ts";
+
+/** Between two writes of progress. */
+const PROGRESS_EVERY = 100;
+
+export interface ContextParts {
+  store: Store;
+  clock: Clock;
+  events: Emitter;
+  /** Runs `work` and completes the run in one transaction. */
+  transact(work: (tx: unknown) => unknown): Promise<void>;
+}
+
+export class Context implements RunContext {
+  readonly id: number;
+  readonly name: string;
+  readonly queue: string;
+  readonly key: string | null;
+  readonly tags: readonly string[];
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly isLastAttempt: boolean;
+  readonly crashes: number;
+  readonly scheduledFor: Date;
+  readonly createdAt: Date;
+  readonly parentId: number | null;
+  readonly traceparent: string | null;
+  readonly signal: AbortSignal;
+  /** Set when the handler ended its try by itself, even if it caught what was thrown for it. */
+  ending: Ending | null = null;
+  readonly #run: ClaimedRun;
+  readonly #parts: ContextParts;
+  #progress: string | null = null;
+  #writing: Promise<void> | null = null;
+  #over = new AbortController();
+
+  constructor(run: ClaimedRun, settings: Settings, signal: AbortSignal, parts: ContextParts) {
+    this.#run = run;
+    this.#parts = parts;
+    this.id = run.id;
+    this.name = run.name;
+    this.queue = run.queue;
+    this.key = run.owner === null && run.lane !== run.name ? run.lane.slice(run.name.length + 1) : null;
+    this.tags = run.tags;
+    this.attempt = run.attempts;
+    this.crashes = run.crashes;
+    this.maxAttempts = settings.retries.max;
+    this.isLastAttempt = run.attempts - run.crashes >= settings.retries.max;
+    this.scheduledFor = new Date(run.tickAt ?? run.runAt);
+    this.createdAt = new Date(run.createdAt);
+    this.parentId = run.parentId;
+    this.traceparent = run.traceparent;
+    this.signal = signal;
+  }
+
+  progress(value: JsonValue): void {
+    this.#progress = encodePayload(value) ?? null;
+    this.#writing ??= this.#writeProgress();
+  }
+
+  log(message: string, data?: unknown): void {
+    const { id, name, queue, attempt } = this;
+    this.#parts.events.emit("run.logged", { id, name, queue, attempt, message: String(message), data });
+  }
+
+  snooze(delay: Duration): never {
+    return this.#end(snoozeEnding(delay));
+  }
+
+  discard(reason?: string): never {
+    return this.#end({ kind: "discarded", reason: reason === undefined ? null : String(reason) });
+  }
+
+  transaction<Tx>(work: (tx: Tx) => void): Promise<void> {
+    return this.#parts.transact(work as (tx: unknown) => unknown);
+  }
+
+  /** The last progress is written, and nothing more will be. */
+  async close(): Promise<void> {
+    this.#over.abort();
+    await this.#writing;
+  }
+
+  #end(ending: Ending): never {
+    this.ending ??= ending;
+    throw new EndOfTry(ending);
+  }
+
+  async #writeProgress(): Promise<void> {
+    while (this.#progress !== null) {
+      const latest = this.#progress;
+      this.#progress = null;
+      try {
+        await this.#parts.store.progress(this.#run, latest);
+      } catch (error) {
+        this.#parts.events.report(error, `writing the progress of run ${this.id}`);
+      }
+      await sleep(this.#parts.clock, PROGRESS_EVERY, this.#over.signal);
+    }
+    this.#writing = null;
+  }
+}

@@ -1,0 +1,260 @@
+import { PunctualError } from "../errors.ts";
+import type { Definition } from "../job/definition.ts";
+import type { Logger } from "../observe/logger.ts";
+import { checkName } from "../run/names.ts";
+import { checkInteger, checkKeys } from "../run/options.ts";
+import { defaultRetention } from "../run/retention.ts";
+import type { Inserted, NewRun, Store } from "../store/store.ts";
+import { type Duration, toMilliseconds } from "../time.ts";
+import { handlerGone, Janitor } from "./janitor.ts";
+import { onSignals } from "./signals.ts";
+import { Worker, type WorkerOptions, type WorkerParts } from "./worker.ts";
+
+export interface RunOptions {
+  /** The most runs of this pass. Default: 32. */
+  batch?: number;
+  /** Runs at once. Default: 10. */
+  parallel?: number;
+  /** Only these queues. Default: all. */
+  queues?: string[];
+}
+
+export interface ForeverOptions {
+  /** Runs at once in this process. Default: 10. */
+  parallel?: number;
+  /** Only these queues. Default: all. */
+  queues?: string[];
+  /** The most that is claimed at once. Default: what will start within a tenth of a second. */
+  batch?: number;
+  /** How long to sleep when nothing wakes it. Default: 200 ms. */
+  sleep?: Duration;
+  /** How long handlers may finish after stop() or a signal, before their signals abort. Default: 30 s. */
+  grace?: Duration;
+  /** Whether SIGINT and SIGTERM stop it. Default: true. */
+  signals?: boolean;
+}
+
+export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq"> {
+  store(): Promise<Store>;
+  logger: Logger;
+  queueLimits: ReadonlyMap<string, number>;
+  host: string;
+}
+
+const PRESENCE_EVERY = 10_000;
+
+/** The workers of one instance: one at a time, with the duties that go with it. */
+export class Host {
+  readonly #parts: HostParts;
+  readonly #startedAt: number;
+  #worker: Worker | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
+  #forever: Promise<number> | null = null;
+  #seq = 0;
+  #present: Promise<void> | null = null;
+  #cancelPresence: (() => void) | null = null;
+  #unsynced = true;
+
+  constructor(parts: HostParts) {
+    this.#parts = parts;
+    this.#startedAt = parts.clock.now();
+  }
+
+  wake(): void {
+    this.#worker?.wake();
+  }
+
+  definitionsChanged(): void {
+    this.#unsynced = true;
+    this.#worker?.forgetNames();
+  }
+
+  /** Counts what was inserted, tells of it, and wakes the worker beside it. */
+  sent(runs: NewRun[], inserted: Inserted[]): void {
+    const { tallies, events, clock } = this.#parts;
+    const now = clock.now();
+    const heard = events.hears("run.dispatched");
+    for (const [index, { name, queue, owner }] of runs.entries()) {
+      const one = inserted[index]!;
+      if (one.inserted && owner === null) tallies.dispatched(name, now);
+      if (heard) events.emit("run.dispatched", { ...one, name, queue });
+    }
+    this.wake();
+  }
+
+  /** Shows that this instance lives, as long as it has functions that only it can run. */
+  present(): Promise<void> {
+    const { clock, events, registry } = this.#parts;
+    this.#present ??= (async () => {
+      await this.#beat(0, null);
+      const again = async () => {
+        if (!registry.hasAdHoc()) {
+          this.#present = null;
+          return;
+        }
+        try {
+          if (!this.#worker) await this.#beat(0, null);
+        } catch (error) {
+          events.report(error, "showing that this process lives");
+        }
+        this.#cancelPresence = clock.after(PRESENCE_EVERY, again, { background: true });
+      };
+      this.#cancelPresence = clock.after(PRESENCE_EVERY, again, { background: true });
+    })();
+    return this.#present;
+  }
+
+  /** Passes of one instance come one after the other. */
+  run(options: RunOptions): Promise<number> {
+    checkKeys(options, ["batch", "parallel", "queues"], "run()");
+    this.#refuseSecond();
+    const chosen: WorkerOptions = {
+      ...toOptions(options),
+      budget: checkInteger(options.batch ?? 32, "batch", 1),
+      batch: null,
+    };
+    const pass = this.#turn.then(() => this.#work(chosen, false));
+    this.#turn = pass.catch(() => {});
+    return pass;
+  }
+
+  forever(options: ForeverOptions): Promise<number> {
+    checkKeys(options, ["parallel", "queues", "batch", "sleep", "grace", "signals"], "forever()");
+    this.#refuseSecond();
+    const chosen = toOptions(options);
+    const off =
+      options.signals === false
+        ? () => {}
+        : onSignals({
+            stop: (signal) => {
+              this.#parts.logger.info(
+                `${signal}: finishing ${this.#worker?.running ?? 0} runs; once more to abort them`,
+              );
+              this.#worker?.stop();
+            },
+            stopNow: () => this.#worker?.stopNow(),
+          });
+    this.#forever = this.#turn
+      .then(() => this.#work(chosen, true))
+      .finally(() => {
+        off();
+        this.#forever = null;
+      });
+    return this.#forever;
+  }
+
+  async writeCounts(): Promise<void> {
+    const tallies = this.#parts.tallies.take();
+    if (tallies.length > 0) await (await this.#parts.store()).flush(tallies);
+  }
+
+  async stop(): Promise<void> {
+    this.#worker?.stop();
+    await Promise.allSettled([this.#forever, this.#turn]);
+    this.#cancelPresence?.();
+    if (this.#present) {
+      const store = await this.#parts.store();
+      await store.disown(this.#parts.id, handlerGone, defaultRetention.failed);
+      await store.leave(this.#parts.id);
+    }
+    await this.writeCounts();
+  }
+
+  async #work(options: WorkerOptions, watching: boolean): Promise<number> {
+    const { events, id } = this.#parts;
+    const store = await this.#parts.store();
+    const parts = { ...this.#parts, store, nextSeq: () => ++this.#seq };
+    const janitor = new Janitor({
+      ...parts,
+      beat: () => this.#beat(options.parallel, options.queues),
+      sync: () => this.#sync(store),
+    });
+    const worker = new Worker(parts, options);
+    this.#worker = worker;
+    await this.#beat(options.parallel, options.queues);
+    if (watching || this.#unsynced) await this.#sync(store);
+    await janitor.reap();
+    janitor.start();
+    const unwatch = watching ? store.watch(() => worker.wake()) : () => {};
+    if (watching)
+      events.emit("worker.started", { worker: id, parallel: options.parallel, queues: options.queues });
+    try {
+      const ran = await worker.work();
+      if (watching) events.emit("worker.stopped", { worker: id, ran });
+      return ran;
+    } finally {
+      unwatch();
+      janitor.stop();
+      this.#worker = null;
+      await janitor.flush();
+      if (!this.#parts.registry.hasAdHoc()) await store.leave(id);
+    }
+  }
+
+  async #beat(parallel: number, queues: string[] | null): Promise<void> {
+    const { id, host, clock } = this.#parts;
+    const store = await this.#parts.store();
+    const now = clock.now();
+    await store.beat({
+      id,
+      host,
+      pid: process.pid,
+      parallel,
+      queues,
+      startedAt: this.#startedAt,
+      seenAt: now,
+    });
+  }
+
+  async #sync(store: Store): Promise<void> {
+    this.#unsynced = false;
+    const { registry, queueLimits, id } = this.#parts;
+    await store.syncJobs({
+      worker: id,
+      startedAt: this.#startedAt,
+      jobs: [...registry.definitions()].map(toRow),
+      queues: [...queueLimits].map(([name, limit]) => ({ name, limit })),
+    });
+    this.#worker?.forgetNames();
+  }
+
+  #refuseSecond(): void {
+    if (!this.#forever) return;
+    throw new PunctualError(
+      "WORKER_RUNNING",
+      "This instance is working already: forever() is under way. Call stop() first, or use a second instance.",
+    );
+  }
+}
+
+function toRow(definition: Definition<never>): Parameters<Store["syncJobs"]>[0]["jobs"][number] {
+  const { name, settings, plan, formerNames } = definition;
+  return {
+    name,
+    queue: settings.queue,
+    priority: settings.priority,
+    limit: settings.concurrency,
+    keyLimit: settings.perKey,
+    cron: plan.toCron(),
+    fingerprint: definition.fingerprint(),
+    formerly: formerNames,
+  };
+}
+
+function toOptions(options: RunOptions & ForeverOptions): WorkerOptions {
+  const { queues, batch } = options;
+  if (queues !== undefined && (!Array.isArray(queues) || queues.length === 0)) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      "Expected queues as a list of at least one name; leave it out for all queues.",
+    );
+  }
+  return {
+    parallel: checkInteger(options.parallel ?? 10, "parallel", 1, 10_000),
+    queues: queues?.map((name) => checkName(name, "a queue name")) ?? null,
+    batch: batch === undefined ? null : checkInteger(batch, "batch", 1),
+    sleep: Math.max(1, toMilliseconds(options.sleep ?? "200ms", "sleep")),
+    budget: null,
+    grace: toMilliseconds(options.grace ?? 30, "grace"),
+  };
+}

@@ -1,0 +1,123 @@
+import { PunctualError } from "../errors.ts";
+import type { Registry } from "../job/registry.ts";
+import type { Emitter } from "../observe/events.ts";
+import { failureText, toFailure } from "../run/failure.ts";
+import { defaultRetention } from "../run/retention.ts";
+import type { Store } from "../store/store.ts";
+import type { Clock } from "../time.ts";
+import type { Tallies } from "./tallies.ts";
+
+const FLUSH_EVERY = 1000;
+const REAP_EVERY = 10_000;
+const BEAT_EVERY = 10_000;
+const SYNC_EVERY = 30_000;
+const PRUNE_EVERY = 60_000;
+const REAPED_AT_ONCE = 100;
+
+/** So many processes that die with a run end it. */
+export const CRASH_CAP = 3;
+
+export const handlerGone: string = failureText(
+  toFailure(
+    new PunctualError(
+      "HANDLER_GONE",
+      "Its handler gone: the process that dispatched this function has ended.",
+    ),
+  ),
+);
+
+const crashed = failureText(
+  toFailure(
+    new PunctualError("RUN_CRASHED", "Its process ended, or lost its lease, in the middle of the run."),
+  ),
+);
+
+export interface JanitorParts {
+  store: Store;
+  clock: Clock;
+  events: Emitter;
+  registry: Registry;
+  tallies: Tallies;
+  beat(): Promise<void>;
+  sync(): Promise<void>;
+}
+
+/** The duties beside the work: takes back what dead workers held, writes counts, shows that this worker lives, prunes. */
+export class Janitor {
+  readonly #parts: JanitorParts;
+  #cancels = new Set<() => void>();
+  #stopped = false;
+
+  constructor(parts: JanitorParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { beat, sync } = this.#parts;
+    this.#every(FLUSH_EVERY, "writing counts", () => this.flush());
+    this.#every(this.#reapInterval(), "taking back expired leases", () => this.reap());
+    this.#every(BEAT_EVERY, "showing that this worker lives", beat);
+    this.#every(SYNC_EVERY, "showing this worker's jobs", sync);
+    this.#every(PRUNE_EVERY, "pruning", () => this.#prune());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const cancel of this.#cancels) cancel();
+  }
+
+  async flush(): Promise<void> {
+    const tallies = this.#parts.tallies.take();
+    if (tallies.length > 0) await this.#parts.store.flush(tallies);
+  }
+
+  async reap(): Promise<void> {
+    const { store, events, tallies, clock } = this.#parts;
+    for (;;) {
+      const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, crashed, defaultRetention.failed);
+      for (const run of reaped) {
+        if (run.crashed) tallies.crashed(run.name, clock.now());
+        events.emit("run.reaped", run);
+      }
+      if (reaped.length < REAPED_AT_ONCE) break;
+    }
+    await store.reapOwnerless(handlerGone, defaultRetention.failed);
+  }
+
+  async #prune(): Promise<void> {
+    await this.#parts.store.prune({
+      finishedFor: null,
+      jobsUnseenFor: null,
+      orphansOlderThan: null,
+      batch: 1000,
+    });
+  }
+
+  /** Short leases are for those who want a run back soon. */
+  #reapInterval(): number {
+    let shortest = REAP_EVERY;
+    for (const { settings } of this.#parts.registry.definitions())
+      shortest = Math.min(shortest, settings.lease / 2);
+    return Math.max(500, shortest);
+  }
+
+  #every(interval: number, what: string, duty: () => Promise<void>): void {
+    const { clock, events } = this.#parts;
+    // Not all workers that were started together at the same moment.
+    const next = () => clock.after(interval * (0.9 + Math.random() * 0.2), go, { background: true });
+    let cancel: () => void;
+    const go = async () => {
+      this.#cancels.delete(cancel);
+      try {
+        await duty();
+      } catch (error) {
+        if (!this.#stopped) events.report(error, what);
+      }
+      if (this.#stopped) return;
+      cancel = next();
+      this.#cancels.add(cancel);
+    };
+    cancel = next();
+    this.#cancels.add(cancel);
+  }
+}

@@ -1,0 +1,87 @@
+import type { Events } from "../observe/events.ts";
+import { type Failure, failureText, fingerprint, toFailure } from "../run/failure.ts";
+import type { Retention } from "../run/retention.ts";
+import type { FinishedState, Outcome } from "../run/states.ts";
+import type { ClaimedRun, Settlement } from "../store/store.ts";
+import type { Result } from "./execute.ts";
+
+/** An outcome on its way to the database. */
+export interface Settling {
+  run: ClaimedRun;
+  settlement: Settlement;
+  result: Exclude<Result, { outcome: null }>;
+  failure: Failure | null;
+}
+
+export function toSettling(
+  run: ClaimedRun,
+  result: Exclude<Result, { outcome: null }>,
+  duration: number,
+  keep: Retention,
+): Settling {
+  const settlement: Settlement = {
+    id: run.id,
+    token: run.token,
+    outcome: result.outcome,
+    duration: Math.max(0, Math.round(duration)),
+    delay: 0,
+    error: null,
+    fingerprint: null,
+    result: null,
+    keep: result.outcome in keep ? keep[result.outcome as FinishedState] : 0,
+  };
+  let failure: Failure | null = null;
+  switch (result.outcome) {
+    case "completed":
+      settlement.result = result.result;
+      break;
+    case "retried":
+    case "failed":
+      failure = toFailure(result.error);
+      settlement.error = failureText(failure);
+      settlement.fingerprint = fingerprint(failure);
+      if (result.outcome === "retried") settlement.delay = result.delay;
+      break;
+    case "skipped":
+    case "cancelled":
+      settlement.error = result.reason === null ? null : failureText(toFailure(result.reason));
+      break;
+    case "snoozed":
+      settlement.delay = result.delay;
+      break;
+    case "released":
+      break;
+    default:
+      result satisfies never;
+  }
+  return { run, settlement, result, failure };
+}
+
+/** The event that tells of a settled try. */
+export function settledEvent({ run, settlement, result, failure }: Settling): {
+  [Name in Outcome]: [`run.${Name}`, Events[`run.${Name}`]];
+}[Outcome] {
+  const of = {
+    id: run.id,
+    name: run.name,
+    queue: run.queue,
+    attempt: run.attempts,
+    duration: settlement.duration,
+  };
+  switch (result.outcome) {
+    case "completed":
+      return ["run.completed", { ...of, result: result.value }];
+    case "retried":
+      return ["run.retried", { ...of, error: failure!, delay: result.delay }];
+    case "failed":
+      return ["run.failed", { ...of, error: failure! }];
+    case "skipped":
+      return ["run.skipped", { ...of, reason: result.reason }];
+    case "cancelled":
+      return ["run.cancelled", { ...of, reason: result.reason }];
+    case "snoozed":
+      return ["run.snoozed", { ...of, delay: result.delay }];
+    case "released":
+      return ["run.released", of];
+  }
+}

@@ -1,0 +1,349 @@
+import { randomBytes } from "node:crypto";
+import { PunctualError } from "../errors.ts";
+import type { Registry } from "../job/registry.ts";
+import type { Emitter } from "../observe/events.ts";
+import { defaultRetention } from "../run/retention.ts";
+import type { ClaimedRun, ClaimRequest, Store } from "../store/store.ts";
+import { type Clock, yieldToEventLoop } from "../time.ts";
+import { Buffer } from "./buffer.ts";
+import { abortReasons } from "./ends.ts";
+import { type ExecuteParts, Execution, type Runnable } from "./execute.ts";
+import { Leases } from "./leases.ts";
+import { Outbox } from "./outbox.ts";
+import { Pace } from "./pace.ts";
+import { toSettling } from "./settle.ts";
+import type { Tallies } from "./tallies.ts";
+
+/** Of runs whose job this process has not looked up yet; a job's own lease is given with each claim. */
+const DEFAULT_LEASE = 60_000;
+
+/** A run claimed ahead goes back if it has not started by then. */
+const HELD_AT_MOST = 200;
+
+/** How long a run with a crash behind it waits for its neighbours to finish, so that it can run alone. */
+const ALONE_AFTER = 10_000;
+
+export interface WorkerOptions {
+  parallel: number;
+  /** Null: every queue. */
+  queues: string[] | null;
+  /** The most that is claimed at once; null: as many as will start soon. */
+  batch: number | null;
+  sleep: number;
+  /** Ends after so many runs, or when nothing is due; null: only by stop(). */
+  budget: number | null;
+  /** How long stop() waits for handlers before it aborts them. */
+  grace: number;
+}
+
+export interface WorkerParts {
+  id: string;
+  store: Store;
+  clock: Clock;
+  events: Emitter;
+  registry: Registry;
+  tallies: Tallies;
+  instance: object;
+  random(): number;
+  nextSeq(): number;
+}
+
+/** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
+export class Worker {
+  readonly #parts: WorkerParts;
+  readonly #options: WorkerOptions;
+  readonly #buffer = new Buffer();
+  readonly #running = new Map<number, Execution>();
+  readonly #outbox: Outbox;
+  readonly #leases: Leases;
+  readonly #pace: Pace;
+  readonly #execute: ExecuteParts;
+  /** Jobs that others define and this process does not; null: to be asked for. */
+  #excluded: string[] | null = null;
+  #jobLeases: Record<string, number> = {};
+  /** Handlers that have not returned, also those whose run was settled without them. */
+  #busy = 0;
+  #alone: ClaimedRun | null = null;
+  #suspectSince: number | null = null;
+  #hungry = true;
+  #stopping = false;
+  #claimed = 0;
+  #ran = 0;
+  #nextDue: number | null = null;
+  #wakeUp: (() => void) | null = null;
+  #cancelGrace: (() => void) | null = null;
+
+  constructor(parts: WorkerParts, options: WorkerOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#pace = new Pace(parts.clock.monotonic());
+    this.#outbox = new Outbox(parts, (run) => this.#leases.drop(run));
+    this.#leases = new Leases({
+      ...parts,
+      worker: parts.id,
+      lost: (run) => this.#lost(run),
+      cancelled: (ids) => this.#cancel(ids),
+    });
+    this.#execute = {
+      ...parts,
+      completeWith: (run, work) => this.#outbox.completeWith(run, work, this.#jobOf(run)),
+    };
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Something may be due: look now. */
+  wake(): void {
+    this.#hungry = true;
+    this.#wakeUp?.();
+  }
+
+  /** Jobs were defined, or another process showed new ones. */
+  forgetNames(): void {
+    this.#excluded = null;
+  }
+
+  /** Works until it is stopped or its budget is used; gives how many runs it ran. */
+  async work(): Promise<number> {
+    try {
+      for (;;) {
+        this.#releaseHeld();
+        this.#fill();
+        const claim = await this.#claimRequest();
+        if (claim || this.#outbox.size > 0 || this.#hungry) {
+          const got = await this.#exchange(claim);
+          await yieldToEventLoop();
+          if (got > 0 || this.#outbox.size > 0) continue;
+        }
+        if (this.#isDone()) break;
+        await this.#rest();
+      }
+    } finally {
+      this.#cancelGrace?.();
+      this.#leases.stop();
+    }
+    return this.#ran;
+  }
+
+  /** Claims nothing more, gives back what has not started, waits; after the grace it aborts what still runs. */
+  stop(): void {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    for (const run of this.#buffer.takeAll()) this.#giveBack(run);
+    this.#cancelGrace = this.#parts.clock.after(this.#options.grace, () => this.stopNow());
+    this.#wakeUp?.();
+  }
+
+  stopNow(): void {
+    this.stop();
+    for (const execution of this.#running.values()) execution.abort(abortReasons.shutdown());
+  }
+
+  async #exchange(claim: ClaimRequest | null): Promise<number> {
+    const sentAt = this.#parts.clock.monotonic();
+    this.#hungry = false;
+    const started = this.#startedSince();
+    const answer = await this.#outbox.exchange(started, claim);
+    this.#nextDue = answer.nextDue;
+    if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
+    this.#claimed += answer.claimed.length;
+    for (const run of answer.claimed) this.#leases.hold(run, this.#leaseOf(run), sentAt);
+    this.#buffer.add(answer.claimed, this.#parts.clock.monotonic());
+    if (this.#stopping) for (const run of this.#buffer.takeAll()) this.#giveBack(run);
+    this.#cancel(answer.cancelled);
+    return answer.claimed.length;
+  }
+
+  async #claimRequest(): Promise<ClaimRequest | null> {
+    if (!this.#hungry && this.#outbox.size === 0) return null;
+    const { limit, start } = this.#room();
+    if (limit <= 0) return null;
+    if (this.#excluded === null) {
+      const names = await this.#parts.store.jobNames();
+      this.#excluded = names.filter((name) => !this.#parts.registry.definition(name));
+      this.#jobLeases = unusualLeases(this.#parts.registry);
+      if (this.#stopping) return null;
+    }
+    return {
+      token: randomBytes(16).toString("base64url"),
+      limit,
+      start,
+      queues: this.#options.queues,
+      exclude: this.#excluded,
+      owner: this.#parts.id,
+      lease: DEFAULT_LEASE,
+      leases: this.#jobLeases,
+    };
+  }
+
+  /** How many runs there is room for, and how many of them would start at once. */
+  #room(): { limit: number; start: number } {
+    if (this.#stopping || this.#alone || this.#suspectSince !== null) return { limit: 0, start: 0 };
+    const { parallel, batch, budget } = this.#options;
+    const taken = this.#busy + this.#buffer.size;
+    const room = parallel + this.#pace.ahead(this.#parts.clock.monotonic()) - taken;
+    const left = budget === null ? room : Math.min(room, budget - this.#claimed);
+    const limit = batch === null ? left : Math.min(left, batch);
+    return { limit, start: Math.max(0, Math.min(limit, parallel - taken)) };
+  }
+
+  #fill(): void {
+    while (this.#busy < this.#options.parallel && this.#alone === null) {
+      const next = this.#buffer.peek();
+      if (!next) return;
+      if (next.crashes > 0 && !this.#mayRunAlone()) return;
+      this.#buffer.take();
+      if (next.crashes > 0) void this.#startAlone(next);
+      else this.#start(next);
+    }
+  }
+
+  /** A run that took its process down with it must not take its neighbours along, nor be mixed up with them. */
+  #mayRunAlone(): boolean {
+    const now = this.#parts.clock.monotonic();
+    this.#suspectSince ??= now;
+    return this.#busy === 0 || now - this.#suspectSince >= ALONE_AFTER;
+  }
+
+  async #startAlone(run: ClaimedRun): Promise<void> {
+    this.#suspectSince = null;
+    this.#alone = run;
+    try {
+      // Before the handler starts, so that one more crash is charged to this run and to no other.
+      if (await this.#parts.store.start(run)) {
+        run.started = true;
+        await this.#start(run);
+      } else this.#leases.drop(run);
+    } catch (error) {
+      this.#parts.events.report(error, `starting run ${run.id}`);
+      this.#giveBack(run);
+    }
+    this.#alone = null;
+    this.wake();
+  }
+
+  /** Settles when the handler has returned. */
+  #start(run: ClaimedRun): Promise<void> {
+    const job = this.#jobOf(run);
+    if (!job) return this.#refuse(run);
+    const { clock, events } = this.#parts;
+    const startedAt = clock.monotonic();
+    if (events.hears("run.started")) {
+      events.emit("run.started", { id: run.id, name: run.name, queue: run.queue, attempt: run.attempts });
+    }
+    const execution = new Execution(run, job, this.#execute);
+    this.#running.set(run.id, execution);
+    this.#busy++;
+    this.#ran++;
+    void execution.result.then((result) => {
+      this.#running.delete(run.id);
+      this.#pace.done();
+      const settling =
+        result.outcome === null
+          ? null
+          : toSettling(run, result, clock.monotonic() - startedAt, job.settings.keep);
+      this.#outbox.add(run, settling);
+      this.#wakeUp?.();
+    });
+    return execution.returned.then(() => {
+      this.#busy--;
+      this.#fill();
+      this.#wakeUp?.();
+    });
+  }
+
+  #jobOf(run: ClaimedRun): Runnable | undefined {
+    const { registry } = this.#parts;
+    if (run.owner === null) return registry.definition(run.name);
+    const adHoc = registry.adHoc(run.lane);
+    return adHoc && { ...adHoc, schema: null };
+  }
+
+  /** Claimed in the moment between a new name and our knowing it: another process defines it. */
+  async #refuse(run: ClaimedRun): Promise<void> {
+    if (run.owner === null) {
+      this.#excluded = null;
+      return this.#giveBack(run);
+    }
+    const error = new PunctualError(
+      "HANDLER_GONE",
+      "Its handler is gone: the function was dispatched by another process.",
+    );
+    this.#outbox.add(run, toSettling(run, { outcome: "failed", error }, 0, defaultRetention));
+  }
+
+  #giveBack(run: ClaimedRun): void {
+    this.#claimed--;
+    this.#outbox.add(run, toSettling(run, { outcome: "released" }, 0, defaultRetention));
+  }
+
+  #releaseHeld(): void {
+    if (this.#buffer.size === 0) return;
+    const before = this.#parts.clock.monotonic() - HELD_AT_MOST;
+    for (const run of this.#buffer.takeWaiting(before)) this.#giveBack(run);
+  }
+
+  /** Runs that were claimed ahead and are still running: short ones are done before anybody has to be told. */
+  #startedSince(): ClaimedRun[] {
+    const started: ClaimedRun[] = [];
+    for (const { run } of this.#running.values()) {
+      if (run.started) continue;
+      run.started = true;
+      started.push(run);
+    }
+    return started;
+  }
+
+  #lost(run: ClaimedRun): void {
+    const execution = this.#running.get(run.id);
+    if (execution?.run === run) execution.abort(abortReasons.leaseLost());
+    else this.#buffer.remove(run);
+  }
+
+  #cancel(ids: number[]): void {
+    for (const id of ids) {
+      this.#running.get(id)?.abort(abortReasons.cancelled());
+    }
+    const asked = new Set(ids);
+    for (const run of this.#buffer.takeIf((one) => asked.has(one.id))) {
+      this.#outbox.add(run, toSettling(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));
+    }
+  }
+
+  #leaseOf(run: ClaimedRun): number {
+    return this.#jobOf(run)?.settings.lease ?? DEFAULT_LEASE;
+  }
+
+  #isDone(): boolean {
+    if (this.#running.size > 0 || this.#buffer.size > 0 || this.#outbox.size > 0 || this.#alone) return false;
+    return this.#stopping || (this.#options.budget !== null && !this.#hungry);
+  }
+
+  /** Until an outcome, a wake-up, the next due run, or the time to look again. */
+  #rest(): Promise<void> {
+    if (this.#hungry || this.#outbox.size > 0) return Promise.resolve();
+    const { clock } = this.#parts;
+    const due = this.#nextDue === null ? Number.POSITIVE_INFINITY : this.#nextDue - clock.now();
+    return new Promise((resolve) => {
+      const cancel = clock.after(Math.max(0, Math.min(this.#options.sleep, due)), () => {
+        this.#hungry = true;
+        this.#wakeUp?.();
+      });
+      this.#wakeUp = () => {
+        this.#wakeUp = null;
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+function unusualLeases(registry: Registry): Record<string, number> {
+  const leases: Record<string, number> = Object.create(null);
+  for (const { name, settings } of registry.definitions()) {
+    if (settings.lease !== DEFAULT_LEASE) leases[name] = settings.lease;
+  }
+  return leases;
+}
