@@ -1,6 +1,6 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
@@ -9,3 +9,5 @@ export default defineConfig({
     hookTimeout: 60_000,
   },
 });
+
+export default config;

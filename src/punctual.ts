@@ -9,11 +9,8 @@ import {
   type ArgsOf,
   type ArgsOfMethod,
   type Handler,
-  isClass,
-  isClassMethod,
   type JobClass,
-  nameOfClass,
-  nameOfMethod,
+  nameOf,
   type Resolve,
   toHandler,
 } from "./job/handlers.ts";
@@ -32,7 +29,8 @@ import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import type { Run } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
-import { type DatabaseSource, kindOf, openStore } from "./store/open.ts";
+import { LazyStore } from "./store/lazy.ts";
+import type { DatabaseSource } from "./store/open.ts";
 import type { InstallReport, Store } from "./store/store.ts";
 import { type Clock, type Duration, type Instant, systemClock } from "./time.ts";
 import { type ForeverOptions, Host, type RunOptions } from "./worker/host.ts";
@@ -63,7 +61,7 @@ const OPTIONS = ["prefix", "defaults", "logger", "clock", "resolve", "maxPayload
 /** A scheduler and queue on one database. The only part that knows all others. */
 export class Punctual extends Control {
   readonly #id: string = randomBytes(9).toString("base64url");
-  readonly #source: DatabaseSource;
+  readonly #store: LazyStore;
   readonly #options: PunctualOptions;
   protected override readonly clock: Clock;
   protected override readonly events: Emitter;
@@ -75,9 +73,7 @@ export class Punctual extends Control {
   readonly #sender: Sender;
   readonly #preparer: Preparer;
   readonly #host: Host;
-  #opened: Promise<Store> | null = null;
   #stopping: Promise<void> | null = null;
-  #closed = false;
 
   /**
    * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, else
@@ -88,13 +84,15 @@ export class Punctual extends Control {
     checkKeys(options, OPTIONS, "new Punctual()");
     this.#options = options;
     this.#logger = toLogger(options.logger);
-    // biome-ignore lint/complexity/noArguments: a mistaken undefined must not silently become the default database.
-    this.#source = arguments.length === 0 ? this.#defaultSource() : (source as DatabaseSource);
-    kindOf(this.#source);
     this.clock = options.clock ?? systemClock;
     this.events = new Emitter(this.#logger);
     this.#defaults = toSettings(options.defaults);
-    checkPrefix(options.prefix ?? "punctual_");
+    // biome-ignore lint/complexity/noArguments: a mistaken undefined must not silently become the default database.
+    this.#store = new LazyStore(arguments.length === 0 ? this.#defaultSource() : (source as DatabaseSource), {
+      clock: this.clock,
+      prefix: checkPrefix(options.prefix ?? "punctual_"),
+      install: options.install ?? true,
+    });
     const shared = {
       id: this.#id,
       store: () => this.store(),
@@ -143,7 +141,7 @@ export class Punctual extends Control {
   ): Definition<ArgsOfMethod<Class, Method>>;
   schedule(what: unknown, second?: unknown, third?: unknown): Definition<never> {
     const named = typeof what === "string";
-    const name = named ? checkName(what, "a job name") : this.#nameOf(what as Named);
+    const name = nameOf(what, this.#logger);
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#options.resolve);
@@ -223,16 +221,8 @@ export class Punctual extends Control {
   /** Brings the tables up to date; safe from several processes at once, and when there is nothing to do. */
   async install(options: { dryRun?: boolean } = {}): Promise<InstallReport> {
     checkKeys(options, ["dryRun"], "install()");
-    if (this.#opened) return (await this.#opened).install(options);
     this.#refuseStopped();
-    const store = await this.#connect();
-    try {
-      return await store.install(options);
-    } finally {
-      // A database in memory lives as long as its connection.
-      if (options.dryRun) await store.close();
-      else this.#opened = Promise.resolve(store);
-    }
+    return this.#store.install(options);
   }
 
   /** One pass: runs what is due, at most `batch` runs, and gives how many it ran. */
@@ -252,9 +242,7 @@ export class Punctual extends Control {
     this.#stopping ??= (async () => {
       await this.#sender.flush();
       await this.#host.stop();
-      this.#closed = true;
-      const store = await this.#opened?.catch(() => null);
-      await store?.close();
+      await this.#store.close();
     })();
     return this.#stopping;
   }
@@ -286,29 +274,7 @@ export class Punctual extends Control {
   }
 
   protected override store(): Promise<Store> {
-    this.#refuseClosed();
-    this.#opened ??= this.#open().catch((error) => {
-      // The next call tries again: the folder may exist by then.
-      this.#opened = null;
-      throw error;
-    });
-    return this.#opened;
-  }
-
-  async #open(): Promise<Store> {
-    const store = await this.#connect();
-    try {
-      if (store.database === "sqlite" && (this.#options.install ?? true)) await store.install();
-      await store.verify();
-      return store;
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
-  }
-
-  #connect(): Promise<Store> {
-    return openStore(this.#source, { clock: this.clock, prefix: this.#options.prefix ?? "punctual_" });
+    return this.#store.get();
   }
 
   #defaultSource(): string {
@@ -318,27 +284,9 @@ export class Punctual extends Control {
     return "sqlite:./punctual.db";
   }
 
-  #nameOf(what: unknown): string {
-    if (typeof what === "string") return checkName(what, "a job name");
-    if (isClassMethod(what)) return nameOfMethod(what);
-    if (isClass(what)) {
-      const name = nameOfClass(what);
-      if (name.length <= 2) {
-        this.#logger.warn(
-          `the class of job "${name}" looks minified: give it a static jobName, or its runs will not be found after the next build`,
-        );
-      }
-      return name;
-    }
-    throw new PunctualError(
-      "INVALID_NAME",
-      `Expected a job name, a class, or [Class, "method"], got ${show(what)}.`,
-    );
-  }
-
   /** A class that is dispatched is a job from then on. */
   #find(what: Named): Dispatchable<never> {
-    const name = this.#nameOf(what);
+    const name = nameOf(what, this.#logger);
     const defined = this.#registry.definition(name);
     if (defined) return defined;
     if (typeof what !== "string") return this.schedule(what as JobClass) as unknown as Dispatchable<never>;
@@ -381,14 +329,10 @@ export class Punctual extends Control {
       "This instance was stopped: it takes no more work. Make a new Punctual().",
     );
   }
-
-  #refuseClosed(): void {
-    if (this.#closed) this.#refuseStopped();
-  }
 }
 
-function checkPrefix(prefix: string): void {
-  if (typeof prefix === "string" && /^[a-z_][a-z0-9_]{0,29}$/i.test(prefix)) return;
+function checkPrefix(prefix: string): string {
+  if (typeof prefix === "string" && /^[a-z_][a-z0-9_]{0,29}$/i.test(prefix)) return prefix;
   throw new PunctualError(
     "INVALID_OPTION",
     `Expected a table prefix of at most 30 letters, digits and underscores, got ${show(prefix)}.`,

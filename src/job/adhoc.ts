@@ -12,11 +12,11 @@ export interface AdHoc {
   settings: Settings;
 }
 
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: every merged method is put on the prototype below.
+// Every merged method is put on the prototype below the class.
 export interface AdHocDispatch extends Omit<Configurable<unknown>, keyof Dispatch> {}
 
 /** A dispatch of a function: takes every configuration method of a job besides those that shape the run. */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: as above.
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
 export class AdHocDispatch extends Dispatch<unknown> {
   readonly settings: Settings;
 

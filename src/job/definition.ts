@@ -8,11 +8,11 @@ import type { Handler } from "./handlers.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: every merged method is put on the prototype below the class.
+// Every merged method is put on the prototype below the class.
 export interface Definition<Args = unknown> extends Configurable<Args>, Frequencies<Definition<Args>> {}
 
 /** A job: what should happen, when, and how. Each call but the dispatching ones changes the definition and returns it. */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: as above.
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
 export class Definition<Args = unknown> extends Dispatchable<Args> {
   readonly handler: Handler<unknown>;
   readonly schema: StandardSchema | null;

@@ -1,5 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
+import { checkName } from "../run/names.ts";
 
 export type Handler<Args = never, Result = unknown> = (
   args: Args,
@@ -54,16 +55,31 @@ export function isClassMethod(value: unknown): value is ClassMethod {
   return Array.isArray(value) && value.length === 2 && isClass(value[0]) && typeof value[1] === "string";
 }
 
+/** The name of a job: given, or of its class, or of its class and method. */
+export function nameOf(what: unknown, logger: { warn(message: string): void }): string {
+  if (typeof what === "string") return checkName(what, "a job name");
+  if (isClassMethod(what)) return checkName(`${nameOfClass(what[0])}.${what[1]}`, "a job name");
+  if (!isClass(what)) {
+    throw new PunctualError(
+      "INVALID_NAME",
+      `Expected a job name, a class, or [Class, "method"], got ${show(what)}.`,
+    );
+  }
+  const name = checkName(nameOfClass(what), "a job name");
+  if (name.length <= 2) {
+    logger.warn(
+      `the class of job "${name}" looks minified: give it a static jobName, or its runs will not be found after the next build`,
+    );
+  }
+  return name;
+}
+
 /** `static jobName`, else the name of the class. */
-export function nameOfClass(jobClass: JobClass): string {
+function nameOfClass(jobClass: JobClass): string {
   const { jobName } = jobClass as { jobName?: unknown };
   if (typeof jobName === "string" && jobName !== "") return jobName;
   if (jobClass.name !== "") return jobClass.name;
   throw new PunctualError("INVALID_NAME", "A job class needs a name: give it one, or a static jobName.");
-}
-
-export function nameOfMethod([jobClass, method]: ClassMethod): string {
-  return `${nameOfClass(jobClass)}.${method}`;
 }
 
 /** In the order of the documents: function, static method, method of a new instance; else a clear error. */

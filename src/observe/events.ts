@@ -58,8 +58,8 @@ export class Emitter {
   }
 
   on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
-    let listeners = this.#listeners.get(name);
-    if (!listeners) this.#listeners.set(name, (listeners = new Set()));
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners);
     listeners.add(listener);
     return () => listeners.delete(listener);
   }
@@ -89,8 +89,8 @@ export class Emitter {
   }
 
   #channel(name: EventName): ReturnType<typeof channel> {
-    let found = this.#channels.get(name);
-    if (!found) this.#channels.set(name, (found = channel(`punctual:${name}`)));
+    const found = this.#channels.get(name) ?? channel(`punctual:${name}`);
+    this.#channels.set(name, found);
     return found;
   }
 }

@@ -1,6 +1,7 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Emitter, Events } from "../observe/events.ts";
-import type { JobStatus, PruneReport, QueueStatus, RunFilter, Store, WorkerRow } from "../store/store.ts";
+import type { JobStatus, QueueStatus, RunFilter, WorkerRow } from "../store/records.ts";
+import type { PruneReport, Store } from "../store/store.ts";
 import { type Clock, DAY, type Duration, type Instant, sleep, toInstant, toMilliseconds } from "../time.ts";
 import { readFailure } from "./failure.ts";
 import { type AttemptInfo, type RunInfo, toAttempt, toDate, toInfo } from "./info.ts";

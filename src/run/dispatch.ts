@@ -55,7 +55,6 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
     return this;
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: awaiting a dispatch is how its run is had.
   then<Fulfilled = Run, Rejected = never>(
     onFulfilled?: ((run: Run) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((error: unknown) => Rejected | PromiseLike<Rejected>) | null,

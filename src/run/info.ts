@@ -1,4 +1,4 @@
-import type { AttemptRecord, RunRecord } from "../store/store.ts";
+import type { AttemptRecord, RunRecord } from "../store/records.ts";
 import { type Failure, readFailure } from "./failure.ts";
 import { decodePayload, type JsonValue } from "./payload.ts";
 import type { RunState } from "./states.ts";

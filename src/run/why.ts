@@ -1,4 +1,4 @@
-import type { WaitFacts } from "../store/store.ts";
+import type { WaitFacts } from "../store/records.ts";
 import { readFailure } from "./failure.ts";
 
 /** Why a run is where it is, in words: the reasons that hold it back, the strongest first. */

@@ -1,4 +1,5 @@
-import { type JobRow, type JobSync, type Tally, WORKER_DEAD_AFTER } from "../store.ts";
+import type { JobRow } from "../records.ts";
+import { type JobSync, type Tally, WORKER_DEAD_AFTER } from "../store.ts";
 import { type Database, first, inGroups, marks, type Sql, type Tables } from "./database.ts";
 
 interface Row {

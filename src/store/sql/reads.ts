@@ -1,5 +1,5 @@
 import { isFinished, type RunState, stateCodes, stateName } from "../../run/states.ts";
-import type { AttemptRecord, RunFilter, RunRecord } from "../store.ts";
+import type { AttemptRecord, RunFilter, RunRecord } from "../records.ts";
 import { first, type Param, type Sql, type Tables } from "./database.ts";
 
 interface Row {

@@ -1,10 +1,5 @@
-import {
-  type JobStatus,
-  type QueueStatus,
-  type Status,
-  type WaitFacts,
-  WORKER_DEAD_AFTER,
-} from "../store.ts";
+import type { JobStatus, QueueStatus, Status, WaitFacts } from "../records.ts";
+import { WORKER_DEAD_AFTER } from "../store.ts";
 import { first, type Sql, type Tables } from "./database.ts";
 import { toJob } from "./jobs.ts";
 import { find } from "./reads.ts";

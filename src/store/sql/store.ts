@@ -1,12 +1,19 @@
 import type { FinishedState, RunState } from "../../run/states.ts";
 import type {
   AttemptRecord,
+  JobRow,
+  RunFilter,
+  RunRecord,
+  Status,
+  WaitFacts,
+  WorkerRow,
+} from "../records.ts";
+import type {
   DatabaseName,
   ExchangeRequest,
   ExchangeResult,
   Inserted,
   InstallReport,
-  JobRow,
   JobSync,
   Lease,
   NewRun,
@@ -14,14 +21,9 @@ import type {
   PruneRequest,
   ReapedRun,
   Renewal,
-  RunFilter,
-  RunRecord,
   Settlement,
-  Status,
   Store,
   Tally,
-  WaitFacts,
-  WorkerRow,
 } from "../store.ts";
 import * as control from "./control.ts";
 import type { Database, Tables } from "./database.ts";

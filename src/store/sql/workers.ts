@@ -1,4 +1,4 @@
-import type { WorkerRow } from "../store.ts";
+import type { WorkerRow } from "../records.ts";
 import type { Database, Tables } from "./database.ts";
 
 interface Row {

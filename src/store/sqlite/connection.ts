@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { PunctualError } from "../../errors.ts";
-import { backOff } from "../../time.ts";
+import { backOff, systemClock } from "../../time.ts";
 import type { Database, Param, Sql } from "../sql/database.ts";
 
 const BUSY = 5;
@@ -119,14 +119,14 @@ export class Connection implements Database {
   }
 
   async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-    const started = performance.now();
+    const started = systemClock.monotonic();
     for (let tries = 0; ; tries++) {
       try {
         if (this.db.isTransaction) throw callersTransaction();
         return await work();
       } catch (error) {
         if (!isBusy(error)) throw translate(error);
-        if (performance.now() - started > PATIENCE) throw translate(error);
+        if (systemClock.monotonic() - started > PATIENCE) throw translate(error);
         await backOff(1 + Math.random() * Math.min(25, 2 + tries));
       }
     }

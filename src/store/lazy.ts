@@ -1,0 +1,62 @@
+import { PunctualError } from "../errors.ts";
+import { type DatabaseSource, kindOf, type OpenOptions, openStore } from "./open.ts";
+import type { InstallReport, Store } from "./store.ts";
+
+/** A store that is opened when it is first needed, so that defining jobs touches no database. */
+export class LazyStore {
+  readonly #source: DatabaseSource;
+  readonly #options: OpenOptions & { install: boolean };
+  #opened: Promise<Store> | null = null;
+  #closed = false;
+
+  constructor(source: DatabaseSource, options: OpenOptions & { install: boolean }) {
+    kindOf(source);
+    this.#source = source;
+    this.#options = options;
+  }
+
+  get(): Promise<Store> {
+    if (this.#closed) {
+      return Promise.reject(
+        new PunctualError("CLOSED", "This instance was stopped, and its database is closed."),
+      );
+    }
+    this.#opened ??= this.#open().catch((error) => {
+      // The next call tries again: the folder may exist by then.
+      this.#opened = null;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async install(options: { dryRun?: boolean }): Promise<InstallReport> {
+    if (this.#opened) return (await this.#opened).install(options);
+    const store = await openStore(this.#source, this.#options);
+    try {
+      const report = await store.install(options);
+      // A database in memory lives as long as its connection.
+      if (!options.dryRun) this.#opened = Promise.resolve(store);
+      return report;
+    } finally {
+      if (!this.#opened) await store.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const store = await this.#opened?.catch(() => null);
+    await store?.close();
+  }
+
+  async #open(): Promise<Store> {
+    const store = await openStore(this.#source, this.#options);
+    try {
+      if (store.database === "sqlite" && this.#options.install) await store.install();
+      await store.verify();
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+}

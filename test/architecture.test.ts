@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const source = resolve(import.meta.dirname, "../src");
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => relative(source, join(entry.parentPath, entry.name)));
+}
+
+const files = filesBelow(source);
+
+const text = (file: string) => readFileSync(join(source, file), "utf8");
+
+/** Relative imports and re-exports of a file, as paths below src. Types count: a room must not know another's words either. */
+function importsOf(file: string): string[] {
+  const found = text(file).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g);
+  return [...found].map(([, path]) => relative(source, resolve(source, dirname(file), path!)));
+}
+
+/** What each room may import beside itself. A file named here is open to those that name it, its room is not. */
+const PURE = ["time.ts", "errors.ts", "run/states.ts"];
+const CONTRACT = ["store/store.ts", "store/records.ts"];
+const ROOMS: Record<string, string[]> = {
+  "errors.ts": [],
+  "time.ts": ["errors.ts"],
+  "node-version.ts": ["errors.ts"],
+  "observe/": ["run/failure.ts"],
+  "store/records.ts": [],
+  "store/store.ts": ["store/records.ts"],
+  "store/choose.ts": [],
+  "store/open.ts": ["store/store.ts", "store/sqlite/open.ts"],
+  "store/lazy.ts": ["store/store.ts", "store/open.ts"],
+  "store/sql/": [...CONTRACT],
+  "store/sqlite/": [...CONTRACT, "store/sql/", "store/choose.ts", "store/open.ts"],
+  "schedule/": [],
+  "run/": [...CONTRACT, "observe/"],
+  "job/": [...CONTRACT, "run/", "schedule/"],
+  "worker/": [...CONTRACT, "job/", "run/", "observe/"],
+  "testing/": ["punctual.ts", "run/"],
+  "punctual.ts": [
+    "job/",
+    "run/",
+    "worker/",
+    "observe/",
+    "schedule/",
+    "store/store.ts",
+    "store/open.ts",
+    "store/lazy.ts",
+  ],
+  "facade.ts": ["punctual.ts"],
+  "index.ts": [""],
+};
+
+function roomOf(file: string): string | undefined {
+  return Object.keys(ROOMS)
+    .filter((room) => file === room || (room.endsWith("/") && file.startsWith(room)))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+function forbidden(file: string, imported: string[]): string[] {
+  const room = roomOf(file)!;
+  const own = room.endsWith("/") ? [room] : [];
+  const open = [...ROOMS[room]!, ...own, ...(PURE.includes(file) ? [] : PURE)];
+  return imported.filter((path) => !open.some((allowed) => path === allowed || path.startsWith(allowed)));
+}
+
+describe("architecture", () => {
+  test("every file is in a room", () => {
+    expect(files.filter((file) => !roomOf(file))).toEqual([]);
+  });
+
+  test.each(files)("%s imports only what its room may", (file) => {
+    expect(forbidden(file, importsOf(file))).toEqual([]);
+  });
+
+  test("the check catches a wrong import", () => {
+    expect(forbidden("store/sqlite/claim.ts", ["worker/worker.ts"])).toEqual(["worker/worker.ts"]);
+    expect(forbidden("run/backoff.ts", ["job/definition.ts"])).toEqual(["job/definition.ts"]);
+    expect(forbidden("errors.ts", ["time.ts"])).toEqual(["time.ts"]);
+  });
+
+  test("time comes from the clock alone", () => {
+    const clocks = /\b(Date\.now|performance\.now|setTimeout|setInterval|setImmediate)\b|new Date\(\)/;
+    const allowed = ["time.ts", "testing/clock.ts"];
+    expect(files.filter((file) => !allowed.includes(file) && clocks.test(text(file)))).toEqual([]);
+  });
+
+  test("no file is over 350 lines, and half are under 120", () => {
+    const lines = files.map((file) => text(file).split("\n").length).sort((a, b) => a - b);
+    expect(lines.at(-1)).toBeLessThanOrEqual(350);
+    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(120);
+  });
+
+  test("no file is named for nothing", () => {
+    expect(files.filter((file) => /(^|\/)(utils?|helpers?|manager|types|common)\.ts$/.test(file))).toEqual(
+      [],
+    );
+  });
+});
