@@ -2,7 +2,7 @@ import { PunctualError, show } from "../errors.ts";
 import type { RetryPolicy } from "../run/backoff.ts";
 import type { RunContext } from "../run/context.ts";
 import { checkName } from "../run/names.ts";
-import { checkInteger, checkKeys } from "../run/options.ts";
+import { checkFunction, checkInteger, checkKeys } from "../run/options.ts";
 import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
 import type { FinishedState } from "../run/states.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
@@ -138,5 +138,7 @@ export function toRetries(given: number | Partial<RetryPolicy>, otherwise: Retry
       `Expected retries jitter "full" or "none", got ${show(policy.jitter)}.`,
     );
   }
+  if (policy.backoff !== undefined) checkFunction(policy.backoff, "retries backoff");
+  if (policy.when !== undefined) checkFunction(policy.when, "retries when");
   return policy;
 }

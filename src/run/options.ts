@@ -3,6 +3,12 @@ import { closeNames } from "./names.ts";
 
 /** Refuses keys that mean nothing: a misspelt option must not be an option left out. */
 export function checkKeys(options: object, allowed: readonly string[], what: string): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `${what} expected its options as an object, got ${show(options)}. Known: ${allowed.join(", ")}.`,
+    );
+  }
   for (const key of Object.keys(options)) {
     if (allowed.includes(key)) continue;
     const close = closeNames(key, allowed)[0];

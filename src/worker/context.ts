@@ -38,7 +38,8 @@ export class Context implements RunContext {
   readonly #parts: ContextParts;
   #progress: string | null = null;
   #writing: Promise<void> | null = null;
-  #over = new AbortController();
+  /** Made with the first progress: an abort for each run would cost more than the rest of it. */
+  #over: AbortController | null = null;
 
   constructor(run: ClaimedRun, settings: Settings, signal: AbortSignal, parts: ContextParts) {
     this.#run = run;
@@ -61,6 +62,7 @@ export class Context implements RunContext {
 
   progress(value: JsonValue): void {
     this.#progress = encodePayload(value) ?? null;
+    this.#over ??= new AbortController();
     this.#writing ??= this.#writeProgress();
   }
 
@@ -83,7 +85,7 @@ export class Context implements RunContext {
 
   /** The last progress is written, and nothing more will be. */
   async close(): Promise<void> {
-    this.#over.abort();
+    this.#over?.abort();
     await this.#writing;
   }
 
@@ -101,7 +103,7 @@ export class Context implements RunContext {
       } catch (error) {
         this.#parts.events.report(error, `writing the progress of run ${this.id}`);
       }
-      await sleep(this.#parts.clock, PROGRESS_EVERY, this.#over.signal);
+      await sleep(this.#parts.clock, PROGRESS_EVERY, this.#over?.signal);
     }
     this.#writing = null;
   }

@@ -32,7 +32,7 @@ export class Leases {
   /** `sentAt`: when the claim was asked for; the lease may have begun as early as that. */
   hold(run: ClaimedRun, lease: number, sentAt: number): void {
     this.#held.set(run.id, { run, lease, trustedUntil: sentAt + trusted(lease) });
-    this.#arm();
+    this.#arm(lease);
   }
 
   drop(run: ClaimedRun): void {
@@ -47,11 +47,8 @@ export class Leases {
   }
 
   /** At a third of the shortest lease, so that two renewals may fail before one is lost. */
-  #arm(): void {
-    if (this.#held.size === 0) return;
-    let shortest = Number.POSITIVE_INFINITY;
-    for (const { lease } of this.#held.values()) shortest = Math.min(shortest, lease);
-    const interval = shortest / 3;
+  #arm(lease: number): void {
+    const interval = lease / 3;
     if (this.#cancel && this.#armedFor <= interval) return;
     this.#cancel?.();
     this.#armedFor = interval;
@@ -64,6 +61,7 @@ export class Leases {
     const held = [...this.#held.values()];
     if (held.length === 0) return;
     const sentAt = clock.monotonic();
+    const unwatch = this.#watchDeadlines();
     try {
       const renewals = held.map(({ run, lease }) => ({ id: run.id, token: run.token, lease }));
       const answer = await store.renew(worker, renewals);
@@ -76,9 +74,33 @@ export class Leases {
       this.#parts.cancelled(answer.cancelled);
     } catch (error) {
       events.report(error, "renewing leases");
+    } finally {
+      unwatch();
     }
-    for (const one of this.#held.values()) if (one.trustedUntil <= clock.monotonic()) this.#lose(one);
-    this.#arm();
+    this.#loseUntrusted();
+    for (const one of this.#held.values()) this.#arm(one.lease);
+  }
+
+  /** While a renewal goes unanswered: each lease is given up when its own time has come. */
+  #watchDeadlines(): () => void {
+    const { clock } = this.#parts;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { trustedUntil } of this.#held.values()) earliest = Math.min(earliest, trustedUntil);
+    if (earliest === Number.POSITIVE_INFINITY) return () => {};
+    let cancel = clock.after(
+      earliest - clock.monotonic(),
+      () => {
+        this.#loseUntrusted();
+        cancel = this.#watchDeadlines();
+      },
+      { background: true },
+    );
+    return () => cancel();
+  }
+
+  #loseUntrusted(): void {
+    const now = this.#parts.clock.monotonic();
+    for (const one of this.#held.values()) if (one.trustedUntil <= now) this.#lose(one);
   }
 
   #lose({ run }: Held): void {

@@ -65,7 +65,10 @@ export class Worker {
   #busy = 0;
   #alone: ClaimedRun | null = null;
   #suspectSince: number | null = null;
+  /** There may be more to claim. */
   #hungry = true;
+  /** Time to ask the database even with nothing to settle and no room: somebody may have cancelled a run. */
+  #looking = false;
   #stopping = false;
   #claimed = 0;
   #ran = 0;
@@ -97,6 +100,7 @@ export class Worker {
   /** Something may be due: look now. */
   wake(): void {
     this.#hungry = true;
+    this.#looking = true;
     this.#wakeUp?.();
   }
 
@@ -112,7 +116,7 @@ export class Worker {
         this.#releaseHeld();
         this.#fill();
         const claim = await this.#claimRequest();
-        if (claim || this.#outbox.size > 0 || this.#hungry) {
+        if (claim || this.#outbox.size > 0 || this.#looking) {
           const got = await this.#exchange(claim);
           await yieldToEventLoop();
           if (got > 0 || this.#outbox.size > 0) continue;
@@ -144,6 +148,7 @@ export class Worker {
   async #exchange(claim: ClaimRequest | null): Promise<number> {
     const sentAt = this.#parts.clock.monotonic();
     this.#hungry = false;
+    this.#looking = false;
     const started = this.#startedSince();
     const answer = await this.#outbox.exchange(started, claim);
     this.#nextDue = answer.nextDue;
@@ -153,6 +158,7 @@ export class Worker {
     this.#buffer.add(answer.claimed, this.#parts.clock.monotonic());
     if (this.#stopping) for (const run of this.#buffer.takeAll()) this.#giveBack(run);
     this.#cancel(answer.cancelled);
+    this.#fill();
     return answer.claimed.length;
   }
 
@@ -318,18 +324,18 @@ export class Worker {
 
   #isDone(): boolean {
     if (this.#running.size > 0 || this.#buffer.size > 0 || this.#outbox.size > 0 || this.#alone) return false;
-    return this.#stopping || (this.#options.budget !== null && !this.#hungry);
+    const { budget } = this.#options;
+    return this.#stopping || (budget !== null && (!this.#hungry || this.#claimed >= budget));
   }
 
   /** Until an outcome, a wake-up, the next due run, or the time to look again. */
   #rest(): Promise<void> {
-    if (this.#hungry || this.#outbox.size > 0) return Promise.resolve();
+    if (this.#looking || this.#outbox.size > 0) return Promise.resolve();
     const { clock } = this.#parts;
     const due = this.#nextDue === null ? Number.POSITIVE_INFINITY : this.#nextDue - clock.now();
     return new Promise((resolve) => {
       const cancel = clock.after(Math.max(0, Math.min(this.#options.sleep, due)), () => {
-        this.#hungry = true;
-        this.#wakeUp?.();
+        this.wake();
       });
       this.#wakeUp = () => {
         this.#wakeUp = null;

@@ -59,7 +59,6 @@ export const schema: Schema = {
         `create index ${t.runs}_leased on ${t.runs} (locked_by) where state = 2`,
         `create index ${t.runs}_counted on ${t.runs} (name, lane, queue) where state = 2 and limited = 1`,
         `create index ${t.runs}_cancelled on ${t.runs} (locked_by) where state = 2 and cancelled_at is not null`,
-        `create index ${t.runs}_name on ${t.runs} (name, id)`,
         `create unique index ${t.runs}_unique on ${t.runs} (unique_key) where unique_key is not null`,
         `create unique index ${t.runs}_tick on ${t.runs} (schedule, tick_at) where schedule is not null`,
 

@@ -117,7 +117,7 @@ export class SqliteStore extends SqlStore {
       if (known && known.settle_seq >= seq) return settle.map(() => true);
     }
     this.#connection.change(`update ${this.#t.workers} set settle_seq = ? where id = ?`, seq, worker);
-    return settle.map((settlement) => this.#settler.settle(settlement, now));
+    return this.#settler.settleAll(settle, now);
   }
 
   renew(worker: string, renewals: Renewal[]): Promise<{ held: Set<number>; cancelled: number[] }> {
