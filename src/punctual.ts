@@ -13,6 +13,7 @@ import {
   nameOf,
   type Resolve,
   toHandler,
+  warnIfMinified,
 } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
@@ -121,7 +122,6 @@ export class Punctual extends Control {
       control: this,
       sent: (runs, inserted) => this.#host.sent(runs, inserted),
       unheard: (error) => this.events.report(error, "a dispatch that nobody awaited"),
-      open: () => this.#refuseStopped(),
     });
   }
 
@@ -141,12 +141,13 @@ export class Punctual extends Control {
   ): Definition<ArgsOfMethod<Class, Method>>;
   schedule(what: unknown, second?: unknown, third?: unknown): Definition<never> {
     const named = typeof what === "string";
-    const name = nameOf(what, this.#logger);
+    const name = nameOf(what);
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#options.resolve);
     const definition = new Definition<never>(name, handler, schema, copySettings(this.#defaults), this.#home);
     this.#registry.define(definition);
+    if (!named) warnIfMinified(what, this.#logger);
     this.#host.definitionsChanged();
     return definition;
   }
@@ -242,6 +243,7 @@ export class Punctual extends Control {
     this.#stopping ??= (async () => {
       await this.#sender.flush();
       await this.#host.stop();
+      await this.#sender.flush();
       await this.#store.close();
     })();
     return this.#stopping;
@@ -286,7 +288,7 @@ export class Punctual extends Control {
 
   /** A class that is dispatched is a job from then on. */
   #find(what: Named): Dispatchable<never> {
-    const name = nameOf(what, this.#logger);
+    const name = nameOf(what);
     const defined = this.#registry.definition(name);
     if (defined) return defined;
     if (typeof what !== "string") return this.schedule(what as JobClass) as unknown as Dispatchable<never>;
@@ -294,7 +296,6 @@ export class Punctual extends Control {
   }
 
   #send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
-    this.#refuseStopped();
     return new Dispatch<never>(job, shape, this.#parentId(), this.#sender);
   }
 
@@ -303,9 +304,9 @@ export class Punctual extends Control {
     all: Iterable<unknown> | AsyncIterable<unknown>,
     options?: DispatchOptions,
   ): Promise<Run[]> {
-    this.#refuseStopped();
+    const parentId = this.#parentId();
     const shape = options === undefined ? {} : shapeOf(options);
-    return this.#sender.sendMany(this.#preparer.many(job, all, shape, this.#parentId()));
+    return this.#sender.sendMany(this.#preparer.many(job, all, shape, parentId));
   }
 
   #dispatchFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
@@ -317,9 +318,12 @@ export class Punctual extends Control {
     return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);
   }
 
+  /** Whose handler dispatches. Once stopped only a handler may, while the worker drains: what follows is part of its work. */
   #parentId(): number | null {
     const current = currentRun.getStore();
-    return current?.instance === this ? current.id : null;
+    if (current?.instance === this) return current.id;
+    this.#refuseStopped();
+    return null;
   }
 
   #refuseStopped(): void {

@@ -117,7 +117,7 @@ function parseDuration(text: unknown): number | undefined {
   return source === "" ? undefined : total;
 }
 
-/** A `Date`, or text such as `"2026-12-01T10:00:00Z"`; without an offset it is read as UTC. */
+/** A `Date`, or text such as `"2026-12-01T10:00:00Z"`; without an offset it is read in the job's zone, UTC unless it has one. */
 export type Instant = Date | string;
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
@@ -133,6 +133,11 @@ export function toInstant(instant: Instant): number {
     );
   }
   return ms;
+}
+
+/** Whether an instant is text without an offset: a time on somebody's wall clock. */
+export function isWallTime(instant: Instant): boolean {
+  return typeof instant === "string" && ISO.exec(instant.trim())?.[4] === undefined;
 }
 
 function parseInstant(text: unknown): number | undefined {

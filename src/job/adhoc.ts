@@ -18,11 +18,17 @@ export interface AdHocDispatch extends Omit<Configurable<unknown>, keyof Dispatc
 /** A dispatch of a function: takes every configuration method of a job besides those that shape the run. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
 export class AdHocDispatch extends Dispatch<unknown> {
-  readonly settings: Settings;
+  readonly #settings: Settings;
 
   constructor(adHoc: AdHoc, shape: Shape, parentId: number | null, sending: Sending) {
     super(adHoc, shape, parentId, sending);
-    this.settings = adHoc.settings;
+    this.#settings = adHoc.settings;
+  }
+
+  /** Every configuration method goes through here: refused once the dispatch was sent, as every other chained call. */
+  get settings(): Settings {
+    this.with({});
+    return this.#settings;
   }
 }
 

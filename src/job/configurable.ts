@@ -9,12 +9,12 @@ import {
   checkConcurrency,
   checkLease,
   checkPriority,
-  checkTimeout,
   type ErrorHook,
   type Filter,
   type Hook,
   type Settings,
   toRetries,
+  toTimeout,
 } from "./settings.ts";
 
 /** The configuration methods that definitions and ad hoc runs share. Each changes `settings` and nothing else. */
@@ -64,7 +64,7 @@ export abstract class Configurable<Args> {
 
   /** Aborts the handler's signal after this long and fails the try; null = none, the default. */
   timeout(timeout: Duration | null): this {
-    this.settings.timeout = checkTimeout(timeout);
+    this.settings.timeout = toTimeout(timeout);
     return this;
   }
 

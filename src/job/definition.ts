@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
+import { PunctualError, show } from "../errors.ts";
 import { checkName } from "../run/names.ts";
 import { Plan } from "../schedule/plan.ts";
+import type { Instant } from "../time.ts";
 import { Configurable, lendMethods } from "./configurable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
+import type { JobDraft } from "./draft.ts";
 import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
 import type { StandardSchema } from "./schema.ts";
@@ -31,6 +34,16 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     this.handler = handler;
     this.schema = schema;
     this.settings = settings;
+  }
+
+  override at(instant: Instant): JobDraft<Args> {
+    if (typeof instant === "string" && /^\d{1,2}(:\d{1,2}){0,2}$/.test(instant.trim())) {
+      throw new PunctualError(
+        "INVALID_INSTANT",
+        `at() dispatches at an instant, such as "2026-12-01T10:00:00Z"; got ${show(instant)}. For a schedule at this time every day use dailyAt(${show(instant)}).`,
+      );
+    }
+    return super.at(instant);
   }
 
   /** A cron expression of five fields, or of six with seconds first. */

@@ -5,9 +5,8 @@ import type { Fields } from "../schedule/plan.ts";
 export type Numbers = number | readonly number[];
 
 const list = (numbers: Numbers, least: number, most: number, what: string): string => {
-  const all = typeof numbers === "number" ? [numbers] : [...numbers];
-  const bad = all.find((n) => !Number.isInteger(n) || n < least || n > most);
-  if (all.length === 0 || bad !== undefined) {
+  const all: readonly number[] = Array.isArray(numbers) ? numbers : [numbers];
+  if (all.length === 0 || all.some((n) => !Number.isInteger(n) || n < least || n > most)) {
     throw new PunctualError(
       "INVALID_CRON",
       `Expected ${what} from ${least} to ${most}, got ${show(numbers)}.`,
@@ -100,7 +99,9 @@ export const frequencies = {
   seconds: (at: Numbers): Fields => ({ second: second(at) }),
   minutes: (at: Numbers): Fields => ({ minute: minute(at) }),
   hours: (at: Numbers): Fields => ({ hour: hour(at) }),
-  days: (dates: Numbers): Fields => ({ day: date(dates) }),
+  days: (dates: Numbers): Fields => ({
+    day: list(dates, 1, 31, "days of the month (for days of the week use weekdays([…]))"),
+  }),
   months: (of: Numbers): Fields => ({ month: month(of) }),
 };
 

@@ -56,22 +56,23 @@ export function isClassMethod(value: unknown): value is ClassMethod {
 }
 
 /** The name of a job: given, or of its class, or of its class and method. */
-export function nameOf(what: unknown, logger: { warn(message: string): void }): string {
+export function nameOf(what: unknown): string {
   if (typeof what === "string") return checkName(what, "a job name");
   if (isClassMethod(what)) return checkName(`${nameOfClass(what[0])}.${what[1]}`, "a job name");
-  if (!isClass(what)) {
-    throw new PunctualError(
-      "INVALID_NAME",
-      `Expected a job name, a class, or [Class, "method"], got ${show(what)}.`,
-    );
-  }
-  const name = checkName(nameOfClass(what), "a job name");
-  if (name.length <= 2) {
-    logger.warn(
-      `the class of job "${name}" looks minified: give it a static jobName, or its runs will not be found after the next build`,
-    );
-  }
-  return name;
+  if (isClass(what)) return checkName(nameOfClass(what), "a job name");
+  throw new PunctualError(
+    "INVALID_NAME",
+    `Expected a job name, a class, or [Class, "method"], got ${show(what)}.`,
+  );
+}
+
+/** The next build may give a minified class another name. */
+export function warnIfMinified(what: unknown, logger: { warn(message: string): void }): void {
+  const jobClass = isClassMethod(what) ? what[0] : isClass(what) ? what : null;
+  if (jobClass === null || jobClass.name.length > 2 || nameOfClass(jobClass) !== jobClass.name) return;
+  logger.warn(
+    `the class of job "${nameOf(what)}" looks minified: give it a static jobName, or its runs will not be found after the next build`,
+  );
 }
 
 /** `static jobName`, else the name of the class. */
@@ -94,18 +95,28 @@ export function toHandler(target: unknown, name: string, resolve: Resolve = make
 }
 
 function methodOf(jobClass: JobClass, method: string, name: string, resolve: Resolve): Handler<unknown> {
-  const onClass = (jobClass as unknown as Methods)?.[method];
-  if (typeof onClass === "function") return (args, run) => onClass.call(jobClass, args, run);
-  const onInstance = (jobClass.prototype as Methods)?.[method];
-  if (typeof onInstance === "function") {
+  const onClass = ownMethod(jobClass, method, Function.prototype);
+  if (onClass) return (args, run) => onClass.call(jobClass, args, run);
+  if (method !== "constructor" && ownMethod(jobClass.prototype, method, Object.prototype)) {
     // A new instance for each run: nothing of one run is left in it for the next.
     return async (args, run) => {
-      const instance = (await resolve(jobClass)) as Record<string, Handler<unknown>>;
-      return instance[method]!(args, run);
+      const instance = (await resolve(jobClass)) as Record<string, Handler<unknown>> | null | undefined;
+      if (typeof instance?.[method] === "function") return instance[method](args, run);
+      throw new PunctualError(
+        "NO_HANDLER",
+        `Job "${name}" has no handler: expected resolve(${jobClass.name}) to give an object with a method ${method}(), got ${show(instance)}.`,
+      );
     };
   }
   throw new PunctualError(
     "NO_HANDLER",
     `Job "${name}" has no handler: class ${jobClass.name || "(anonymous)"} has no method ${method}(), neither static nor on its instances.`,
   );
+}
+
+/** The method, unless it is one that every class or every object has, such as `call` or `toString`. */
+function ownMethod(of: unknown, method: string, everyone: object): Handler<unknown> | undefined {
+  const found = (of as Methods)?.[method];
+  if (typeof found !== "function" || found === (everyone as Methods)?.[method]) return undefined;
+  return found as Handler<unknown>;
 }

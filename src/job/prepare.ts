@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { PunctualError } from "../errors.ts";
+import { PunctualError, show } from "../errors.ts";
 import type { Dispatch } from "../run/dispatch.ts";
 import { checkName } from "../run/names.ts";
 import { encodePayload } from "../run/payload.ts";
 import type { Shape } from "../run/shape.ts";
+import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { JobRow } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
 import type { AdHoc } from "./adhoc.ts";
@@ -56,6 +57,12 @@ export class Preparer {
       parentId,
       batchId,
     });
+    if (typeof all !== "object" || all === null || !(Symbol.iterator in all || Symbol.asyncIterator in all)) {
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `dispatchMany() expected a list of arguments, an iterable or an async iterable, got ${show(all)}.`,
+      );
+    }
     if (Symbol.asyncIterator in all) {
       for await (const args of all) yield row(args);
       return;
@@ -80,7 +87,10 @@ export class Preparer {
     const key = shape.key ?? this.#keyOf(definition, args);
     const queue = shape.queue ?? settings.queue;
     const limited = definition.limited || this.#parts.queueLimits.has(queue);
-    return { ...this.#toRun(name, settings, shape, args, key), limited };
+    const run = this.#toRun(name, settings, shape, args, key);
+    const zone = definition.plan.timezone;
+    if (run.runAt !== null && shape.wall && zone) run.runAt = instantOf(zoneOf(zone), run.runAt);
+    return { ...run, limited };
   }
 
   async #adHoc(adHoc: AdHoc, shape: Shape): Promise<NewRun> {

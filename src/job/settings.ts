@@ -2,7 +2,7 @@ import { PunctualError, show } from "../errors.ts";
 import type { RetryPolicy } from "../run/backoff.ts";
 import type { RunContext } from "../run/context.ts";
 import { checkName } from "../run/names.ts";
-import { checkFunction, checkInteger, checkKeys } from "../run/options.ts";
+import { checkFunction, checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
 import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
 import type { FinishedState } from "../run/states.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
@@ -90,7 +90,7 @@ export function toSettings(defaults: Defaults = {}): Settings {
   if (defaults.lease !== undefined) settings.lease = checkLease(defaults.lease);
   if (defaults.concurrency !== undefined) settings.concurrency = checkConcurrency(defaults.concurrency);
   if (defaults.retries !== undefined) settings.retries = toRetries(defaults.retries, settings.retries);
-  if (defaults.timeout !== undefined) settings.timeout = checkTimeout(defaults.timeout);
+  if (defaults.timeout !== undefined) settings.timeout = toTimeout(defaults.timeout);
   if (defaults.keep !== undefined) settings.keep = toRetention(defaults.keep);
   return settings;
 }
@@ -109,14 +109,9 @@ export function checkLease(lease: Duration): number {
   throw new PunctualError("INVALID_OPTION", `Expected a lease of at least 1 second, got ${show(lease)}.`);
 }
 
-export function checkTimeout(timeout: Duration | null): number | null {
-  if (timeout === null) return null;
-  const ms = toMilliseconds(timeout, "a timeout");
-  if (ms > 0) return ms;
-  throw new PunctualError(
-    "INVALID_OPTION",
-    `Expected a timeout of more than 0, got ${show(timeout)}; null means none.`,
-  );
+/** Null: none. */
+export function toTimeout(timeout: Duration | null): number | null {
+  return timeout === null ? null : checkTimeout(timeout);
 }
 
 export function toRetries(given: number | Partial<RetryPolicy>, otherwise: RetryPolicy): RetryPolicy {

@@ -209,7 +209,7 @@ export abstract class Control implements RunControl {
         if (left <= 0) {
           throw new PunctualError(
             "WAIT_TIMED_OUT",
-            `Run ${id} has not finished after ${show(options.timeout)}; it is ${run.state}.`,
+            `Run ${id} has not finished within ${show(options.timeout)}${typeof options.timeout === "number" ? " s" : ""}; it is ${run.state}. Wait longer, or ask why(${id}).`,
           );
         }
         await sleep(this.clock, Math.min(LOOK_EVERY, left), look.signal);

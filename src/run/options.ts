@@ -1,4 +1,5 @@
 import { PunctualError, show } from "../errors.ts";
+import { type Duration, toMilliseconds } from "../time.ts";
 import { closeNames } from "./names.ts";
 
 /** Refuses keys that mean nothing: a misspelt option must not be an option left out. */
@@ -36,4 +37,13 @@ export function checkInteger(
 export function checkFunction<Fn>(value: Fn, what: string): Fn {
   if (typeof value === "function") return value;
   throw new PunctualError("INVALID_OPTION", `${what} expected a function, got ${show(value)}.`);
+}
+
+export function checkTimeout(timeout: Duration): number {
+  const ms = toMilliseconds(timeout, "a timeout");
+  if (ms > 0) return ms;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected a timeout of more than 0, got ${show(timeout)}. For none, leave it out.`,
+  );
 }

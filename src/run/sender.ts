@@ -16,8 +16,6 @@ export interface SenderParts {
   /** After an insert: tells events, wakes the local worker. */
   sent(runs: NewRun[], inserted: Inserted[]): void;
   unheard(error: unknown): void;
-  /** Throws once the instance is stopped. */
-  open(): void;
 }
 
 /** Collects the dispatches of one turn and sends them as one insert. */
@@ -101,7 +99,6 @@ export class Sender implements Sending {
   async #send(dispatches: Dispatch<never>[], tx?: unknown): Promise<void> {
     const prepare = async (dispatch: Dispatch<never>) => {
       try {
-        this.#parts.open();
         return { dispatch, run: await this.#parts.prepare(dispatch) };
       } catch (error) {
         dispatch.reject(error);

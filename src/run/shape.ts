@@ -1,15 +1,16 @@
 import { PunctualError, show } from "../errors.ts";
-import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
+import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds } from "../time.ts";
 import { checkName } from "./names.ts";
-import { checkInteger, checkKeys } from "./options.ts";
+import { checkInteger, checkKeys, checkTimeout } from "./options.ts";
 
 /** What a dispatch says about its run; what it leaves out comes from the job. */
 export interface Shape {
   args?: unknown;
   /** Milliseconds from now. */
   delay?: number;
-  /** UTC milliseconds. */
+  /** UTC milliseconds; with `wall`, what a clock in the job's zone shows then. */
   runAt?: number;
+  wall?: boolean;
   queue?: string;
   priority?: number;
   key?: string;
@@ -57,7 +58,7 @@ export abstract class Shaped<Args> {
 
   /** Due at this instant. */
   at(instant: Instant): this {
-    return this.with({ runAt: toInstant(instant), delay: undefined as never });
+    return this.with({ runAt: toInstant(instant), wall: isWallTime(instant), delay: undefined as never });
   }
 
   queue(name: string): this {
@@ -89,7 +90,7 @@ export abstract class Shaped<Args> {
   }
 
   timeout(timeout: Duration): this {
-    return this.with({ timeout: toMilliseconds(timeout, "a timeout") });
+    return this.with({ timeout: checkTimeout(timeout) });
   }
 
   tags(...tags: string[]): this {

@@ -7,7 +7,7 @@ export function explain(facts: WaitFacts): string[] {
   switch (run.state) {
     case "running":
       return [
-        `It is running: attempt ${run.attempts}${run.startedAt ? `, since ${ago(now - run.startedAt)}` : ", claimed and about to start"}, on worker ${run.worker}.`,
+        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${ago(now - run.startedAt)} ago`}, on worker ${run.worker}.`,
         ...(run.lockedUntil !== null && run.lockedUntil < now
           ? [
               `Its lease ended ${ago(now - run.lockedUntil)} ago: the worker is gone, and a living one takes it back within seconds.`,
@@ -47,8 +47,10 @@ function reasonsToWait(facts: WaitFacts): string[] {
   }
   if (job?.paused) reasons.push(`Its job "${run.name}" is paused.`);
   if (facts.limited) reasons.push(...fullLimits(facts));
-  const serving = workers.filter((worker) => worker.queues === null || worker.queues.includes(run.queue));
-  if (workers.length === 0) reasons.push("No worker is alive.");
+  // One that runs nothing only shows that its functions have an owner.
+  const alive = workers.filter((worker) => worker.parallel > 0);
+  const serving = alive.filter((worker) => worker.queues === null || worker.queues.includes(run.queue));
+  if (alive.length === 0) reasons.push("No worker is alive.");
   else if (serving.length === 0) reasons.push(`No living worker serves the queue "${run.queue}".`);
   else if (!job?.seenAt) reasons.push(`No worker has ever defined the job "${run.name}".`);
   else if (now - job.seenAt > 2 * 60_000) {

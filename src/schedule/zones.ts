@@ -94,6 +94,17 @@ export class Zone {
   }
 }
 
+/** The instant at which a zone's wall clock shows this time (as if it were UTC); in a gap the end of it, in a fold the first. */
+export function instantOf(zone: Zone, wallMs: number): number {
+  const wall = Math.floor(wallMs / 1000);
+  const before = zone.at(wall - DAY).offset;
+  const after = zone.at(wall + DAY).offset;
+  for (const offset of [before, after]) {
+    if (zone.at(wall - offset).offset === offset) return wallMs - offset * 1000;
+  }
+  return zone.at(wall - before).start * 1000;
+}
+
 const zones = new Map<string, Zone>();
 
 /** The table of a zone, one for all its spellings. */

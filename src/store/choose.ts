@@ -29,11 +29,13 @@ export class Chooser {
     this.#usage = usage;
   }
 
+  hasRoom(run: Candidate): boolean {
+    return !this.#usage.isClosed(run.name) && this.#gates(run).every((gate) => this.#room.get(gate)! > 0);
+  }
+
   take(run: Candidate): boolean {
-    if (this.#usage.isClosed(run.name)) return false;
-    const gates = this.#gates(run);
-    if (gates.some((gate) => this.#room.get(gate)! <= 0)) return false;
-    for (const gate of gates) this.#room.set(gate, this.#room.get(gate)! - 1);
+    if (!this.hasRoom(run)) return false;
+    for (const gate of this.#gates(run)) this.#room.set(gate, this.#room.get(gate)! - 1);
     return true;
   }
 

@@ -28,7 +28,8 @@ export class TestClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    const timer = { due: this.#monotonic + Math.max(0, ms), callback };
+    // Whole milliseconds, so that the wall clock shows no fraction of one while the timer fires.
+    const timer = { due: this.#monotonic + Math.max(0, Math.ceil(ms)), callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }

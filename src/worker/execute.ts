@@ -102,7 +102,7 @@ export class Execution {
         return { outcome: "skipped", reason: "expired before it started" };
       }
       args = decodePayload(this.run.args) ?? {};
-      if (this.#job.schema) args = await validated(this.#job.schema, args, this.run.name);
+      if (this.#job.schema) args = await this.#call(() => validated(this.#job.schema!, args, this.run.name));
       const refusal = await this.#refusal(args);
       if (refusal) return { outcome: "skipped", reason: refusal };
       for (const hook of settings.before) await this.#call(() => hook(args as never, this.#context));

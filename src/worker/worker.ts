@@ -11,6 +11,7 @@ import { type ExecuteParts, Execution, type Runnable } from "./execute.ts";
 import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
 import { Pace } from "./pace.ts";
+import { Rest } from "./rest.ts";
 import { toSettling } from "./settle.ts";
 import type { Tallies } from "./tallies.ts";
 
@@ -57,6 +58,7 @@ export class Worker {
   readonly #outbox: Outbox;
   readonly #leases: Leases;
   readonly #pace: Pace;
+  readonly #rest: Rest;
   readonly #execute: ExecuteParts;
   /** Jobs that others define and this process does not; null: to be asked for. */
   #excluded: string[] | null = null;
@@ -73,13 +75,13 @@ export class Worker {
   #claimed = 0;
   #ran = 0;
   #nextDue: number | null = null;
-  #wakeUp: (() => void) | null = null;
   #cancelGrace: (() => void) | null = null;
 
   constructor(parts: WorkerParts, options: WorkerOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#pace = new Pace(parts.clock.monotonic());
+    this.#rest = new Rest(parts.clock);
     this.#outbox = new Outbox(parts, (run) => this.#leases.drop(run));
     this.#leases = new Leases({
       ...parts,
@@ -101,7 +103,7 @@ export class Worker {
   wake(): void {
     this.#hungry = true;
     this.#looking = true;
-    this.#wakeUp?.();
+    this.#rest.end();
   }
 
   /** Jobs were defined, or another process showed new ones. */
@@ -122,7 +124,7 @@ export class Worker {
           if (got > 0 || this.#outbox.size > 0) continue;
         }
         if (this.#isDone()) break;
-        await this.#rest();
+        await this.#sleep();
       }
     } finally {
       this.#cancelGrace?.();
@@ -137,7 +139,7 @@ export class Worker {
     this.#stopping = true;
     for (const run of this.#buffer.takeAll()) this.#giveBack(run);
     this.#cancelGrace = this.#parts.clock.after(this.#options.grace, () => this.stopNow());
-    this.#wakeUp?.();
+    this.#rest.end();
   }
 
   stopNow(): void {
@@ -251,12 +253,12 @@ export class Worker {
           ? null
           : toSettling(run, result, clock.monotonic() - startedAt, job.settings.keep);
       this.#outbox.add(run, settling);
-      this.#wakeUp?.();
+      this.#rest.end();
     });
     return execution.returned.then(() => {
       this.#busy--;
       this.#fill();
-      this.#wakeUp?.();
+      this.#rest.end();
     });
   }
 
@@ -329,20 +331,10 @@ export class Worker {
   }
 
   /** Until an outcome, a wake-up, the next due run, or the time to look again. */
-  #rest(): Promise<void> {
-    if (this.#looking || this.#outbox.size > 0) return Promise.resolve();
-    const { clock } = this.#parts;
-    const due = this.#nextDue === null ? Number.POSITIVE_INFINITY : this.#nextDue - clock.now();
-    return new Promise((resolve) => {
-      const cancel = clock.after(Math.max(0, Math.min(this.#options.sleep, due)), () => {
-        this.wake();
-      });
-      this.#wakeUp = () => {
-        this.#wakeUp = null;
-        cancel();
-        resolve();
-      };
-    });
+  async #sleep(): Promise<void> {
+    if (this.#looking || this.#outbox.size > 0) return;
+    const due = this.#nextDue === null ? Number.POSITIVE_INFINITY : this.#nextDue - this.#parts.clock.now();
+    await this.#rest.for(Math.min(this.#options.sleep, due), () => this.wake());
   }
 }
 

@@ -53,7 +53,7 @@ export const schema: Schema = {
         `create index ${t.runs}_ready on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 0 and owner is null`,
         `create index ${t.runs}_limited on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 1 and owner is null`,
         `create index ${t.runs}_lanes on ${t.runs} (queue, priority, lane, run_at, id) where state = 1 and limited = 1 and owner is null`,
-        `create index ${t.runs}_owned on ${t.runs} (owner, priority, run_at, id) where state = 1 and owner is not null`,
+        `create index ${t.runs}_owned on ${t.runs} (owner, state, priority, run_at, id) where owner is not null`,
         `create index ${t.runs}_scheduled on ${t.runs} (run_at, id) where state = 0`,
         // Never a column that renewals change: every renewal would rewrite the index.
         `create index ${t.runs}_leased on ${t.runs} (locked_by) where state = 2`,

@@ -165,7 +165,7 @@ export class SqliteStore extends SqlStore {
 
   disown(owner: string, error: string, keep: number | null): Promise<number[]> {
     return this.#connection.write(() =>
-      this.#settler.endWaiting("owner = ?", [owner], {
+      this.#settler.endWaiting("owner is not null and owner = ?", [owner], {
         state: "failed",
         error,
         keep,

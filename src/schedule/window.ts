@@ -1,0 +1,45 @@
+import { PunctualError, show } from "../errors.ts";
+import { instantOf, type Zone } from "./zones.ts";
+
+const DAY_SECONDS = 86_400;
+
+/** A part of every day, by the wall clock of a zone; both ends belong to it, and it may go over midnight. */
+export interface Window {
+  from: number;
+  to: number;
+  /** Ticks inside are wanted, or those outside. */
+  inside: boolean;
+}
+
+export function toWindow(from: string, to: string, inside: boolean): Window {
+  return { from: secondOfDay(from), to: secondOfDay(to), inside };
+}
+
+/** `"8:00"`, `"08:00:30"` or `"8"`. */
+export function secondOfDay(time: string): number {
+  const match = /^(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?$/.exec(typeof time === "string" ? time.trim() : "");
+  const [hour, minute, second] = [match?.[1], match?.[2], match?.[3]].map((part) => Number(part ?? 0));
+  if (!match || hour! > 23 || minute! > 59 || second! > 59) {
+    throw new PunctualError("INVALID_CRON", `Expected a time of day such as "13:00", got ${show(time)}.`);
+  }
+  return hour! * 3600 + minute! * 60 + second!;
+}
+
+/** The nearest instant, ahead or back, at which the window lets a tick through; the given one if it does so there. */
+export function nearestOpen(window: Window, zone: Zone, ms: number, way: "ahead" | "back"): number {
+  const second = Math.floor(ms / 1000);
+  const wall = second + zone.at(second).offset;
+  const time = timeOfDay(wall);
+  const { from, to, inside } = window;
+  const within = from <= to ? time >= from && time <= to : time >= from || time <= to;
+  if (within === inside) return ms;
+  const distance =
+    way === "ahead"
+      ? timeOfDay((inside ? from : to + 1) - time)
+      : -timeOfDay(time - (inside ? to : from - 1));
+  return instantOf(zone, (wall + distance) * 1000);
+}
+
+function timeOfDay(wall: number): number {
+  return ((wall % DAY_SECONDS) + DAY_SECONDS) % DAY_SECONDS;
+}
