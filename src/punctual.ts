@@ -115,10 +115,11 @@ export class Punctual extends Control {
       maxPayload: checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1),
       now: () => this.clock.now(),
       beat: () => this.#host.present(),
+      report: (error) => this.events.report(error, "writing beside a dispatch in a transaction"),
     });
     this.#sender = new Sender({
       store: () => this.store(),
-      prepare: (dispatch) => this.#preparer.prepare(dispatch),
+      prepare: (dispatch, within) => this.#preparer.prepare(dispatch, within),
       control: this,
       sent: (runs, inserted) => this.#host.sent(runs, inserted),
       unheard: (error) => this.events.report(error, "a dispatch that nobody awaited"),
@@ -314,7 +315,7 @@ export class Punctual extends Control {
     checkName(name, "a job name");
     const lane = `${randomBytes(9).toString("base64url")}|adhoc`;
     const adHoc: AdHoc = { name, lane, handler, settings: copySettings(this.#defaults) };
-    this.#registry.addAdHoc(adHoc);
+    this.#registry.checkAdHoc(name);
     return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);
   }
 

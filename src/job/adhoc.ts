@@ -1,6 +1,6 @@
 import { Dispatch, type Sending } from "../run/dispatch.ts";
 import type { Shape } from "../run/shape.ts";
-import { Configurable, lendMethods } from "./configurable.ts";
+import { Configurable } from "./configurable.ts";
 import type { Handler } from "./handlers.ts";
 import type { Settings } from "./settings.ts";
 
@@ -12,24 +12,38 @@ export interface AdHoc {
   settings: Settings;
 }
 
-// Every merged method is put on the prototype below the class.
-export interface AdHocDispatch extends Omit<Configurable<unknown>, keyof Dispatch> {}
+/** The configuration methods of a job that a dispatch has not, each giving back the dispatch. */
+type Configuring<Self> = {
+  [Name in Exclude<keyof Configurable<unknown>, keyof Dispatch | "settings">]: (
+    ...args: Parameters<Configurable<unknown>[Name]>
+  ) => Self;
+};
+
+// Every merged method is put on the prototype by the class.
+export interface AdHocDispatch extends Configuring<AdHocDispatch> {}
 
 /** A dispatch of a function: takes every configuration method of a job besides those that shape the run. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
 export class AdHocDispatch extends Dispatch<unknown> {
-  readonly #settings: Settings;
+  readonly settings: Settings;
 
   constructor(adHoc: AdHoc, shape: Shape, parentId: number | null, sending: Sending) {
     super(adHoc, shape, parentId, sending);
-    this.#settings = adHoc.settings;
+    this.settings = adHoc.settings;
   }
 
-  /** Every configuration method goes through here: refused once the dispatch was sent, as every other chained call. */
-  get settings(): Settings {
-    this.with({});
-    return this.#settings;
+  static {
+    const configurable = Configurable.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
+    for (const name of Object.getOwnPropertyNames(configurable)) {
+      if (name in AdHocDispatch.prototype) continue;
+      // As every chained call: refused once the dispatch was sent, and a refused one takes the dispatch back.
+      const value = function (this: AdHocDispatch, ...args: unknown[]) {
+        return this.with(() => {
+          configurable[name]!.apply(this, args);
+          return {};
+        });
+      };
+      Object.defineProperty(AdHocDispatch.prototype, name, { value });
+    }
   }
 }
-
-lendMethods(Configurable.prototype, AdHocDispatch.prototype);

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import { PunctualError, show } from "../errors.ts";
 import { checkName } from "../run/names.ts";
-import { Plan } from "../schedule/plan.ts";
-import type { Instant } from "../time.ts";
+import { checkInteger, checkKeys } from "../run/options.ts";
+import { type Passed, Plan } from "../schedule/plan.ts";
+import type { Misfire, Schedule } from "../schedule/schedule.ts";
+import { toWindow } from "../schedule/window.ts";
+import { type Duration, type Instant, toMilliseconds } from "../time.ts";
 import { Configurable, lendMethods } from "./configurable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
 import type { JobDraft } from "./draft.ts";
@@ -22,6 +25,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   readonly settings: Settings;
   readonly plan: Plan = new Plan();
   readonly formerNames: string[] = [];
+  readonly #recurring = new Map<string, { plan: Plan; passed: Passed }>();
 
   constructor(
     name: string,
@@ -58,6 +62,78 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     return this;
   }
 
+  /** Ticks only from one time of day to another, both included, by the clock of its zone; it may go over midnight. */
+  between(from: string, to: string): this {
+    this.plan.windows.push(toWindow(from, to, true));
+    return this;
+  }
+
+  /** Does not tick from one time of day to another. */
+  unlessBetween(from: string, to: string): this {
+    this.plan.windows.push(toWindow(from, to, false));
+    return this;
+  }
+
+  /** No tick before this instant. */
+  startingAt(instant: Instant): this {
+    this.plan.startAt(instant);
+    return this;
+  }
+
+  /** No tick after this instant. */
+  endingAt(instant: Instant): this {
+    this.plan.endAt(instant);
+    return this;
+  }
+
+  /**
+   * What becomes of ticks that were missed while no worker ran: `once` runs the latest (the default), `skip` none,
+   * `all` every one, the latest `limit` (100) of them. Ticks missed by more than `within` are let go.
+   */
+  misfire(policy: Misfire["policy"], options: { limit?: number; within?: Duration } = {}): this {
+    if (!["once", "skip", "all"].includes(policy)) {
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `Expected misfire "once", "skip" or "all", got ${show(policy)}.`,
+      );
+    }
+    checkKeys(options, ["limit", "within"], "misfire()");
+    this.plan.misfire = {
+      policy,
+      limit: checkInteger(options.limit ?? 100, "misfire limit", 1, 10_000),
+      within: options.within === undefined ? null : toMilliseconds(options.within, "misfire within"),
+    };
+    return this;
+  }
+
+  /** Ticks only where `PUNCTUAL_ENV`, else `NODE_ENV`, is one of these; dispatched runs are not touched. */
+  environments(...names: string[]): this {
+    this.plan.environments = names.map((name) => checkName(name, "an environment"));
+    return this;
+  }
+
+  /** One more schedule of the same job; one that is the same in every way is the one there is. */
+  recur(plan: Plan, passed: Passed): void {
+    const key = createHash("sha256")
+      .update(JSON.stringify([plan, passed]))
+      .digest("hex")
+      .slice(0, 16);
+    this.#recurring.set(key, { plan, passed });
+  }
+
+  /** Every schedule of the job in this environment, by a key that stays the same while the definition does. */
+  schedules(): { key: string; schedule: Schedule }[] {
+    const environment = process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
+    const own: [string, { plan: Plan; passed: Passed }] = [
+      "",
+      { plan: this.plan, passed: { args: null, queue: null } },
+    ];
+    return [own, ...this.#recurring].flatMap(([key, { plan, passed }]) => {
+      const schedule = plan.toSchedule(this.name, passed, environment);
+      return schedule ? [{ key, schedule }] : [];
+    });
+  }
+
   /** Takes over everything of a job that had another name: its runs, history and state. */
   formerly(...names: string[]): this {
     this.formerNames.push(...names.map((name) => checkName(name, "a job name")));
@@ -72,7 +148,8 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   /** Changes with whatever other processes have to know of the job. */
   fingerprint(): string {
     const { queue, priority, concurrency, perKey } = this.settings;
-    const known = [queue, priority, concurrency, perKey, this.plan.toCron(), this.plan.timezone];
+    const schedules = this.schedules().map(({ key, schedule }) => [key, schedule.parts]);
+    const known = [queue, priority, concurrency, perKey, schedules];
     return createHash("sha256").update(JSON.stringify(known)).digest("hex").slice(0, 16);
   }
 }

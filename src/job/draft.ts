@@ -12,8 +12,8 @@ export class Draft<Target, Args = unknown> extends Shaped<Args> {
     this.#shape = shape;
   }
 
-  protected override with(shape: Shape): this {
-    return new Draft<Target, Args>(this.#send, { ...this.#shape, ...shape }) as this;
+  protected override with(shape: () => Shape): this {
+    return new Draft<Target, Args>(this.#send, { ...this.#shape, ...shape() }) as this;
   }
 
   /** Asks for the run: by name, class, or class and method. */
@@ -33,8 +33,8 @@ export class JobDraft<Args = unknown> extends Shaped<Args> {
     this.#shape = shape;
   }
 
-  protected override with(shape: Shape): this {
-    return new JobDraft<Args>(this.#send, { ...this.#shape, ...shape }) as this;
+  protected override with(shape: () => Shape): this {
+    return new JobDraft<Args>(this.#send, { ...this.#shape, ...shape() }) as this;
   }
 
   dispatch(args?: Args): Dispatch<Args> {

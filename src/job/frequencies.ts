@@ -1,5 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Fields } from "../schedule/plan.ts";
+import { secondOfDay } from "../schedule/window.ts";
 
 /** One number, or several. */
 export type Numbers = number | readonly number[];
@@ -24,11 +25,8 @@ const weekday = (n: Numbers): string => list(n, 0, 7, "days of the week (0 = Sun
 
 /** `"13:00"`, `"13:00:30"` or `"13"`. */
 const time = (text: string): Fields => {
-  const match = /^(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?$/.exec(typeof text === "string" ? text.trim() : "");
-  if (!match)
-    throw new PunctualError("INVALID_CRON", `Expected a time of day such as "13:00", got ${show(text)}.`);
-  const [, h, m = "0", s = "0"] = match;
-  return { second: second(Number(s)), minute: minute(Number(m)), hour: hour(Number(h)) };
+  const at = secondOfDay(text);
+  return { second: `${at % 60}`, minute: `${Math.floor(at / 60) % 60}`, hour: `${Math.floor(at / 3600)}` };
 };
 
 const everySeconds = (n: number): Fields => ({ second: n === 1 ? "*" : `*/${n}` });

@@ -28,6 +28,8 @@ export interface PrepareParts {
   now(): number;
   /** Shows that the owner of an ad hoc run lives, before there is one. */
   beat(): Promise<void>;
+  /** A fault that nobody awaits. */
+  report(error: unknown): void;
 }
 
 /** Makes rows of dispatches: looks the job up, checks the arguments, fills in what was not said. */
@@ -39,9 +41,10 @@ export class Preparer {
     this.#parts = parts;
   }
 
-  async prepare(dispatch: Dispatch<never>): Promise<NewRun> {
+  /** `within`: for a transaction of the caller's. */
+  async prepare(dispatch: Dispatch<never>, within: boolean): Promise<NewRun> {
     const { target, shape, parentId } = dispatch;
-    return { ...(await this.#row(target, shape)), parentId };
+    return { ...(await this.#row(target, shape, within)), parentId };
   }
 
   /** Rows of one job with the same options, each with its own arguments. All are checked before the first is given. */
@@ -53,7 +56,7 @@ export class Preparer {
   ): AsyncGenerator<NewRun> {
     const batchId = randomUUID();
     const row = async (args: unknown) => ({
-      ...(await this.#row(job, { ...shape, args })),
+      ...(await this.#row(job, { ...shape, args }, false)),
       parentId,
       batchId,
     });
@@ -72,11 +75,11 @@ export class Preparer {
     yield* rows;
   }
 
-  async #row(target: object, shape: Shape): Promise<NewRun> {
-    if (!(target instanceof Dispatchable)) return this.#adHoc(target as AdHoc, shape);
+  async #row(target: object, shape: Shape, within: boolean): Promise<NewRun> {
+    if (!(target instanceof Dispatchable)) return this.#adHoc(target as AdHoc, shape, within);
     const definition = target instanceof Definition ? target : this.#parts.registry.definition(target.name);
     if (definition) return this.#defined(definition as unknown as Definition<unknown>, shape);
-    const row = await this.#lookUp(target.name);
+    const row = await this.#lookUp(target.name, within);
     return this.#toRun(row.name, row, shape, shape.args, shape.key);
   }
 
@@ -93,9 +96,10 @@ export class Preparer {
     return { ...run, limited };
   }
 
-  async #adHoc(adHoc: AdHoc, shape: Shape): Promise<NewRun> {
-    await this.#parts.beat();
+  async #adHoc(adHoc: AdHoc, shape: Shape, within: boolean): Promise<NewRun> {
     const run = this.#toRun(adHoc.name, adHoc.settings, shape, shape.args ?? adHoc.settings.args, undefined);
+    this.#parts.registry.addAdHoc(adHoc);
+    await this.#written(this.#parts.beat(), within);
     return { ...run, lane: adHoc.lane, limited: false, owner: this.#parts.owner };
   }
 
@@ -133,8 +137,14 @@ export class Preparer {
     return key === null || key === undefined ? undefined : checkName(key, `the key of "${name}"`);
   }
 
+  /** The caller's transaction may hold the only write lock there is: what we write beside it cannot be waited for. */
+  async #written(writing: Promise<void>, within: boolean): Promise<void> {
+    if (within) writing.catch((error) => this.#parts.report(error));
+    else await writing;
+  }
+
   /** A name this process does not define: as the database has it, or as it was declared. */
-  async #lookUp(name: string): Promise<JobRow> {
+  async #lookUp(name: string, within: boolean): Promise<Pick<JobRow, "name" | "queue" | "priority">> {
     const known = this.#known.get(name);
     const now = this.#parts.now();
     if (known && known.until > now) return known.row;
@@ -144,7 +154,8 @@ export class Preparer {
       if (!this.#parts.registry.isDeclared(name))
         throw this.#parts.registry.unknown(name, await store.jobNames());
       const { queue, priority } = this.#parts.defaults;
-      await store.declareJobs([name], queue, priority);
+      await this.#written(store.declareJobs([name], queue, priority), within);
+      if (within) return { name, queue, priority };
       row = await store.job(name);
     }
     if (!row)

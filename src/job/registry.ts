@@ -35,13 +35,17 @@ export class Registry {
     return this.#declared.has(name);
   }
 
+  /** Refuses a function under the name of a job. */
+  checkAdHoc(name: string): void {
+    if (!this.#definitions.has(name)) return;
+    throw new PunctualError(
+      "DUPLICATE_JOB",
+      `Job "${name}" is defined already, so it cannot be dispatched with a function of its own. Leave the function out, or use another name.`,
+    );
+  }
+
   addAdHoc(adHoc: AdHoc): void {
-    if (this.#definitions.has(adHoc.name)) {
-      throw new PunctualError(
-        "DUPLICATE_JOB",
-        `Job "${adHoc.name}" is defined already, so it cannot be dispatched with a function of its own. Leave the function out, or use another name.`,
-      );
-    }
+    this.checkAdHoc(adHoc.name);
     this.#adHoc.set(adHoc.lane, adHoc);
   }
 

@@ -6,6 +6,8 @@ import { type Shape, Shaped } from "./shape.ts";
 export interface Sending {
   /** Sends with all others of this turn. */
   soon(dispatch: Dispatch<never>): void;
+  /** Does not send it after all. */
+  withdraw(dispatch: Dispatch<never>): void;
   /** Sends now, in the caller's transaction. */
   within(dispatch: Dispatch<never>, tx: unknown): void;
   /** A failure that nobody awaited. */
@@ -24,6 +26,7 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
   readonly #sending: Sending;
   readonly #result = Promise.withResolvers<Run>();
   #sent = false;
+  #refused: { reason: unknown } | null = null;
   #awaited = false;
 
   constructor(target: object, shape: Shape, parentId: number | null, sending: Sending) {
@@ -37,20 +40,35 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
     sending.soon(this as unknown as Dispatch<never>);
   }
 
-  protected override with(shape: Shape): this {
+  /** A chained call that is refused takes the dispatch back: half of what was asked for is not what was asked for. */
+  protected override with(shape: () => Shape): this {
+    if (this.#refused) throw this.#refused.reason;
     if (this.#sent) {
       throw new PunctualError(
         "CHAIN_SENT",
         "This dispatch has been sent: chain its calls in the same turn, before the first await. To move the run later, use run.at().",
       );
     }
-    Object.assign(this.shape, shape);
+    try {
+      Object.assign(this.shape, shape());
+    } catch (reason) {
+      this.#refused = { reason };
+      this.#sending.withdraw(this as unknown as Dispatch<never>);
+      this.#result.reject(reason);
+      throw reason;
+    }
     return this;
   }
 
   /** Inserts the run in your own open transaction; rolled back, it never existed. Ends the chain: await it before you commit. */
   within(tx: unknown): PromiseLike<Run> {
-    this.with({});
+    this.with(() => {
+      if (tx !== undefined && tx !== null) return {};
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `within() expected the handle on which your transaction is open, got ${tx}. Leave within() out to dispatch outside of any.`,
+      );
+    });
     this.#sending.within(this as unknown as Dispatch<never>, tx);
     return this;
   }

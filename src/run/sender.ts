@@ -11,7 +11,7 @@ export interface SenderParts {
   /** Opens the database on first use. */
   store(): Promise<Store>;
   /** What the dispatch comes to as a row; validates it. */
-  prepare(dispatch: Dispatch<never>): Promise<NewRun> | NewRun;
+  prepare(dispatch: Dispatch<never>, within: boolean): Promise<NewRun> | NewRun;
   control: RunControl;
   /** After an insert: tells events, wakes the local worker. */
   sent(runs: NewRun[], inserted: Inserted[]): void;
@@ -34,8 +34,12 @@ export class Sender implements Sending {
     queueMicrotask(() => process.nextTick(() => this.#sendPending()));
   }
 
-  within(dispatch: Dispatch<never>, tx: unknown): void {
+  withdraw(dispatch: Dispatch<never>): void {
     this.#pending = this.#pending.filter((other) => other !== dispatch);
+  }
+
+  within(dispatch: Dispatch<never>, tx: unknown): void {
+    this.withdraw(dispatch);
     dispatch.leave();
     this.#track(this.#send([dispatch], tx));
   }
@@ -99,7 +103,7 @@ export class Sender implements Sending {
   async #send(dispatches: Dispatch<never>[], tx?: unknown): Promise<void> {
     const prepare = async (dispatch: Dispatch<never>) => {
       try {
-        return { dispatch, run: await this.#parts.prepare(dispatch) };
+        return { dispatch, run: await this.#parts.prepare(dispatch, tx !== undefined) };
       } catch (error) {
         dispatch.reject(error);
         return null;

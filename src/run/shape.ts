@@ -44,80 +44,68 @@ export interface DispatchOptions {
 
 /** The methods that shape a run: on a draft before it is named, on a dispatch until it is sent. */
 export abstract class Shaped<Args> {
-  /** Takes over what is given; may be a copy. */
-  protected abstract with(shape: Shape): this;
+  /** Takes over what it is told, unless that throws; may be a copy. */
+  protected abstract with(shape: () => Shape): this;
 
   args(args: Args): this {
-    return this.with({ args });
+    return this.with(() => ({ args }));
   }
 
   /** Due this long from now: seconds, or text such as `"1h"`. */
   delay(delay: Duration): this {
-    return this.with({ delay: toMilliseconds(delay, "a delay"), runAt: undefined as never });
+    return this.with(() => ({ delay: toMilliseconds(delay, "a delay"), runAt: undefined as never }));
   }
 
   /** Due at this instant. */
   at(instant: Instant): this {
-    return this.with({ runAt: toInstant(instant), wall: isWallTime(instant), delay: undefined as never });
+    return this.with(() => ({
+      runAt: toInstant(instant),
+      wall: isWallTime(instant),
+      delay: undefined as never,
+    }));
   }
 
   queue(name: string): this {
-    return this.with({ queue: checkName(name, "a queue name") });
+    return this.with(() => ({ queue: checkName(name, "a queue name") }));
   }
 
   /** Lower runs sooner. */
   priority(priority: number): this {
-    return this.with({ priority: checkInteger(priority, "a priority", -(2 ** 31)) });
+    return this.with(() => ({ priority: checkInteger(priority, "a priority", -(2 ** 31)) }));
   }
 
   /** What the run shares its per-key limit with. */
   key(key: string): this {
-    return this.with({ key: checkName(key, "a key") });
+    return this.with(() => ({ key: checkName(key, "a key") }));
   }
 
   /** No second run while the key is held: the result says whether it was inserted or found. */
   unique(key: string, options: UniqueOptions = {}): this {
-    checkKeys(options, ["for", "until"], "unique()");
-    const { until = "finished" } = options;
-    if (until !== "started" && until !== "finished") {
-      throw new PunctualError(
-        "INVALID_OPTION",
-        `Expected unique until "started" or "finished", got ${show(until)}.`,
-      );
-    }
-    const held = options.for === undefined ? 0 : toMilliseconds(options.for, "unique for");
-    return this.with({ unique: { key: checkName(key, "a unique key"), until, for: held } });
+    return this.with(() => ({ unique: toUnique(key, options) }));
   }
 
   timeout(timeout: Duration): this {
-    return this.with({ timeout: checkTimeout(timeout) });
+    return this.with(() => ({ timeout: checkTimeout(timeout) }));
   }
 
   tags(...tags: string[]): this {
-    return this.with({ tags: tags.map((tag) => checkName(tag, "a tag")) });
+    return this.with(() => ({ tags: tags.map((tag) => checkName(tag, "a tag")) }));
   }
 
   /** Not started this long after the dispatch, it is skipped. */
   expires(after: Duration): this {
-    return this.with({ expires: toMilliseconds(after, "expires") });
+    return this.with(() => ({ expires: toMilliseconds(after, "expires") }));
   }
 
   /** Carries a W3C trace context to the handler. */
   traceparent(traceparent: string): this {
-    return this.with({ traceparent: checkName(traceparent, "a traceparent") });
+    return this.with(() => ({ traceparent: checkName(traceparent, "a traceparent") }));
   }
 
   /** The chain as one object; a number is the delay. */
   options(options: DispatchOptions | number): this {
     if (typeof options === "number") return this.delay(options);
-    if (typeof options !== "object" || options === null) {
-      throw new PunctualError(
-        "INVALID_OPTION",
-        `Expected dispatch options or a delay in seconds, got ${show(options)}.`,
-      );
-    }
-    checkKeys(options, OPTIONS, "dispatch()");
-    let shaped: this = this;
+    let shaped = this.with(() => checkOptions(options));
     if (options.delay !== undefined) shaped = shaped.delay(options.delay);
     if (options.at !== undefined) shaped = shaped.at(options.at);
     if (options.queue !== undefined) shaped = shaped.queue(options.queue);
@@ -148,3 +136,27 @@ const OPTIONS = [
   "expires",
   "traceparent",
 ];
+
+function checkOptions(options: DispatchOptions): Shape {
+  if (typeof options !== "object" || options === null) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected dispatch options or a delay in seconds, got ${show(options)}.`,
+    );
+  }
+  checkKeys(options, OPTIONS, "dispatch()");
+  return {};
+}
+
+function toUnique(key: string, options: UniqueOptions): NonNullable<Shape["unique"]> {
+  checkKeys(options, ["for", "until"], "unique()");
+  const { until = "finished" } = options;
+  if (until !== "started" && until !== "finished") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected unique until "started" or "finished", got ${show(until)}.`,
+    );
+  }
+  const held = options.for === undefined ? 0 : toMilliseconds(options.for, "unique for");
+  return { key: checkName(key, "a unique key"), until, for: held };
+}

@@ -1,5 +1,8 @@
+import { type Instant, isWallTime, toInstant } from "../time.ts";
 import { Cron } from "./cron.ts";
-import { zoneOf } from "./zones.ts";
+import { type Misfire, Schedule } from "./schedule.ts";
+import type { Window } from "./window.ts";
+import { instantOf, zoneOf } from "./zones.ts";
 
 const FIELDS = ["second", "minute", "hour", "day", "month", "weekday"] as const;
 
@@ -19,10 +22,23 @@ const FIRST: Record<Field, string> = {
 /** From fine to coarse; a week day is as fine as a date. */
 const FINENESS: Record<Field, number> = { second: 0, minute: 1, hour: 2, day: 3, weekday: 3, month: 4 };
 
-/** The fields that a definition's calls have named so far, and the zone they are read in. */
+/** What a schedule passes to its runs, where it differs from the job. */
+export interface Passed {
+  args: string | null;
+  queue: string | null;
+}
+
+/** When a job is to tick, as far as its definition's calls have said. */
 export class Plan {
   fields: Fields = {};
   timezone: string | null = null;
+  windows: Window[] = [];
+  /** As given: text without an offset is read in the zone, which may be named later. */
+  #start: Instant | null = null;
+  #end: Instant | null = null;
+  misfire: Misfire = { policy: "once", limit: 100, within: null };
+  /** Null: it ticks in every environment. */
+  environments: string[] | null = null;
 
   edit(fields: Fields): void {
     this.fields = { ...this.fields, ...fields };
@@ -31,6 +47,16 @@ export class Plan {
   inZone(timezone: string): void {
     zoneOf(timezone);
     this.timezone = timezone;
+  }
+
+  startAt(instant: Instant): void {
+    toInstant(instant);
+    this.#start = instant;
+  }
+
+  endAt(instant: Instant): void {
+    toInstant(instant);
+    this.#end = instant;
   }
 
   /** Takes a whole expression of five or six fields in place of all that was named before. */
@@ -50,4 +76,36 @@ export class Plan {
       return FINENESS[field] < finest ? FIRST[field] : "*";
     }).join(" ");
   }
+
+  /** Null when nothing says when, or not in this environment. */
+  toSchedule(job: string, passed: Passed, environment: string): Schedule | null {
+    const cron = this.toCron();
+    if (cron === null || this.environments?.includes(environment) === false) return null;
+    const { windows, misfire } = this;
+    const timezone = this.timezone ?? "UTC";
+    const startingAt = this.#start === null ? null : inZone(this.#start, timezone);
+    const endingAt = this.#end === null ? null : inZone(this.#end, timezone);
+    return new Schedule({ job, cron, timezone, windows, startingAt, endingAt, misfire, ...passed });
+  }
+
+  /** What a reader of the definition would not expect of it; null: nothing. */
+  surprise(now: number): string | null {
+    const cron = this.toCron();
+    if (cron === null) return null;
+    const { day, weekday } = this.fields;
+    if (day !== undefined && day !== "*" && weekday !== undefined && weekday !== "*") {
+      return `"${cron}" ticks on those days of the month and on those days of the week as well, as cron has it; to have both at once add a when()`;
+    }
+    try {
+      const schedule = this.toSchedule("", { args: null, queue: null }, this.environments?.[0] ?? "");
+      return schedule?.next(now) === null ? `"${cron}" never ticks from now on` : null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+}
+
+function inZone(instant: Instant, timezone: string): number {
+  const ms = toInstant(instant);
+  return isWallTime(instant) ? instantOf(zoneOf(timezone), ms) : ms;
 }

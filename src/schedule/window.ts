@@ -20,7 +20,10 @@ export function secondOfDay(time: string): number {
   const match = /^(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?$/.exec(typeof time === "string" ? time.trim() : "");
   const [hour, minute, second] = [match?.[1], match?.[2], match?.[3]].map((part) => Number(part ?? 0));
   if (!match || hour! > 23 || minute! > 59 || second! > 59) {
-    throw new PunctualError("INVALID_CRON", `Expected a time of day such as "13:00", got ${show(time)}.`);
+    throw new PunctualError(
+      "INVALID_CRON",
+      `Expected a time of day such as "13:00", hours from 0 to 23, got ${show(time)}.`,
+    );
   }
   return hour! * 3600 + minute! * 60 + second!;
 }

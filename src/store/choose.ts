@@ -49,7 +49,10 @@ export class Chooser {
       gates.push(gate);
     };
     add(`j:${name}`, usage.jobLimit(name), () => usage.runningOfJob(name));
-    if (lane !== name) add(`k:${lane}`, usage.keyLimit(name), () => usage.runningOfLane(name, lane));
+    // With the length of the name: "a" with the key "b|c" and "a|b" with the key "c" have the same lane.
+    if (lane !== name) {
+      add(`k:${name.length}:${lane}`, usage.keyLimit(name), () => usage.runningOfLane(name, lane));
+    }
     add(`q:${queue}`, usage.queueLimit(queue), () => usage.runningOfQueue(queue));
     return gates;
   }

@@ -203,7 +203,7 @@ export interface Store {
   progress(lease: Lease, progress: string): Promise<boolean>;
   /** Runs `work` and writes the settlement in one transaction; false and nothing of either if the lease is lost. */
   transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean>;
-  /** Takes back runs whose lease has ended, at most `limit`; more than `crashCap` crashes end a run. */
+  /** Takes back runs whose lease has ended, at most `limit`; so many crashes as `crashCap` says end a run. */
   reap(limit: number, crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
   /** Fails ad hoc runs that wait for an owner which is gone. */
   reapOwnerless(error: string, keep: number | null): Promise<number[]>;

@@ -72,9 +72,7 @@ export class Execution {
     const timeout = run.timeout ?? job.settings.timeout;
     if (timeout !== null) this.#after(timeout, () => this.abort(abortReasons.timeout(timeout)));
     this.result = currentRun.run({ id: run.id, instance: parts.instance }, () => this.#attempt());
-    this.returned = this.result.then(async () => {
-      while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
-    });
+    this.returned = this.result.then(() => (this.#pending.size > 0 ? this.#allReturned() : undefined));
   }
 
   /** Tells the handler why; if it has not returned some seconds later, the try ends without it. */
@@ -82,6 +80,10 @@ export class Execution {
     if (this.#controller.signal.aborted) return;
     this.#controller.abort(reason);
     this.#after(GRACE, () => this.#abandoned.reject(reason));
+  }
+
+  async #allReturned(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }
 
   async #attempt(): Promise<Result> {

@@ -54,6 +54,9 @@ export class Host {
   #present: Promise<void> | null = null;
   #cancelPresence: (() => void) | null = null;
   #unsynced = true;
+  /** A stop that was asked for before there was a worker holds for the one that would have come. */
+  #stopped = false;
+  #closing = false;
 
   constructor(parts: HostParts) {
     this.#parts = parts;
@@ -71,11 +74,12 @@ export class Host {
 
   /** Counts what was inserted, tells of it, and wakes the worker beside it. */
   sent(runs: NewRun[], inserted: Inserted[]): void {
-    const { tallies, events, clock } = this.#parts;
+    const { tallies, events, clock, registry } = this.#parts;
     const now = clock.now();
     const heard = events.hears("run.dispatched");
-    for (const [index, { name, queue, owner }] of runs.entries()) {
+    for (const [index, { name, queue, owner, lane }] of runs.entries()) {
       const one = inserted[index]!;
+      if (!one.inserted && owner !== null) registry.forgetAdHoc(lane);
       if (one.inserted && owner === null) tallies.dispatched(name, now);
       if (heard) events.emit("run.dispatched", { ...one, name, queue });
     }
@@ -100,7 +104,10 @@ export class Host {
         this.#cancelPresence = clock.after(PRESENCE_EVERY, again, { background: true });
       };
       this.#cancelPresence = clock.after(PRESENCE_EVERY, again, { background: true });
-    })();
+    })().catch((error) => {
+      this.#present = null;
+      throw error;
+    });
     return this.#present;
   }
 
@@ -130,6 +137,7 @@ export class Host {
               this.#parts.logger.info(
                 `${signal}: finishing ${this.#worker?.running ?? 0} runs; once more to abort them`,
               );
+              this.#stopped = true;
               this.#worker?.stop();
             },
             stopNow: () => this.#worker?.stopNow(),
@@ -139,6 +147,7 @@ export class Host {
       .finally(() => {
         off();
         this.#forever = null;
+        this.#stopped = this.#closing;
       });
     return this.#forever;
   }
@@ -149,6 +158,8 @@ export class Host {
   }
 
   async stop(): Promise<void> {
+    this.#closing = true;
+    this.#stopped = true;
     this.#worker?.stop();
     await Promise.allSettled([this.#forever, this.#turn]);
     this.#cancelPresence?.();
@@ -163,6 +174,7 @@ export class Host {
   async #work(options: WorkerOptions, watching: boolean): Promise<number> {
     const { events, id } = this.#parts;
     const store = await this.#parts.store();
+    if (this.#stopped) return 0;
     const parts = { ...this.#parts, store, nextSeq: () => ++this.#seq };
     const janitor = new Janitor({
       ...parts,
@@ -171,14 +183,16 @@ export class Host {
     });
     const worker = new Worker(parts, options);
     this.#worker = worker;
-    await this.#beat(options.parallel, options.queues);
-    if (watching || this.#unsynced) await this.#sync(store);
-    await janitor.reap();
-    janitor.start();
-    const unwatch = watching ? store.watch(() => worker.wake()) : () => {};
-    if (watching)
-      events.emit("worker.started", { worker: id, parallel: options.parallel, queues: options.queues });
+    let unwatch = () => {};
     try {
+      await this.#beat(options.parallel, options.queues);
+      if (watching || this.#unsynced) await this.#sync(store);
+      await janitor.reap();
+      janitor.start();
+      if (watching) {
+        unwatch = store.watch(() => worker.wake());
+        events.emit("worker.started", { worker: id, parallel: options.parallel, queues: options.queues });
+      }
       const ran = await worker.work();
       if (watching) events.emit("worker.stopped", { worker: id, ran });
       return ran;
@@ -187,7 +201,12 @@ export class Host {
       janitor.stop();
       this.#worker = null;
       await janitor.flush();
-      if (!this.#parts.registry.hasAdHoc()) await store.leave(id);
+      if (!this.#parts.registry.hasAdHoc()) {
+        // The next function that is dispatched shows this process again.
+        this.#present = null;
+        this.#cancelPresence?.();
+        await store.leave(id);
+      }
     }
   }
 

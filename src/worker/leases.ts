@@ -35,6 +35,12 @@ export class Leases {
     this.#arm(lease);
   }
 
+  /** Whether a handler may still begin under the lease the run was claimed with. */
+  trusts(run: ClaimedRun): boolean {
+    const held = this.#held.get(run.id);
+    return held?.run === run && held.trustedUntil > this.#parts.clock.monotonic();
+  }
+
   drop(run: ClaimedRun): void {
     // A run that was lost and claimed again by this same process has another token.
     if (this.#held.get(run.id)?.run.token === run.token) this.#held.delete(run.id);

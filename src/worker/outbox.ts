@@ -14,6 +14,7 @@ export class Outbox {
   readonly #parts: WorkerParts;
   readonly #drop: (run: ClaimedRun) => void;
   #waiting: Settling[] = [];
+  #underway = false;
 
   /** `drop`: the outcome is written or lost, the lease need not be renewed any more. */
   constructor(parts: WorkerParts, drop: (run: ClaimedRun) => void) {
@@ -23,6 +24,11 @@ export class Outbox {
 
   get size(): number {
     return this.#waiting.length;
+  }
+
+  /** Everything that was added is written. */
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0 && !this.#underway;
   }
 
   /** Null: the lease was lost, there is nothing to write. */
@@ -39,7 +45,9 @@ export class Outbox {
   async exchange(started: Lease[], claim: ClaimRequest | null): Promise<ExchangeResult> {
     const settle = this.#waiting;
     this.#waiting = [];
+    this.#underway = true;
     const answer = await this.#send(settle, started, claim);
+    this.#underway = false;
     for (const [index, settling] of settle.entries()) {
       if (answer.settled[index]) this.#tell(settling);
       else this.#lost(settling.run);

@@ -65,7 +65,10 @@ export class Worker {
   #jobLeases: Record<string, number> = {};
   /** Handlers that have not returned, also those whose run was settled without them. */
   #busy = 0;
+  /** Nothing else starts until its handler has returned. */
+  /** The run that has this process to itself. */
   #alone: ClaimedRun | null = null;
+  #starting = false;
   #suspectSince: number | null = null;
   /** There may be more to claim. */
   #hungry = true;
@@ -138,7 +141,9 @@ export class Worker {
     if (this.#stopping) return;
     this.#stopping = true;
     for (const run of this.#buffer.takeAll()) this.#giveBack(run);
-    this.#cancelGrace = this.#parts.clock.after(this.#options.grace, () => this.stopNow());
+    const { clock, events, id } = this.#parts;
+    events.emit("worker.stopping", { worker: id, running: this.#running.size });
+    this.#cancelGrace = clock.after(this.#options.grace, () => this.stopNow(), { background: true });
     this.#rest.end();
   }
 
@@ -149,14 +154,16 @@ export class Worker {
 
   async #exchange(claim: ClaimRequest | null): Promise<number> {
     const sentAt = this.#parts.clock.monotonic();
-    this.#hungry = false;
+    if (claim) this.#hungry = false;
     this.#looking = false;
     const started = this.#startedSince();
     const answer = await this.#outbox.exchange(started, claim);
     this.#nextDue = answer.nextDue;
     if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
     this.#claimed += answer.claimed.length;
-    for (const run of answer.claimed) this.#leases.hold(run, this.#leaseOf(run), sentAt);
+    for (const run of answer.claimed) {
+      this.#leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sentAt);
+    }
     this.#buffer.add(answer.claimed, this.#parts.clock.monotonic());
     if (this.#stopping) for (const run of this.#buffer.takeAll()) this.#giveBack(run);
     this.#cancel(answer.cancelled);
@@ -200,10 +207,14 @@ export class Worker {
   #fill(): void {
     while (this.#busy < this.#options.parallel && this.#alone === null) {
       const next = this.#buffer.peek();
+      // The one that waited to run alone may have been cancelled or lost meanwhile.
+      if (!next || next.crashes === 0) this.#suspectSince = null;
       if (!next) return;
       if (next.crashes > 0 && !this.#mayRunAlone()) return;
       this.#buffer.take();
-      if (next.crashes > 0) void this.#startAlone(next);
+      // After a pause of the process it may be another worker's by now; if not, it is claimed again.
+      if (!this.#leases.trusts(next)) this.#giveBack(next);
+      else if (next.crashes > 0) void this.#startAlone(next);
       else this.#start(next);
     }
   }
@@ -212,19 +223,26 @@ export class Worker {
   #mayRunAlone(): boolean {
     const now = this.#parts.clock.monotonic();
     this.#suspectSince ??= now;
+    // What was claimed with it counts as started, and would be charged with its crash.
+    for (const run of this.#buffer.takeIf((one) => one.crashes === 0)) this.#giveBack(run);
+    if (!this.#outbox.isEmpty) return false;
     return this.#busy === 0 || now - this.#suspectSince >= ALONE_AFTER;
   }
 
   async #startAlone(run: ClaimedRun): Promise<void> {
     this.#suspectSince = null;
     this.#alone = run;
+    this.#starting = true;
     try {
       // Before the handler starts, so that one more crash is charged to this run and to no other.
-      if (await this.#parts.store.start(run)) {
-        run.started = true;
-        await this.#start(run);
-      } else this.#leases.drop(run);
+      const held = await this.#parts.store.start(run);
+      this.#starting = false;
+      run.started = true;
+      if (!held) this.#outbox.add(run, null);
+      else if (this.#stopping) this.#giveBack(run);
+      else await this.#start(run);
     } catch (error) {
+      this.#starting = false;
       this.#parts.events.report(error, `starting run ${run.id}`);
       this.#giveBack(run);
     }
@@ -257,6 +275,8 @@ export class Worker {
     });
     return execution.returned.then(() => {
       this.#busy--;
+      // Its outcome has left already, with a claim for less than there is room for now.
+      if (this.#outbox.size === 0) this.#hungry = true;
       this.#fill();
       this.#rest.end();
     });
@@ -320,21 +340,19 @@ export class Worker {
     }
   }
 
-  #leaseOf(run: ClaimedRun): number {
-    return this.#jobOf(run)?.settings.lease ?? DEFAULT_LEASE;
-  }
-
   #isDone(): boolean {
-    if (this.#running.size > 0 || this.#buffer.size > 0 || this.#outbox.size > 0 || this.#alone) return false;
+    if (this.#running.size > 0 || this.#buffer.size > 0 || this.#outbox.size > 0 || this.#starting)
+      return false;
     const { budget } = this.#options;
     return this.#stopping || (budget !== null && (!this.#hungry || this.#claimed >= budget));
   }
 
   /** Until an outcome, a wake-up, the next due run, or the time to look again. */
   async #sleep(): Promise<void> {
-    if (this.#looking || this.#outbox.size > 0) return;
+    if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
+    const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
     const due = this.#nextDue === null ? Number.POSITIVE_INFINITY : this.#nextDue - this.#parts.clock.now();
-    await this.#rest.for(Math.min(this.#options.sleep, due), () => this.wake());
+    await this.#rest.for(Math.min(this.#options.sleep, held, due), () => this.wake());
   }
 }
 

@@ -7,6 +7,8 @@ export interface Sql {
 }
 
 export interface Database extends Sql {
+  /** Whether the list in the column `tags` has the text of the one parameter. */
+  readonly tagged: string;
   /** All of it or nothing; nobody else's statement on this connection comes in between. */
   transaction<Result>(work: (tx: Sql) => Promise<Result>): Promise<Result>;
   /** `insert … values (?, …)` that overwrites the named columns where the key exists; a name alone takes the new value. */

@@ -57,6 +57,7 @@ export function sync(db: Database, t: Tables, sync: JobSync, now: number): Promi
       ["queue", "priority", "lim", "key_lim", "cron", "fingerprint", "defined_at", "defined_by", "seen_at"],
     );
     const seen: string[] = [];
+    const newlyLimited: string[] = [];
     // In order of name, so that two workers that start together do not wait for each other.
     for (const job of [...sync.jobs].sort(byName)) {
       const row = known.get(job.name);
@@ -81,8 +82,9 @@ export function sync(db: Database, t: Tables, sync: JobSync, now: number): Promi
         now,
       );
       const limits = job.limit > 0 || job.keyLimit > 0;
-      if (limits && row && row.lim === 0 && row.key_lim === 0) await markLimited(tx, t, "name", job.name);
+      if (limits && (!row || (row.lim === 0 && row.key_lim === 0))) newlyLimited.push(job.name);
     }
+    await markLimited(tx, t, "name", newlyLimited);
     for (const group of inGroups(seen)) {
       await tx.run(`update ${t.jobs} set seen_at = ? where name in (${marks(group)})`, now, ...group);
     }
@@ -113,16 +115,18 @@ async function syncQueues(
     const newer = row?.defined_by && alive.has(row.defined_by) && (row.defined_at ?? 0) > sync.startedAt;
     if (newer || (row?.lim === queue.limit && row.defined_by === sync.worker)) continue;
     await tx.run(upsert, queue.name, queue.limit, sync.startedAt, sync.worker);
-    if (queue.limit > 0 && (row?.lim ?? 0) === 0) await markLimited(tx, t, "queue", queue.name);
+    if (queue.limit > 0 && (row?.lim ?? 0) === 0) await markLimited(tx, t, "queue", [queue.name]);
   }
 }
 
 /** Runs dispatched while there was no limit wait among the unlimited ones; a new limit holds for them too. */
-function markLimited(tx: Sql, t: Tables, column: "name" | "queue", value: string): Promise<void> {
-  return tx.run(
-    `update ${t.runs} set limited = 1 where ${column} = ? and limited = 0 and owner is null`,
-    value,
-  );
+async function markLimited(tx: Sql, t: Tables, column: "name" | "queue", values: string[]): Promise<void> {
+  for (const group of inGroups(values)) {
+    await tx.run(
+      `update ${t.runs} set limited = 1 where ${column} in (${marks(group)}) and limited = 0 and owner is null`,
+      ...group,
+    );
+  }
 }
 
 /** Everything a job has goes with it to its new name. Nothing happens where the old name is not known. */
@@ -134,12 +138,11 @@ async function rename(tx: Sql, t: Tables, from: string, to: string): Promise<voi
   else await tx.run(`update ${t.jobs} set name = ? where name = ?`, to, from);
   for (const table of [t.runs, t.history]) {
     await tx.run(
-      `update ${table} set name = ?, lane = case when lane = name then ? else replace(lane, ?, ?) end
-        where name = ? ${table === t.runs ? "and owner is null" : ""}`,
+      `update ${table} set lane = concat(?, substr(lane, ?)), name = ?
+        where name = ? and owner is null`,
       to,
+      [...from].length + 1,
       to,
-      `${from}|`,
-      `${to}|`,
       from,
     );
   }
@@ -184,7 +187,7 @@ export function pause(db: Database, t: Tables, name: string, paused: boolean, no
     if (!known) return false;
     await tx.run(`update ${t.jobs} set paused_at = ? where name = ?`, paused ? now : null, name);
     // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
-    if (paused) await markLimited(tx, t, "name", name);
+    if (paused) await markLimited(tx, t, "name", [name]);
     return true;
   });
 }

@@ -11,9 +11,11 @@ export async function prune(
   request: PruneRequest,
   now: number,
 ): Promise<PruneReport> {
-  let history = await pruneHistory(db, t, "keep_until <= ?", now, request.batch);
+  let history = await pruneHistory(db, t, "keep_until <= ?", [now], request.batch);
   if (request.finishedFor !== null) {
-    history += await pruneHistory(db, t, "finished_at <= ?", now - request.finishedFor, request.batch);
+    // A unique key that is held for a while is held by the run that has it.
+    const old = "finished_at <= ? and (unique_until is null or unique_until <= ?)";
+    history += await pruneHistory(db, t, old, [now - request.finishedFor, now], request.batch);
   }
   const jobs = request.jobsUnseenFor === null ? 0 : await pruneJobs(db, t, now - request.jobsUnseenFor);
   const gone = now - 10 * WORKER_DEAD_AFTER;
@@ -27,20 +29,23 @@ async function pruneHistory(
   db: Database,
   t: Tables,
   where: string,
-  at: number,
+  params: number[],
   batch: number,
 ): Promise<number> {
   for (let total = 0; ; ) {
     const rows = await db.all<{ id: number }>(
       `select id from ${t.history} where ${where} limit ?`,
-      at,
+      ...params,
       batch,
     );
     if (rows.length === 0) return total;
     const ids = rows.map((row) => row.id);
+    // By the condition once more: somebody may have brought one of them back meanwhile.
+    const still = `id in (${marks(ids)}) and ${where}`;
     await db.transaction(async (tx) => {
-      await tx.run(`delete from ${t.attempts} where run_id in (${marks(ids)})`, ...ids);
-      await tx.run(`delete from ${t.history} where id in (${marks(ids)})`, ...ids);
+      const attempts = `delete from ${t.attempts} where run_id in (select id from ${t.history} where ${still})`;
+      await tx.run(attempts, ...ids, ...params);
+      await tx.run(`delete from ${t.history} where ${still}`, ...ids, ...params);
     });
     total += ids.length;
   }

@@ -1,6 +1,6 @@
 import { isFinished, type RunState, stateCodes, stateName } from "../../run/states.ts";
 import type { AttemptRecord, RunFilter, RunRecord } from "../records.ts";
-import { first, type Param, type Sql, type Tables } from "./database.ts";
+import { type Database, first, type Param, type Sql, type Tables } from "./database.ts";
 
 interface Row {
   id: number;
@@ -32,9 +32,9 @@ interface Row {
 }
 
 const SHARED =
-  "id, name, queue, lane, priority, run_at, state, args, attempts, crashes, started_at, progress, tags, parent_id, batch_id, unique_key, tick_at, created_at";
-const HOT = `${SHARED}, locked_by as worker, locked_until, owner, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
-const COLD = `${SHARED}, worker, null as locked_until, null as owner, null as cancelled_at, finished_at, error, fingerprint, result`;
+  "id, name, queue, lane, priority, run_at, state, args, attempts, crashes, started_at, progress, tags, parent_id, batch_id, unique_key, tick_at, owner, created_at";
+const HOT = `${SHARED}, locked_by as worker, locked_until, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
+const COLD = `${SHARED}, worker, null as locked_until, null as cancelled_at, finished_at, error, fingerprint, result`;
 
 export function toRecord(row: Row): RunRecord {
   return {
@@ -83,13 +83,13 @@ export async function attempts(sql: Sql, t: Tables, id: number): Promise<Attempt
 }
 
 /** Newest first, by id: a page is found from the last id of the one before, never counted off. */
-export async function list(sql: Sql, t: Tables, filter: RunFilter): Promise<RunRecord[]> {
+export async function list(db: Database, t: Tables, filter: RunFilter): Promise<RunRecord[]> {
   const states = filter.states ?? (Object.keys(stateCodes) as RunState[]);
   const hot = states.filter((state) => !isFinished(state));
   const cold = states.filter(isFinished);
   const arms = [
-    hot.length > 0 ? await page(sql, HOT, t.runs, hot, filter) : [],
-    cold.length > 0 ? await page(sql, COLD, t.history, cold, filter) : [],
+    hot.length > 0 ? await page(db, HOT, t.runs, hot, filter) : [],
+    cold.length > 0 ? await page(db, COLD, t.history, cold, filter) : [],
   ];
   return arms
     .flat()
@@ -99,7 +99,7 @@ export async function list(sql: Sql, t: Tables, filter: RunFilter): Promise<RunR
 }
 
 function page(
-  sql: Sql,
+  db: Database,
   columns: string,
   table: string,
   states: RunState[],
@@ -113,18 +113,14 @@ function page(
   };
   if (filter.name !== undefined) and("name = ?", filter.name);
   if (filter.queue !== undefined) and("queue = ?", filter.queue);
-  if (filter.key !== undefined) and("lane like ? escape '!'", `%|${escapeLike(filter.key)}`);
-  if (filter.tag !== undefined) and("tags like ? escape '!'", `%${escapeLike(JSON.stringify(filter.tag))}%`);
+  if (filter.key !== undefined) and("lane = concat(name, '|', ?)", filter.key);
+  if (filter.tag !== undefined) and(db.tagged, filter.tag);
   if (filter.batchId !== undefined) and("batch_id = ?", filter.batchId);
   if (filter.parentId !== undefined) and("parent_id = ?", filter.parentId);
   if (filter.before !== undefined) and("id < ?", filter.before);
-  return sql.all<Row>(
+  return db.all<Row>(
     `select ${columns} from ${table} where ${clauses.join(" and ")} order by id desc limit ?`,
     ...params,
     filter.limit,
   );
-}
-
-function escapeLike(text: string): string {
-  return text.replace(/[!%_]/g, "!$&");
 }

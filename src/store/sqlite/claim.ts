@@ -1,7 +1,7 @@
 import type { Tables } from "../sql/database.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
-import { UNTIL_STARTED } from "./insert.ts";
+import { UNTIL_STARTED, WINDOW } from "./insert.ts";
 import { COLUMNS, inOrder, Looker, type Row } from "./look.ts";
 
 /** How many due runs one claim turns from scheduled to ready. */
@@ -35,11 +35,14 @@ export class Claimer {
   }
 
   /** Read only: whether a claim could find anything at all. One look into each index: the state alone is in none of them. */
-  anyReady(): boolean {
-    return ["limited = 0 and owner is null", "limited = 1 and owner is null", "owner is not null"].some(
-      (kind) =>
-        this.#connection.row(`select 1 from ${this.#t.runs} where state = 1 and ${kind} limit 1`) !==
-        undefined,
+  anyReady(owner: string): boolean {
+    const any = (kind: string, ...params: string[]) =>
+      this.#connection.row(`select 1 from ${this.#t.runs} where state = 1 and ${kind} limit 1`, ...params) !==
+      undefined;
+    return (
+      any("limited = 0 and owner is null") ||
+      any("limited = 1 and owner is null") ||
+      any("owner is not null and owner = ?", owner)
     );
   }
 
@@ -76,14 +79,15 @@ export class Claimer {
     now: number,
   ): void {
     const alike = Map.groupBy(rows.entries(), ([index, row]) =>
-      JSON.stringify([request.leases[row.name] ?? request.lease, starts(row, index)]),
+      JSON.stringify([leaseOf(row.name, request), starts(row, index)]),
     );
     for (const [key, group] of alike) {
       const [lease, started] = JSON.parse(key) as [number, boolean];
       this.#connection.change(
         `update ${this.#t.runs}
             set state = 2, attempts = attempts + 1, lease_token = ?, locked_by = ?, locked_until = ?, started_at = ?,
-                unique_key = case when unique_scope = ${UNTIL_STARTED} and coalesce(unique_until, 0) <= ? then null else unique_key end
+                unique_key = case when unique_scope = ${UNTIL_STARTED} and coalesce(unique_until, 0) <= ? then null else unique_key end,
+                unique_scope = case when unique_scope = ${UNTIL_STARTED} then ${WINDOW} else unique_scope end
           where id in (select value from json_each(?))`,
         request.token,
         worker,
@@ -130,14 +134,14 @@ export class Claimer {
     const paused = new Set(
       this.#connection
         .rows<{ name: string }>(
-          `select name from ${this.#t.queues} where paused_at is not null and coalesce(paused_until, ?) >= ?`,
-          now,
+          `select name from ${this.#t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)`,
           now,
         )
         .map((row) => row.name),
     );
-    const queues = wanted ?? [...new Set([...this.#hop(0), ...this.#hop(1)])];
-    return queues.filter((queue) => !paused.has(queue));
+    // A queue named twice would give its runs twice.
+    const queues = new Set(wanted ?? [...this.#hop(0), ...this.#hop(1)]);
+    return [...queues].filter((queue) => !paused.has(queue));
   }
 
   *#hop(limited: 0 | 1): Generator<string> {
@@ -148,6 +152,11 @@ export class Claimer {
       if (queue !== null) yield queue;
     }
   }
+}
+
+/** Jobs may have the names of what every object has. */
+function leaseOf(name: string, { leases, lease }: ClaimRequest): number {
+  return Object.hasOwn(leases, name) ? leases[name]! : lease;
 }
 
 /** The best of both in order; a run under a limit is only taken where it starts at once. */

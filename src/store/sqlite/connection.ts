@@ -17,6 +17,7 @@ const PATIENCE = 30_000;
  * waited out between tries, so that the event loop is never blocked for longer than the busy timeout.
  */
 export class Connection implements Database {
+  readonly tagged = "exists (select 1 from json_each(tags) where value = ?)";
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #turn: Promise<unknown> = Promise.resolve();

@@ -23,10 +23,12 @@ export function checkHandle(tx: unknown, path: string | null, t: Tables): Caller
     );
   }
   const file = (handle.prepare("pragma database_list").get() as { file?: string } | undefined)?.file ?? "";
-  if (file !== "" && path !== null && realpathSync(file) !== realpathSync(path)) {
+  const theirs = file === "" ? null : realpathSync(file);
+  if (theirs !== (path === null ? null : realpathSync(path))) {
+    const memory = "a database in memory";
     throw new PunctualError(
       "WRONG_DATABASE",
-      `within() expected a handle on ${path}, got one on ${file}: the runs would not be found there.`,
+      `within() expected a handle on ${path ?? memory}, got one on ${theirs ?? memory}: the runs would not be found there.`,
     );
   }
   const known = handle.prepare("select 1 from sqlite_schema where name = ?").get(t.runs);

@@ -29,8 +29,10 @@ const COLUMNS = [
   "created_at",
 ];
 
+/** What holds a unique key. After the start of a run whose key goes until then, only its window still does. */
+export const WINDOW = 0;
 export const UNTIL_STARTED = 1;
-export const UNTIL_FINISHED = 2;
+const UNTIL_FINISHED = 2;
 
 type Value = string | number | null;
 
@@ -59,16 +61,24 @@ function toRow(run: NewRun, now: number): Value[] {
   ];
 }
 
-/** Inside a write transaction. Rows without a key go in one statement. */
+/** Inside a write transaction. Rows without a key go in one statement, as many as stand together: ids ascend with the order. */
 export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: number): Inserted[] {
-  const plain = runs.filter((run) => run.unique === null).map((run) => toRow(run, now));
-  const ids = plain.length > 0 ? insertAll(handle, t, plain) : [];
-  let next = 0;
-  return runs.map((run) =>
-    run.unique === null
-      ? { id: ids[next++]!, inserted: true }
-      : insertUnique(handle, t, run, run.unique.key, now),
-  );
+  const inserted: Inserted[] = [];
+  let plain: Value[][] = [];
+  const insertPlain = () => {
+    if (plain.length === 0) return;
+    for (const id of insertAll(handle, t, plain)) inserted.push({ id, inserted: true });
+    plain = [];
+  };
+  for (const run of runs) {
+    if (run.unique === null) plain.push(toRow(run, now));
+    else {
+      insertPlain();
+      inserted.push(insertUnique(handle, t, run, run.unique.key, now));
+    }
+  }
+  insertPlain();
+  return inserted;
 }
 
 /**
@@ -93,6 +103,11 @@ function insertAll(handle: Handle, t: Tables, rows: Value[][]): number[] {
 }
 
 function insertUnique(handle: Handle, t: Tables, run: NewRun, key: string, now: number): Inserted {
+  handle.rows(
+    `update ${t.runs} set unique_key = null where unique_key = ? and unique_scope = ${WINDOW} and unique_until <= ?`,
+    key,
+    now,
+  );
   const holder =
     handle.row<{ id: number }>(`select id from ${t.runs} where unique_key = ?`, key) ??
     handle.row<{ id: number }>(

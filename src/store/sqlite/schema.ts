@@ -86,6 +86,7 @@ export const schema: Schema = {
            tick_at integer,
            unique_key text,
            unique_until integer,
+           owner text,
            progress text,
            tags text,
            parent_id integer,

@@ -7,8 +7,22 @@ const HELD = "id = ? and lease_token = ? and state = 2";
 
 /** What history takes over from the run as it is, and all it has. */
 const COPIED =
-  "name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, schedule, tick_at, unique_key, unique_until, progress, tags, parent_id, batch_id, traceparent, created_at";
+  "name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, schedule, tick_at, unique_key, unique_until, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
 const HISTORY = `id, ${COPIED}, state, worker, started_at, finished_at, keep_until, error, fingerprint, result`;
+
+/** A run that holds a unique key for a while stays that long, whatever its retention. */
+const KEPT = "max(?, coalesce(unique_until, 0))";
+
+/** How a run ends. */
+interface End {
+  state: number;
+  now: number;
+  startedAt: number | null;
+  error: string | null;
+  fingerprint: string | null;
+  result: string | null;
+  keep: number | null;
+}
 
 interface Expired {
   id: number;
@@ -34,35 +48,37 @@ export class Settler {
   settleAll(settlements: Settlement[], now: number): boolean[] {
     const completed = settlements.filter((one) => one.outcome === "completed");
     const alike = Map.groupBy(completed, ({ token, keep }) => `${token} ${keep}`);
-    const done = new Set<number>();
-    for (const group of alike.values()) for (const id of this.#completeAll(group, now)) done.add(id);
-    return settlements.map((one) => (one.outcome === "completed" ? done.has(one.id) : this.settle(one, now)));
+    const done = new Set<string>();
+    for (const group of alike.values()) {
+      for (const id of this.#completeAll(group, now)) done.add(`${id} ${group[0]!.token}`);
+    }
+    return settlements.map((one) =>
+      one.outcome === "completed" ? done.has(`${one.id} ${one.token}`) : this.settle(one, now),
+    );
   }
 
   /** Completions of one claim in two statements: one by one they cost twice as much (bench/sqlite.ts). */
   #completeAll(group: Settlement[], now: number): number[] {
     const { token, keep } = group[0]!;
-    if (keep !== 0) {
-      this.#connection.change(
-        `insert into ${this.#t.history} (${HISTORY})
-         select r.id, ${COPIED}, ?, r.locked_by, ? - (j.value ->> 1), ?, ?, null, null, j.value ->> 2
-           from json_each(?) j cross join ${this.#t.runs} r
-          where r.id = (j.value ->> 0) and r.lease_token = ? and r.state = 2`,
-        stateCodes.completed,
-        now,
-        now,
-        keep === null ? null : now + keep,
-        JSON.stringify(group.map(({ id, duration, result }) => [id, duration, result])),
-        token,
-      );
-    }
+    const forgets = keep === 0;
+    this.#connection.change(
+      `insert into ${this.#t.history} (${HISTORY})
+       select r.id, ${COPIED}, ?, r.locked_by, ? - (j.value ->> 1), ?, ${KEPT}, null, null, j.value ->> 2
+         from json_each(?) j cross join ${this.#t.runs} r
+        where r.id = (j.value ->> 0) and r.lease_token = ? and r.state = 2 ${forgets ? "and unique_until > ?" : ""}`,
+      stateCodes.completed,
+      now,
+      now,
+      keep === null ? null : now + keep,
+      JSON.stringify(group.map(({ id, duration, result }) => [id, duration, result])),
+      token,
+      ...(forgets ? [now] : []),
+    );
+    const ids = JSON.stringify(group.map(({ id }) => id));
+    const held = "lease_token = ? and state = 2 and id in (select value from json_each(?))";
+    if (forgets) this.#forgetAttempts(`${held} and attempts > 1`, [token, ids]);
     return this.#connection
-      .rows<{ id: number }>(
-        `delete from ${this.#t.runs}
-          where lease_token = ? and state = 2 and id in (select value from json_each(?)) returning id`,
-        token,
-        JSON.stringify(group.map(({ id }) => id)),
-      )
+      .rows<{ id: number }>(`delete from ${this.#t.runs} where ${held} returning id`, token, ids)
       .map((row) => row.id);
   }
 
@@ -71,40 +87,26 @@ export class Settler {
     if (rule.recorded) this.#record(settlement, settlement.outcome, now);
     if (rule.to === "waiting") return this.#putBack(settlement, rule.counts, now);
     const { id, token, error, fingerprint, result, keep } = settlement;
-    if (keep !== 0) {
-      this.archive(HELD, [id, token], {
-        state: stateCodes[rule.to],
-        now,
-        // From the duration, so that both ends of it are the database's time.
-        startedAt: now - settlement.duration,
-        error,
-        fingerprint,
-        result,
-        keep,
-      });
-    } else if (rule.recorded) {
-      this.#forgetAttempts(settlement);
-    }
-    return this.#connection.change(`delete from ${this.#t.runs} where ${HELD}`, id, token) === 1;
+    const ended = this.#end(HELD, [id, token], {
+      state: stateCodes[rule.to],
+      now,
+      // From the duration, so that both ends of it are the database's time.
+      startedAt: now - settlement.duration,
+      error,
+      fingerprint,
+      result,
+      keep,
+    });
+    return ended.length === 1;
   }
 
-  /** Copies runs into history; the caller deletes them by the same condition. */
-  archive(
-    where: string,
-    params: (string | number)[],
-    end: {
-      state: number;
-      now: number;
-      startedAt: number | null;
-      error: string | null;
-      fingerprint: string | null;
-      result: string | null;
-      keep: number | null;
-    },
-  ): void {
+  /** Moves runs into history, or deletes them with their tries where they are not kept; gives their ids. */
+  #end(where: string, params: (string | number)[], end: End): number[] {
+    const forgets = end.keep === 0;
     this.#connection.change(
       `insert into ${this.#t.history} (${HISTORY})
-       select id, ${COPIED}, ?, locked_by, ?, ?, ?, ?, ?, ? from ${this.#t.runs} where ${where}`,
+       select id, ${COPIED}, ?, locked_by, ?, ?, ${KEPT}, ?, ?, ? from ${this.#t.runs}
+        where ${where} ${forgets ? "and unique_until > ?" : ""}`,
       end.state,
       end.startedAt,
       end.now,
@@ -113,7 +115,12 @@ export class Settler {
       end.fingerprint,
       end.result,
       ...params,
+      ...(forgets ? [end.now] : []),
     );
+    if (forgets) this.#forgetAttempts(where, params);
+    return this.#connection
+      .rows<{ id: number }>(`delete from ${this.#t.runs} where ${where} returning id`, ...params)
+      .map((row) => row.id);
   }
 
   renew(renewals: Renewal[], now: number): Set<number> {
@@ -184,7 +191,7 @@ export class Settler {
     if (ended === null) {
       this.#putBack({ id, token, delay: 0 }, crashed, now);
     } else {
-      this.archive(HELD, [id, token], {
+      this.#end(HELD, [id, token], {
         state: stateCodes[ended],
         now,
         startedAt: run.started_at,
@@ -193,7 +200,6 @@ export class Settler {
         result: null,
         keep,
       });
-      this.#connection.change(`delete from ${this.#t.runs} where ${HELD}`, id, token);
     }
     return { id, name, worker, state: ended ?? "ready", crashed };
   }
@@ -204,15 +210,14 @@ export class Settler {
     params: (string | number)[],
     end: { state: "failed" | "cancelled"; error: string | null; keep: number | null; now: number },
   ): number[] {
-    const waiting = `state in (0, 1) and ${where}`;
-    if (end.keep !== 0) {
-      const { state, ...rest } = end;
-      const fields = { startedAt: null, fingerprint: null, result: null, state: stateCodes[state] };
-      this.archive(waiting, params, { ...rest, ...fields });
-    }
-    return this.#connection
-      .rows<{ id: number }>(`delete from ${this.#t.runs} where ${waiting} returning id`, ...params)
-      .map((row) => row.id);
+    const state = stateCodes[end.state];
+    return this.#end(`state in (0, 1) and ${where}`, params, {
+      ...end,
+      state,
+      startedAt: null,
+      fingerprint: null,
+      result: null,
+    });
   }
 
   #putBack({ id, token, delay }: Lease & { delay: number }, counts: boolean, now: number): boolean {
@@ -255,11 +260,10 @@ export class Settler {
     );
   }
 
-  #forgetAttempts({ id, token }: Lease): void {
+  #forgetAttempts(where: string, params: (string | number)[]): void {
     this.#connection.change(
-      `delete from ${this.#t.attempts} where run_id in (select id from ${this.#t.runs} where ${HELD})`,
-      id,
-      token,
+      `delete from ${this.#t.attempts} where run_id in (select id from ${this.#t.runs} where ${where})`,
+      ...params,
     );
   }
 }

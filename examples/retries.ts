@@ -1,0 +1,66 @@
+import { PermanentError, Punctual } from "../src/index.ts";
+import { drain, TestClock } from "../src/testing/index.ts";
+
+const clock = new TestClock();
+const jobs = new Punctual("sqlite::memory:", { clock });
+
+// Tries in all, then min(cap, base * 2^(tries - 1)) seconds between them. The default jitter is "full".
+jobs
+  .schedule("flaky", async (_args, run) => {
+    if (run.attempt < 4) throw new Error(`no answer to try ${run.attempt}`);
+    return "an answer";
+  })
+  .retries({ max: 5, base: 10, cap: 30, jitter: "none" });
+
+// A function in place of the formula, and a say in which errors deserve another try.
+jobs
+  .schedule("picky", async (_args, run) => {
+    throw new Error(run.attempt === 1 ? "busy" : "gone");
+  })
+  .retries({
+    max: 5,
+    backoff: () => "5m",
+    when: (error) => error instanceof Error && error.message === "busy",
+  });
+
+// A PermanentError ends the run at once, whatever is left.
+jobs
+  .schedule("hopeless", async () => {
+    throw new PermanentError("no such customer");
+  })
+  .retries(5);
+
+const time = () => new Date(clock.now()).toISOString().slice(11, 19);
+jobs.on("run.retried", (e) => console.log(time(), e.name, e.error.message, `(again in ${e.delay / 1000} s)`));
+jobs.on("run.failed", (e) => console.log(time(), e.name, "failed:", e.error.message));
+jobs.on("run.completed", (e) => console.log(time(), e.name, "completed on try", e.attempt));
+
+const flaky = await jobs.dispatch("flaky");
+await jobs.dispatch("picky");
+await jobs.dispatch("hopeless");
+
+for (let minute = 0; minute < 7; minute++) {
+  for (let second = 0; second < 60; second += 10) {
+    await drain(jobs);
+    await clock.advance(10);
+  }
+}
+
+console.log("result:", await flaky.wait());
+for (const { attempt, outcome, error } of await jobs.attempts(flaky.id)) {
+  console.log(`try ${attempt} was ${outcome}: ${error?.message}`);
+}
+await jobs.stop();
+
+// Output:
+// 00:00:00 flaky no answer to try 1 (again in 10 s)
+// 00:00:00 picky busy (again in 300 s)
+// 00:00:00 hopeless failed: no such customer
+// 00:00:10 flaky no answer to try 2 (again in 20 s)
+// 00:00:30 flaky no answer to try 3 (again in 30 s)
+// 00:01:00 flaky completed on try 4
+// 00:05:00 picky failed: gone
+// result: an answer
+// try 1 was retried: no answer to try 1
+// try 2 was retried: no answer to try 2
+// try 3 was retried: no answer to try 3

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { listen, open } from "./instance.ts";
+import { expectRefusal } from "./refusal.ts";
+
+function* numbers(upTo: number): Generator<{ n: number }> {
+  for (let n = 0; n < upTo; n++) yield { n };
+}
+
+async function* slowly(upTo: number): AsyncGenerator<{ n: number }> {
+  for (const one of numbers(upTo)) {
+    await Promise.resolve();
+    yield one;
+  }
+}
+
+describe("dispatchMany()", () => {
+  test.each([
+    ["an array", () => [...numbers(3)]],
+    ["a generator", () => numbers(3)],
+    ["a set", () => new Set(numbers(3))],
+    ["an async generator", () => slowly(3)],
+    ["a readable stream", () => new Blob([]).stream().constructor && ReadableStream.from(numbers(3))],
+  ] as [string, () => Iterable<{ n: number }> | AsyncIterable<{ n: number }>][])("takes %s", async (_what, all) => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", (_args: { n: number }) => {});
+    const runs = await job.dispatchMany(all(), { queue: "images", priority: 5, tags: ["bulk"], delay: 60 });
+    expect(runs.map((run) => [run.name, run.inserted])).toEqual(Array(3).fill(["resize", true]));
+    const found = await Promise.all(runs.map((run) => jobs.find(run.id)));
+    expect(found.map((run) => run?.args)).toEqual([...numbers(3)]);
+    for (const run of found) {
+      expect(run).toMatchObject({ queue: "images", priority: 5, tags: ["bulk"], state: "scheduled" });
+    }
+    const batches = new Set(found.map((run) => run?.batchId));
+    expect(batches.size).toBe(1);
+    expect((await jobs.runs({ batch: [...batches][0]! })).runs).toHaveLength(3);
+  });
+
+  test("of nothing is nothing", async () => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", () => {});
+    expect(await job.dispatchMany([])).toEqual([]);
+    expect(await job.dispatchMany(slowly(0))).toEqual([]);
+    expect((await jobs.runs()).runs).toEqual([]);
+  });
+
+  test("20,000, in order", async () => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", (_args: { n: number }) => {}).concurrency(0);
+    const dispatched = listen(jobs, "run.dispatched");
+    const runs = await job.dispatchMany(slowly(20_000));
+    expect(runs).toHaveLength(20_000);
+    expect(dispatched).toHaveLength(20_000);
+    expect((await jobs.find(runs[19_999]!.id))?.args).toEqual({ n: 19_999 });
+    expect((await jobs.status()).queues).toMatchObject([{ name: "default", ready: 20_000 }]);
+  });
+
+  test("two calls are two batches", async () => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", () => {});
+    const [[one], [two]] = await Promise.all([job.dispatchMany([{}]), job.dispatchMany([{}])]);
+    const batch = async (id: number) => (await jobs.find(id))?.batchId;
+    expect(await batch(one!.id)).not.toBe(await batch(two!.id));
+  });
+
+  test("a list with one bad row is refused whole, before anything is sent", async () => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", (_args: unknown) => {});
+    const list = [...numbers(12_000), { n: 1n }];
+    await expectRefusal(() => job.dispatchMany(list), "INVALID_PAYLOAD", "args.n: a BigInt is not JSON");
+    await expectRefusal(() => job.dispatchMany(new Set(list)), "INVALID_PAYLOAD");
+    expect((await jobs.runs()).runs).toEqual([]);
+  });
+
+  test("of an async iterable, the groups before the bad row are in", async () => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", (_args: unknown) => {});
+    async function* withFault() {
+      yield* slowly(12_000);
+      yield { n: 1n };
+    }
+    await expectRefusal(() => job.dispatchMany(withFault()), "INVALID_PAYLOAD", "args.n");
+    const [queue] = (await jobs.status()).queues;
+    expect(queue?.ready).toBe(10_000);
+  });
+
+  test("an iterable that throws rejects with what it threw", async () => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", (_args: unknown) => {});
+    function* broken() {
+      yield { n: 1 };
+      throw new Error("file ended early");
+    }
+    await expect(job.dispatchMany(broken())).rejects.toThrow("file ended early");
+    expect((await jobs.runs()).runs).toEqual([]);
+  });
+
+  test.each([[undefined], [null], [5], ["abc"], [{}]])("%j is no list of arguments", async (all) => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", () => {});
+    await expectRefusal(
+      () => job.dispatchMany(all as never),
+      "INVALID_OPTION",
+      "dispatchMany() expected a list of arguments",
+      "got",
+    );
+  });
+
+  test("unique: the first is inserted, the others find it", async () => {
+    const { jobs } = open();
+    const job = jobs.schedule("resize", () => {});
+    const runs = await job.dispatchMany([{}, {}, {}], { unique: "once" });
+    expect(runs.map((run) => run.inserted)).toEqual([true, false, false]);
+    expect(new Set(runs.map((run) => run.id)).size).toBe(1);
+  });
+
+  test("the definition's arguments stand in for missing ones, and its key function sees each", async () => {
+    const { jobs } = open();
+    const job = jobs
+      .schedule("resize", (_args: { n: number }) => {})
+      .args({ n: 7 })
+      .concurrency(0, { perKey: 1, by: (args) => `user-${args.n}` });
+    const runs = await job.dispatchMany([{ n: 1 }, undefined as never, { n: 2 }]);
+    const found = await Promise.all(runs.map((run) => jobs.find(run.id)));
+    expect(found.map((run) => run?.key)).toEqual(["user-1", "user-7", "user-2"]);
+  });
+});

@@ -1,0 +1,244 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type { Definition } from "../../src/index.ts";
+import { type Opened, open } from "./instance.ts";
+
+interface Busy {
+  /** How many run at this moment, and how many ever did at once. */
+  now: number;
+  most: number;
+  started: number;
+  /** Lets one of them end. */
+  release(): void;
+}
+
+/** A job whose runs go on until they are released. */
+function busyJob({ jobs }: Pick<Opened, "jobs">, name: string): { job: Definition<unknown>; busy: Busy } {
+  const waiting: (() => void)[] = [];
+  const busy: Busy = { now: 0, most: 0, started: 0, release: () => waiting.shift()?.() };
+  const job = jobs.schedule(name, async (_args: unknown) => {
+    busy.now++;
+    busy.started++;
+    busy.most = Math.max(busy.most, busy.now);
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    busy.now--;
+  });
+  return { job, busy };
+}
+
+/** Lets the worker do what it can without time passing. */
+const turns = ({ clock }: Pick<Opened, "clock">) => clock.advance(1);
+
+async function finish(one: Opened, busy: Busy[], total: number): Promise<void> {
+  for (let round = 0; busy.reduce((sum, { started }) => sum + started, 0) < total && round < 1000; round++) {
+    for (const { release } of busy) release();
+    await turns(one);
+  }
+  for (const { release } of busy) for (let n = 0; n < 100; n++) release();
+  await turns(one);
+}
+
+describe("a job", () => {
+  test("runs one at a time unless it says otherwise", async () => {
+    const one = open();
+    const { job, busy } = busyJob(one, "report");
+    await job.dispatchMany([{}, {}, {}]);
+    void one.jobs.forever({ signals: false, parallel: 10 });
+    await turns(one);
+    expect(busy).toMatchObject({ now: 1, started: 1 });
+    busy.release();
+    await turns(one);
+    expect(busy).toMatchObject({ now: 1, started: 2 });
+    await finish(one, [busy], 3);
+    expect(busy).toMatchObject({ most: 1, started: 3 });
+  });
+
+  test.each([
+    [3, 3],
+    [0, 7],
+  ])("concurrency(%d): %d at once", async (limit, most) => {
+    const one = open();
+    const { job, busy } = busyJob(one, "report");
+    job.concurrency(limit);
+    await job.dispatchMany(Array(7).fill({}));
+    void one.jobs.forever({ signals: false, parallel: 10 });
+    await turns(one);
+    expect(busy.now).toBe(most);
+    await finish(one, [busy], 7);
+    expect(busy).toMatchObject({ most, started: 7 });
+  });
+
+  test("a limit holds for all processes together", async () => {
+    const db = new DatabaseSync(":memory:");
+    const one = open({}, db);
+    const two = open({ clock: one.clock }, db);
+    const first = busyJob(one, "report");
+    const second = busyJob(two, "report");
+    first.job.concurrency(3);
+    second.job.concurrency(3);
+    await first.job.dispatchMany(Array(8).fill({}));
+    void one.jobs.forever({ signals: false });
+    void two.jobs.forever({ signals: false });
+    await turns(one);
+    expect(first.busy.now + second.busy.now).toBe(3);
+    await finish(one, [first.busy, second.busy], 8);
+    expect(first.busy.most + second.busy.most).toBeLessThanOrEqual(6);
+  });
+
+  test("two jobs have a limit each", async () => {
+    const one = open();
+    const mail = busyJob(one, "mail");
+    const post = busyJob(one, "post");
+    await mail.job.dispatchMany([{}, {}]);
+    await post.job.dispatchMany([{}, {}]);
+    void one.jobs.forever({ signals: false });
+    await turns(one);
+    expect([mail.busy.now, post.busy.now]).toEqual([1, 1]);
+    await finish(one, [mail.busy, post.busy], 4);
+  });
+
+  test("a failed, a cancelled and a timed out run free their slot", async () => {
+    const { jobs, clock } = open();
+    const ends: string[] = [];
+    jobs
+      .schedule("task", async (args: { how: string }, run) => {
+        ends.push(args.how);
+        if (args.how === "fail") throw new Error("no");
+        if (args.how === "discard") run.discard();
+        if (args.how === "hang") await new Promise(() => {});
+      })
+      .timeout(1)
+      .priority(1);
+    for (const how of ["fail", "discard", "hang", "last"]) await jobs.dispatch("task", { how });
+    const pass = jobs.run();
+    await clock.advance(10);
+    expect(await pass).toBe(4);
+    expect(ends).toEqual(["fail", "discard", "hang", "last"]);
+  });
+
+  test("a limit that is raised or lowered in code holds for what waits already", async () => {
+    const db = new DatabaseSync(":memory:");
+    const before = open({}, db);
+    before.jobs.schedule("report", () => {}).concurrency(0);
+    await before.jobs.run();
+    for (let n = 0; n < 5; n++) await before.jobs.dispatch("report");
+    await before.jobs.stop();
+    const one = open({}, db);
+    const { job, busy } = busyJob(one, "report");
+    job.concurrency(2);
+    void one.jobs.forever({ signals: false });
+    await turns(one);
+    expect(busy.now).toBe(2);
+    await finish(one, [busy], 5);
+    expect(busy.most).toBe(2);
+  });
+});
+
+describe("a queue", () => {
+  test("has one limit for all its jobs", async () => {
+    const one = open();
+    one.jobs.queue("emails", { concurrency: 3 });
+    const mail = busyJob(one, "mail");
+    const post = busyJob(one, "post");
+    const other = busyJob(one, "other");
+    mail.job.queue("emails").concurrency(0);
+    post.job.queue("emails").concurrency(0);
+    other.job.concurrency(0);
+    for (const { job } of [mail, post, other]) await job.dispatchMany(Array(4).fill({}));
+    void one.jobs.forever({ signals: false, parallel: 20 });
+    await turns(one);
+    expect(mail.busy.now + post.busy.now).toBe(3);
+    expect(other.busy.now).toBe(4);
+    await finish(one, [mail.busy, post.busy, other.busy], 12);
+  });
+
+  test("limits what was dispatched to it from elsewhere", async () => {
+    const one = open();
+    one.jobs.queue("narrow", { concurrency: 1 });
+    const { job, busy } = busyJob(one, "task");
+    job.concurrency(0);
+    await job.dispatchMany([{}, {}, {}], { queue: "narrow" });
+    await job.dispatchMany([{}, {}], { queue: "wide" });
+    void one.jobs.forever({ signals: false });
+    await turns(one);
+    expect(busy.now).toBe(3);
+    await finish(one, [busy], 5);
+  });
+
+  test("0 takes the limit away", async () => {
+    const one = open();
+    one.jobs.queue("emails", { concurrency: 1 }).queue("emails", { concurrency: 0 });
+    const { job, busy } = busyJob(one, "mail");
+    job.queue("emails").concurrency(0);
+    await job.dispatchMany([{}, {}, {}]);
+    void one.jobs.forever({ signals: false });
+    await turns(one);
+    expect(busy.now).toBe(3);
+    await finish(one, [busy], 3);
+  });
+});
+
+describe("a key", () => {
+  test("perKey limits runs that share a key, given or made from the arguments", async () => {
+    const { jobs } = open();
+    const running = new Map<string, number>();
+    const most = new Map<string, number>();
+    jobs
+      .schedule("sync", async (_args: { user: string }, run) => {
+        const key = run.key!;
+        running.set(key, (running.get(key) ?? 0) + 1);
+        most.set(key, Math.max(most.get(key) ?? 0, running.get(key)!));
+        await Promise.resolve();
+        running.set(key, running.get(key)! - 1);
+      })
+      .concurrency(0, { perKey: 1, by: (args) => args.user });
+    for (let n = 0; n < 12; n++) await jobs.dispatch("sync", { user: `user-${n % 3}` });
+    const explicit = await jobs.dispatch("sync", { user: "user-0" }).key("given");
+    expect((await jobs.find(explicit.id))?.key).toBe("given");
+    expect(await jobs.run()).toBe(13);
+    expect(Object.fromEntries(most)).toEqual({ "user-0": 1, "user-1": 1, "user-2": 1, given: 1 });
+  });
+
+  test("one that is full does not hold the others back", async () => {
+    const one = open();
+    const { job, busy } = busyJob(one, "sync");
+    job.concurrency(0, { perKey: 1 });
+    for (let n = 0; n < 100; n++) await job.dispatch({}).key("busy");
+    await job.dispatch({}).key("quiet");
+    await job.dispatch({});
+    void one.jobs.forever({ signals: false });
+    await turns(one);
+    expect(busy.now).toBe(3);
+    expect((await one.jobs.runs({ key: "quiet" })).runs[0]?.state).toBe("running");
+    await finish(one, [busy], 102);
+    expect(busy.most).toBeLessThanOrEqual(3);
+  });
+
+  test("null or undefined from `by` is no key, anything that is no name is refused", async () => {
+    const { jobs } = open();
+    jobs
+      .schedule("sync", (_args: { user?: unknown }) => {})
+      .concurrency(1, { perKey: 1, by: (args) => args.user as string });
+    expect((await jobs.find((await jobs.dispatch("sync", {})).id))?.key).toBeNull();
+    expect((await jobs.find((await jobs.dispatch("sync", { user: null })).id))?.key).toBeNull();
+    await expect(jobs.dispatch("sync", { user: 5 })).rejects.toMatchObject({
+      code: "INVALID_NAME",
+      message: expect.stringContaining('the key of "sync"'),
+    });
+    await expect(jobs.dispatch("sync", { user: "" })).rejects.toMatchObject({ code: "INVALID_NAME" });
+  });
+
+  test("job, key and queue limits hold together", async () => {
+    const one = open();
+    one.jobs.queue("narrow", { concurrency: 2 });
+    const { job, busy } = busyJob(one, "sync");
+    job.queue("narrow").concurrency(3, { perKey: 1 });
+    for (const key of ["a", "a", "b", "c"]) await job.dispatch({}).key(key);
+    void one.jobs.forever({ signals: false });
+    await turns(one);
+    const running = (await one.jobs.runs({ state: "running" })).runs.map((run) => run.key).sort();
+    expect(running).toEqual(["a", "b"]);
+    await finish(one, [busy], 4);
+    expect(busy.most).toBe(2);
+  });
+});

@@ -1,0 +1,50 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { open, stopped } from "./instance.ts";
+
+test("formerly() takes over runs, history and state", async () => {
+  const db = new DatabaseSync(":memory:");
+  const before = open({}, db);
+  before.jobs.schedule("mail", () => {}).concurrency(0);
+  const done = await before.jobs.dispatch("mail", { n: 1 });
+  await before.jobs.run();
+  const waiting = await before.jobs.dispatch("mail", { n: 2 }).key("ada").delay(60);
+  await before.jobs.pauseJob("mail");
+  await stopped(before);
+
+  const { jobs, clock } = open({}, db);
+  const seen: unknown[] = [];
+  jobs
+    .schedule("emails.send", (args, run) => {
+      seen.push([args, run.name, run.key]);
+    })
+    .formerly("post", "mail");
+  await jobs.run();
+  expect((await jobs.status()).jobs).toMatchObject([{ name: "emails.send", paused: true }]);
+  expect(await jobs.find(done.id)).toMatchObject({ name: "emails.send", state: "completed", key: null });
+  expect(await jobs.find(waiting.id)).toMatchObject({ name: "emails.send", state: "scheduled", key: "ada" });
+  await jobs.resumeJob("emails.send");
+  await clock.advance(60);
+  expect(await jobs.run()).toBe(1);
+  expect(seen).toEqual([[{ n: 2 }, "emails.send", "ada"]]);
+});
+
+test("a key that looks like the old name stays what it is", async () => {
+  const db = new DatabaseSync(":memory:");
+  const before = open({}, db);
+  before.jobs.schedule("mail", () => {});
+  await before.jobs.run();
+  const run = await before.jobs.dispatch("mail").key("e-mail|mail|x");
+  await stopped(before);
+  const { jobs } = open({}, db);
+  jobs.schedule("post", () => {}).formerly("mail");
+  await jobs.run({ queues: ["none"] });
+  expect(await jobs.find(run.id)).toMatchObject({ name: "post", key: "e-mail|mail|x" });
+});
+
+test("a former name nobody ever had harms nothing", async () => {
+  const { jobs } = open();
+  jobs.schedule("emails.send", () => {}).formerly("never");
+  await jobs.dispatch("emails.send");
+  expect(await jobs.run()).toBe(1);
+});

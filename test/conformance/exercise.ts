@@ -1,0 +1,64 @@
+import { describe } from "vitest";
+import { sendingAgain } from "./again.ts";
+import { claiming } from "./claim.ts";
+import { control } from "./control.ts";
+import { fencing } from "./fencing.ts";
+import { formerly } from "./formerly.ts";
+import { inserting } from "./insert.ts";
+import { installing } from "./install.ts";
+import { jobs } from "./jobs.ts";
+import { lanes } from "./lanes.ts";
+import { leases } from "./leases.ts";
+import { limits } from "./limits.ts";
+import { listing } from "./list.ts";
+import { unicodeNames } from "./names.ts";
+import { payloads } from "./payloads.ts";
+import { promotion } from "./promotion.ts";
+import { pruning } from "./prune.ts";
+import { queues } from "./queues.ts";
+import { racing } from "./racing.ts";
+import { scale } from "./scale.ts";
+import { settling } from "./settle.ts";
+import { status } from "./status.ts";
+import type { Database } from "./stores.ts";
+import { tallies } from "./tallies.ts";
+import { transactions } from "./transactions.ts";
+import { uniqueness } from "./uniqueness.ts";
+import { watching } from "./watch.ts";
+import { workers } from "./workers.ts";
+
+/** Everything a store promises, on one database. */
+export function exercise(database: Database): void {
+  describe(database.name, () => {
+    for (const group of [
+      installing,
+      inserting,
+      claiming,
+      promotion,
+      settling,
+      sendingAgain,
+      fencing,
+      limits,
+      lanes,
+      racing,
+      scale,
+      uniqueness,
+      leases,
+      control,
+      jobs,
+      formerly,
+      queues,
+      tallies,
+      workers,
+      listing,
+      status,
+      pruning,
+      unicodeNames,
+      payloads,
+      transactions,
+      watching,
+    ]) {
+      group(database);
+    }
+  });
+}

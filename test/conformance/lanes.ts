@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { fresh } from "./fresh.ts";
+import {
+  claim,
+  claimRequest,
+  define,
+  exchange,
+  ids,
+  insert,
+  insertOne,
+  settlement,
+  times,
+} from "./requests.ts";
+import type { Database } from "./stores.ts";
+
+/** More than any claim looks at in order. */
+const MANY = 200;
+
+export function lanes(database: Database): void {
+  describe("lanes", () => {
+    const at = fresh(database);
+
+    test("closed lanes that fill the view do not hide an open one behind them", async () => {
+      await define(at.store, [{ name: "job", keyLimit: 1 }]);
+      await insert(at.store, ...times(MANY, () => ({ key: "a", limited: true })));
+      const [first] = await claim(at.store);
+      const open = await insertOne(at.store, { key: "b", limited: true });
+      expect(ids(await claim(at.store))).toEqual([open]);
+      expect(first!.lane).toBe("job|a");
+    });
+
+    test("nor an open job behind a closed one, nor one of lower priority", async () => {
+      await define(at.store, [
+        { name: "closed", limit: 1 },
+        { name: "open", limit: 2 },
+      ]);
+      await insert(at.store, ...times(MANY, () => ({ name: "closed", limited: true, priority: 1 })));
+      await claim(at.store);
+      const open = await insert(
+        at.store,
+        ...times(3, (n) => ({ name: "open", limited: true, priority: 5 + n })),
+      );
+      expect(ids(await claim(at.store))).toEqual(open.slice(0, 2));
+    });
+
+    test("nor in a queue of its own", async () => {
+      await define(at.store, [{ name: "job", keyLimit: 1 }]);
+      for (const queue of ["a", "b"]) {
+        await insert(at.store, ...times(MANY, () => ({ queue, key: "full", limited: true })));
+      }
+      await claim(at.store);
+      const open = await insert(
+        at.store,
+        { queue: "a", key: "open in a", limited: true },
+        { queue: "b", key: "open in b", limited: true },
+      );
+      expect(ids(await claim(at.store))).toEqual(open);
+    });
+
+    test("paused and excluded jobs do not hide others either", async () => {
+      await define(at.store, [{ name: "paused" }, { name: "theirs" }, { name: "open", limit: 1 }]);
+      await insert(
+        at.store,
+        ...times(MANY, () => ({ name: "paused", limited: true })),
+        ...times(MANY, () => ({ name: "theirs", limited: true })),
+      );
+      await at.store.pauseJob("paused", true);
+      const open = await insertOne(at.store, { name: "open", limited: true });
+      expect(ids(await claim(at.store, { exclude: ["theirs"] }))).toEqual([open]);
+    });
+
+    test("several open lanes behind them, in one claim, in order", async () => {
+      await define(at.store, [{ name: "job", keyLimit: 2 }]);
+      await insert(at.store, ...times(MANY, () => ({ key: "full", limited: true })));
+      await claim(at.store);
+      const open = await insert(at.store, ...times(9, (n) => ({ key: `open-${n % 3}`, limited: true })));
+      const claimed = await claim(at.store);
+      expect(ids(claimed)).toEqual(open.slice(0, 6));
+    });
+
+    test("the one open lane among 2,000 is found", async () => {
+      await define(at.store, [{ name: "job", keyLimit: 1 }]);
+      const run = (n: number) => ({ key: String(n).padStart(4, "0"), limited: true });
+      await insert(at.store, ...times(2000, run));
+      // A claim walks so many lanes and no more; the next ones go on from there.
+      let running = 0;
+      for (let claims = 0; claims < 100 && running < 2000; claims++) {
+        running += (await claim(at.store, { limit: 2000 })).length;
+      }
+      expect(running).toBe(2000);
+      await insert(at.store, ...times(2000, run));
+      const open = await insertOne(at.store, { key: "1500b", limited: true });
+      const claimed: number[] = [];
+      for (let claims = 0; claims < 100 && claimed.length === 0; claims++) {
+        claimed.push(...ids(await claim(at.store, { limit: 5 })));
+      }
+      expect(claimed).toEqual([open]);
+    });
+
+    test("every one of 2,000 lanes has its turn while one floods the queue", async () => {
+      await define(at.store, [{ name: "job", limit: 10, keyLimit: 1 }]);
+      await insert(at.store, ...times(3000, () => ({ key: "flood", limited: true })));
+      await insert(at.store, ...times(2000, (n) => ({ key: `lane-${n}`, limited: true })));
+      const served = new Set<string>();
+      let running: Awaited<ReturnType<typeof claim>> = [];
+      for (let exchanges = 0; exchanges < 3000 && served.size < 2001; exchanges++) {
+        const { claimed } = await exchange(at.store, {
+          settle: running.map((run) => settlement(run, "completed", { keep: 0 })),
+          claim: claimRequest({ limit: 10 }),
+        });
+        running = claimed;
+        for (const { lane } of claimed) served.add(lane);
+      }
+      expect(served.size).toBe(2001);
+    });
+  });
+}

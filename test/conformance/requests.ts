@@ -1,0 +1,196 @@
+import type { Outcome } from "../../src/run/states.ts";
+import type { JobRow, RunRecord, WorkerRow } from "../../src/store/records.ts";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  ExchangeRequest,
+  ExchangeResult,
+  Lease,
+  NewRun,
+  Settlement,
+  Store,
+} from "../../src/store/store.ts";
+
+export type RunFields = Partial<NewRun> & { key?: string };
+
+export function newRun({ key, ...fields }: RunFields = {}): NewRun {
+  const name = fields.name ?? "job";
+  return {
+    name,
+    queue: "default",
+    lane: key === undefined ? name : `${name}|${key}`,
+    limited: false,
+    priority: 100,
+    runAt: null,
+    delay: 0,
+    args: null,
+    timeout: null,
+    unique: null,
+    owner: null,
+    tags: [],
+    parentId: null,
+    batchId: null,
+    expires: null,
+    traceparent: null,
+    ...fields,
+  };
+}
+
+export async function insert(store: Store, ...runs: RunFields[]): Promise<number[]> {
+  return (await store.insert(runs.map(newRun))).map(({ id }) => id);
+}
+
+export async function insertOne(store: Store, fields: RunFields = {}): Promise<number> {
+  return (await insert(store, fields))[0]!;
+}
+
+export function times<Item>(count: number, make: (index: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+let made = 0;
+
+export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
+  const limit = fields.limit ?? 100;
+  return {
+    token: `token-${++made}`,
+    limit,
+    start: limit,
+    queues: null,
+    exclude: [],
+    owner: "w1",
+    lease: 60_000,
+    leases: {},
+    ...fields,
+  };
+}
+
+export function exchange(store: Store, fields: Partial<ExchangeRequest> = {}): Promise<ExchangeResult> {
+  return store.exchange({
+    worker: "w1",
+    seq: ++made,
+    again: false,
+    settle: [],
+    started: [],
+    claim: null,
+    ...fields,
+  });
+}
+
+export type ClaimFields = Partial<ClaimRequest> & { worker?: string };
+
+export async function claim(
+  store: Store,
+  { worker = "w1", ...fields }: ClaimFields = {},
+): Promise<ClaimedRun[]> {
+  const { claimed } = await exchange(store, {
+    worker,
+    claim: claimRequest({ owner: worker, ...fields }),
+  });
+  return claimed;
+}
+
+export async function claimOne(store: Store, fields: ClaimFields = {}): Promise<ClaimedRun> {
+  const claimed = await claim(store, { limit: 1, ...fields });
+  if (claimed.length !== 1) throw new Error(`Expected one run to claim, got ${claimed.length}.`);
+  return claimed[0]!;
+}
+
+export function settlement(
+  { id, token }: Lease,
+  outcome: Outcome,
+  fields: Partial<Settlement> = {},
+): Settlement {
+  return {
+    id,
+    token,
+    outcome,
+    duration: 5,
+    delay: 0,
+    error: null,
+    fingerprint: null,
+    result: null,
+    keep: null,
+    ...fields,
+  };
+}
+
+export async function settle(
+  store: Store,
+  lease: Lease,
+  outcome: Outcome,
+  fields: Partial<Settlement> = {},
+): Promise<boolean> {
+  const { settled } = await exchange(store, { settle: [settlement(lease, outcome, fields)] });
+  return settled[0]!;
+}
+
+/** Inserts a run, claims it and settles it. */
+export async function finish(
+  store: Store,
+  outcome: Outcome,
+  fields: RunFields = {},
+  ends: Partial<Settlement> = {},
+): Promise<number> {
+  const id = await insertOne(store, fields);
+  const run = (await claim(store)).find((one) => one.id === id)!;
+  await settle(store, run, outcome, ends);
+  return id;
+}
+
+export const ids = (runs: { id: number }[]): number[] => runs.map(({ id }) => id);
+
+export const names = (runs: { name: string }[]): string[] => runs.map(({ name }) => name);
+
+export async function found(store: Store, id: number): Promise<RunRecord> {
+  const run = await store.find(id);
+  if (!run) throw new Error(`Run ${id} is not there.`);
+  return run;
+}
+
+export type JobFields = Partial<JobRow> & { name: string; formerly?: string[] };
+
+/** Shows jobs as a worker does that started after all that have shown theirs before. */
+export function define(
+  store: Store,
+  jobs: JobFields[],
+  {
+    worker = "w1",
+    startedAt = ++made,
+    queues = [],
+  }: { worker?: string; startedAt?: number; queues?: { name: string; limit: number }[] } = {},
+): Promise<void> {
+  return store.syncJobs({
+    worker,
+    startedAt,
+    queues,
+    jobs: jobs.map((job) => ({
+      queue: "default",
+      priority: 100,
+      limit: 0,
+      keyLimit: 0,
+      cron: null,
+      fingerprint: `code-${++made}`,
+      formerly: [],
+      ...job,
+    })),
+  });
+}
+
+export function beat(store: Store, id: string, fields: Partial<WorkerRow> = {}): Promise<void> {
+  return store.beat({
+    id,
+    host: "host",
+    pid: 1,
+    parallel: 1,
+    queues: null,
+    startedAt: 0,
+    seenAt: 0,
+    ...fields,
+  });
+}
+
+/** Takes back everything whose lease has ended. */
+export function reap(store: Store, crashCap = 100): ReturnType<Store["reap"]> {
+  return store.reap(1000, crashCap, "crashed", null);
+}

@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { fresh } from "./fresh.ts";
+import {
+  beat,
+  claim,
+  claimRequest,
+  define,
+  exchange,
+  ids,
+  insert,
+  insertOne,
+  names,
+  settlement,
+  times,
+} from "./requests.ts";
+import type { Database } from "./stores.ts";
+
+const COLUMNS = "name, queue, lane, limited, priority, run_at, state, created_at";
+
+export function scale(database: Database): void {
+  describe("scale", () => {
+    const at = fresh(database);
+    const SCHEDULED = 0;
+    const READY = 1;
+
+    const fill = (count: number, fields: { name: string; limited: 0 | 1; state: number; due: number }) =>
+      at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select '${fields.name}', 'default', '${fields.name}', ${fields.limited}, 1, ${fields.due} + s.n, ${fields.state}, ${at.clock.now()}
+           from ${at.series(count)} s`,
+      );
+
+    /** What a worker does all day: look, claim under every kind of limit, start, settle, renew, claim once more. */
+    async function work(store: Store): Promise<void> {
+      await exchange(store, { claim: claimRequest({ queues: ["nothing here"] }) });
+      const first = await exchange(store, {
+        again: true,
+        claim: claimRequest({ limit: 20, start: 10, exclude: ["theirs"] }),
+      });
+      expect(first.claimed.length).toBeGreaterThan(2);
+      await store.renew(
+        "w1",
+        first.claimed.map((run) => ({ ...run, lease: 60_000 })),
+      );
+      const outcomes = ["completed", "retried", "failed", "snoozed", "released"] as const;
+      const settle = first.claimed
+        .slice(1)
+        .map((run, n) => settlement(run, outcomes[n % 5]!, { error: "why", keep: n % 2 ? 0 : 1000 }));
+      const started = [first.claimed[0]!];
+      await exchange(store, { settle, started, claim: claimRequest({ limit: 20, start: 10 }) });
+      expect(await store.start(first.claimed[0]!)).toBe(true);
+      await store.progress(first.claimed[0]!, "1");
+      await store.cancel(first.claimed[0]!.id, null);
+      await exchange(store);
+    }
+
+    async function explained(): Promise<void> {
+      const plans = await at.plans(work);
+      expect(plans.length).toBeGreaterThan(10);
+      expect(plans.filter(({ faults }) => faults.length > 0)).toEqual([]);
+    }
+
+    async function everyKindOfRun(): Promise<void> {
+      await beat(at.store, "w1");
+      await define(
+        at.store,
+        [{ name: "job", limit: 3, keyLimit: 1 }, { name: "paused" }, { name: "theirs" }],
+        {
+          queues: [
+            { name: "default", limit: 50 },
+            { name: "other", limit: 0 },
+          ],
+        },
+      );
+      await at.store.pauseJob("paused", true);
+      await at.store.pauseQueue("other", true, null);
+      await insert(
+        at.store,
+        ...times(100, (n) => ({ key: `k${n % 2}`, limited: true })),
+        ...times(100, () => ({ name: "free" })),
+        ...times(20, () => ({ name: "theirs" })),
+        ...times(20, () => ({ name: "paused" })),
+        { owner: "w1", lane: "1|adhoc" },
+        { name: "free", delay: 1, unique: { key: "u", until: "started", for: 0 } },
+      );
+      await at.clock.advance("1ms");
+    }
+
+    test("nothing a worker does scans or sorts", async () => {
+      await everyKindOfRun();
+      await explained();
+    });
+
+    test("100,000 runs behind a closed limit: the open job behind them in one exchange, and nothing scans", async () => {
+      await define(at.store, [
+        { name: "closed", limit: 1 },
+        { name: "open", limit: 1 },
+      ]);
+      await fill(100_000, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
+      expect(await claim(at.store)).toHaveLength(1);
+      const [open, free] = await insert(
+        at.store,
+        { name: "open", limited: true, priority: 2 },
+        { name: "free", priority: 3 },
+      );
+      expect(ids(await claim(at.store))).toEqual([open, free]);
+      expect(await claim(at.store)).toEqual([]);
+      await everyKindOfRun();
+      await explained();
+    });
+
+    test("behind a closed limit a claim reads as many rows of 50,000 as of 1,000", async () => {
+      const readWith = async (count: number) => {
+        await fill(count, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
+        await insert(at.store, { name: "open", limited: true, priority: 2 }, { name: "free", priority: 3 });
+        const plans = await at.plans(async (store) => {
+          expect(names(await claim(store))).toEqual(["open", "free"]);
+        });
+        return plans.reduce((sum, { rows }) => sum + rows, 0);
+      };
+      await define(at.store, [{ name: "closed", limit: 1 }, { name: "open", limit: 9 }, { name: "free" }]);
+      await insertOne(at.store, { name: "closed", limited: true });
+      await claim(at.store);
+      const few = await readWith(1000);
+      expect(await readWith(50_000)).toBe(few);
+    });
+
+    test("1,000,000 delayed runs: a claim does not meet them", async () => {
+      await fill(1_000_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
+      expect(await claim(at.store)).toEqual([]);
+      const id = await insertOne(at.store, { priority: 9 });
+      const answer = await exchange(at.store, { claim: claimRequest() });
+      expect(ids(answer.claimed)).toEqual([id]);
+      expect(answer.nextDue).toBe(at.clock.now() + 60_001);
+      await everyKindOfRun();
+      await explained();
+    });
+  });
+}

@@ -1,0 +1,267 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type DatabaseSource, openStore } from "../../src/store/open.ts";
+import type { Store } from "../../src/store/store.ts";
+import { TestClock } from "../../src/testing/clock.ts";
+import { exercise } from "./exercise.ts";
+import { runScript, scriptPath } from "./processes.ts";
+import { claimOne, found, insertOne, newRun, settlement } from "./requests.ts";
+import { sqlite } from "./sqlite-database.ts";
+import { selected } from "./stores.ts";
+
+if (selected.includes(sqlite)) {
+  exercise(sqlite);
+  describe("only SQLite", onlySqlite);
+} else test.todo("SQLite is not selected");
+
+function onlySqlite(): void {
+  let folder: string;
+  let path: string;
+  let closing: { close(): unknown }[];
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "sqlite-"));
+    path = join(folder, "jobs.db");
+    closing = [];
+  });
+  afterEach(async () => {
+    for (const one of closing.reverse()) await one.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const open = async (source: DatabaseSource): Promise<Store> => {
+    const store = await openStore(source, { clock: new TestClock(), prefix: "punctual_" });
+    closing.push(store);
+    await store.install();
+    return store;
+  };
+  const handle = (file: string): DatabaseSync => {
+    const db = new DatabaseSync(file);
+    closing.push(db);
+    return db;
+  };
+
+  /** What the store's own connection says: a transaction with the settlement is given it. */
+  async function pragma(store: Store, name: string): Promise<unknown> {
+    await insertOne(store);
+    const run = await claimOne(store);
+    let row: unknown;
+    await store.transaction(settlement(run, "completed", { keep: 0 }), (tx) => {
+      row = (tx as DatabaseSync).prepare(`pragma ${name}`).get();
+    });
+    return Object.values(row as object)[0];
+  }
+
+  describe("settings", () => {
+    test("WAL, and every commit on the disk, unless told otherwise", async () => {
+      const store = await open(`sqlite:${path}`);
+      expect(await pragma(store, "journal_mode")).toBe("wal");
+      expect(await pragma(store, "synchronous")).toBe(2);
+      expect(await pragma(store, "busy_timeout")).toBeLessThanOrEqual(10);
+    });
+
+    test.each([
+      ["full", 2],
+      ["normal", 1],
+      ["off", 0],
+    ])("synchronous=%s", async (value, number) => {
+      const store = await open(`sqlite:${path}?synchronous=${value}`);
+      expect(await pragma(store, "synchronous")).toBe(number);
+    });
+
+    test("a handle of the caller's: the store's own connection beside it is as safe", async () => {
+      const theirs = handle(path);
+      theirs.exec("pragma synchronous = off");
+      expect(await pragma(await open(theirs), "synchronous")).toBe(2);
+    });
+
+    test.each(["sqlite:", "sqlite:x.db?synchronous=extra", "sqlite:x.db?mode=ro"])(
+      "%s is refused",
+      async (url) => {
+        await expect(open(url)).rejects.toMatchObject({ code: "DATABASE_URL" });
+      },
+    );
+
+    test.each(["sqlite://", "sqlite:"])("%s before an absolute path is that path", async (scheme) => {
+      const store = await open(`${scheme}${path}`);
+      const id = await insertOne(store);
+      expect(await (await open(`sqlite:${path}`)).find(id)).not.toBeNull();
+    });
+  });
+
+  describe("another process that writes", () => {
+    test("is waited for without blocking this one", async () => {
+      const store = await open(`sqlite:${path}`);
+      const holder = spawn(process.execPath, [scriptPath("holder.ts"), path, "300"], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const exited = once(holder, "exit");
+      await once(holder.stdout, "data");
+      let turns = 0;
+      let done = false;
+      const count = () => {
+        turns++;
+        if (!done) setImmediate(count);
+      };
+      setImmediate(count);
+      const id = await insertOne(store);
+      done = true;
+      // Written after the other had committed, and meanwhile everything else had its turn.
+      expect(handle(path).prepare("select n from held").all()).toEqual([{ n: 1 }]);
+      expect((await found(store, id)).state).toBe("ready");
+      expect(turns).toBeGreaterThan(10);
+      expect((await exited)[0]).toBe(0);
+    });
+
+    test("does not keep this one from reading", async () => {
+      const store = await open(`sqlite:${path}`);
+      const id = await insertOne(store);
+      const theirs = handle(path);
+      theirs.exec("begin immediate; delete from punctual_runs");
+      expect(await store.find(id)).not.toBeNull();
+      theirs.exec("rollback");
+    });
+  });
+
+  describe("the caller's handle on a file", () => {
+    test("has its own transactions, and the store has its own", async () => {
+      const theirs = handle(path);
+      const store = await open(theirs);
+      theirs.exec("create table t (n integer); begin; insert into t values (1)");
+      const inserting = insertOne(store);
+      await new Promise((resolve) => setImmediate(resolve));
+      theirs.exec("rollback");
+      expect(await store.find(await inserting)).not.toBeNull();
+      expect(theirs.prepare("select count(*) as n from t").get()).toEqual({ n: 0 });
+    });
+
+    test("takes runs into its own transaction", async () => {
+      const theirs = handle(path);
+      const store = await open(theirs);
+      theirs.exec("begin");
+      await store.insert([newRun()], theirs);
+      theirs.exec("rollback");
+      theirs.exec("begin");
+      const [kept] = await store.insert([newRun()], theirs);
+      theirs.exec("commit");
+      expect((await store.list({ limit: 10 })).map(({ id }) => id)).toEqual([kept!.id]);
+    });
+
+    test("stays open when the store is closed", async () => {
+      const theirs = handle(path);
+      const store = await openStore(theirs, { clock: new TestClock(), prefix: "punctual_" });
+      await store.close();
+      expect(theirs.isOpen).toBe(true);
+      theirs.exec("create table t (n integer)");
+    });
+  });
+
+  describe("the caller's handle in memory", () => {
+    test("is shared: the store waits until the caller's transaction is over, and is no part of it", async () => {
+      const theirs = handle(":memory:");
+      const store = await open(theirs);
+      theirs.exec("begin");
+      const inserting = insertOne(store);
+      await new Promise((resolve) => setImmediate(resolve));
+      theirs.exec("rollback");
+      expect(await store.find(await inserting)).not.toBeNull();
+    });
+
+    test("takes runs into its own transaction", async () => {
+      const theirs = handle(":memory:");
+      const store = await open(theirs);
+      theirs.exec("begin");
+      await store.insert([newRun()], theirs);
+      theirs.exec("rollback");
+      expect(await store.list({ limit: 10 })).toEqual([]);
+      theirs.exec("begin");
+      await store.insert([newRun()], theirs);
+      theirs.exec("commit");
+      expect(await store.list({ limit: 10 })).toHaveLength(1);
+    });
+
+    test("stays open when the store is closed", async () => {
+      const theirs = handle(":memory:");
+      const store = await openStore(theirs, { clock: new TestClock(), prefix: "punctual_" });
+      await store.close();
+      expect(theirs.isOpen).toBe(true);
+    });
+
+    test("a handle on a file is not of this database", async () => {
+      const store = await open(handle(":memory:"));
+      await open(`sqlite:${path}`);
+      const file = handle(path);
+      file.exec("begin");
+      await expect(store.insert([newRun()], file)).rejects.toMatchObject({ code: "WRONG_DATABASE" });
+    });
+  });
+
+  test.each([":memory:", "sqlite::memory:"])("%s is a database of its own each time", async (url) => {
+    const one = await open(url);
+    const two = await open(url);
+    await insertOne(one);
+    expect(await one.list({ limit: 10 })).toHaveLength(1);
+    expect(await two.list({ limit: 10 })).toEqual([]);
+  });
+
+  describe("a file that cannot be used", () => {
+    test("a folder that is not there", async () => {
+      const missing = join(folder, "not", "there", "jobs.db");
+      await expect(open(`sqlite:${missing}`)).rejects.toMatchObject({
+        code: "DATABASE_MISSING",
+        message: expect.stringContaining(join(folder, "not", "there")),
+      });
+    });
+
+    test("a folder in place of the file", async () => {
+      await mkdir(path);
+      await expect(open(`sqlite:${path}`)).rejects.toMatchObject({ code: "DATABASE_MISSING" });
+    });
+
+    test("a file that is no database, which stays as it is", async () => {
+      const text = "this is a letter, not a database. ".repeat(100);
+      await writeFile(path, text);
+      await expect(open(`sqlite:${path}`)).rejects.toMatchObject({
+        code: "NOT_A_DATABASE",
+        message: expect.stringContaining(path),
+      });
+      expect(await readFile(path, "utf8")).toBe(text);
+    });
+
+    test.each(["delete", "wal"])("a file in mode %s that may only be read", async (mode) => {
+      const db = new DatabaseSync(path);
+      db.exec(`pragma journal_mode = ${mode}; create table t (n integer)`);
+      db.close();
+      await chmod(path, 0o444);
+      await chmod(folder, 0o555);
+      const answer = JSON.parse(await runScript("unprivileged.ts", path));
+      await chmod(folder, 0o755);
+      expect(answer).toMatchObject({
+        code: "DATABASE_READ_ONLY",
+        message: expect.stringContaining("write permission"),
+      });
+    });
+
+    test("a folder where nothing may be made", async () => {
+      await chmod(folder, 0o555);
+      const answer = JSON.parse(await runScript("unprivileged.ts", path));
+      await chmod(folder, 0o755);
+      expect(answer).toMatchObject({ code: "DATABASE_MISSING", message: expect.stringContaining(path) });
+    });
+  });
+
+  test("a transaction with the settlement takes no async function, and nothing of it is written", async () => {
+    const store = await open(`sqlite:${path}`);
+    const id = await insertOne(store);
+    const run = await claimOne(store);
+    const work = async (tx: unknown) => void (tx as DatabaseSync).exec("delete from punctual_jobs");
+    await expect(store.transaction(settlement(run, "completed"), work)).rejects.toMatchObject({
+      code: "TRANSACTION_NOT_SYNC",
+    });
+    expect((await found(store, id)).state).toBe("running");
+  });
+}

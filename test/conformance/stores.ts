@@ -1,0 +1,67 @@
+import type { ErrorCode } from "../../src/errors.ts";
+import type { DatabaseName, Store } from "../../src/store/store.ts";
+import type { Clock } from "../../src/time.ts";
+import { sqlite } from "./sqlite-database.ts";
+
+export type Param = string | number | null;
+
+/** A transaction that the caller of the store has opened for themselves. */
+export interface CallersTransaction {
+  tx: unknown;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+}
+
+/** Something that `insert(…, tx)` must not take for the caller's transaction. */
+export interface WrongHandle {
+  what: string;
+  tx: unknown;
+  code: ErrorCode;
+}
+
+/** One statement that the store ran, and what its plan does that grows with the backlog. */
+export interface Plan {
+  statement: string;
+  steps: string[];
+  faults: string[];
+  /** How many rows the statement gave, over all the times it was run. */
+  rows: number;
+}
+
+/** A database of its own for one test. */
+export interface Opened {
+  store: Store;
+  url: string;
+  /** A second connection to the same database, as another process would have. */
+  another(options?: { prefix?: string; clock?: Clock }): Promise<Store>;
+  /** Straight to the database, past the store; `?` for parameters. */
+  sql<Row>(text: string, ...params: Param[]): Promise<Row[]>;
+  begin(): Promise<CallersTransaction>;
+  wrongHandles(): Promise<WrongHandle[]>;
+  /** From now on the table `audit` (seq, step, run, name, lane, queue) gets a row for each run that begins or ceases to run. */
+  audit(): Promise<void>;
+  /** The numbers from 1 to `count`, as a table with the column `n`. */
+  series(count: number): string;
+  /** Runs `work` on a new connection and explains every statement it ran. */
+  plans(work: (store: Store) => Promise<void>): Promise<Plan[]>;
+  teardown(): Promise<void>;
+}
+
+export interface Database {
+  name: DatabaseName;
+  /** Empty: nothing is installed in it. */
+  open(clock: Clock): Promise<Opened>;
+}
+
+/** Every database that must pass the suite. */
+export const databases: Database[] = [sqlite];
+
+const wanted = process.env.STORES?.split(",").map((name) => name.trim());
+
+for (const name of wanted ?? []) {
+  if (!databases.some((database) => database.name === name)) {
+    throw new Error(`STORES names ${name}; known: ${databases.map((database) => database.name).join(", ")}.`);
+  }
+}
+
+export const selected: Database[] = databases.filter(({ name }) => wanted?.includes(name) ?? true);

@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { fresh } from "./fresh.ts";
+import { claim, claimOne, found, ids, insertOne, newRun, settlement } from "./requests.ts";
+import { everythingOf } from "./rows.ts";
+import type { Database } from "./stores.ts";
+
+export function transactions(database: Database): void {
+  describe("the caller's own transaction", () => {
+    const at = fresh(database);
+    const runs = () => [
+      newRun({ args: "[1]" }),
+      newRun({ args: "[2]", unique: { key: "once", until: "finished", for: 0 } }),
+      newRun({ args: "[3]" }),
+    ];
+
+    test("committed: its runs are there", async () => {
+      const { tx, commit } = await at.begin();
+      const inserted = await at.store.insert(runs(), tx);
+      expect(inserted.every((one) => one.inserted)).toBe(true);
+      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      await commit();
+      const claimed = await claim(at.store);
+      expect(ids(claimed)).toEqual(ids(inserted));
+      expect(claimed.map(({ args }) => args)).toEqual(["[1]", "[2]", "[3]"]);
+    });
+
+    test("rolled back: they never were", async () => {
+      const { tx, rollback } = await at.begin();
+      await at.store.insert(runs(), tx);
+      await rollback();
+      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await claim(at.store)).toEqual([]);
+      const [again] = await at.store.insert([newRun({ unique: { key: "once", until: "finished", for: 0 } })]);
+      expect(again!.inserted).toBe(true);
+    });
+
+    test("a key that is held outside is found inside", async () => {
+      const unique = { key: "once", until: "finished" as const, for: 0 };
+      const id = await insertOne(at.store, { unique });
+      const { tx, commit } = await at.begin();
+      expect(await at.store.insert([newRun({ unique })], tx)).toEqual([{ id, inserted: false }]);
+      await commit();
+    });
+
+    test("a handle that would put the runs somewhere else is refused", async () => {
+      for (const { what, tx, code } of await at.wrongHandles()) {
+        await expect(at.store.insert([newRun()], tx), what).rejects.toMatchObject({ code });
+      }
+      expect(await at.store.list({ limit: 10 })).toEqual([]);
+    });
+  });
+
+  describe("a transaction with the settlement", () => {
+    const at = fresh(database);
+
+    test("writes the work and the outcome together", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      let child: Promise<unknown> | undefined;
+      const done = await at.store.transaction(settlement(run, "completed", { result: "[1]" }), (tx) => {
+        child = at.store.insert([newRun({ name: "child" })], tx);
+      });
+      await child;
+      expect(done).toBe(true);
+      expect(await found(at.store, id)).toMatchObject({ state: "completed", result: "[1]" });
+      expect(await at.store.list({ name: "child", limit: 10 })).toHaveLength(1);
+    });
+
+    test("writes neither when the work throws", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { start: 0 });
+      const before = await everythingOf(at, id);
+      const work = (tx: unknown) => {
+        void at.store.insert([newRun({ name: "child" })], tx);
+        throw new Error("no");
+      };
+      await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
+      expect(await everythingOf(at, id)).toEqual(before);
+      expect(await at.store.list({ name: "child", limit: 10 })).toEqual([]);
+      expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
+    });
+  });
+}

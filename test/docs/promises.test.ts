@@ -1,0 +1,98 @@
+// What the guide says in tables, held against the code.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Definition, Punctual } from "../../src/index.ts";
+import { frequencies } from "../../src/job/frequencies.ts";
+import { Cron } from "../../src/schedule/cron.ts";
+import { TestClock } from "../../src/testing/index.ts";
+import { codeIn, root, tables } from "./markdown.ts";
+
+test("every error code is explained", () => {
+  const source = readFileSync(join(root, "src/errors.ts"), "utf8");
+  const union = /export type ErrorCode =([^;]+);/.exec(source)?.[1] ?? "";
+  const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code]) => code!);
+  const table = tables("docs/guide/retries-and-errors.md").find(({ header }) => header[0] === "code");
+  const explained = table?.rows.map(([code = ""]) => codeIn(code)[0]);
+  expect(codes.length).toBeGreaterThan(30);
+  expect(explained).toEqual(codes);
+});
+
+describe("schedules", () => {
+  const listed = tables("docs/guide/defining-jobs.md").filter(({ header }) => /^calls?$/.test(header[0]!));
+  const rows = listed.flatMap((table) =>
+    table.rows.map(([calls, cron]) => [codeIn(calls!)[0]!, codeIn(cron!)[0]!]),
+  );
+  const callsIn = (text: string) =>
+    [...text.matchAll(/(\w+)\(([^)]*)\)/g)].map(([, name, args]) => ({ name: name!, args: args! }));
+
+  test.each(rows)("%s is %s", (text, cron) => {
+    const job = new Punctual("sqlite::memory:").schedule("job", () => {});
+    for (const { name, args } of callsIn(text)) {
+      const helper = job[name as keyof typeof frequencies] as (...args: unknown[]) => Definition;
+      helper.apply(job, JSON.parse(`[${args}]`));
+    }
+    expect(job.plan.toCron()).toBe(cron);
+  });
+
+  test("every helper is listed", () => {
+    const named = new Set(rows.flatMap(([text]) => callsIn(text!).map(({ name }) => name)));
+    expect(Object.keys(frequencies).filter((name) => !named.has(name))).toEqual([]);
+  });
+});
+
+describe("coming from", async () => {
+  const STATES = ["works", "accepted", "later", "not taken over"];
+  const rows = tables("docs/guide/coming-from.md").flatMap(({ header, rows }) => {
+    expect(header).toEqual(["theirs", "ours", "state"]);
+    return rows.map(([theirs = "", ours = "", state = ""]) => ({ theirs, ours, state }));
+  });
+
+  const jobs = new Punctual("sqlite::memory:");
+  const context = Promise.withResolvers<object>();
+  const job = jobs.schedule("job", (_args, run) => context.resolve(run));
+  const dispatch = job.dispatch();
+  const objects: Record<string, object> = {
+    jobs,
+    Job: jobs,
+    job,
+    dispatch,
+    draft: jobs.draft(),
+    run: await dispatch,
+    clock: new TestClock(),
+    cron: new Cron("* * * * *"),
+  };
+  await jobs.run();
+  objects.context = await context.promise;
+  await jobs.stop();
+
+  /** The members that a cell names, such as `jobs.runs`, each with whether it is there. */
+  const membersIn = (cell: string) =>
+    codeIn(cell)
+      .flatMap((code) => [
+        ...code.matchAll(/\b(jobs|Job|job|dispatch|draft|run|context|clock|cron)\.(\w+)(?=\(|$)/g),
+      ])
+      .filter(([, , member]) => !/^(started|failed|completed)$/.test(member!))
+      .map(([text, object, member]) => ({ text, there: member! in objects[object!]! }));
+
+  test("every row says where it stands", () => {
+    expect(rows.length).toBeGreaterThan(100);
+    expect(rows.filter(({ state }) => !STATES.includes(state))).toEqual([]);
+  });
+
+  test("what works or is accepted is there", () => {
+    const named = rows
+      .filter(({ state }) => state === "works" || state === "accepted")
+      .flatMap(({ ours }) => membersIn(ours));
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ there }) => !there)).toEqual([]);
+  });
+
+  test("what comes later is not there yet", () => {
+    const promised = rows
+      .filter(({ state }) => state === "later")
+      .flatMap(({ ours }) => membersIn(ours.replace(/; until then.*/, "")));
+    expect(promised.map(({ text }) => text)).toContain("jobs.recur");
+    expect(promised.filter(({ there }) => there)).toEqual([]);
+  });
+});

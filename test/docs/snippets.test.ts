@@ -1,0 +1,69 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { pages, read, root } from "./markdown.ts";
+import { preludes } from "./preludes.ts";
+
+interface Snippet {
+  page: string;
+  line: number;
+  code: string;
+}
+
+const checked = pages.filter((page) => page === "README.md" || page.startsWith("docs/guide/"));
+
+function snippetsOf(page: string): Snippet[] {
+  const blocks = read(page).matchAll(/(?:<!-- prelude: (\w+) -->\n)?^```ts\n([\s\S]*?)^```$/gm);
+  return [...blocks].map((block) => {
+    const [text, name, code = ""] = block;
+    if (name !== undefined && !(name in preludes)) throw new Error(`${page} asks for no prelude "${name}".`);
+    const before = read(page).slice(0, block.index + text.indexOf(code));
+    return {
+      page,
+      line: before.split("\n").length,
+      code: `${preludes[name ?? ""] ?? ""}\n${code}\nexport {};\n`,
+    };
+  });
+}
+
+function typeCheck(snippets: Snippet[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "punctual-snippets-"));
+  try {
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "dir");
+    for (const { page, line, code } of snippets) {
+      writeFileSync(join(folder, `${page.replaceAll("/", "-")}-line-${line}.mts`), code);
+    }
+    const compilerOptions = {
+      noUnusedLocals: false,
+      noUnusedParameters: false,
+      isolatedDeclarations: false,
+      declaration: false,
+      paths: {
+        punctual: [join(root, "src/index.ts")],
+        "punctual/testing": [join(root, "src/testing/index.ts")],
+        "punctual/cron": [join(root, "src/schedule/cron.ts")],
+      },
+    };
+    const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.mts"] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", folder], { encoding: "utf8" });
+    return stdout + stderr;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const snippets = checked.flatMap(snippetsOf);
+
+test("every block of code in the README and the guide is right", () => {
+  expect(snippets.length).toBeGreaterThan(20);
+  expect(typeCheck(snippets)).toBe("");
+});
+
+test("the check finds what is wrong", () => {
+  const wrong = 'import { Punctual } from "punctual";\nnew Punctual("sqlite::memory:").dispatched();\n';
+  expect(typeCheck([{ page: "wrong.md", line: 1, code: wrong }])).toContain("dispatched");
+});

@@ -1,0 +1,64 @@
+import { describe, expect } from "vitest";
+import { eventually } from "./eventually.ts";
+import { type Scene, test } from "./scene.ts";
+import type { Child } from "./start-child.ts";
+
+async function owner(scene: Scene, behaviour: string): Promise<{ child: Child; id: number }> {
+  const child = scene.start("owner", "./child-owner.ts", [scene.path, scene.journal.path, behaviour], {
+    ipc: true,
+  });
+  const { run } = await scene.journal.until({ what: "dispatched" });
+  return { child, id: run! };
+}
+
+/** As if a minute had passed since the dead process was last seen. */
+function forget(scene: Scene, pid: number): void {
+  scene.database.prepare("update punctual_workers set seen_at = seen_at - 61000 where pid = ?").run(pid);
+}
+
+describe("an ad hoc run whose process was killed", () => {
+  test("fails, its handler gone, where it was still waiting", async ({ scene }) => {
+    const { child, id } = await owner(scene, "waits");
+    child.signal("SIGKILL");
+    await child.exit();
+    const second = scene.worker("second");
+    // As long as its owner may live, it waits.
+    await scene.journal.until({ by: "second", what: "worker.started" });
+    expect(scene.unfinished(id)).toMatchObject({ state: 0 });
+
+    forget(scene, child.pid);
+    const row = await scene.untilFinished(id);
+    expect(row).toMatchObject({ state: 4, attempts: 0 });
+    expect(await scene.jobs.find(id)).toMatchObject({ error: { code: "HANDLER_GONE" } });
+    expect(second.isAlive).toBe(true);
+  });
+
+  test("fails, its handler gone, where it was running", async ({ scene }) => {
+    const { child, id } = await owner(scene, "runs");
+    await scene.journal.until({ by: "owner", what: "start" });
+    child.signal("SIGKILL");
+    await child.exit();
+    // As if its lease had ended.
+    scene.database
+      .prepare("update punctual_runs set locked_until = locked_until - 60000 where id = ?")
+      .run(id);
+    scene.worker("second");
+    await eventually("it to be taken back", () => scene.unfinished(id)?.state === 1);
+    expect(scene.unfinished(id)).toMatchObject({ attempts: 1, crashes: 1 });
+
+    forget(scene, child.pid);
+    expect(await scene.untilFinished(id)).toMatchObject({ state: 4, crashes: 1 });
+    expect(await scene.jobs.find(id)).toMatchObject({ error: { code: "HANDLER_GONE" } });
+    expect(scene.journal.find({ what: "start" })).toHaveLength(1);
+  });
+});
+
+test("an ad hoc run whose process lives between two passes is not taken for lost", async ({ scene }) => {
+  const { child, id } = await owner(scene, "dispatches again");
+  scene.worker("second");
+  await scene.journal.until({ by: "second", what: "worker.started" });
+  expect(scene.unfinished(id)).toMatchObject({ state: 1 });
+  child.send({});
+  await scene.journal.until({ what: "ran" });
+  expect(scene.finished(id)).toMatchObject({ state: 3 });
+});

@@ -1,0 +1,51 @@
+import { expect } from "vitest";
+import { eventually } from "./eventually.ts";
+import { test } from "./scene.ts";
+import { STACK_TRACE } from "./start-child.ts";
+
+test("a write lock held for a second: workers wait, their event loops go on", async ({ scene }) => {
+  const runs = await scene.dispatchMany("free", 400, { do: "pause", ms: 10 });
+  const names = ["first", "second"];
+  const children = names.map((name) => scene.worker(name, { parallel: 5, ticks: 20, lease: 10 }));
+  for (const by of names) await scene.journal.until({ by, what: "end" });
+
+  scene.database.exec("begin immediate");
+  const from = scene.journal.entries.length;
+  const locked = performance.now();
+  const ticked = (by: string) =>
+    scene.journal.entries.slice(from).some((entry) => entry.what === "tick" && entry.by === by);
+  await eventually(
+    "a second to pass, and a tick of each",
+    () => performance.now() - locked >= 1000 && names.every(ticked),
+  );
+  const during = scene.journal.entries.length;
+  scene.database.exec("commit");
+
+  await scene.untilDrained();
+  for (const { id } of runs) {
+    expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1 });
+    expect(scene.journal.find({ what: "start", run: id })).toHaveLength(1);
+  }
+  // There was work to write all the time.
+  expect(during).toBeGreaterThan(from);
+  for (const child of children) {
+    expect(child.isAlive).toBe(true);
+    expect(await scene.stop(child)).toEqual({ code: 0, signal: null });
+    expect(child.stderr).not.toMatch(STACK_TRACE);
+  }
+  expect(scene.journal.find({ what: "error" })).toEqual([]);
+});
+
+test("a lease that cannot be renewed in time is not trusted any more, though nobody answers", async ({
+  scene,
+}) => {
+  const { id } = await scene.job.held.dispatch({ do: "obey" });
+  scene.worker("first");
+  await scene.journal.until({ what: "start", run: id });
+  scene.database.exec("begin immediate");
+  try {
+    await scene.journal.until({ what: "abort", run: id, code: "LEASE_LOST" });
+  } finally {
+    scene.database.exec("commit");
+  }
+});

@@ -1,0 +1,50 @@
+import { describe, expect } from "vitest";
+import { test } from "./scene.ts";
+
+describe("a worker is killed", () => {
+  test("in the middle of a run: another runs it after its lease, as attempt 2", async ({ scene }) => {
+    const held = await scene.job.held.dispatch({ do: "return" });
+    const behind = await scene.dispatchMany("free", 20);
+    const first = scene.worker("first", { parallel: 1, holds: ["held"] });
+    await scene.journal.until({ by: "first", what: "start", run: held.id });
+    first.signal("SIGKILL");
+    expect(await first.exit()).toEqual({ code: null, signal: "SIGKILL" });
+
+    scene.worker("second");
+    await scene.untilDrained();
+
+    const row = scene.finished(held.id)!;
+    expect(row).toMatchObject({ state: 3, attempts: 2, crashes: 1, error: null });
+    expect(JSON.parse(row.result!)).toEqual({ by: "second", attempt: 2 });
+    const attempts = await scene.jobs.attempts(held.id);
+    expect(attempts).toMatchObject([{ attempt: 1, outcome: "crashed", error: { code: "RUN_CRASHED" } }]);
+    for (const { id } of behind) {
+      expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });
+      expect(scene.journal.find({ what: "start", run: id })).toHaveLength(1);
+    }
+    expect(scene.journal.find({ what: "start", run: held.id })).toMatchObject([
+      { by: "first", attempt: 1, crashes: 0 },
+      { by: "second", attempt: 2, crashes: 1 },
+    ]);
+  });
+
+  test("between a claim and the start of its runs: they are given back uncharged", async ({ scene }) => {
+    await scene.dispatchMany("free", 1000);
+    const first = scene.worker("first", { parallel: 1, whenAhead: "kill" });
+    expect(await first.exit()).toEqual({ code: null, signal: "SIGKILL" });
+    const [ahead] = scene.journal.find({ by: "first", what: "ahead" });
+    expect(ahead!.ids!.length).toBeGreaterThan(0);
+    for (const id of ahead!.ids!) {
+      expect(scene.unfinished(id)).toMatchObject({ state: 2, attempts: 1, started_at: null });
+    }
+
+    scene.worker("second");
+    await scene.untilDrained();
+
+    for (const id of ahead!.ids!) {
+      expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });
+      expect(await scene.jobs.attempts(id)).toEqual([]);
+      expect(scene.journal.find({ what: "start", run: id })).toMatchObject([{ by: "second", attempt: 1 }]);
+    }
+  });
+});

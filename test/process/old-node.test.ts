@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startChild } from "./start-child.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+let built: string;
+
+beforeAll(() => {
+  built = mkdtempSync(join(tmpdir(), "punctual-built-"));
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  execFileSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", join(built, "dist")], {
+    cwd: root,
+  });
+  writeFileSync(join(built, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(built, "uses.js"), 'import { Punctual } from "./dist/index.js";\nnew Punctual();\n');
+  // What an older Node says of itself, where the machine has none.
+  writeFileSync(
+    join(built, "pretend.js"),
+    `Object.defineProperty(process.versions, "node", { value: "20.19.0" });
+     await import("./uses.js");\n`,
+  );
+});
+
+afterAll(() => rmSync(built, { recursive: true }));
+
+/** The machine's own Node, where it is too old for us. */
+function oldNode(): string | undefined {
+  return (process.env.PATH ?? "")
+    .split(delimiter)
+    .filter((folder) => !folder.includes("node_modules"))
+    .map((folder) => join(folder, "node"))
+    .find((node) => {
+      if (!existsSync(node)) return false;
+      const [major, minor] = execFileSync(node, ["-p", "process.versions.node"], { encoding: "utf8" })
+        .split(".")
+        .map(Number);
+      return major! < 22 || (major === 22 && minor! < 18);
+    });
+}
+
+test("an older Node is told so in one sentence, whatever else it could not understand", async () => {
+  const node = oldNode();
+  const child = node
+    ? startChild(join(built, "uses.js"), [], { node })
+    : startChild(join(built, "pretend.js"), []);
+  expect(await child.exit()).toEqual({ code: 1, signal: null });
+  expect(child.stderr).toMatch(
+    /^PunctualError: Punctual needs Node 22\.18 or newer, this is \d+\.\d+\.\d+\. Update Node\.$/m,
+  );
+  expect(child.stderr).toContain("code: 'NODE_TOO_OLD'");
+  expect(child.stderr).not.toContain("SyntaxError");
+});
+
+test("a Node that is new enough imports the package and says nothing", async () => {
+  writeFileSync(join(built, "imports.js"), 'import { Punctual } from "./dist/index.js";\nvoid Punctual;\n');
+  const child = startChild(join(built, "imports.js"), []);
+  expect(await child.exit()).toEqual({ code: 0, signal: null });
+  expect(child.stderr).toBe("");
+});

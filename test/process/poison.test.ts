@@ -1,0 +1,104 @@
+import { describe, expect } from "vitest";
+import { eventually } from "./eventually.ts";
+import type { Act } from "./jobs.ts";
+import { type Scene, test } from "./scene.ts";
+import { neighbours, tries } from "./sweep.ts";
+
+/** A new worker for each that dies, as a process manager would, until the run is finished. */
+async function restartUntilFinished(scene: Scene, id: number): Promise<void> {
+  for (let restart = 1; !scene.finished(id); restart++) {
+    const child = scene.worker(`restart ${restart}`, { parallel: 4 });
+    await eventually("the worker to die or the run to finish", () => !child.isAlive || scene.finished(id));
+  }
+}
+
+const deaths: [what: string, act: Act, exit: object][] = [
+  ["calls process.exit(0)", { do: "exit" }, { code: 0, signal: null }],
+  ["aborts its process", { do: "abort" }, { code: null, signal: "SIGABRT" }],
+  ["throws where nobody catches it", { do: "throw in a timer" }, { code: 1, signal: null }],
+];
+
+for (const [what, act, exit] of deaths) {
+  describe(`a handler ${what}`, () => {
+    test("its run fails as crashed the third time, and the innocent end well", async ({ scene }) => {
+      const poison = await scene.job.held.dispatch(act);
+      const beside = await scene.dispatchMany("free", 3);
+      const first = scene.worker("first", { parallel: 4, holds: ["held", "free"] });
+      for (const { id } of [poison, ...beside]) await scene.journal.until({ what: "start", run: id });
+      const waiting = await scene.dispatchMany("free", 50, { do: "pause", ms: 2 });
+      scene.letGo(first, "held");
+      expect(await first.exit()).toEqual(exit);
+
+      await restartUntilFinished(scene, poison.id);
+      await scene.untilDrained();
+
+      expect(scene.finished(poison.id)).toMatchObject({ state: 4, attempts: 3, crashes: 3 });
+      expect(await scene.jobs.find(poison.id)).toMatchObject({ error: { code: "RUN_CRASHED" } });
+      const crashed = { outcome: "crashed", error: { code: "RUN_CRASHED" } };
+      expect(await scene.jobs.attempts(poison.id)).toMatchObject([1, 2, 3].map(() => crashed));
+      for (const { id } of beside) {
+        expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 2, crashes: 1 });
+      }
+      // These ran beside nothing that died, however often it took their worker with it before they started.
+      for (const { id } of waiting) expect(scene.finished(id)).toMatchObject({ state: 3, crashes: 0 });
+    });
+
+    test("runs with a crash behind them run alone", async ({ scene }) => {
+      const poison = await scene.job.held.dispatch(act);
+      const beside = await scene.dispatchMany("free", 3, { do: "pause", ms: 30 });
+      const first = scene.worker("first", { parallel: 4, holds: ["held", "free"] });
+      for (const { id } of [poison, ...beside]) await scene.journal.until({ what: "start", run: id });
+      await scene.dispatchMany("free", 30, { do: "pause", ms: 30 });
+      scene.letGo(first, "held");
+      await first.exit();
+
+      await restartUntilFinished(scene, poison.id);
+      await scene.untilDrained();
+
+      const all = tries(scene.journal.entries);
+      const suspects = all.filter((one) => one.crashes > 0);
+      expect(suspects.length).toBeGreaterThanOrEqual(5);
+      for (const one of suspects) expect(neighbours(all, one)).toEqual([]);
+      // The others ran side by side: being alone was not for want of company.
+      expect(all.some((one) => one.crashes === 0 && neighbours(all, one).length > 0)).toBe(true);
+    });
+  });
+}
+
+test("what was claimed together with a suspect, and has not started, is not charged with its crash", async ({
+  scene,
+}) => {
+  const poison = await scene.job.held.dispatch({ do: "exit" });
+  const first = scene.worker("first");
+  expect(await first.exit()).toEqual({ code: 0, signal: null });
+  const fresh = await scene.dispatchMany("free", 3);
+  // A worker that starts after the lease finds all of them ready, and the suspect is the first in line.
+  await eventually("its lease to end", () => Number(scene.unfinished(poison.id)!.locked_until) < Date.now());
+  expect(await scene.worker("second").exit()).toEqual({ code: 0, signal: null });
+  expect(scene.journal.find({ by: "second", what: "start" })).toMatchObject([{ run: poison.id, attempt: 2 }]);
+
+  await restartUntilFinished(scene, poison.id);
+  await scene.untilDrained();
+  expect(scene.finished(poison.id)).toMatchObject({ state: 4, crashes: 3 });
+  for (const { id } of fresh) expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });
+});
+
+test("one that is cancelled while it waits to run alone does not keep its worker from working", async ({
+  scene,
+}) => {
+  const suspect = await scene.job.held.dispatch({ do: "return" });
+  const first = scene.worker("first", { holds: ["held"], parallel: 1 });
+  await scene.journal.until({ by: "first", what: "start", run: suspect.id });
+  const [neighbour] = await scene.dispatchMany("pair", 1);
+  const second = scene.worker("second", { holds: ["pair"], sleep: "50ms" });
+  await scene.journal.until({ by: "second", what: "start", run: neighbour!.id });
+  first.signal("SIGKILL");
+  await scene.journal.until({ by: "second", what: "run.reaped", run: suspect.id });
+  await eventually("the second worker to hold it", () => scene.unfinished(suspect.id)?.locked_by);
+  await scene.jobs.cancel(suspect.id);
+  expect(await scene.untilFinished(suspect.id)).toMatchObject({ state: 5 });
+  const [after] = await scene.dispatchMany("free", 1);
+  expect(await scene.untilFinished(after!.id)).toMatchObject({ state: 3 });
+  scene.letGo(second, "pair");
+  await scene.untilDrained();
+});

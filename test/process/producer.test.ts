@@ -1,0 +1,35 @@
+import { expect } from "vitest";
+import { test } from "./scene.ts";
+import { STACK_TRACE } from "./start-child.ts";
+
+for (const behaviour of ["awaits", "does not await", "dispatches a function"]) {
+  test(`a script that ${behaviour}: it ends by itself, and its run is there`, async ({ scene }) => {
+    const child = scene.start("producer", "./child-producer.ts", [scene.path, behaviour]);
+    expect(await child.exit()).toEqual({ code: 0, signal: null });
+    expect(child.stderr).toBe("");
+    expect(scene.rows("select * from punctual_runs")).toMatchObject([{ state: 1, attempts: 0 }]);
+  });
+}
+
+test("a dispatch that fails unheard is told on standard error and ends nothing", async ({ scene }) => {
+  const child = scene.start("producer", "./child-producer.ts", [scene.path, "fails unheard"]);
+  expect(await child.exit()).toEqual({ code: 0, signal: null });
+  expect(child.stderr).toMatch(/^punctual: error: .*"no such job"/);
+  expect(child.stderr).not.toMatch(STACK_TRACE);
+  expect(child.stderr).not.toContain("unhandledRejection");
+  expect(scene.rows("select * from punctual_runs")).toMatchObject([{ name: "mail" }]);
+});
+
+test("a dispatch waits for a locked database, and its script with it", async ({ scene }) => {
+  await scene.jobs.install();
+  scene.database.exec("begin immediate");
+  const child = scene.start("producer", "./child-producer.ts", [scene.path, "does not await"]);
+  const ended = await Promise.race([
+    child.exit(),
+    new Promise((resolve) => setTimeout(resolve, 700, "waiting")),
+  ]);
+  scene.database.exec("commit");
+  expect(ended).toBe("waiting");
+  expect(await child.exit()).toEqual({ code: 0, signal: null });
+  expect(scene.rows("select * from punctual_runs")).toMatchObject([{ name: "mail" }]);
+});
