@@ -22,15 +22,16 @@ function isInstalled() {
 }
 
 if (!isInstalled()) {
-  process.stderr.write("punctual: installing dependencies (npm ci)…\n");
+  process.stderr.write("punctual: installing dependencies…\n");
+  // Not `npm ci`: it refuses a lock file made where the binaries of other platforms could not be looked up.
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const installed = spawnSync(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const installed = spawnSync(npm, ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",
   });
   if (installed.status !== 0) {
-    process.stderr.write("punctual: npm ci failed; see its messages above.\n");
+    process.stderr.write("punctual: npm install failed; see its messages above.\n");
     process.exit(1);
   }
   writeFileSync(stamp, lockHash());

@@ -36,7 +36,6 @@ export type ErrorCode =
   | "SHUTDOWN"
   | "TRANSACTION_NOT_SYNC"
   | "UNKNOWN_JOB"
-  | "UNKNOWN_QUEUE"
   | "WAIT_TIMED_OUT"
   | "WORKER_RUNNING"
   | "WRONG_DATABASE";

@@ -11,16 +11,16 @@ import {
   type Handler,
   type JobClass,
   nameOf,
-  type Resolve,
   toHandler,
   warnIfMinified,
 } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
-import { checkConcurrency, copySettings, type Defaults, type Settings, toSettings } from "./job/settings.ts";
+import { checkConcurrency, copySettings, type Settings, toSettings } from "./job/settings.ts";
 import { Emitter, type EventName, type Events } from "./observe/events.ts";
 import { type Logger, toLogger } from "./observe/logger.ts";
+import { type PunctualOptions, understand } from "./options.ts";
 import { Control } from "./run/control.ts";
 import { currentRun } from "./run/current.ts";
 import { Dispatch } from "./run/dispatch.ts";
@@ -37,27 +37,7 @@ import { type Clock, type Duration, type Instant, systemClock } from "./time.ts"
 import { type ForeverOptions, Host, type RunOptions } from "./worker/host.ts";
 import { Tallies } from "./worker/tallies.ts";
 
-export interface PunctualOptions {
-  /** Before the name of every table. Default: `punctual_`. */
-  prefix?: string;
-  /** What every job starts from. */
-  defaults?: Defaults;
-  /** Where it tells what a person should know; false: nowhere. Default: standard error. */
-  logger?: Logger | false;
-  clock?: Clock;
-  /** Makes instances of job classes, for containers. Default: `new Class()`. */
-  resolve?: Resolve;
-  /** The largest payload in bytes. Default: 1 MiB. */
-  maxPayload?: number;
-  /** Whether SQLite gets its tables on first use. Default: true. */
-  install?: boolean;
-  /** The dice of jitter, for tests. */
-  random?: () => number;
-}
-
 type Named = string | JobClass | readonly [JobClass, string];
-
-const OPTIONS = ["prefix", "defaults", "logger", "clock", "resolve", "maxPayload", "install", "random"];
 
 /** A scheduler and queue on one database. The only part that knows all others. */
 export class Punctual extends Control {
@@ -80,18 +60,19 @@ export class Punctual extends Control {
    * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, else
    * `./punctual.db`.
    */
-  constructor(...[source, options = {}]: [source?: DatabaseSource, options?: PunctualOptions] | []) {
+  constructor(source: DatabaseSource, options?: PunctualOptions);
+  constructor(options?: PunctualOptions);
+  constructor(...given: unknown[]) {
     super();
-    checkKeys(options, OPTIONS, "new Punctual()");
+    const { source, options } = understand(given);
     this.#options = options;
     this.#logger = toLogger(options.logger);
     this.clock = options.clock ?? systemClock;
     this.events = new Emitter(this.#logger);
     this.#defaults = toSettings(options.defaults);
-    // biome-ignore lint/complexity/noArguments: a mistaken undefined must not silently become the default database.
-    this.#store = new LazyStore(arguments.length === 0 ? this.#defaultSource() : (source as DatabaseSource), {
+    this.#store = new LazyStore(source === null ? this.#defaultSource() : (source as DatabaseSource), {
       clock: this.clock,
-      prefix: checkPrefix(options.prefix ?? "punctual_"),
+      prefix: options.prefix ?? "punctual_",
       install: options.install ?? true,
     });
     const shared = {
@@ -334,12 +315,4 @@ export class Punctual extends Control {
       "This instance was stopped: it takes no more work. Make a new Punctual().",
     );
   }
-}
-
-function checkPrefix(prefix: string): string {
-  if (typeof prefix === "string" && /^[a-z_][a-z0-9_]{0,29}$/i.test(prefix)) return prefix;
-  throw new PunctualError(
-    "INVALID_OPTION",
-    `Expected a table prefix of at most 30 letters, digits and underscores, got ${show(prefix)}.`,
-  );
 }

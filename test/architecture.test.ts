@@ -41,6 +41,7 @@ const ROOMS: Record<string, string[]> = {
   "worker/": [...CONTRACT, "job/", "run/", "observe/"],
   "testing/": ["punctual.ts", "run/"],
   "punctual.ts": [
+    "options.ts",
     "job/",
     "run/",
     "worker/",
@@ -50,6 +51,7 @@ const ROOMS: Record<string, string[]> = {
     "store/open.ts",
     "store/lazy.ts",
   ],
+  "options.ts": ["job/", "run/", "observe/"],
   "facade.ts": ["punctual.ts"],
   "index.ts": [""],
 };

@@ -19,7 +19,7 @@ interface OfSettled extends OfAttempt {
 
 /** Every event, with what its listeners get. Each is also published on the diagnostics channel `punctual:<event>`. */
 export interface Events {
-  "run.dispatched": OfRun & { inserted: boolean };
+  "run.dispatched": OfRun & { inserted: boolean; runAt: Date };
   "run.started": OfAttempt;
   "run.logged": OfAttempt & { message: string; data: unknown };
   "run.completed": OfSettled & { result: unknown };

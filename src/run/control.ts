@@ -136,8 +136,16 @@ export abstract class Control implements RunControl {
   async cancel(id: number): Promise<"cancelled" | "requested"> {
     const answer = await (await this.store()).cancel(checkId(id), defaultRetention.cancelled);
     if (answer === "requested") this.wakeWorker();
-    if (answer === "cancelled" || answer === "requested") return answer;
-    throw notPossible("cancel", id, answer);
+    else if (answer === "cancelled") await this.#tellCancelled(id);
+    else throw notPossible("cancel", id, answer);
+    return answer;
+  }
+
+  async #tellCancelled(id: number): Promise<void> {
+    const run = this.events.hears("run.cancelled") ? await this.find(id) : null;
+    if (!run) return;
+    const { name, queue, attempts: attempt } = run;
+    this.events.emit("run.cancelled", { id, name, queue, attempt, duration: 0, reason: null });
   }
 
   async move(id: number, at: Instant): Promise<void> {

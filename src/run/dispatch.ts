@@ -1,4 +1,5 @@
 import { PunctualError } from "../errors.ts";
+import { yieldToEventLoop } from "../time.ts";
 import type { Run } from "./run.ts";
 import { type Shape, Shaped } from "./shape.ts";
 
@@ -101,7 +102,10 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
   }
 
   reject(error: unknown): void {
-    if (!this.#awaited) this.#sending.unheard(error);
     this.#result.reject(error);
+    // Not at once: who dispatched two and awaits the first comes to the second a moment later.
+    void yieldToEventLoop().then(() => {
+      if (!this.#awaited) this.#sending.unheard(error);
+    });
   }
 }

@@ -27,7 +27,8 @@ export function explain(facts: WaitFacts): string[] {
     default: {
       const failure = readFailure(run.error);
       return [
-        `It has ${run.state === "completed" ? "completed" : `ended: ${run.state}`}${failure ? ` (${failure.message})` : ""}.`,
+        `It has ${run.state === "completed" ? "completed" : `ended: ${run.state}`}.`,
+        ...(failure ? [failure.message] : []),
       ];
     }
   }

@@ -77,11 +77,14 @@ export class Host {
     const { tallies, events, clock, registry } = this.#parts;
     const now = clock.now();
     const heard = events.hears("run.dispatched");
-    for (const [index, { name, queue, owner, lane }] of runs.entries()) {
+    for (const [index, run] of runs.entries()) {
+      const { name, queue, owner, lane } = run;
       const one = inserted[index]!;
       if (!one.inserted && owner !== null) registry.forgetAdHoc(lane);
       if (one.inserted && owner === null) tallies.dispatched(name, now);
-      if (heard) events.emit("run.dispatched", { ...one, name, queue });
+      if (!heard) continue;
+      const runAt = new Date(run.runAt ?? now + run.delay);
+      events.emit("run.dispatched", { ...one, name, queue, runAt });
     }
     this.wake();
   }

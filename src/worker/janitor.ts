@@ -21,7 +21,7 @@ export const handlerGone: string = failureText(
   toFailure(
     new PunctualError(
       "HANDLER_GONE",
-      "Its handler gone: the process that dispatched this function has ended.",
+      "The handler is gone: the process that dispatched this function has ended.",
     ),
   ),
 );

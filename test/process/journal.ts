@@ -67,7 +67,9 @@ export class Journal {
 
   /** The first entry like this, as soon as there is one. */
   async until(wanted: Partial<Entry>): Promise<Entry> {
-    return eventually(`${JSON.stringify(wanted)} in the journal`, () => this.find(wanted)[0]);
+    const what = () =>
+      `${JSON.stringify(wanted)} in the journal; ended by then: ${JSON.stringify(this.find({ what: "gone" }))}`;
+    return eventually(what, () => this.find(wanted)[0]);
   }
 
   close(): void {

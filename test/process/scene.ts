@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { test as base } from "vitest";
+import { test as base, type TestAPI } from "vitest";
 import { type Definition, Punctual, type Run } from "../../src/index.ts";
 import type { Command, WorkerConfig } from "./child-worker.ts";
 import { eventually } from "./eventually.ts";
@@ -42,7 +42,7 @@ export class Scene {
     const child = startChild(script, args, options);
     this.#children.push(child);
     const note = noteIn(this.journal.path, name);
-    void child.gone.then(() => note("gone", { pid: child.pid }));
+    void child.gone.then(() => note("gone", { pid: child.pid, text: child.stderr.slice(0, 2000) }));
     return child;
   }
 
@@ -105,7 +105,7 @@ export class Scene {
   }
 }
 
-export const test = base.extend<{ scene: Scene }>({
+export const test: TestAPI<{ scene: Scene }> = base.extend<{ scene: Scene }>({
   // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures this one needs.
   scene: async ({}, use) => {
     const scene = new Scene();

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { PunctualError, type RunContext } from "../../src/index.ts";
+import { heard, open } from "./instance.ts";
+
+const untilAborted = (run: RunContext) =>
+  new Promise<never>((_resolve, reject) => {
+    run.signal.addEventListener("abort", () => reject(run.signal.reason), { once: true });
+  });
+
+describe("cancelling a run that runs", () => {
+  test("aborts its signal with a typed reason; it ends as cancelled", async () => {
+    const { jobs } = open();
+    let reason: unknown;
+    jobs
+      .schedule("task", (_args, run) => {
+        run.signal.addEventListener("abort", () => {
+          reason = run.signal.reason;
+        });
+        return untilAborted(run);
+      })
+      .retries(5);
+    const run = await jobs.dispatch("task");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    const cancelled = heard(jobs, "run.cancelled");
+    expect(await run.cancel()).toBe("requested");
+    await pass;
+    expect(reason).toBeInstanceOf(PunctualError);
+    expect(reason).toMatchObject({ code: "RUN_CANCELLED" });
+    expect(await cancelled).toMatchObject({ id: run.id, attempt: 1, reason: null });
+    expect(await jobs.find(run.id)).toMatchObject({ state: "cancelled", attempts: 1, error: null });
+  });
+
+  test("until the handler returns it is running, and says that it was asked", async () => {
+    const { jobs } = open();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    jobs.schedule("task", async (_args, run) => {
+      await go;
+      run.signal.throwIfAborted();
+    });
+    const run = await jobs.dispatch("task");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    await run.cancel();
+    expect(await run.cancel()).toBe("requested");
+    expect(await jobs.find(run.id)).toMatchObject({ state: "running", cancelRequested: true });
+    expect(await jobs.why(run.id)).toContain("It was asked to cancel; its handler has not returned yet.");
+    release();
+    await pass;
+    expect(await run.state()).toBe("cancelled");
+  });
+
+  test("a handler that finishes all the same has completed", async () => {
+    const { jobs } = open();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    jobs.schedule("task", async () => {
+      await go;
+      return "finished anyway";
+    });
+    const run = await jobs.dispatch("task");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    await run.cancel();
+    release();
+    await pass;
+    expect(await run.wait()).toBe("finished anyway");
+  });
+
+  test("a handler that ignores it is given up after the grace", async () => {
+    const { jobs, clock } = open();
+    jobs.schedule("task", () => new Promise(() => {}));
+    const run = await jobs.dispatch("task");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    await run.cancel();
+    await clock.advance(6);
+    await pass;
+    expect(await run.state()).toBe("cancelled");
+  });
+
+  test("from another instance: its worker hears of it when it next looks", async () => {
+    const { DatabaseSync } = await import("node:sqlite");
+    const db = new DatabaseSync(":memory:");
+    const worker = open({}, db);
+    worker.jobs.schedule("task", (_args, run) => untilAborted(run));
+    const run = await worker.jobs.dispatch("task");
+    void worker.jobs.forever({ signals: false });
+    await heard(worker.jobs, "run.started");
+    const other = open({ clock: worker.clock }, db);
+    expect(await other.jobs.cancel(run.id)).toBe("requested");
+    await worker.clock.advance(1);
+    expect(await other.jobs.state(run.id)).toBe("cancelled");
+  });
+});

@@ -1,0 +1,100 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { heard, listen, open } from "./instance.ts";
+
+describe("progress()", () => {
+  test("is seen while it runs, and kept in history", async () => {
+    const { jobs, clock } = open();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    jobs.schedule("task", async (_args, run) => {
+      run.progress({ done: 1, of: 3 });
+      await go;
+      run.progress(1);
+    });
+    const run = await jobs.dispatch("task");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    await clock.advance(1);
+    expect(await jobs.find(run.id)).toMatchObject({ state: "running", progress: { done: 1, of: 3 } });
+    release();
+    await pass;
+    expect(await jobs.find(run.id)).toMatchObject({ state: "completed", progress: 1 });
+  });
+
+  test("10,000 calls are a handful of writes, and the last one stands", async () => {
+    const db = new DatabaseSync(":memory:");
+    const prepare = db.prepare.bind(db);
+    let writes = 0;
+    db.prepare = (text: string) => {
+      const statement = prepare(text);
+      if (/update punctual_runs\s+set progress/.test(text)) {
+        const run = statement.run.bind(statement);
+        statement.run = (...params: never[]) => {
+          writes++;
+          return run(...params);
+        };
+      }
+      return statement;
+    };
+    const { jobs } = open({}, db);
+    jobs.schedule("task", async (_args, run) => {
+      for (let n = 0; n <= 10_000; n++) {
+        run.progress(n);
+        if (n % 1000 === 0) await Promise.resolve();
+      }
+    });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect((await jobs.find(run.id))?.progress).toBe(10_000);
+    expect(writes).toBeGreaterThan(0);
+    expect(writes).toBeLessThanOrEqual(3);
+  });
+
+  test("what JSON cannot hold fails the call that made it", async () => {
+    const { jobs } = open();
+    const codes: string[] = [];
+    jobs.schedule("task", (_args, run) => {
+      try {
+        run.progress(new Date() as never);
+      } catch (error) {
+        codes.push((error as { code: string }).code);
+      }
+    });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect(codes).toEqual(["INVALID_PAYLOAD"]);
+    expect(await run.state()).toBe("completed");
+  });
+
+  test("after the end it is nobody's business", async () => {
+    const { jobs, clock } = open();
+    let late: (() => void) | undefined;
+    jobs.schedule("task", (_args, run) => {
+      run.progress("in time");
+      late = () => run.progress("late");
+    });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    late?.();
+    await clock.advance(1);
+    expect((await jobs.find(run.id))?.progress).toBe("in time");
+  });
+});
+
+describe("log()", () => {
+  test("is an event with its run", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", (_args, run) => {
+      run.log("half way", { done: 5 });
+      run.log(42 as never);
+    });
+    const logged = listen(jobs, "run.logged");
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    const of = { id: run.id, name: "task", queue: "default", attempt: 1 };
+    expect(logged).toEqual([
+      { ...of, message: "half way", data: { done: 5 } },
+      { ...of, message: "42", data: undefined },
+    ]);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { heard, open } from "./instance.ts";
+
+describe("what a handler returns", () => {
+  test.each([
+    ["an object", { sent: 3, to: ["a", null] }],
+    ["text", "done"],
+    ["zero", 0],
+    ["false", false],
+    ["null", null],
+    ["a list", [1, [2]]],
+    ["text with NUL and half a character", "a\u0000b\ud800"],
+  ])("%s goes to history", async (_what, value) => {
+    const { jobs } = open();
+    jobs.schedule("task", () => value);
+    const run = await jobs.dispatch("task");
+    const completed = heard(jobs, "run.completed");
+    await jobs.run();
+    expect((await jobs.find(run.id))?.result).toEqual(value);
+    expect(await run.wait()).toEqual(value);
+    expect((await completed).result).toEqual(value);
+  });
+
+  test("nothing is nothing", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", async () => {});
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect((await jobs.find(run.id))?.result).toBeUndefined();
+    expect(await run.wait()).toBeUndefined();
+  });
+
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  test.each([
+    ["a circle", circular, "circular"],
+    ["a BigInt", { n: 1n }, "result.n: a BigInt"],
+    ["a Date", new Date(0), "a Date is not JSON"],
+    ["a function", () => {}, "a function is not JSON"],
+    ["too much", "x".repeat(2_000_000), "the limit is"],
+    [
+      "a getter that throws",
+      {
+        get value() {
+          throw new Error("not yours");
+        },
+      },
+      "not yours",
+    ],
+    ["a class", new (class Sent {})(), "a Sent is not JSON"],
+  ])("%s cannot be kept: the run has completed, and it is reported", async (_what, value, reason) => {
+    const one = open();
+    one.jobs.schedule("task", () => value as never);
+    const run = await one.jobs.dispatch("task");
+    await one.jobs.run();
+    expect(await one.jobs.find(run.id)).toMatchObject({ state: "completed", result: undefined, error: null });
+    const [reported] = one.errors.splice(0);
+    expect(reported?.during).toBe(`run ${run.id} of "task" completed, but`);
+    expect((reported?.error as Error).message).toContain("its result is not kept");
+    expect((reported?.error as Error).message).toContain(reason);
+  });
+
+  test("when it worked, and how long", async () => {
+    const { jobs, clock } = open();
+    jobs.schedule("task", async () => {
+      await clock.advance(3);
+    });
+    const run = await jobs.dispatch("task");
+    await clock.advance(1);
+    const completed = heard(jobs, "run.completed");
+    await jobs.run();
+    expect((await completed).duration).toBe(3000);
+    expect(await jobs.find(run.id)).toMatchObject({
+      createdAt: new Date("2026-01-01T00:00:00Z"),
+      startedAt: new Date("2026-01-01T00:00:01Z"),
+      finishedAt: new Date("2026-01-01T00:00:04Z"),
+      lockedUntil: null,
+    });
+  });
+});

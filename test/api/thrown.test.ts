@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import { open } from "./instance.ts";
+
+class WithGetter extends Error {
+  override get message(): string {
+    throw new Error("no message for you");
+  }
+}
+
+function circular(): Error {
+  const one = new Error("one");
+  one.cause = new Error("two", { cause: one });
+  return one;
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+function hostile(): object {
+  const refuse = () => {
+    throw new Error("hands off");
+  };
+  return new Proxy(new Error("real"), {
+    get: refuse,
+    getPrototypeOf: refuse,
+    has: refuse,
+    ownKeys: refuse,
+    getOwnPropertyDescriptor: refuse,
+  });
+}
+
+describe("whatever a handler throws is stored, and the worker lives", () => {
+  test.each([
+    ["an error", new TypeError("boom"), { name: "TypeError", message: "boom" }],
+    ["a class of its own", new (class PaymentError extends Error {})("declined"), { name: "PaymentError" }],
+    ["text", "just text", { name: "Error", message: "just text" }],
+    ["a number", 42, { message: "42 was thrown" }],
+    ["null", null, { message: "null was thrown" }],
+    ["undefined", undefined, { message: "undefined was thrown" }],
+    ["a symbol", Symbol("why"), { message: "Symbol(why) was thrown" }],
+    ["an object", { status: 500 }, { message: expect.stringContaining("status: 500") }],
+    ["a frozen error", Object.freeze(new Error("cold")), { message: "cold" }],
+    ["a function", () => {}, { name: "Error" }],
+    ["an object without a prototype", Object.create(null), { message: expect.stringContaining("was thrown") }],
+    ["NUL bytes", new Error("a\0b"), { message: "a\uFFFDb" }],
+    ["half a character", new Error("x\ud800y"), { message: "x\uFFFDy" }],
+    ["ten megabytes", new Error("x".repeat(10_000_000)), { message: expect.stringMatching(/^x{1000,}… \(cut\)$/) }],
+    ["a circle of causes", circular(), { message: "one", cause: { message: "two", cause: null } }],
+    ["a getter that throws", new WithGetter(), { message: expect.stringContaining("cannot be read") }],
+    ["an aggregate", new AggregateError([new Error("a"), new Error("b")], "both"), { message: expect.stringContaining("2 errors") }],
+    ["a code", Object.assign(new Error("net"), { code: "ECONNRESET" }), { code: "ECONNRESET" }],
+    ["a proxy", new Proxy(new Error("inside"), {}), { message: "inside" }],
+    ["a revoked proxy", revoked(), { message: expect.any(String) }],
+    ["a hostile proxy", hostile(), { message: expect.any(String) }],
+    ["a promise", Promise.resolve(1), { message: expect.any(String) }],
+  ])("%s", async (_what, thrown, expected) => {
+    const { jobs } = open();
+    let told = 0;
+    jobs
+      .schedule("task", () => {
+        throw thrown;
+      })
+      .retries({ max: 2, base: 0 })
+      .onError((error) => {
+        if (error === thrown) told++;
+      });
+    jobs.schedule("next", () => {});
+    const run = await jobs.dispatch("task").priority(1);
+    const rejecting = await jobs
+      .dispatch("rejecting", async () => {
+        await Promise.resolve();
+        throw thrown;
+      })
+      .priority(2);
+    const next = await jobs.dispatch("next").priority(3);
+    await jobs.run({ parallel: 1 });
+    const info = (await jobs.find(run.id))!;
+    expect(info).toMatchObject({ state: "failed", attempts: 2, error: expected });
+    expect(Buffer.byteLength(JSON.stringify(info.error))).toBeLessThan(70_000);
+    expect(await jobs.attempts(run.id)).toHaveLength(2);
+    expect(told).toBe(2);
+    expect(await rejecting.state()).toBe("failed");
+    expect(await next.state()).toBe("completed");
+    await expect(run.wait()).rejects.toMatchObject({ code: "RUN_FAILED" });
+    expect(await jobs.why(run.id)).toMatch(/ended: failed/);
+    expect((await jobs.status()).jobs.find((job) => job.name === "task")).toMatchObject({ fails: 2 });
+  });
+});
+
+describe("settling twice", () => {
+  test("the first counts", async () => {
+    const { jobs } = open();
+    jobs.schedule(
+      "task",
+      () =>
+        new Promise((resolve, reject) => {
+          reject(new Error("first"));
+          reject(new Error("second"));
+          resolve("third");
+        }),
+    );
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect((await jobs.find(run.id))?.error?.message).toBe("first");
+  });
+
+  test("a thenable that answers twice, and one that throws", async () => {
+    const { jobs } = open();
+    const twice = {
+      // biome-ignore lint/suspicious/noThenProperty: a careless promise of somebody else's.
+      then(resolve: (value: string) => void, reject: (error: unknown) => void) {
+        resolve("first");
+        reject(new Error("second"));
+        throw new Error("third");
+      },
+    };
+    jobs.schedule("twice", () => twice as unknown as Promise<string>);
+    jobs.schedule("throws", () => ({
+      // biome-ignore lint/suspicious/noThenProperty: as above.
+      get then(): never {
+        throw new Error("no then");
+      },
+    }));
+    const one = await jobs.dispatch("twice");
+    const two = await jobs.dispatch("throws");
+    await jobs.run();
+    expect(await one.wait()).toBe("first");
+    expect((await jobs.find(two.id))?.error?.message).toBe("no then");
+  });
+});
+
+test("arguments that somebody broke by hand fail that run alone", async () => {
+  const { DatabaseSync } = await import("node:sqlite");
+  const db = new DatabaseSync(":memory:");
+  const { jobs } = open({}, db);
+  let ran = 0;
+  jobs.schedule("task", () => void ran++).retries(5);
+  const broken = await jobs.dispatch("task", { n: 1 });
+  const whole = await jobs.dispatch("task", { n: 2 });
+  db.prepare("update punctual_runs set args = '{oops' where id = ?").run(broken.id);
+  await jobs.run();
+  expect(await jobs.find(broken.id)).toMatchObject({
+    state: "failed",
+    attempts: 1,
+    args: "{oops",
+    error: { code: "INVALID_PAYLOAD", message: expect.stringContaining("to be JSON") },
+  });
+  expect(await whole.state()).toBe("completed");
+  expect(ran).toBe(1);
+});

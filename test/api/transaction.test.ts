@@ -1,0 +1,156 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type { RunContext } from "../../src/index.ts";
+import { temporaryFolder } from "./child.ts";
+import { heard, open } from "./instance.ts";
+
+function scene(where: "memory" | "file" = "memory") {
+  const db = new DatabaseSync(where === "memory" ? ":memory:" : join(temporaryFolder(), "app.db"));
+  db.exec("create table orders (id integer)");
+  const count = () => (db.prepare("select count(*) as n from orders").get() as { n: number }).n;
+  return { ...open({}, db), db, count };
+}
+
+const write = (tx: DatabaseSync) => tx.exec("insert into orders values (1)");
+
+describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
+  test("writes and completion in one commit", async () => {
+    const { jobs, count } = scene(where);
+    const states: unknown[] = [];
+    jobs.schedule("task", async (_args, run) => {
+      await run.transaction((tx) => {
+        write(tx);
+        states.push(tx.isTransaction);
+      });
+      states.push(await jobs.state(run.id));
+    });
+    const run = await jobs.dispatch("task");
+    const completed = heard(jobs, "run.completed");
+    expect(await jobs.run()).toBe(1);
+    expect(states).toEqual([true, "completed"]);
+    expect(count()).toBe(1);
+    expect(await completed).toMatchObject({ id: run.id, name: "task" });
+    expect(await jobs.find(run.id)).toMatchObject({ state: "completed", attempts: 1 });
+    expect((await jobs.status()).jobs[0]).toMatchObject({ running: 0, fails: 0 });
+  });
+
+  test("the lease lost: nothing of both, and the handler hears of it", async () => {
+    const { jobs, db, count } = scene(where);
+    let code: unknown;
+    jobs.schedule("task", async (_args, run) => {
+      db.exec("update punctual_runs set lease_token = 'another'");
+      await run.transaction(write).catch((error) => {
+        code = [error.code, run.signal.aborted, (run.signal.reason as { code: string }).code];
+      });
+    });
+    const run = await jobs.dispatch("task");
+    const lost = heard(jobs, "run.lost");
+    await jobs.run();
+    expect(code).toEqual(["LEASE_LOST", true, "LEASE_LOST"]);
+    expect(await lost).toEqual({ id: run.id, name: "task", queue: "default", attempt: 1 });
+    expect(count()).toBe(0);
+    expect(await run.state()).toBe("running");
+  });
+
+  test("a function that throws rolls back, and the try fails", async () => {
+    const { jobs, count } = scene(where);
+    jobs
+      .schedule("task", (_args, run) =>
+        run.transaction((tx) => {
+          write(tx);
+          throw new Error("half way");
+        }),
+      )
+      .retries({ max: 2, base: 0 });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect(count()).toBe(0);
+    expect(await jobs.find(run.id)).toMatchObject({ state: "failed", attempts: 2, error: { message: "half way" } });
+  });
+
+  test("a handler may catch that, and do something else", async () => {
+    const { jobs, count } = scene(where);
+    jobs.schedule("task", async (_args, run) => {
+      await run
+        .transaction(() => {
+          throw new Error("conflict");
+        })
+        .catch(() => {});
+      return "without";
+    });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect(await run.wait()).toBe("without");
+    expect(count()).toBe(0);
+  });
+
+  test("an async function is refused, and nothing is written", async () => {
+    const { jobs, count } = scene(where);
+    jobs.schedule("task", (_args, run) =>
+      run.transaction((async (tx: DatabaseSync) => write(tx)) as unknown as (tx: DatabaseSync) => void),
+    );
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect(count()).toBe(0);
+    expect((await jobs.find(run.id))?.error).toMatchObject({
+      code: "TRANSACTION_NOT_SYNC",
+      message: expect.stringContaining("Nothing was written"),
+    });
+  });
+});
+
+describe("after run.transaction()", () => {
+  const later = async (handler: (run: RunContext) => Promise<unknown>) => {
+    const one = scene();
+    const told: string[] = [];
+    one.jobs
+      .schedule("task", async (_args, run) => {
+        await run.transaction(write);
+        await handler(run);
+      })
+      .retries(3)
+      .onSuccess(() => told.push("success"))
+      .onError(() => told.push("error"))
+      .onAfter(() => told.push("after"));
+    const run = await one.jobs.dispatch("task");
+    expect(await one.jobs.run()).toBe(1);
+    expect(await one.jobs.find(run.id)).toMatchObject({ state: "completed", attempts: 1 });
+    expect(one.count()).toBe(1);
+    return { ...one, told };
+  };
+
+  test("the hooks are those of a success", async () => {
+    const { told } = await later(async () => {});
+    expect(told).toEqual(["success", "after"]);
+  });
+
+  test("the run has completed, whatever the handler throws; that is reported, not lost", async () => {
+    const { told, errors } = await later(async () => {
+      throw new Error("too late to fail");
+    });
+    expect(told).toEqual(["success", "after"]);
+    expect(errors.splice(0)).toMatchObject([{ error: { message: "too late to fail" } }]);
+  });
+
+  test("a second transaction is refused, and writes nothing", async () => {
+    const codes: string[] = [];
+    await later((run) => run.transaction(write).catch((error) => codes.push(error.code)));
+    expect(codes).toEqual(["LEASE_LOST"]);
+  });
+});
+
+test("a run may dispatch within its own transaction", async () => {
+  const { jobs, db } = scene();
+  jobs.schedule("child", () => {});
+  jobs.schedule("task", async (_args, run) => {
+    await run.transaction((tx) => {
+      write(tx);
+      expect(tx).toBe(db);
+    });
+    await jobs.dispatch("child");
+  });
+  const run = await jobs.dispatch("task");
+  expect(await jobs.run()).toBe(2);
+  expect((await jobs.runs({ parent: run.id })).runs).toHaveLength(1);
+});
