@@ -211,6 +211,13 @@ export class Punctual extends Control {
   /** One pass: runs what is due, at most `batch` runs, and gives how many it ran. */
   run(options: RunOptions = {}): Promise<number> {
     this.#refuseStopped();
+    // It would wait for the pass it is in, and that for its handler.
+    if (currentRun.getStore()?.instance === this) {
+      throw new PunctualError(
+        "WORKER_RUNNING",
+        "This handler is part of a pass already: what it dispatches is run by that. Call run() outside of handlers.",
+      );
+    }
     return this.#host.run(options);
   }
 

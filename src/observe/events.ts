@@ -1,5 +1,5 @@
 import { channel } from "node:diagnostics_channel";
-import type { Failure } from "../run/failure.ts";
+import { type Failure, toFailure } from "../run/failure.ts";
 import type { Logger } from "./logger.ts";
 
 interface OfRun {
@@ -72,10 +72,13 @@ export class Emitter {
   /** Never throws: a listener's fault is logged and stays the listener's. */
   emit<Name extends EventName>(name: Name, event: Events[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
+      const faulty = (error: unknown) =>
+        this.#logger.error(`a listener for "${name}" threw: ${toFailure(error).message}`);
       try {
-        (listener as (event: Events[Name]) => void)(event);
+        const returned = (listener as (event: Events[Name]) => unknown)(event);
+        if (returned instanceof Promise) returned.catch(faulty);
       } catch (error) {
-        this.#logger.error(`a listener for "${name}" threw: ${String(error)}`);
+        faulty(error);
       }
     }
     const published = this.#channel(name);
@@ -84,7 +87,7 @@ export class Emitter {
 
   /** A fault that nobody awaits: told to listeners and to the log, never to `unhandledRejection`. */
   report(error: unknown, during: string): void {
-    this.#logger.error(`${during}: ${error instanceof Error ? error.message : String(error)}`);
+    this.#logger.error(`${during}: ${toFailure(error).message}`);
     this.emit("error", { error, during });
   }
 

@@ -257,16 +257,16 @@ function outcome(run: RunInfo): JsonValue | undefined {
   throw new PunctualError(codes[state], `Run ${run.id} of "${run.name}" ${verb}${why}`, { cause: run.error });
 }
 
-function checkId(id: unknown): number {
+function checkId(id: unknown, what = "the id of a run"): number {
   if (typeof id === "number" && Number.isSafeInteger(id) && id > 0) return id;
-  throw new PunctualError("INVALID_OPTION", `Expected the id of a run, a whole number, got ${show(id)}.`);
+  throw new PunctualError("INVALID_OPTION", `Expected ${what}, a whole number, got ${show(id)}.`);
 }
 
 function toFilter(filter: RunsFilter): RunFilter {
   checkKeys(filter, ["state", "job", "queue", "key", "tag", "batch", "parent", "before", "limit"], "runs()");
   const states = filter.state === undefined ? undefined : [filter.state].flat();
   for (const state of states ?? []) {
-    if (state in stateCodes) continue;
+    if (Object.hasOwn(stateCodes, state)) continue;
     throw new PunctualError(
       "INVALID_OPTION",
       `runs() knows no state ${show(state)}. Known: ${Object.keys(stateCodes).join(", ")}.`,
@@ -275,12 +275,12 @@ function toFilter(filter: RunsFilter): RunFilter {
   return {
     limit: checkInteger(filter.limit ?? 50, "runs() limit", 1, 1000),
     ...(states && { states }),
-    ...(filter.job !== undefined && { name: filter.job }),
-    ...(filter.queue !== undefined && { queue: filter.queue }),
-    ...(filter.key !== undefined && { key: filter.key }),
-    ...(filter.tag !== undefined && { tag: filter.tag }),
-    ...(filter.batch !== undefined && { batchId: filter.batch }),
-    ...(filter.parent !== undefined && { parentId: filter.parent }),
-    ...(filter.before !== undefined && { before: filter.before }),
+    ...(filter.job !== undefined && { name: checkName(filter.job, "runs() job") }),
+    ...(filter.queue !== undefined && { queue: checkName(filter.queue, "runs() queue") }),
+    ...(filter.key !== undefined && { key: checkName(filter.key, "runs() key") }),
+    ...(filter.tag !== undefined && { tag: checkName(filter.tag, "runs() tag") }),
+    ...(filter.batch !== undefined && { batchId: checkName(filter.batch, "runs() batch") }),
+    ...(filter.parent !== undefined && { parentId: checkId(filter.parent, "runs() parent") }),
+    ...(filter.before !== undefined && { before: checkId(filter.before, "runs() before") }),
   };
 }

@@ -1,7 +1,9 @@
 import { AssertionError } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import type { Punctual } from "../punctual.ts";
+import type { RunInfo } from "../run/info.ts";
 import type { JsonValue } from "../run/payload.ts";
+import { yieldToEventLoop } from "../time.ts";
 
 export interface DispatchRecord {
   id: number;
@@ -25,11 +27,15 @@ export interface Dispatches {
 
 /** Records what an instance dispatches from now on, for assertions. Works with any test runner. */
 export function recordDispatches(jobs: Punctual): Dispatches {
-  const seen: Omit<DispatchRecord, "args">[] = [];
-  const stop = jobs.on("run.dispatched", (event) => seen.push(event));
+  const seen: (Omit<DispatchRecord, "args"> & { found: Promise<RunInfo | null> })[] = [];
+  // Looked up at once: a run that is not kept is gone as soon as it is done.
+  const stop = jobs.on("run.dispatched", (event) => seen.push({ ...event, found: jobs.find(event.id) }));
   const all = async (name?: string): Promise<DispatchRecord[]> => {
+    // What nobody awaited leaves at the end of the turn; a look at the database comes after it.
+    await yieldToEventLoop();
+    await jobs.find(1);
     const wanted = seen.filter((one) => name === undefined || one.name === name);
-    return Promise.all(wanted.map(async (one) => ({ ...one, args: (await jobs.find(one.id))?.args })));
+    return Promise.all(wanted.map(async ({ found, ...one }) => ({ ...one, args: (await found)?.args })));
   };
   const fail = (message: string, actual: unknown, expected: unknown): never => {
     throw new AssertionError({ message, actual, expected, stackStartFn: recordDispatches });

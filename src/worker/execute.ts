@@ -100,7 +100,8 @@ export class Execution {
     let result: Result;
     const { settings } = this.#job;
     try {
-      if (this.run.expiresAt !== null && this.run.claimedAt > this.run.expiresAt) {
+      const { expiresAt, claimedAt, attempts } = this.run;
+      if (attempts === 1 && expiresAt !== null && claimedAt > expiresAt) {
         return { outcome: "skipped", reason: "expired before it started" };
       }
       args = decodePayload(this.run.args) ?? {};

@@ -15,7 +15,12 @@ describe("a function that is dispatched", () => {
       })
       .args({ file: 42 })
       .queue("uploads");
-    expect(await jobs.find(run.id)).toMatchObject({ name: "upload-42", queue: "uploads", state: "ready", key: null });
+    expect(await jobs.find(run.id)).toMatchObject({
+      name: "upload-42",
+      queue: "uploads",
+      state: "ready",
+      key: null,
+    });
     expect(await jobs.run()).toBe(1);
     expect(seen).toEqual([[{ file: 42 }, "upload-42", "uploads", run.id, null]]);
     expect(await run.wait()).toBe("done");
@@ -150,7 +155,7 @@ describe("its owner", () => {
     await stopped(owner);
     const { jobs } = open({}, db);
     expect(await jobs.find(run.id)).toMatchObject({ state: "failed", error: { code: "HANDLER_GONE" } });
-    await expectRefusal(() => jobs.wait(run.id), "RUN_FAILED", "handler gone");
+    await expectRefusal(() => jobs.wait(run.id), "RUN_FAILED", "handler is gone");
   });
 
   test("gone without a word: it fails when a worker notices", async () => {

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { PunctualError, type RunContext } from "../../src/index.ts";
 import { heard, open } from "./instance.ts";
@@ -34,7 +35,9 @@ describe("cancelling a run that runs", () => {
   test("until the handler returns it is running, and says that it was asked", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    const { promise: aborted, resolve: hear } = Promise.withResolvers<void>();
     jobs.schedule("task", async (_args, run) => {
+      run.signal.addEventListener("abort", () => hear());
       await go;
       run.signal.throwIfAborted();
     });
@@ -42,6 +45,7 @@ describe("cancelling a run that runs", () => {
     const pass = jobs.run();
     await heard(jobs, "run.started");
     await run.cancel();
+    await aborted;
     expect(await run.cancel()).toBe("requested");
     expect(await jobs.find(run.id)).toMatchObject({ state: "running", cancelRequested: true });
     expect(await jobs.why(run.id)).toContain("It was asked to cancel; its handler has not returned yet.");
@@ -79,7 +83,6 @@ describe("cancelling a run that runs", () => {
   });
 
   test("from another instance: its worker hears of it when it next looks", async () => {
-    const { DatabaseSync } = await import("node:sqlite");
     const db = new DatabaseSync(":memory:");
     const worker = open({}, db);
     worker.jobs.schedule("task", (_args, run) => untilAborted(run));

@@ -29,9 +29,7 @@ export function runScript(
   const at = (path: string) => JSON.stringify(new URL(path, source).href);
   writeFileSync(
     file,
-    script
-      .replaceAll('"punctual/testing"', at("testing/index.ts"))
-      .replaceAll('"punctual"', at("index.ts")),
+    script.replaceAll('"punctual/testing"', at("testing/index.ts")).replaceAll('"punctual"', at("index.ts")),
   );
   const { PUNCTUAL_DATABASE_URL: _, NODE_OPTIONS: __, ...inherited } = process.env;
   return new Promise((resolve) => {

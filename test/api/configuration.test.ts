@@ -67,7 +67,12 @@ describe("defaults", () => {
 
   test("do not leak from one job to the next", () => {
     const { jobs } = open();
-    jobs.schedule("one", () => {}).retries(5).queue("x").onBefore(() => {}).when(() => true);
+    jobs
+      .schedule("one", () => {})
+      .retries(5)
+      .queue("x")
+      .onBefore(() => {})
+      .when(() => true);
     const { settings } = jobs.schedule("two", () => {});
     expect(settings).toMatchObject({ queue: "default", retries: { max: 1 }, before: [], when: [] });
   });
@@ -198,7 +203,12 @@ describe("what is refused", () => {
     ["cron", ["61 * * * *"], "INVALID_CRON", ["field 1 (minute)", '"61" is out of range', "0-59"]],
     ["cron", [undefined], "INVALID_CRON", ["undefined", "5 or 6 fields"]],
     ["cron", ["0 0 31 2 *"], "INVALID_CRON", ["never occurs"]],
-    ["timezone", ["Europe/Atlantis"], "INVALID_ZONE", ["IANA time zone", '"Europe/Berlin"', 'got "Europe/Atlantis"']],
+    [
+      "timezone",
+      ["Europe/Atlantis"],
+      "INVALID_ZONE",
+      ["IANA time zone", '"Europe/Berlin"', 'got "Europe/Atlantis"'],
+    ],
     ["timezone", [undefined], "INVALID_ZONE", ["got undefined"]],
     ["timezone", [2], "INVALID_ZONE", ["got 2"]],
     ["formerly", [""], "INVALID_NAME", ["a job name"]],
@@ -219,96 +229,6 @@ describe("what is refused", () => {
   });
 });
 
-describe("names", () => {
-  const euro = "€".repeat(63);
-
-  test.each([
-    ["a", "one letter"],
-    [`${euro}xx`, "191 bytes"],
-    ["emails.send", "a dot"],
-    ["a|b", "the sign between job and key"],
-    ["rm -rf '; drop table punctual_runs; --", "SQL"],
-    ["%_\\`$1?:name", "signs of SQL"],
-    ["👩‍👩‍👧 émojis", "beyond the basic plane"],
-    [" spaces ", "spaces at the ends"],
-    ["__proto__", "a key of every object"],
-  ])("%s may be a name", async (name) => {
-    const { jobs } = open();
-    const seen: string[] = [];
-    jobs.schedule(name, (_args, run) => {
-      seen.push(run.name, run.queue, run.key ?? "", ...run.tags);
-    });
-    const run = await jobs.dispatch(name).queue(name).key(name).tags(name).unique(name);
-    expect(await jobs.find(run.id)).toMatchObject({
-      name,
-      queue: name,
-      key: name,
-      tags: [name],
-      uniqueKey: name,
-    });
-    expect(await jobs.run({ queues: [name] })).toBe(1);
-    expect(seen).toEqual([name, name, name, name]);
-    expect((await jobs.runs({ job: name, queue: name, key: name, tag: name })).runs).toHaveLength(1);
-  });
-
-  test("upper and lower case are two names", async () => {
-    const { jobs } = open();
-    const seen: string[] = [];
-    for (const name of ["job", "Job"]) jobs.schedule(name, () => void seen.push(name));
-    await jobs.dispatch("Job");
-    await jobs.run();
-    expect(seen).toEqual(["Job"]);
-  });
-
-  const refused = [
-    ["", "at least one character"],
-    [`${euro}xxx`, "at most 191 bytes, got 192 bytes"],
-    ["a\0b", "without NUL"],
-    ["half \ud83d", "well-formed Unicode"],
-    [undefined, "as text, got undefined"],
-    [42, "as text, got 42"],
-  ] as const;
-
-  test.each(refused)("%j may not", async (name, part) => {
-    const { jobs } = open();
-    const job = jobs.schedule("job", () => {});
-    const bad = name as string;
-    for (const [what, work] of [
-      ["a job name", () => jobs.declare(bad)],
-      ["a queue name", () => jobs.queue(bad, { concurrency: 1 })],
-      ["a queue name", () => job.draft().queue(bad)],
-      ["a key", () => job.draft().key(bad)],
-      ["a unique key", () => job.draft().unique(bad)],
-      ["a tag", () => job.draft().tags("fine", bad)],
-      ["a traceparent", () => job.draft().traceparent(bad)],
-      ["a queue name", () => jobs.run({ queues: [bad] })],
-      ["a queue name", () => jobs.pauseQueue(bad)],
-      ["a job name", () => jobs.pauseJob(bad)],
-    ] as const) {
-      await expectRefusal(work, "INVALID_NAME", `Expected ${what}`, part);
-    }
-  });
-
-  test.each(refused.filter(([name]) => typeof name === "string"))("%j may not be a job's", async (name, part) => {
-    const { jobs } = open();
-    await expectRefusal(() => jobs.schedule(name as string, () => {}), "INVALID_NAME", "a job name", part);
-    await expectRefusal(() => jobs.dispatch(name as string, () => {}), "INVALID_NAME", "a job name", part);
-    await expectRefusal(() => jobs.dispatch(name as string), "INVALID_NAME", "a job name", part);
-  });
-
-  test("two definitions of one name are a mistake", async () => {
-    const { jobs } = open();
-    jobs.schedule("job", () => {});
-    await expectRefusal(
-      () => jobs.schedule("job", () => {}),
-      "DUPLICATE_JOB",
-      'Job "job" is defined already',
-      "another name",
-    );
-    await expectRefusal(() => jobs.dispatch("job", () => {}), "DUPLICATE_JOB", "Leave the function out");
-  });
-});
-
 describe("queue()", () => {
   test("limits a queue, and is chainable", async () => {
     const { jobs } = open();
@@ -325,6 +245,10 @@ describe("queue()", () => {
     [{}, "concurrency (0 = no limit)", "got undefined"],
   ] as [unknown, ...string[]][])("refuses %j", async (options, ...parts) => {
     const { jobs } = open();
-    await expectRefusal(() => jobs.queue("q", options as { concurrency: number }), "INVALID_OPTION", ...parts);
+    await expectRefusal(
+      () => jobs.queue("q", options as { concurrency: number }),
+      "INVALID_OPTION",
+      ...parts,
+    );
   });
 });

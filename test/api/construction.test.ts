@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -53,9 +53,10 @@ describe("a URL that cannot be", () => {
   });
 
   test.each([
-    [null, "got null"],
+    [null, "got"],
     [42, "got 42"],
-    [{}, "got {}"],
+    [[], "got []"],
+    [new Map(), "got {}"],
     [true, "got true"],
   ])("%j", async (source, got) => {
     await expectRefusal(() => make(source), "DATABASE_URL", "Expected a database URL or a DatabaseSync", got);
@@ -68,7 +69,11 @@ describe("a URL that cannot be", () => {
   test.each(["redis://user:secret@host/0", "sqlserver://sa:secret@host", "http://user:secret@host"])(
     "%s, without its password in the message",
     async (url) => {
-      const error = await expectRefusal(() => make(url), "DATABASE_URL", `begins with "${url.split(":")[0]}:"`);
+      const error = await expectRefusal(
+        () => make(url),
+        "DATABASE_URL",
+        `begins with "${url.split(":")[0]}:"`,
+      );
       expect(`${error.message} ${error.stack}`).not.toContain("secret");
     },
   );
@@ -98,14 +103,12 @@ describe("a URL that cannot be", () => {
     const { jobs } = open({}, `sqlite:${join(folder, "later", "jobs.db")}`);
     jobs.schedule("greet", () => {});
     await expectRefusal(() => jobs.dispatch("greet"), "DATABASE_MISSING", "later", "Create");
-    const { mkdirSync } = await import("node:fs");
     mkdirSync(join(folder, "later"));
     expect((await jobs.dispatch("greet")).inserted).toBe(true);
   });
 
   test("a file that is no database is left alone", async () => {
     const path = join(temporaryFolder(), "letter.txt");
-    const { readFileSync, writeFileSync } = await import("node:fs");
     const letter = "Dear Ada, ".repeat(500);
     writeFileSync(path, letter);
     const { jobs } = open({}, `sqlite:${path}`);
@@ -149,7 +152,11 @@ describe("options", () => {
       'no option "prefx"',
       'Did you mean "prefix"?',
     );
-    await expectRefusal(() => make("sqlite::memory:", { zebra: 1 }), "INVALID_OPTION", "Known: prefix, defaults");
+    await expectRefusal(
+      () => make("sqlite::memory:", { zebra: 1 }),
+      "INVALID_OPTION",
+      "Known: prefix, defaults",
+    );
   });
 
   test.each([[null], ["sqlite"], [7], [[]]])("that are no object: %j", async (options) => {
@@ -169,7 +176,9 @@ describe("options", () => {
     const two = open({ prefix: "Two_" }, db);
     await works(one.jobs);
     expect((await two.jobs.runs()).runs).toEqual([]);
-    const tables = db.prepare("select name from sqlite_schema where type = 'table'").all() as { name: string }[];
+    const tables = db.prepare("select name from sqlite_schema where type = 'table'").all() as {
+      name: string;
+    }[];
     expect(tables.filter(({ name }) => name.startsWith("punctual_"))).toEqual([]);
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["one_runs", "Two_runs"]));
   });

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
 import { open } from "./instance.ts";
@@ -33,7 +34,6 @@ test("a handler's run knows what it is", async () => {
 });
 
 test("crashes do not eat the tries that are left", async () => {
-  const { DatabaseSync } = await import("node:sqlite");
   const db = new DatabaseSync(":memory:");
   const { jobs } = open({}, db);
   const seen: unknown[] = [];

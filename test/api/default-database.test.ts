@@ -39,7 +39,14 @@ describe("no database given", () => {
     expect(ended.stdout + ended.stderr).not.toContain("secret");
   });
 
-  test("with options but no database: undefined is still a mistake", async () => {
+  test("options alone mean the same", async () => {
+    const cwd = temporaryFolder();
+    const script = `import { Punctual } from "punctual"; const jobs = new Punctual({ logger: false }); ${works}`;
+    expect(await runScript(script, { cwd })).toEqual({ code: 0, stdout: "hello Ada\nran 1\n", stderr: "" });
+    expect(existsSync(join(cwd, "punctual.db"))).toBe(true);
+  });
+
+  test("an undefined before the options is still a mistake", async () => {
     const script = `import { Punctual } from "punctual";
       try { new Punctual(undefined, { logger: false }); } catch (error) { console.log(error.code); }`;
     const cwd = temporaryFolder();

@@ -20,20 +20,23 @@ describe("dispatchMany()", () => {
     ["a set", () => new Set(numbers(3))],
     ["an async generator", () => slowly(3)],
     ["a readable stream", () => new Blob([]).stream().constructor && ReadableStream.from(numbers(3))],
-  ] as [string, () => Iterable<{ n: number }> | AsyncIterable<{ n: number }>][])("takes %s", async (_what, all) => {
-    const { jobs } = open();
-    const job = jobs.schedule("resize", (_args: { n: number }) => {});
-    const runs = await job.dispatchMany(all(), { queue: "images", priority: 5, tags: ["bulk"], delay: 60 });
-    expect(runs.map((run) => [run.name, run.inserted])).toEqual(Array(3).fill(["resize", true]));
-    const found = await Promise.all(runs.map((run) => jobs.find(run.id)));
-    expect(found.map((run) => run?.args)).toEqual([...numbers(3)]);
-    for (const run of found) {
-      expect(run).toMatchObject({ queue: "images", priority: 5, tags: ["bulk"], state: "scheduled" });
-    }
-    const batches = new Set(found.map((run) => run?.batchId));
-    expect(batches.size).toBe(1);
-    expect((await jobs.runs({ batch: [...batches][0]! })).runs).toHaveLength(3);
-  });
+  ] as [string, () => Iterable<{ n: number }> | AsyncIterable<{ n: number }>][])(
+    "takes %s",
+    async (_what, all) => {
+      const { jobs } = open();
+      const job = jobs.schedule("resize", (_args: { n: number }) => {});
+      const runs = await job.dispatchMany(all(), { queue: "images", priority: 5, tags: ["bulk"], delay: 60 });
+      expect(runs.map((run) => [run.name, run.inserted])).toEqual(Array(3).fill(["resize", true]));
+      const found = await Promise.all(runs.map((run) => jobs.find(run.id)));
+      expect(found.map((run) => run?.args)).toEqual([...numbers(3)]);
+      for (const run of found) {
+        expect(run).toMatchObject({ queue: "images", priority: 5, tags: ["bulk"], state: "scheduled" });
+      }
+      const batches = new Set(found.map((run) => run?.batchId));
+      expect(batches.size).toBe(1);
+      expect((await jobs.runs({ batch: [...batches][0]! })).runs).toHaveLength(3);
+    },
+  );
 
   test("of nothing is nothing", async () => {
     const { jobs } = open();

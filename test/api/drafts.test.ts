@@ -1,3 +1,4 @@
+// biome-ignore-all lint/complexity/noStaticOnlyClass: a job class may have nothing but its static handle.
 import { describe, expect, test } from "vitest";
 import { open } from "./instance.ts";
 import { expectRefusal } from "./refusal.ts";
@@ -15,7 +16,12 @@ describe("a draft of the instance", () => {
     for (const target of ["mail", Report, [Report, "handle"] as const] as const) {
       const run = await jobs.delay(60).args({ type: "x" }).dispatch(target);
       expect(await jobs.find(run.id)).toMatchObject({
-        name: typeof target === "string" ? target : "length" in target && target.length === 2 ? "Report.handle" : "Report",
+        name:
+          typeof target === "string"
+            ? target
+            : "length" in target && target.length === 2
+              ? "Report.handle"
+              : "Report",
         args: { type: "x" },
         runAt: new Date(start + 60_000),
       });
@@ -71,7 +77,11 @@ describe("a draft of a job", () => {
       runAt: new Date(start + 10_000),
     });
     const plain = await job.dispatch();
-    expect(await jobs.find(plain.id)).toMatchObject({ queue: "default", priority: 100, runAt: new Date(start) });
+    expect(await jobs.find(plain.id)).toMatchObject({
+      queue: "default",
+      priority: 100,
+      runAt: new Date(start),
+    });
   });
 
   test("takes arguments at the end or on the way", async () => {

@@ -87,24 +87,25 @@ describe("snooze()", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "scheduled", attempts: 0 });
   });
 
-  test.each([[-1], ["later"], [undefined], [Number.NaN]])("by %j fails the try, and says why", async (delay) => {
-    const { jobs } = open();
-    jobs.schedule("task", (_args, run) => run.snooze(delay as number));
-    const run = await jobs.dispatch("task");
-    await jobs.run();
-    expect((await jobs.find(run.id))?.error).toMatchObject({
-      code: "INVALID_DURATION",
-      message: expect.stringContaining("snooze()"),
-    });
-  });
+  test.each([[-1], ["later"], [undefined], [Number.NaN]])(
+    "by %j fails the try, and says why",
+    async (delay) => {
+      const { jobs } = open();
+      jobs.schedule("task", (_args, run) => run.snooze(delay as number));
+      const run = await jobs.dispatch("task");
+      await jobs.run();
+      expect((await jobs.find(run.id))?.error).toMatchObject({
+        code: "INVALID_DURATION",
+        message: expect.stringContaining("snooze()"),
+      });
+    },
+  );
 });
 
 describe("discard()", () => {
   test("ends the run as cancelled, with the reason, and is no failure", async () => {
     const { jobs } = open();
-    jobs
-      .schedule("task", (_args, run) => run.discard("user is gone"))
-      .retries(5);
+    jobs.schedule("task", (_args, run) => run.discard("user is gone")).retries(5);
     const run = await jobs.dispatch("task");
     const cancelled = heard(jobs, "run.cancelled");
     await jobs.run();

@@ -37,7 +37,12 @@ describe("when and skip", () => {
       asked.push(n);
       return answer;
     };
-    jobs.schedule("a", () => {}).when(ask(1, true)).when(ask(2, false)).when(ask(3, true)).skip(ask(4, false));
+    jobs
+      .schedule("a", () => {})
+      .when(ask(1, true))
+      .when(ask(2, false))
+      .when(ask(3, true))
+      .skip(ask(4, false));
     await jobs.dispatch("a");
     await jobs.run();
     expect(asked).toEqual([1, 2]);
@@ -64,7 +69,10 @@ describe("when and skip", () => {
 
   test("a skipped run is not tried again", async () => {
     const { jobs, clock } = open();
-    jobs.schedule("task", () => {}).when(no).retries(5);
+    jobs
+      .schedule("task", () => {})
+      .when(no)
+      .retries(5);
     const run = await jobs.dispatch("task");
     expect(await jobs.run()).toBe(1);
     await clock.advance(100);
@@ -74,7 +82,10 @@ describe("when and skip", () => {
 
   test("anything true-ish counts, as from JavaScript", async () => {
     const { jobs } = open();
-    jobs.schedule("task", () => {}).when((() => "yes") as unknown as Filter).skip((() => 0) as unknown as Filter);
+    jobs
+      .schedule("task", () => {})
+      .when((() => "yes") as unknown as Filter)
+      .skip((() => 0) as unknown as Filter);
     const run = await jobs.dispatch("task");
     await jobs.run();
     expect(await run.state()).toBe("completed");

@@ -139,7 +139,10 @@ describe("the fields rule", () => {
 
   test("the schedule is shown with the job", async () => {
     const { jobs } = open();
-    jobs.schedule("job", () => {}).everyFiveMinutes().hours([9, 10]);
+    jobs
+      .schedule("job", () => {})
+      .everyFiveMinutes()
+      .hours([9, 10]);
     await jobs.run();
     expect((await jobs.status()).jobs[0]?.cron).toBe("0 */5 9,10 * * *");
   });
@@ -183,9 +186,12 @@ describe("what is refused", () => {
     await expectRefusal(() => job[name]!(...args), "INVALID_CRON", ...parts);
   });
 
-  test.each([["9"], ["9,10"], [undefined], [{ from: 9 }], [null]])("hours(%j) is no number", async (hours) => {
-    await expectRefusal(() => define().hours(hours as never), "INVALID_CRON", "hours from 0 to 23", "got");
-  });
+  test.each([["9"], ["9,10"], [undefined], [{ from: 9 }], [null]])(
+    "hours(%j) is no number",
+    async (hours) => {
+      await expectRefusal(() => define().hours(hours as never), "INVALID_CRON", "hours from 0 to 23", "got");
+    },
+  );
 
   test("at() is an instant here, and says what a time of day is called", async () => {
     await expectRefusal(() => define().at("13:00"), "INVALID_INSTANT", 'got "13:00"', 'dailyAt("13:00")');

@@ -1,3 +1,5 @@
+// biome-ignore-all lint/complexity/noStaticOnlyClass: a job class may have nothing but its static handle.
+// biome-ignore-all lint/complexity/noThisInStatic: whether `this` is the class is what is tested.
 import { describe, expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
 import { open } from "./instance.ts";
@@ -143,9 +145,11 @@ describe("a class", () => {
 
   test("without a name is refused", async () => {
     const { jobs } = open();
-    const [anonymous] = [class {
-      static handle() {}
-    }];
+    const [anonymous] = [
+      class {
+        static handle() {}
+      },
+    ];
     for (const work of [() => jobs.schedule(anonymous), () => jobs.dispatch(anonymous)]) {
       await expectRefusal(work, "INVALID_NAME", "needs a name", "static jobName");
     }
@@ -187,10 +191,7 @@ describe("a class and a method", () => {
 
   test("a method it does not have", async () => {
     const { jobs } = open();
-    for (const work of [
-      () => jobs.schedule([Reports, "yearly"]),
-      () => jobs.dispatch([Reports, "yearly"]),
-    ]) {
+    for (const work of [() => jobs.schedule([Reports, "yearly"]), () => jobs.dispatch([Reports, "yearly"])]) {
       await expectRefusal(
         work,
         "NO_HANDLER",
@@ -309,7 +310,12 @@ describe("no handler at all", () => {
     async (what) => {
       const { jobs } = open();
       for (const work of [() => jobs.schedule(what as never), () => jobs.dispatch(what as never)]) {
-        await expectRefusal(work, "INVALID_NAME", 'Expected a job name, a class, or [Class, "method"]', "got");
+        await expectRefusal(
+          work,
+          "INVALID_NAME",
+          'Expected a job name, a class, or [Class, "method"]',
+          "got",
+        );
       }
     },
   );

@@ -94,7 +94,16 @@ describe("order", () => {
     hooked(job, told);
     await job.dispatch();
     await jobs.run();
-    expect(told).toEqual(["before", "try 1", "error: not yet", "after", "before", "try 2", "success", "after"]);
+    expect(told).toEqual([
+      "before",
+      "try 1",
+      "error: not yet",
+      "after",
+      "before",
+      "try 2",
+      "success",
+      "after",
+    ]);
   });
 });
 
@@ -132,14 +141,18 @@ test("they get the arguments and the run; onError the error before them", async 
   expect(contexts.size).toBe(1);
   const two = await jobs.dispatch("task", { n: 2 });
   await jobs.run();
-  expect(told.filter((entry) => (entry as unknown[])[0] === "error")).toEqual([["error", true, { n: 2 }, two.id]]);
+  expect(told.filter((entry) => (entry as unknown[])[0] === "error")).toEqual([
+    ["error", true, { n: 2 }, two.id],
+  ]);
 });
 
 describe("a hook that throws", () => {
   test("onBefore fails the attempt: the handler is not called, onError and onAfter are", async () => {
     const { jobs } = open();
     const told: string[] = [];
-    const job = jobs.schedule("task", (_args: unknown) => void told.push("handler")).retries({ max: 2, base: 0 });
+    const job = jobs
+      .schedule("task", (_args: unknown) => void told.push("handler"))
+      .retries({ max: 2, base: 0 });
     job.onBefore(() => {
       throw new Error("not ready");
     });
@@ -147,7 +160,11 @@ describe("a hook that throws", () => {
     const run = await job.dispatch();
     await jobs.run();
     expect(told).toEqual(["error: not ready", "after", "error: not ready", "after"]);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "failed", attempts: 2, error: { message: "not ready" } });
+    expect(await jobs.find(run.id)).toMatchObject({
+      state: "failed",
+      attempts: 2,
+      error: { message: "not ready" },
+    });
   });
 
   test.each([
@@ -229,7 +246,9 @@ describe("onAfter", () => {
     const { promise: started, resolve } = Promise.withResolvers<void>();
     const job = jobs.schedule("task", async (_args: unknown, run) => {
       resolve();
-      await new Promise((_resolve, reject) => run.signal.addEventListener("abort", () => reject(run.signal.reason)));
+      await new Promise((_resolve, reject) =>
+        run.signal.addEventListener("abort", () => reject(run.signal.reason)),
+      );
     });
     hooked(job, told);
     const run = await job.dispatch();

@@ -56,8 +56,19 @@ describe("install: false", () => {
     const db = new DatabaseSync(":memory:");
     const { jobs } = open({ install: false }, db);
     jobs.schedule("greet", () => {});
-    for (const work of [() => jobs.dispatch("greet"), () => jobs.run(), () => jobs.status(), () => jobs.find(1)]) {
-      await expectRefusal(work, "NOT_INSTALLED", 'prefix "punctual_"', "has no Punctual tables", "Call install()");
+    for (const work of [
+      () => jobs.dispatch("greet"),
+      () => jobs.run(),
+      () => jobs.status(),
+      () => jobs.find(1),
+    ]) {
+      await expectRefusal(
+        work,
+        "NOT_INSTALLED",
+        'prefix "punctual_"',
+        "has no Punctual tables",
+        "Call install()",
+      );
     }
     await jobs.install();
     expect((await jobs.dispatch("greet")).inserted).toBe(true);

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { heard, open } from "./instance.ts";
 import { expectRefusal } from "./refusal.ts";
@@ -67,7 +68,20 @@ describe("run()", () => {
     const { jobs } = open();
     const job = jobs.schedule("task", () => {}).concurrency(0);
     await job.dispatchMany(Array(10).fill({}));
-    expect(await Promise.all([jobs.run({ batch: 4 }), jobs.run({ batch: 4 }), jobs.run({ batch: 4 })])).toEqual([4, 4, 2]);
+    expect(
+      await Promise.all([jobs.run({ batch: 4 }), jobs.run({ batch: 4 }), jobs.run({ batch: 4 })]),
+    ).toEqual([4, 4, 2]);
+  });
+
+  test("in a handler is refused: it would wait for itself", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", () => jobs.run());
+    const run = await jobs.dispatch("task");
+    expect(await jobs.run()).toBe(1);
+    expect((await jobs.find(run.id))?.error).toMatchObject({
+      code: "WORKER_RUNNING",
+      message: expect.stringContaining("outside of handlers"),
+    });
   });
 
   test("only the queues it is given", async () => {
@@ -81,7 +95,6 @@ describe("run()", () => {
   });
 
   test("runs nothing it does not define, and leaves it to those who do", async () => {
-    const { DatabaseSync } = await import("node:sqlite");
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     const two = open({ clock: one.clock }, db);
@@ -148,7 +161,10 @@ describe("order", () => {
 
   test("queue and priority freeze at dispatch", async () => {
     const { jobs } = open();
-    const job = jobs.schedule("task", () => {}).queue("before").priority(1);
+    const job = jobs
+      .schedule("task", () => {})
+      .queue("before")
+      .priority(1);
     const run = await job.dispatch();
     job.queue("after").priority(2);
     expect(await jobs.find(run.id)).toMatchObject({ queue: "before", priority: 1 });
@@ -174,7 +190,6 @@ describe("parallel", () => {
 });
 
 test("a pass takes back what a dead process held", async () => {
-  const { DatabaseSync } = await import("node:sqlite");
   const db = new DatabaseSync(":memory:");
   const dead = open({}, db);
   dead.jobs.schedule("task", () => new Promise(() => {})).lease(5);
@@ -186,12 +201,17 @@ test("a pass takes back what a dead process held", async () => {
 
   const { jobs } = open({}, db);
   const seen: unknown[] = [];
-  jobs.schedule("task", (_args, context) => void seen.push([context.attempt, context.crashes, context.isLastAttempt]));
+  jobs.schedule(
+    "task",
+    (_args, context) => void seen.push([context.attempt, context.crashes, context.isLastAttempt]),
+  );
   const reaped = heard(jobs, "run.reaped");
   expect(await jobs.run()).toBe(1);
   expect(await reaped).toMatchObject({ id: run.id, name: "task", state: "ready", crashed: true });
   expect(seen).toEqual([[2, 1, true]]);
-  expect(await jobs.attempts(run.id)).toMatchObject([{ attempt: 1, outcome: "crashed", error: { code: "RUN_CRASHED" } }]);
+  expect(await jobs.attempts(run.id)).toMatchObject([
+    { attempt: 1, outcome: "crashed", error: { code: "RUN_CRASHED" } },
+  ]);
   const lost = heard(dead.jobs, "run.lost");
   await dead.clock.advance(10);
   await Promise.all([pass, lost]);

@@ -56,8 +56,9 @@ describe("what a handler returns", () => {
     expect(await one.jobs.find(run.id)).toMatchObject({ state: "completed", result: undefined, error: null });
     const [reported] = one.errors.splice(0);
     expect(reported?.during).toBe(`run ${run.id} of "task" completed, but`);
-    expect((reported?.error as Error).message).toContain("its result is not kept");
-    expect((reported?.error as Error).message).toContain(reason);
+    const { message } = reported!.error as Error;
+    expect(message).toContain("its result is not kept");
+    expect(message).toContain(reason);
   });
 
   test("when it worked, and how long", async () => {

@@ -129,7 +129,12 @@ describe("how many", () => {
       [2, 5, false],
       [3, 5, false],
     ]);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "completed", attempts: 3, result: "there", error: null });
+    expect(await jobs.find(run.id)).toMatchObject({
+      state: "completed",
+      attempts: 3,
+      result: "there",
+      error: null,
+    });
   });
 
   test("the last try knows that it is the last", async () => {
@@ -176,9 +181,13 @@ describe("whether", () => {
 
   test("a subclass of it as well", async () => {
     class Stolen extends PermanentError {}
-    const { run } = await waits({ max: 5 }, () => 0, () => {
-      throw new Stolen("card");
-    });
+    const { run } = await waits(
+      { max: 5 },
+      () => 0,
+      () => {
+        throw new Stolen("card");
+      },
+    );
     expect(run).toMatchObject({ attempts: 1, error: { name: "PermanentError", message: "card" } });
   });
 
@@ -204,6 +213,15 @@ describe("whether", () => {
     expect((await jobs.find(worth.id))?.attempts).toBe(3);
     expect((await jobs.find(not.id))?.attempts).toBe(1);
     expect(asked.sort()).toEqual(["ENOTFOUND", "ETIMEDOUT", "ETIMEDOUT"]);
+  });
+
+  test("a `when` that gives a promise, as it should not, ends nobody's process", async () => {
+    const { jobs } = open();
+    const when = (() => Promise.reject(new Error("async"))) as unknown as () => boolean;
+    jobs.schedule("task", fail).retries({ max: 2, base: 0, when });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect((await jobs.find(run.id))?.attempts).toBe(2);
   });
 
   test("a `when` that throws costs no try, and is reported", async () => {

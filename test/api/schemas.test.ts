@@ -121,7 +121,12 @@ describe("an async schema", () => {
     const { jobs } = open();
     const job = jobs.schedule(
       "greet",
-      v.objectAsync({ id: v.pipeAsync(v.number(), v.checkAsync(async (id) => id < 10, "no such user")) }),
+      v.objectAsync({
+        id: v.pipeAsync(
+          v.number(),
+          v.checkAsync(async (id) => id < 10, "no such user"),
+        ),
+      }),
       () => {},
     );
     await job.dispatch({ id: 3 });
@@ -168,14 +173,26 @@ test("only the first issues are told, and an issue without a path by itself", as
   const { jobs } = open();
   const many = z.array(z.number());
   jobs.schedule("numbers", many, () => {});
-  const error = await expectRefusal(() => jobs.dispatch("numbers", ["a", "b", "c", "d", "e", "f", "g"]), "INVALID_ARGS");
+  const error = await expectRefusal(
+    () => jobs.dispatch("numbers", ["a", "b", "c", "d", "e", "f", "g"]),
+    "INVALID_ARGS",
+  );
   expect(error.message.split(";")).toHaveLength(5);
   jobs.schedule("strict", z.strictObject({ a: z.number() }), () => {});
-  await expectRefusal(() => jobs.dispatch("strict", { a: 1, b: 2 }), "INVALID_ARGS", /schema: Unrecognized key: "b"/);
+  await expectRefusal(
+    () => jobs.dispatch("strict", { a: 1, b: 2 }),
+    "INVALID_ARGS",
+    /schema: Unrecognized key: "b"/,
+  );
 });
 
 test("a schema without a handler says what is missing", async () => {
   const { jobs } = open();
   const schedule = jobs.schedule.bind(jobs) as (...args: unknown[]) => unknown;
-  await expectRefusal(() => schedule("import", schemas.zod), "NO_HANDLER", 'Job "import" has no handler', "got undefined");
+  await expectRefusal(
+    () => schedule("import", schemas.zod),
+    "NO_HANDLER",
+    'Job "import" has no handler',
+    "got undefined",
+  );
 });

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { open } from "./instance.ts";
 
@@ -44,13 +45,25 @@ describe("whatever a handler throws is stored, and the worker lives", () => {
     ["an object", { status: 500 }, { message: expect.stringContaining("status: 500") }],
     ["a frozen error", Object.freeze(new Error("cold")), { message: "cold" }],
     ["a function", () => {}, { name: "Error" }],
-    ["an object without a prototype", Object.create(null), { message: expect.stringContaining("was thrown") }],
+    [
+      "an object without a prototype",
+      Object.create(null),
+      { message: expect.stringContaining("was thrown") },
+    ],
     ["NUL bytes", new Error("a\0b"), { message: "a\uFFFDb" }],
     ["half a character", new Error("x\ud800y"), { message: "x\uFFFDy" }],
-    ["ten megabytes", new Error("x".repeat(10_000_000)), { message: expect.stringMatching(/^x{1000,}… \(cut\)$/) }],
+    [
+      "ten megabytes",
+      new Error("x".repeat(10_000_000)),
+      { message: expect.stringMatching(/^x{1000,}… \(cut\)$/) },
+    ],
     ["a circle of causes", circular(), { message: "one", cause: { message: "two", cause: null } }],
     ["a getter that throws", new WithGetter(), { message: expect.stringContaining("cannot be read") }],
-    ["an aggregate", new AggregateError([new Error("a"), new Error("b")], "both"), { message: expect.stringContaining("2 errors") }],
+    [
+      "an aggregate",
+      new AggregateError([new Error("a"), new Error("b")], "both"),
+      { message: expect.stringContaining("2 errors") },
+    ],
     ["a code", Object.assign(new Error("net"), { code: "ECONNRESET" }), { code: "ECONNRESET" }],
     ["a proxy", new Proxy(new Error("inside"), {}), { message: "inside" }],
     ["a revoked proxy", revoked(), { message: expect.any(String) }],
@@ -110,7 +123,6 @@ describe("settling twice", () => {
   test("a thenable that answers twice, and one that throws", async () => {
     const { jobs } = open();
     const twice = {
-      // biome-ignore lint/suspicious/noThenProperty: a careless promise of somebody else's.
       then(resolve: (value: string) => void, reject: (error: unknown) => void) {
         resolve("first");
         reject(new Error("second"));
@@ -119,7 +131,6 @@ describe("settling twice", () => {
     };
     jobs.schedule("twice", () => twice as unknown as Promise<string>);
     jobs.schedule("throws", () => ({
-      // biome-ignore lint/suspicious/noThenProperty: as above.
       get then(): never {
         throw new Error("no then");
       },
@@ -133,7 +144,6 @@ describe("settling twice", () => {
 });
 
 test("arguments that somebody broke by hand fail that run alone", async () => {
-  const { DatabaseSync } = await import("node:sqlite");
   const db = new DatabaseSync(":memory:");
   const { jobs } = open({}, db);
   let ran = 0;

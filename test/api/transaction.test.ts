@@ -66,7 +66,11 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     const run = await jobs.dispatch("task");
     await jobs.run();
     expect(count()).toBe(0);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "failed", attempts: 2, error: { message: "half way" } });
+    expect(await jobs.find(run.id)).toMatchObject({
+      state: "failed",
+      attempts: 2,
+      error: { message: "half way" },
+    });
   });
 
   test("a handler may catch that, and do something else", async () => {

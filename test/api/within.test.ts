@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "./child.ts";
-import { type Opened, open } from "./instance.ts";
+import { heard, type Opened, open } from "./instance.ts";
 import { expectRefusal } from "./refusal.ts";
 
 interface Scene extends Opened {
@@ -173,7 +173,11 @@ describe("what is refused", () => {
     const { jobs } = await scene(mine);
     const other = (await scene(theirs)).db;
     other.exec("begin");
-    await expectRefusal(() => jobs.dispatch("mail").within(other), "WRONG_DATABASE", "within() expected a handle on");
+    await expectRefusal(
+      () => jobs.dispatch("mail").within(other),
+      "WRONG_DATABASE",
+      "within() expected a handle on",
+    );
     other.exec("rollback");
   });
 
@@ -189,8 +193,9 @@ describe("what is refused", () => {
 
   test("nobody awaits it: the failure is reported", async () => {
     const one = await scene("file");
+    const reported = heard(one.jobs, "error");
     void one.jobs.dispatch("mail").within({});
-    await one.jobs.status();
+    await reported;
     expect(one.errors.splice(0)).toMatchObject([{ error: { code: "INVALID_OPTION" } }]);
   });
 });

@@ -132,6 +132,9 @@ export function claiming(database: Database): void {
         "ours",
         "ours, limited",
       ]);
+      await insertOne(at.store, { name: "ours" });
+      const many = times(5000, (n) => `theirs-${n}`);
+      expect(names(await claim(at.store, { exclude: ["theirs", ...many] }))).toEqual(["ours"]);
       expect(names(await claim(at.store))).toEqual(["theirs", "theirs"]);
     });
 
@@ -148,6 +151,11 @@ export function claiming(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
       await at.clock.advance("1ms");
       expect(await claim(at.store)).toHaveLength(3);
+    });
+
+    test("nothing before it is due, also when others are", async () => {
+      await insert(at.store, { name: "later", delay: 1, priority: 1 }, { name: "now", priority: 2 });
+      expect(names(await claim(at.store))).toEqual(["now"]);
     });
 
     test("only so many are marked as started as start at once", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Outcome, outcomeRules } from "../../src/run/states.ts";
 import type { ClaimedRun, Lease, Store } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
-import { claimOne, exchange, insertOne, reap, settle, settlement } from "./requests.ts";
+import { claimOne, exchange, found, insertOne, reap, settle, settlement } from "./requests.ts";
 import { everythingOf } from "./rows.ts";
 import type { Database } from "./stores.ts";
 
@@ -123,6 +123,18 @@ export function fencing(database: Database): void {
       expect(await attempt(at.store, { id, token: theirs.token })).toBe(false);
       expect(await attempt(at.store, { id: other, token: run.token })).toBe(false);
       expect([await everythingOf(at, id), await everythingOf(at, other)]).toEqual(before);
+    });
+
+    test("a stale lease and the current one in one group: each is told of its own", async () => {
+      const { stale, current } = await overtaken();
+      const { settled } = await exchange(at.store, {
+        settle: [
+          settlement(stale, "completed", { result: "[1]" }),
+          settlement(current, "completed", { result: "[2]" }),
+        ],
+      });
+      expect(settled).toEqual([false, true]);
+      expect((await found(at.store, stale.id)).result).toBe("[2]");
     });
 
     test("the same worker's own earlier lease is as stale as another's", async () => {

@@ -115,7 +115,8 @@ export function listing(database: Database): void {
       const runs = await claim(at.store, { limit: 9 });
       for (const run of runs.slice(0, 5)) await settle(at.store, run, "completed");
       const seen: number[] = [];
-      for (let before: number | undefined; ; ) {
+      let before: number | undefined;
+      for (let pages = 0; pages < 10; pages++) {
         const page = await listed({ limit: 4, ...(before !== undefined && { before }) });
         if (page.length === 0) break;
         expect(page).toEqual([...page].sort((a, b) => b - a));

@@ -69,7 +69,7 @@ export function racing(database: Database): void {
       const seen = await race(at.url, 4);
       const steps = await audited();
       // Otherwise nothing was put to the test.
-      expect(steps.length).toBeGreaterThan(500);
+      expect(steps.length).toBeGreaterThan(100);
       expect(new Set(seen.map(({ name }) => name))).toEqual(new Set(["job", "keyed", "free"]));
       expect(violations(steps, LIMITS)).toEqual([]);
       expect(violations(inOrder(seen), LIMITS)).toEqual([]);

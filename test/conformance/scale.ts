@@ -33,6 +33,8 @@ export function scale(database: Database): void {
 
     /** What a worker does all day: look, claim under every kind of limit, start, settle, renew, claim once more. */
     async function work(store: Store): Promise<void> {
+      const unique = { key: "again and again", until: "started" as const, for: 1000 };
+      await insert(store, { unique }, { unique }, {}, {});
       await exchange(store, { claim: claimRequest({ queues: ["nothing here"] }) });
       const first = await exchange(store, {
         again: true,

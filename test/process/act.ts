@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RunContext } from "../../src/index.ts";
 import type { Act } from "./jobs.ts";
+import type { Journal } from "./journal.ts";
 
-export async function perform(act: Act, run: RunContext): Promise<void> {
+export async function perform(act: Act, run: RunContext, journal: Journal): Promise<void> {
   switch (act.do) {
     case "return":
       return;
@@ -23,9 +24,19 @@ export async function perform(act: Act, run: RunContext): Promise<void> {
       });
       return new Promise(() => {});
     case "block":
-      for (const end = Date.now() + act.ms!; Date.now() < end; );
-      return;
+      return block(act.ms ?? 0, run.id, journal);
+    case "block and fail":
+      block(act.ms ?? 0, run.id, journal);
+      throw new Error("the handler fails");
     case "pause":
       return pause(act.ms);
   }
+}
+
+function block(ms: number, run: number, journal: Journal): void {
+  const since = performance.now();
+  const isTaken = () =>
+    journal.find({ what: "start", run }).some(({ pid }) => pid !== process.pid) ||
+    performance.now() - since > 30_000;
+  while (performance.now() - since < ms || !isTaken());
 }

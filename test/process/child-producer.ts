@@ -17,6 +17,11 @@ switch (behaviour) {
   case "does not await":
     mail.dispatch({ to: "a@example.org" });
     break;
+  case "is kept waiting":
+    mail.dispatch({ to: "a@example.org" });
+    // Does not keep the process alive: it shows that the dispatch does.
+    setInterval(() => console.log("alive"), 20).unref();
+    break;
   case "dispatches a function":
     await jobs.dispatch("mine", () => {});
     break;

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Punctual, PunctualError, type RunContext } from "../../src/index.ts";
 import { perform } from "./act.ts";
 import { type Act, defineJobs, type JobName } from "./jobs.ts";
-import { noteIn } from "./journal.ts";
+import { Journal, noteIn } from "./journal.ts";
 
 /** A process that works until it is stopped. Prints nothing of its own: what it does stands in the journal. */
 export interface WorkerConfig {
@@ -29,6 +29,7 @@ export interface Command {
 
 const config = JSON.parse(process.argv[2]!) as WorkerConfig;
 const note = noteIn(config.journal, config.name);
+const journal = new Journal(config.journal);
 const log = (text: string) => note("log", { text });
 
 const jobs = new Punctual(`sqlite:${config.database}`, {
@@ -62,7 +63,7 @@ async function handler(args: Act, run: RunContext): Promise<unknown> {
     });
     if (config.whenAhead) await meetAhead(id);
     await gone.get(name);
-    await perform(config.acts?.[name as JobName] ?? args, run);
+    await perform(config.acts?.[name as JobName] ?? args, run, journal);
   } finally {
     note("end", of);
   }

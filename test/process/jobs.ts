@@ -13,8 +13,9 @@ export interface Act {
     | "abort"
     /** Throws where nobody can catch it. */
     | "throw in a timer"
-    /** Keeps the event loop for `ms`. */
+    /** Keeps the event loop until another process has started the same run, and for at least `ms`. */
     | "block"
+    | "block and fail"
     /** Takes `ms`. */
     | "pause";
   ms?: number;
@@ -31,7 +32,7 @@ export function defineJobs(jobs: Punctual, handler: Handler<Act>): Record<JobNam
   jobs.queue("narrow", { concurrency: NARROW });
   return {
     free: jobs.schedule("free", handler).concurrency(0),
-    held: jobs.schedule("held", handler).concurrency(0),
+    held: jobs.schedule("held", handler).concurrency(0).retries(3),
     single: jobs.schedule("single", handler).concurrency(SINGLE),
     pair: jobs.schedule("pair", handler).concurrency(PAIR),
     keyed: jobs.schedule("keyed", handler).concurrency(0, { perKey: PER_KEY, by: (act) => act.key }),

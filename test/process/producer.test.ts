@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { eventually } from "./eventually.ts";
 import { test } from "./scene.ts";
 import { STACK_TRACE } from "./start-child.ts";
 
@@ -23,13 +24,9 @@ test("a dispatch that fails unheard is told on standard error and ends nothing",
 test("a dispatch waits for a locked database, and its script with it", async ({ scene }) => {
   await scene.jobs.install();
   scene.database.exec("begin immediate");
-  const child = scene.start("producer", "./child-producer.ts", [scene.path, "does not await"]);
-  const ended = await Promise.race([
-    child.exit(),
-    new Promise((resolve) => setTimeout(resolve, 700, "waiting")),
-  ]);
+  const child = scene.start("producer", "./child-producer.ts", [scene.path, "is kept waiting"]);
+  await eventually("it to live on", () => child.stdout.split("alive").length > 3);
   scene.database.exec("commit");
-  expect(ended).toBe("waiting");
   expect(await child.exit()).toEqual({ code: 0, signal: null });
   expect(scene.rows("select * from punctual_runs")).toMatchObject([{ name: "mail" }]);
 });

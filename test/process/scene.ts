@@ -39,7 +39,8 @@ export class Scene {
 
   /** Starts a process; that it is gone will stand in the journal. */
   start(name: string, script: string, args: string[], options?: StartOptions): Child {
-    const child = startChild(script, args, options);
+    // Its own folder: an aborted process may leave a core file where it stands.
+    const child = startChild(script, args, { cwd: this.folder, ...options });
     this.#children.push(child);
     const note = noteIn(this.journal.path, name);
     void child.gone.then(() => note("gone", { pid: child.pid, text: child.stderr.slice(0, 2000) }));

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { Punctual } from "../../src/index.ts";
 import { eventually } from "./eventually.ts";
 import { type Scene, test } from "./scene.ts";
 import { type Child, STACK_TRACE } from "./start-child.ts";
@@ -75,27 +76,6 @@ describe("the first signal", () => {
     expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 1 });
   });
 
-  test("releases a run whose handler ignores its signal", async ({ scene }) => {
-    const { id } = await scene.job.held.dispatch({ do: "ignore" });
-    const first = scene.worker("first", { grace: "100ms" });
-    await scene.journal.until({ by: "first", what: "start", run: id });
-    expect(await scene.stop(first)).toEqual({ code: 0, signal: null });
-    expect(scene.journal.find({ what: "abort", run: id })).toMatchObject([{ code: "SHUTDOWN" }]);
-    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 0, crashes: 0, lease_token: null });
-    expect(scene.journal.find({ what: "end", run: id })).toEqual([]);
-  });
-
-  test("releases a run with a crash behind it whose handler ignores its signal", async ({ scene }) => {
-    const { id } = await scene.job.held.dispatch({ do: "ignore" });
-    const first = scene.worker("first");
-    await scene.journal.until({ by: "first", what: "start", run: id });
-    first.signal("SIGKILL");
-    const second = scene.worker("second", { grace: "100ms" });
-    await scene.journal.until({ by: "second", what: "start", run: id });
-    expect(await scene.stop(second)).toEqual({ code: 0, signal: null });
-    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 1, crashes: 1, lease_token: null });
-  });
-
   test("is heard while the worker still waits for the database", async ({ scene }) => {
     await scene.jobs.install();
     scene.database.exec("begin immediate");
@@ -105,6 +85,36 @@ describe("the first signal", () => {
     scene.database.exec("commit");
     expect(await child.exit()).toEqual({ code: 0, signal: null });
     expect(child.stderr).not.toMatch(STACK_TRACE);
+  });
+
+  test("is not needed where stop() is called, at once or later", async ({ scene }) => {
+    const jobs = new Punctual(`sqlite:${scene.path}`, { logger: false });
+    const working = jobs.forever({ signals: false });
+    await jobs.stop();
+    expect(await working).toBe(0);
+  });
+});
+
+describe.concurrent("a handler that ignores its signal", () => {
+  test("loses its run some seconds after the first signal", async ({ scene }) => {
+    const { id } = await scene.job.held.dispatch({ do: "ignore" });
+    const first = scene.worker("first", { grace: "100ms" });
+    await scene.journal.until({ by: "first", what: "start", run: id });
+    expect(await scene.stop(first)).toEqual({ code: 0, signal: null });
+    expect(scene.journal.find({ what: "abort", run: id })).toMatchObject([{ code: "SHUTDOWN" }]);
+    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 0, crashes: 0, lease_token: null });
+    expect(scene.journal.find({ what: "end", run: id })).toEqual([]);
+  });
+
+  test("loses it also where it runs alone, with a crash behind it", async ({ scene }) => {
+    const { id } = await scene.job.held.dispatch({ do: "ignore" });
+    const first = scene.worker("first");
+    await scene.journal.until({ by: "first", what: "start", run: id });
+    first.signal("SIGKILL");
+    const second = scene.worker("second", { grace: "100ms" });
+    await scene.journal.until({ by: "second", what: "start", run: id });
+    expect(await scene.stop(second)).toEqual({ code: 0, signal: null });
+    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 1, crashes: 1, lease_token: null });
   });
 });
 

@@ -1,0 +1,138 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { heard, open } from "./instance.ts";
+import { expectRefusal } from "./refusal.ts";
+
+describe("a paused queue", () => {
+  test("is not claimed from until it is resumed", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", () => {}).concurrency(0);
+    await jobs.pauseQueue("a");
+    const held = await jobs.dispatch("task").queue("a");
+    await jobs.dispatch("task").queue("b");
+    expect(await jobs.run()).toBe(1);
+    expect((await jobs.status()).queues.find(({ name }) => name === "a")).toMatchObject({
+      paused: true,
+      pausedUntil: null,
+      ready: 1,
+    });
+    await jobs.resumeQueue("a");
+    expect(await jobs.run()).toBe(1);
+    expect(await held.state()).toBe("completed");
+    expect((await jobs.status()).queues.find(({ name }) => name === "a")?.paused).toBe(false);
+  });
+
+  test("for a while: it resumes by itself, to the moment", async () => {
+    const { jobs, clock } = open();
+    jobs.schedule("task", () => {});
+    await jobs.pauseQueue("default", { for: "10m" });
+    await jobs.dispatch("task");
+    expect((await jobs.status()).queues[0]).toMatchObject({
+      paused: true,
+      pausedUntil: new Date("2026-01-01T00:10:00Z"),
+    });
+    await clock.advance("599.999s");
+    expect(await jobs.run()).toBe(0);
+    await clock.advance("1ms");
+    expect((await jobs.status()).queues[0]).toMatchObject({ paused: false, pausedUntil: null });
+    expect(await jobs.run()).toBe(1);
+  });
+
+  test("what runs goes on", async () => {
+    const { jobs } = open();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    jobs.schedule("slow", () => go);
+    const run = await jobs.dispatch("slow");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    await jobs.pauseQueue("default");
+    release();
+    await pass;
+    expect(await run.state()).toBe("completed");
+  });
+
+  test("resuming wakes the worker", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", () => {});
+    await jobs.pauseQueue("default");
+    const run = await jobs.dispatch("task");
+    void jobs.forever({ signals: false, sleep: "1h" });
+    await heard(jobs, "worker.started");
+    const completed = heard(jobs, "run.completed");
+    await jobs.resumeQueue("default");
+    expect((await completed).id).toBe(run.id);
+  });
+
+  test("keeps its limit, and a queue nobody knows may be paused", async () => {
+    const { jobs } = open();
+    jobs.queue("emails", { concurrency: 3 });
+    await jobs.run();
+    await jobs.pauseQueue("emails");
+    await jobs.pauseQueue("not yet");
+    await jobs.resumeQueue("never was");
+    const { queues } = await jobs.status();
+    expect(queues.find(({ name }) => name === "emails")).toMatchObject({ limit: 3, paused: true });
+    expect(queues.find(({ name }) => name === "not yet")).toMatchObject({ paused: true });
+  });
+
+  test("refuses what it does not understand", async () => {
+    const { jobs } = open();
+    await expectRefusal(
+      () => jobs.pauseQueue("a", { for: "ever" }),
+      "INVALID_DURATION",
+      "pauseQueue for",
+      'got "ever"',
+    );
+    await expectRefusal(() => jobs.pauseQueue("a", { until: 5 } as object), "INVALID_OPTION", "Known: for");
+  });
+});
+
+describe("a paused job", () => {
+  test("is not claimed until it is resumed, wherever its runs queue", async () => {
+    const { jobs } = open();
+    for (const concurrency of [0, 1]) jobs.schedule(`task-${concurrency}`, () => {}).concurrency(concurrency);
+    jobs.schedule("other", () => {});
+    await jobs.run();
+    for (const name of ["task-0", "task-1"]) {
+      await jobs.dispatch(name);
+      await jobs.pauseJob(name);
+      await jobs.dispatch(name).queue("elsewhere");
+    }
+    await jobs.dispatch("other");
+    expect(await jobs.run()).toBe(1);
+    expect((await jobs.status()).jobs.map((job) => [job.name, job.paused, job.waiting])).toEqual([
+      ["other", false, 0],
+      ["task-0", true, 2],
+      ["task-1", true, 2],
+    ]);
+    await jobs.resumeJob("task-0");
+    expect(await jobs.run()).toBe(2);
+    await jobs.resumeJob("task-1");
+    expect(await jobs.run()).toBe(2);
+  });
+
+  test("stays paused over a new start", async () => {
+    const db = new DatabaseSync(":memory:");
+    const before = open({}, db);
+    before.jobs.schedule("task", () => {});
+    await before.jobs.run();
+    await before.jobs.pauseJob("task");
+    const { jobs } = open({}, db);
+    jobs.schedule("task", () => {}).queue("moved");
+    await jobs.dispatch("task");
+    expect(await jobs.run()).toBe(0);
+    expect((await jobs.status()).jobs[0]).toMatchObject({ paused: true, queue: "moved" });
+  });
+
+  test("one the database does not know is refused", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", () => {});
+    await expectRefusal(
+      () => jobs.pauseJob("tsk"),
+      "UNKNOWN_JOB",
+      'Cannot pause job "tsk"',
+      "has to run once",
+    );
+    await expectRefusal(() => jobs.resumeJob("tsk"), "UNKNOWN_JOB", 'Cannot resume job "tsk"');
+  });
+});

@@ -1,0 +1,101 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { heard, open, stopped } from "./instance.ts";
+import { expectRefusal } from "./refusal.ts";
+
+async function scene() {
+  const one = open();
+  one.jobs.schedule("task", () => {}).keep("forever");
+  const run = await one.jobs.dispatch("task");
+  await one.jobs.run();
+  return { ...one, run };
+}
+
+describe("prune()", () => {
+  test("deletes nothing that is to be kept", async () => {
+    const { jobs, clock, run } = await scene();
+    await clock.advance("1h");
+    expect(await jobs.prune()).toEqual({ history: 0, jobs: 0, orphans: 0, workers: 0 });
+    expect(await run.state()).toBe("completed");
+  });
+
+  test.each([[3600], [{ finished: "1h" }], [{ finished: 3600 }]])(
+    "%j: finished runs older than that go, whatever their retention",
+    async (options) => {
+      const { jobs, clock, run } = await scene();
+      await clock.advance("59m");
+      expect((await jobs.prune(options)).history).toBe(0);
+      await clock.advance("1m");
+      expect((await jobs.prune(options)).history).toBe(1);
+      expect(await run.state()).toBeNull();
+    },
+  );
+
+  test("never what waits or runs", async () => {
+    const { jobs, clock } = await scene();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    jobs.schedule("slow", () => go).lease(1000);
+    const waiting = await jobs.dispatch("task").delay("10 days");
+    const running = await jobs.dispatch("slow");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    clock.set("2026-01-05T00:00:00Z");
+    await jobs.prune(0);
+    expect([await waiting.state(), await running.state()]).toEqual(["scheduled", "running"]);
+    release();
+    await pass;
+  });
+
+  test("jobs that nobody has defined for long go, unless something of them is unfinished", async () => {
+    const db = new DatabaseSync(":memory:");
+    const before = open({}, db);
+    for (const name of ["idle", "busy", "paused"]) before.jobs.schedule(name, () => {});
+    await before.jobs.run();
+    await before.jobs.dispatch("busy").delay("100 days");
+    await stopped(before);
+    const { jobs, clock } = open({}, db);
+    const names = async () => (await jobs.status()).jobs.map((job) => job.name);
+    clock.set("2026-01-30T00:00:00Z");
+    expect((await jobs.prune()).jobs).toBe(0);
+    expect(await names()).toEqual(["busy", "idle", "paused"]);
+    expect((await jobs.prune({ jobs: "7 days", orphans: "100 days" })).jobs).toBe(2);
+    expect(await names()).toEqual(["busy"]);
+  });
+
+  test("runs that wait for a job nobody defines any more go as well", async () => {
+    const { jobs, clock } = open();
+    jobs.declare("elsewhere");
+    const run = await jobs.dispatch("elsewhere");
+    clock.set("2026-01-30T00:00:00Z");
+    expect((await jobs.prune()).orphans).toBe(0);
+    expect((await jobs.prune({ orphans: "7 days" })).orphans).toBe(1);
+    expect(await run.state()).toBeNull();
+    clock.set("2026-03-30T00:00:00Z");
+    await jobs.dispatch("elsewhere");
+    expect((await jobs.prune()).orphans).toBe(0);
+  });
+
+  test("workers that were not seen for long are forgotten", async () => {
+    const db = new DatabaseSync(":memory:");
+    const one = open({}, db);
+    await one.jobs.install();
+    db.exec(
+      `insert into punctual_workers (id, host, pid, parallel, started_at, seen_at) values ('dead', 'h', 1, 1, 0, 0)`,
+    );
+    expect((await one.jobs.prune()).workers).toBe(1);
+  });
+
+  test.each([
+    ["1 day", "INVALID_OPTION", "prune()", 'got "1 day"'],
+    [null, "INVALID_OPTION", "prune()", "got null"],
+    [{ days: 3 }, "INVALID_OPTION", 'no option "days"', "Known: finished, jobs, orphans"],
+    [-1, "INVALID_DURATION", "got -1"],
+    [{ finished: "old" }, "INVALID_DURATION", 'got "old"'],
+  ] as [unknown, Parameters<typeof expectRefusal>[1], ...string[]][])(
+    "refuses %j",
+    async (options, code, ...parts) => {
+      const { jobs } = open();
+      await expectRefusal(() => jobs.prune(options as number), code, ...parts);
+    },
+  );
+});
