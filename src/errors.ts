@@ -36,6 +36,7 @@ export type ErrorCode =
   | "SHUTDOWN"
   | "TRANSACTION_NOT_SYNC"
   | "UNKNOWN_JOB"
+  | "UNKNOWN_SCHEDULE"
   | "WAIT_TIMED_OUT"
   | "WORKER_RUNNING"
   | "WRONG_DATABASE";

@@ -17,7 +17,7 @@ import {
 import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
-import { checkConcurrency, copySettings, type Settings, toSettings } from "./job/settings.ts";
+import { checkConcurrency, type Settings, toSettings } from "./job/settings.ts";
 import { Emitter, type EventName, type Events } from "./observe/events.ts";
 import { type Logger, toLogger } from "./observe/logger.ts";
 import { type PunctualOptions, understand } from "./options.ts";
@@ -26,16 +26,25 @@ import { currentRun } from "./run/current.ts";
 import { Dispatch } from "./run/dispatch.ts";
 import { checkName } from "./run/names.ts";
 import { checkInteger, checkKeys } from "./run/options.ts";
-import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
+import { DEFAULT_MAX_PAYLOAD, encodePayload } from "./run/payload.ts";
 import type { Run } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
+import { Plan } from "./schedule/plan.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { InstallReport, Store } from "./store/store.ts";
 import { type Clock, type Duration, type Instant, systemClock } from "./time.ts";
 import { type ForeverOptions, Host, type RunOptions } from "./worker/host.ts";
 import { Tallies } from "./worker/tallies.ts";
+
+export interface RecurOptions {
+  /** What its runs get; else what the job's own schedule passes. */
+  args?: unknown;
+  queue?: string;
+  /** An IANA zone. Default: UTC. */
+  timezone?: string;
+}
 
 type Named = string | JobClass | readonly [JobClass, string];
 
@@ -127,9 +136,11 @@ export class Punctual extends Control {
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#options.resolve);
-    const definition = new Definition<never>(name, handler, schema, copySettings(this.#defaults), this.#home);
+    const definition = new Definition<never>(name, handler, schema, { ...this.#defaults }, this.#home);
     this.#registry.define(definition);
     if (!named) warnIfMinified(what, this.#logger);
+    // At the end of the turn, when its calls are complete.
+    queueMicrotask(() => this.#warnOfSurprises(definition));
     this.#host.definitionsChanged();
     return definition;
   }
@@ -180,6 +191,23 @@ export class Punctual extends Control {
     let dispatch = this.dispatch(what as string, args);
     if (when !== undefined && when !== null) dispatch = dispatch.at(when);
     return queue === undefined ? dispatch : dispatch.queue(queue);
+  }
+
+  /**
+   * One more schedule of a handler, by a cron expression: the registrar's form. Any number of them may be there; the
+   * same one twice is one.
+   */
+  recur(what: Named | Definition<never>, cron: string, options: RecurOptions = {}): this {
+    checkKeys(options, ["args", "queue", "timezone"], "recur()");
+    const definition = what instanceof Definition ? what : this.#find(what);
+    if (!(definition instanceof Definition)) throw this.#registry.unknown(definition.name, []);
+    const plan = new Plan();
+    plan.replace(cron);
+    if (options.timezone !== undefined) plan.inZone(options.timezone);
+    const queue = options.queue === undefined ? null : checkName(options.queue, "a queue name");
+    definition.recur(plan, { args: encodePayload(options.args) ?? null, queue });
+    this.#host.definitionsChanged();
+    return this;
   }
 
   /** A dispatch that is named last. */
@@ -284,6 +312,11 @@ export class Punctual extends Control {
     return new Dispatchable<never>(name, this.#home);
   }
 
+  #warnOfSurprises({ name, plan }: Definition<never>): void {
+    const surprise = plan.surprise(this.clock.now());
+    if (surprise !== null) this.#logger.warn(`the schedule of job "${name}": ${surprise}`);
+  }
+
   #send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
     return new Dispatch<never>(job, shape, this.#parentId(), this.#sender);
   }
@@ -302,7 +335,7 @@ export class Punctual extends Control {
     this.#refuseStopped();
     checkName(name, "a job name");
     const lane = `${randomBytes(9).toString("base64url")}|adhoc`;
-    const adHoc: AdHoc = { name, lane, handler, settings: copySettings(this.#defaults) };
+    const adHoc: AdHoc = { name, lane, handler, settings: { ...this.#defaults } };
     this.#registry.checkAdHoc(name);
     return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);
   }

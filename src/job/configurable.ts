@@ -83,37 +83,37 @@ export abstract class Configurable<Args> {
 
   /** Runs only if every `when` says yes; otherwise the run is skipped. */
   when(filter: Filter<Args>): this {
-    this.settings.when.push(checkFunction(filter, "when()"));
+    this.settings.when = [...this.settings.when, checkFunction(filter, "when()")];
     return this;
   }
 
   /** Skips the run if any `skip` says yes. */
   skip(filter: Filter<Args>): this {
-    this.settings.skip.push(checkFunction(filter, "skip()"));
+    this.settings.skip = [...this.settings.skip, checkFunction(filter, "skip()")];
     return this;
   }
 
   /** Before the handler; throwing here fails the try. */
   onBefore(hook: Hook<Args>): this {
-    this.settings.before.push(checkFunction(hook, "onBefore()"));
+    this.settings.before = [...this.settings.before, checkFunction(hook, "onBefore()")];
     return this;
   }
 
   /** After the handler has succeeded. */
   onSuccess(hook: Hook<Args>): this {
-    this.settings.success.push(checkFunction(hook, "onSuccess()"));
+    this.settings.success = [...this.settings.success, checkFunction(hook, "onSuccess()")];
     return this;
   }
 
   /** After a try that failed, whether or not another follows. */
   onError(hook: ErrorHook<Args>): this {
-    this.settings.error.push(checkFunction(hook, "onError()"));
+    this.settings.error = [...this.settings.error, checkFunction(hook, "onError()")];
     return this;
   }
 
   /** After every try, whatever it came to. */
   onAfter(hook: Hook<Args>): this {
-    this.settings.after.push(checkFunction(hook, "onAfter()"));
+    this.settings.after = [...this.settings.after, checkFunction(hook, "onAfter()")];
     return this;
   }
 }

@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { PunctualError, show } from "../errors.ts";
 import { checkName } from "../run/names.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
+import { encodePayload } from "../run/payload.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
 import type { Misfire, Schedule } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
@@ -14,6 +15,8 @@ import type { Handler } from "./handlers.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 
+const NO_NAMES: readonly string[] = [];
+
 // Every merged method is put on the prototype below the class.
 export interface Definition<Args = unknown> extends Configurable<Args>, Frequencies<Definition<Args>> {}
 
@@ -24,8 +27,8 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   readonly schema: StandardSchema | null;
   readonly settings: Settings;
   readonly plan: Plan = new Plan();
-  readonly formerNames: string[] = [];
-  readonly #recurring = new Map<string, { plan: Plan; passed: Passed }>();
+  formerNames: readonly string[] = NO_NAMES;
+  #recurring: Map<string, { plan: Plan; passed: Passed }> | null = null;
 
   constructor(
     name: string,
@@ -64,13 +67,13 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** Ticks only from one time of day to another, both included, by the clock of its zone; it may go over midnight. */
   between(from: string, to: string): this {
-    this.plan.windows.push(toWindow(from, to, true));
+    this.plan.windows = [...this.plan.windows, toWindow(from, to, true)];
     return this;
   }
 
   /** Does not tick from one time of day to another. */
   unlessBetween(from: string, to: string): this {
-    this.plan.windows.push(toWindow(from, to, false));
+    this.plan.windows = [...this.plan.windows, toWindow(from, to, false)];
     return this;
   }
 
@@ -114,30 +117,31 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** One more schedule of the same job; one that is the same in every way is the one there is. */
   recur(plan: Plan, passed: Passed): void {
-    const key = createHash("sha256")
-      .update(JSON.stringify([plan, passed]))
-      .digest("hex")
-      .slice(0, 16);
-    this.#recurring.set(key, { plan, passed });
+    const what = JSON.stringify([plan.toCron(), plan.timezone, plan.misfire, passed]);
+    this.#recurring ??= new Map();
+    this.#recurring.set(hash("sha256", what, "hex").slice(0, 16), { plan, passed });
   }
 
-  /** Every schedule of the job in this environment, by a key that stays the same while the definition does. */
-  schedules(): { key: string; schedule: Schedule }[] {
+  /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
+  schedules(): { slot: string; schedule: Schedule }[] {
     const environment = process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
-    const own: [string, { plan: Plan; passed: Passed }] = [
-      "",
-      { plan: this.plan, passed: { args: null, queue: null } },
-    ];
-    return [own, ...this.#recurring].flatMap(([key, { plan, passed }]) => {
+    const own = { plan: this.plan, passed: { args: encodePayload(this.settings.args) ?? null, queue: null } };
+    return [["", own] as const, ...(this.#recurring ?? [])].flatMap(([slot, { plan, passed }]) => {
       const schedule = plan.toSchedule(this.name, passed, environment);
-      return schedule ? [{ key, schedule }] : [];
+      return schedule ? [{ slot, schedule }] : [];
     });
   }
 
   /** Takes over everything of a job that had another name: its runs, history and state. */
   formerly(...names: string[]): this {
-    this.formerNames.push(...names.map((name) => checkName(name, "a job name")));
+    this.formerNames = [...this.formerNames, ...names.map((name) => checkName(name, "a job name"))];
     return this;
+  }
+
+  /** The key that runs with these arguments share a limit by, if there is one. */
+  keyOf(args: unknown): string | undefined {
+    const key = this.settings.keyOf?.((args ?? {}) as never);
+    return key === null || key === undefined ? undefined : checkName(key, `the key of "${this.name}"`);
   }
 
   /** Whether any limit may hold its runs back. */
@@ -146,11 +150,10 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   }
 
   /** Changes with whatever other processes have to know of the job. */
-  fingerprint(): string {
+  fingerprint(schedules: { slot: string; schedule: Schedule }[]): string {
     const { queue, priority, concurrency, perKey } = this.settings;
-    const schedules = this.schedules().map(({ key, schedule }) => [key, schedule.parts]);
-    const known = [queue, priority, concurrency, perKey, schedules];
-    return createHash("sha256").update(JSON.stringify(known)).digest("hex").slice(0, 16);
+    const when = schedules.map(({ slot, schedule }) => [slot, schedule.parts]);
+    return hash("sha256", JSON.stringify([queue, priority, concurrency, perKey, when]), "hex").slice(0, 16);
   }
 }
 
@@ -163,4 +166,9 @@ for (const [name, fieldsFor] of Object.entries(frequencies)) {
       return this;
     },
   });
+}
+
+/** What a run queues in under limits: its job, or job and key. */
+export function laneOf(name: string, key: string | undefined): string {
+  return key === undefined ? name : `${name}|${key}`;
 }

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { PunctualError, show } from "../errors.ts";
 import type { Dispatch } from "../run/dispatch.ts";
-import { checkName } from "../run/names.ts";
 import { encodePayload } from "../run/payload.ts";
 import type { Shape } from "../run/shape.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { JobRow } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
 import type { AdHoc } from "./adhoc.ts";
-import { Definition } from "./definition.ts";
+import { Definition, laneOf } from "./definition.ts";
 import { Dispatchable } from "./dispatchable.ts";
 import type { Registry } from "./registry.ts";
 import { validate } from "./schema.ts";
@@ -87,7 +86,7 @@ export class Preparer {
     const { settings, schema, name } = definition;
     const args = shape.args === undefined ? settings.args : shape.args;
     if (schema) await validate(schema as Parameters<typeof validate>[0], args ?? {}, name);
-    const key = shape.key ?? this.#keyOf(definition, args);
+    const key = shape.key ?? definition.keyOf(args);
     const queue = shape.queue ?? settings.queue;
     const limited = definition.limited || this.#parts.queueLimits.has(queue);
     const run = this.#toRun(name, settings, shape, args, key);
@@ -113,7 +112,7 @@ export class Preparer {
     return {
       name,
       queue: shape.queue ?? job.queue,
-      lane: key === undefined ? name : `${name}|${key}`,
+      lane: laneOf(name, key),
       // Where the limits are not known here, the claim looks at them.
       limited: true,
       priority: shape.priority ?? job.priority,
@@ -129,12 +128,6 @@ export class Preparer {
       expires: shape.expires ?? null,
       traceparent: shape.traceparent ?? null,
     };
-  }
-
-  #keyOf({ settings, name }: Definition<unknown>, args: unknown): string | undefined {
-    if (!settings.keyOf) return undefined;
-    const key = settings.keyOf((args ?? {}) as never);
-    return key === null || key === undefined ? undefined : checkName(key, `the key of "${name}"`);
   }
 
   /** The caller's transaction may hold the only write lock there is: what we write beside it cannot be waited for. */

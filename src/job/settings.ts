@@ -11,7 +11,10 @@ export type Filter<Args> = (args: Args, run: RunContext) => boolean | Promise<bo
 export type Hook<Args> = (args: Args, run: RunContext) => unknown;
 export type ErrorHook<Args> = (error: unknown, args: Args, run: RunContext) => unknown;
 
-/** Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. */
+/**
+ * Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. Lists
+ * are never changed but replaced, so a copy costs nothing: there may be thousands of definitions.
+ */
 export interface Settings {
   queue: string;
   priority: number;
@@ -26,12 +29,12 @@ export interface Settings {
   timeout: number | null;
   keep: Retention;
   args: unknown;
-  when: Filter<never>[];
-  skip: Filter<never>[];
-  before: Hook<never>[];
-  success: Hook<never>[];
-  error: ErrorHook<never>[];
-  after: Hook<never>[];
+  when: readonly Filter<never>[];
+  skip: readonly Filter<never>[];
+  before: readonly Hook<never>[];
+  success: readonly Hook<never>[];
+  error: readonly ErrorHook<never>[];
+  after: readonly Hook<never>[];
 }
 
 /** What `new Punctual(database, { defaults })` can change for every job. */
@@ -65,26 +68,13 @@ const builtIn: Settings = {
   after: [],
 };
 
-/** A copy that a definition may change as its own. */
-export function copySettings(from: Settings): Settings {
-  return {
-    ...from,
-    when: [...from.when],
-    skip: [...from.skip],
-    before: [...from.before],
-    success: [...from.success],
-    error: [...from.error],
-    after: [...from.after],
-  };
-}
-
 export function toSettings(defaults: Defaults = {}): Settings {
   checkKeys(
     defaults,
     ["queue", "priority", "lease", "concurrency", "retries", "timeout", "keep"],
     "defaults",
   );
-  const settings = copySettings(builtIn);
+  const settings = { ...builtIn };
   if (defaults.queue !== undefined) settings.queue = checkName(defaults.queue, "a queue name");
   if (defaults.priority !== undefined) settings.priority = checkPriority(defaults.priority);
   if (defaults.lease !== undefined) settings.lease = checkLease(defaults.lease);

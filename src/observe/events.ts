@@ -39,6 +39,13 @@ export interface Events {
     state: "ready" | "failed" | "cancelled";
     crashed: boolean;
   };
+  /** A schedule's moment came: the runs made for it, and how many ticks got none. */
+  "schedule.ticked": {
+    schedule: number;
+    job: string;
+    runs: { id: number; scheduledFor: Date }[];
+    missed: number;
+  };
   "worker.started": { worker: string; parallel: number; queues: string[] | null };
   "worker.stopping": { worker: string; running: number };
   "worker.stopped": { worker: string; ran: number };

@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Emitter, Events } from "../observe/events.ts";
-import type { JobStatus, QueueStatus, RunFilter, WorkerRow } from "../store/records.ts";
+import type { JobStatus, QueueStatus, RunFilter, ScheduleRow, WorkerRow } from "../store/records.ts";
 import type { PruneReport, Store } from "../store/store.ts";
 import { type Clock, DAY, type Duration, type Instant, sleep, toInstant, toMilliseconds } from "../time.ts";
 import { readFailure } from "./failure.ts";
@@ -33,14 +33,20 @@ export interface StatusReport {
   defined: number;
   running: number;
   idle: number;
-  jobs: (Omit<JobStatus, "lastRun" | "lastError" | "seenAt" | "leasedUntil" | "fingerprint"> & {
+  jobs: (Omit<JobStatus, "lastRun" | "lastError" | "seenAt" | "leasedUntil" | "nextRun" | "fingerprint"> & {
     lastRun: Date | null;
     lastError: string | null;
     seenAt: Date | null;
     leasedUntil: Date | null;
+    nextRun: Date | null;
   })[];
   queues: (Omit<QueueStatus, "pausedUntil"> & { pausedUntil: Date | null })[];
   workers: (Omit<WorkerRow, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
+}
+
+export interface ScheduleInfo extends Omit<ScheduleRow, "lastTick" | "nextTick"> {
+  lastTick: Date | null;
+  nextTick: Date | null;
 }
 
 export interface PruneOptions {
@@ -108,6 +114,7 @@ export abstract class Control implements RunControl {
         lastError: readFailure(job.lastError)?.message ?? null,
         seenAt: toDate(job.seenAt),
         leasedUntil: toDate(job.leasedUntil),
+        nextRun: toDate(job.nextRun),
       })),
       queues: queues.map((queue) => ({ ...queue, pausedUntil: toDate(queue.pausedUntil) })),
       workers: workers.map((worker) => ({
@@ -196,6 +203,30 @@ export abstract class Control implements RunControl {
     throw new PunctualError(
       "UNKNOWN_JOB",
       `Cannot ${paused ? "pause" : "resume"} job "${name}": the database does not know it. A worker that defines it has to run once.`,
+    );
+  }
+
+  /** Every schedule there is, with its last and next tick and how many it missed. */
+  async schedules(): Promise<ScheduleInfo[]> {
+    const rows = await (await this.store()).schedules();
+    return rows.map((row) => ({ ...row, lastTick: toDate(row.lastTick), nextTick: toDate(row.nextTick) }));
+  }
+
+  /** A schedule that is paused does not tick; what it would have ticked meanwhile is not made up. */
+  async pauseSchedule(id: number): Promise<void> {
+    await this.#pauseSchedule(id, true);
+  }
+
+  async resumeSchedule(id: number): Promise<void> {
+    await this.#pauseSchedule(id, false);
+    this.wakeWorker();
+  }
+
+  async #pauseSchedule(id: number, paused: boolean): Promise<void> {
+    if (await (await this.store()).pauseSchedule(checkId(id), paused)) return;
+    throw new PunctualError(
+      "UNKNOWN_SCHEDULE",
+      `Cannot ${paused ? "pause" : "resume"} schedule ${id}: there is none with this id. schedules() lists them.`,
     );
   }
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { inspect, types } from "node:util";
 
 /** An error in storable form: text without NUL or lone surrogates, bounded in size, never throwing whatever was thrown. */
@@ -47,7 +47,7 @@ export function readFailure(text: string | null): Failure | null {
 /** Sixteen hex digits that are the same for the same fault with other numbers, ids or quoted names in it. */
 export function fingerprint(failure: Failure): string {
   const parts = [failure.name, withoutParticulars(failure.message), firstFrame(failure)];
-  return createHash("sha256").update(parts.join("\n")).digest("hex").slice(0, 16);
+  return hash("sha256", parts.join("\n"), "hex").slice(0, 16);
 }
 
 function plainFailure(message: string): Failure {

@@ -28,15 +28,19 @@ export interface Passed {
   queue: string | null;
 }
 
+// Shared by all plans that say nothing else: there may be thousands.
+const NONE: readonly Window[] = [];
+const ONCE: Misfire = { policy: "once", limit: 100, within: null };
+
 /** When a job is to tick, as far as its definition's calls have said. */
 export class Plan {
   fields: Fields = {};
   timezone: string | null = null;
-  windows: Window[] = [];
+  windows: readonly Window[] = NONE;
   /** As given: text without an offset is read in the zone, which may be named later. */
   #start: Instant | null = null;
   #end: Instant | null = null;
-  misfire: Misfire = { policy: "once", limit: 100, within: null };
+  misfire: Misfire = ONCE;
   /** Null: it ticks in every environment. */
   environments: string[] | null = null;
 
@@ -77,10 +81,10 @@ export class Plan {
     }).join(" ");
   }
 
-  /** Null when nothing says when, or not in this environment. */
+  /** Null when nothing says when, or not in this environment, or never: `surprise` has told of that. */
   toSchedule(job: string, passed: Passed, environment: string): Schedule | null {
     const cron = this.toCron();
-    if (cron === null || this.environments?.includes(environment) === false) return null;
+    if (cron === null || this.environments?.includes(environment) === false || impossible(cron)) return null;
     const { windows, misfire } = this;
     const timezone = this.timezone ?? "UTC";
     const startingAt = this.#start === null ? null : inZone(this.#start, timezone);
@@ -96,12 +100,20 @@ export class Plan {
     if (day !== undefined && day !== "*" && weekday !== undefined && weekday !== "*") {
       return `"${cron}" ticks on those days of the month and on those days of the week as well, as cron has it; to have both at once add a when()`;
     }
-    try {
-      const schedule = this.toSchedule("", { args: null, queue: null }, this.environments?.[0] ?? "");
-      return schedule?.next(now) === null ? `"${cron}" never ticks from now on` : null;
-    } catch (error) {
-      return (error as Error).message;
-    }
+    const never = impossible(cron);
+    if (never !== null || (this.windows === NONE && this.#end === null)) return never;
+    const schedule = this.toSchedule("", { args: null, queue: null }, this.environments?.[0] ?? "");
+    return schedule?.next(now) === null ? `"${cron}" never ticks from now on` : null;
+  }
+}
+
+/** Why the fields, each of them right, never come together; null: they do. */
+function impossible(cron: string): string | null {
+  try {
+    new Cron(cron);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

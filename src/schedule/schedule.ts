@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { Cron } from "./cron.ts";
 import { nearestOpen, type Window } from "./window.ts";
 import { type Zone, zoneOf } from "./zones.ts";
@@ -16,7 +16,7 @@ export interface ScheduleParts {
   job: string;
   cron: string;
   timezone: string;
-  windows: Window[];
+  windows: readonly Window[];
   startingAt: number | null;
   endingAt: number | null;
   misfire: Misfire;
@@ -43,7 +43,7 @@ export class Schedule {
   /** Changes with whatever decides when it ticks. */
   fingerprint(): string {
     const { job: _, args: __, queue: ___, misfire: ____, ...when } = this.parts;
-    return createHash("sha256").update(JSON.stringify(when)).digest("hex").slice(0, 16);
+    return hash("sha256", JSON.stringify(when), "hex").slice(0, 16);
   }
 
   /** The first tick after an instant; null: there is none. */

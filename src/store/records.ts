@@ -11,6 +11,22 @@ export interface JobRow {
   fingerprint: string;
 }
 
+/** A schedule as the database has it. */
+export interface ScheduleRow {
+  id: number;
+  job: string;
+  cron: string;
+  timezone: string;
+  args: string | null;
+  queue: string | null;
+  lastTick: number | null;
+  /** Null: it will not tick again. */
+  nextTick: number | null;
+  /** Ticks that no run was made for. */
+  missed: number;
+  paused: boolean;
+}
+
 export interface WorkerRow {
   id: string;
   host: string;
@@ -82,6 +98,8 @@ export interface JobStatus extends JobRow {
   fails: number;
   seenAt: number | null;
   leasedUntil: number | null;
+  /** The next tick of its schedules. */
+  nextRun: number | null;
 }
 
 export interface QueueStatus {

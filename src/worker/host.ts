@@ -1,12 +1,14 @@
 import { PunctualError } from "../errors.ts";
-import type { Definition } from "../job/definition.ts";
+import { Ticks } from "../job/ticks.ts";
 import type { Logger } from "../observe/logger.ts";
 import { checkName } from "../run/names.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { defaultRetention } from "../run/retention.ts";
-import type { Inserted, NewRun, Store } from "../store/store.ts";
+import { Ticker } from "../schedule/ticker.ts";
+import type { Inserted, JobSync, NewRun, Store } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { handlerGone, Janitor } from "./janitor.ts";
+import { KnownJobs } from "./known-jobs.ts";
 import { onSignals } from "./signals.ts";
 import { Worker, type WorkerOptions, type WorkerParts } from "./worker.ts";
 
@@ -34,7 +36,7 @@ export interface ForeverOptions {
   signals?: boolean;
 }
 
-export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq"> {
+export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known"> {
   store(): Promise<Store>;
   logger: Logger;
   queueLimits: ReadonlyMap<string, number>;
@@ -47,13 +49,18 @@ const PRESENCE_EVERY = 10_000;
 export class Host {
   readonly #parts: HostParts;
   readonly #startedAt: number;
+  readonly #ticks: Ticks;
   #worker: Worker | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #forever: Promise<number> | null = null;
   #seq = 0;
   #present: Promise<void> | null = null;
   #cancelPresence: (() => void) | null = null;
-  #unsynced = true;
+  /** What the database was last told of the definitions; null: they have changed since. */
+  #shown: JobSync["jobs"] | null = null;
+  #showing = false;
+  #ticker: Ticker | null = null;
+  #known: KnownJobs | null = null;
   /** A stop that was asked for before there was a worker holds for the one that would have come. */
   #stopped = false;
   #closing = false;
@@ -61,15 +68,26 @@ export class Host {
   constructor(parts: HostParts) {
     this.#parts = parts;
     this.#startedAt = parts.clock.now();
+    this.#ticks = new Ticks(parts.queueLimits);
   }
 
   wake(): void {
     this.#worker?.wake();
   }
 
+  /** Shown at the end of the turn, when the definition's calls are complete; with no worker, when one starts. */
   definitionsChanged(): void {
-    this.#unsynced = true;
-    this.#worker?.forgetNames();
+    this.#shown = null;
+    if (!this.#worker || this.#showing) return;
+    this.#showing = true;
+    queueMicrotask(async () => {
+      this.#showing = false;
+      try {
+        await this.#sync(await this.#parts.store());
+      } catch (error) {
+        this.#parts.events.report(error, "showing jobs that were defined while working");
+      }
+    });
   }
 
   /** Counts what was inserted, tells of it, and wakes the worker beside it. */
@@ -178,7 +196,9 @@ export class Host {
     const { events, id } = this.#parts;
     const store = await this.#parts.store();
     if (this.#stopped) return 0;
-    const parts = { ...this.#parts, store, nextSeq: () => ++this.#seq };
+    const known = new KnownJobs(store, this.#parts.registry);
+    const ticker = this.#tickerOn(store, known);
+    const parts = { ...this.#parts, store, known, ticker, nextSeq: () => ++this.#seq };
     const janitor = new Janitor({
       ...parts,
       beat: () => this.#beat(options.parallel, options.queues),
@@ -186,10 +206,12 @@ export class Host {
     });
     const worker = new Worker(parts, options);
     this.#worker = worker;
+    this.#ticker = ticker;
+    this.#known = known;
     let unwatch = () => {};
     try {
       await this.#beat(options.parallel, options.queues);
-      if (watching || this.#unsynced) await this.#sync(store);
+      if (watching || this.#shown === null) await this.#sync(store);
       await janitor.reap();
       janitor.start();
       if (watching) {
@@ -229,15 +251,32 @@ export class Host {
   }
 
   async #sync(store: Store): Promise<void> {
-    this.#unsynced = false;
     const { registry, queueLimits, id } = this.#parts;
+    this.#shown ??= [...registry.definitions()].map((definition) => this.#ticks.show(definition));
     await store.syncJobs({
       worker: id,
       startedAt: this.#startedAt,
-      jobs: [...registry.definitions()].map(toRow),
+      jobs: this.#shown,
       queues: [...queueLimits].map(([name, limit]) => ({ name, limit })),
     });
-    this.#worker?.forgetNames();
+    this.#known?.forget();
+    this.#ticker?.forget();
+    this.wake();
+  }
+
+  #tickerOn(store: Store, known: KnownJobs): Ticker {
+    const { clock, events, tallies } = this.#parts;
+    return new Ticker({
+      store,
+      clock,
+      find: (due) => this.#ticks.find(due),
+      elsewhere: () => known.elsewhere(),
+      ticked: ({ schedule, job, runs, missed }) => {
+        tallies.dispatched(job, clock.now(), runs.length);
+        const made = runs.map(({ id, tickAt }) => ({ id, scheduledFor: new Date(tickAt) }));
+        events.emit("schedule.ticked", { schedule, job, runs: made, missed });
+      },
+    });
   }
 
   #refuseSecond(): void {
@@ -247,20 +286,6 @@ export class Host {
       "This instance is working already: forever() is under way. Call stop() first, or use a second instance.",
     );
   }
-}
-
-function toRow(definition: Definition<never>): Parameters<Store["syncJobs"]>[0]["jobs"][number] {
-  const { name, settings, plan, formerNames } = definition;
-  return {
-    name,
-    queue: settings.queue,
-    priority: settings.priority,
-    limit: settings.concurrency,
-    keyLimit: settings.perKey,
-    cron: plan.toCron(),
-    fingerprint: definition.fingerprint(),
-    formerly: formerNames,
-  };
 }
 
 function toOptions(options: RunOptions & ForeverOptions): WorkerOptions {

@@ -8,15 +8,13 @@ import { type Clock, yieldToEventLoop } from "../time.ts";
 import { Buffer } from "./buffer.ts";
 import { abortReasons } from "./ends.ts";
 import { type ExecuteParts, Execution, type Runnable } from "./execute.ts";
+import { DEFAULT_LEASE, type KnownJobs } from "./known-jobs.ts";
 import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
 import { Pace } from "./pace.ts";
 import { Rest } from "./rest.ts";
 import { toSettling } from "./settle.ts";
 import type { Tallies } from "./tallies.ts";
-
-/** Of runs whose job this process has not looked up yet; a job's own lease is given with each claim. */
-const DEFAULT_LEASE = 60_000;
 
 /** A run claimed ahead goes back if it has not started by then. */
 const HELD_AT_MOST = 200;
@@ -47,6 +45,8 @@ export interface WorkerParts {
   instance: object;
   random(): number;
   nextSeq(): number;
+  known: KnownJobs;
+  ticker: { readonly wait: number; tick(): Promise<void> };
 }
 
 /** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
@@ -60,9 +60,6 @@ export class Worker {
   readonly #pace: Pace;
   readonly #rest: Rest;
   readonly #execute: ExecuteParts;
-  /** Jobs that others define and this process does not; null: to be asked for. */
-  #excluded: string[] | null = null;
-  #jobLeases: Record<string, number> = {};
   /** Handlers that have not returned, also those whose run was settled without them. */
   #busy = 0;
   /** Nothing else starts until its handler has returned. */
@@ -73,7 +70,7 @@ export class Worker {
   /** There may be more to claim. */
   #hungry = true;
   /** Time to ask the database even with nothing to settle and no room: somebody may have cancelled a run. */
-  #looking = false;
+  #looking = true;
   #stopping = false;
   #claimed = 0;
   #ran = 0;
@@ -109,17 +106,13 @@ export class Worker {
     this.#rest.end();
   }
 
-  /** Jobs were defined, or another process showed new ones. */
-  forgetNames(): void {
-    this.#excluded = null;
-  }
-
   /** Works until it is stopped or its budget is used; gives how many runs it ran. */
   async work(): Promise<number> {
     try {
       for (;;) {
         this.#releaseHeld();
         this.#fill();
+        await this.#tick();
         const claim = await this.#claimRequest();
         if (claim || this.#outbox.size > 0 || this.#looking) {
           const got = await this.#exchange(claim);
@@ -171,25 +164,32 @@ export class Worker {
     return answer.claimed.length;
   }
 
+  /** What is due becomes runs; a fault here must not keep those that are there from running. */
+  async #tick(): Promise<void> {
+    const { ticker, events } = this.#parts;
+    if (this.#stopping || (!this.#looking && ticker.wait > 0)) return;
+    try {
+      await ticker.tick();
+    } catch (error) {
+      events.report(error, "ticking schedules");
+    }
+  }
+
   async #claimRequest(): Promise<ClaimRequest | null> {
     if (!this.#hungry && this.#outbox.size === 0) return null;
     const { limit, start } = this.#room();
     if (limit <= 0) return null;
-    if (this.#excluded === null) {
-      const names = await this.#parts.store.jobNames();
-      this.#excluded = names.filter((name) => !this.#parts.registry.definition(name));
-      this.#jobLeases = unusualLeases(this.#parts.registry);
-      if (this.#stopping) return null;
-    }
+    const exclude = await this.#parts.known.elsewhere();
+    if (this.#stopping) return null;
     return {
       token: randomBytes(16).toString("base64url"),
       limit,
       start,
       queues: this.#options.queues,
-      exclude: this.#excluded,
+      exclude,
       owner: this.#parts.id,
       lease: DEFAULT_LEASE,
-      leases: this.#jobLeases,
+      leases: this.#parts.known.unusualLeases(),
     };
   }
 
@@ -292,7 +292,7 @@ export class Worker {
   /** Claimed in the moment between a new name and our knowing it: another process defines it. */
   async #refuse(run: ClaimedRun): Promise<void> {
     if (run.owner === null) {
-      this.#excluded = null;
+      this.#parts.known.forget();
       return this.#giveBack(run);
     }
     const error = new PunctualError(
@@ -351,15 +351,14 @@ export class Worker {
   async #sleep(): Promise<void> {
     if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
     const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
-    const due = this.#nextDue === null ? Number.POSITIVE_INFINITY : this.#nextDue - this.#parts.clock.now();
-    await this.#rest.for(Math.min(this.#options.sleep, held, due), () => this.wake());
+    await this.#rest.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }
-}
 
-function unusualLeases(registry: Registry): Record<string, number> {
-  const leases: Record<string, number> = Object.create(null);
-  for (const { name, settings } of registry.definitions()) {
-    if (settings.lease !== DEFAULT_LEASE) leases[name] = settings.lease;
+  /** What is due ends the sleep only if something can be done about it: else it would end it again and again. */
+  #untilDue(): number {
+    if (this.#stopping) return Number.POSITIVE_INFINITY;
+    const { clock, ticker } = this.#parts;
+    const claims = this.#nextDue !== null && this.#room().limit > 0;
+    return Math.min(ticker.wait, claims ? this.#nextDue! - clock.now() : Number.POSITIVE_INFINITY);
   }
-  return leases;
 }

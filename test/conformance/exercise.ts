@@ -22,6 +22,7 @@ import { settling } from "./settle.ts";
 import { status } from "./status.ts";
 import type { Database } from "./stores.ts";
 import { tallies } from "./tallies.ts";
+import { ticking } from "./tick.ts";
 import { transactions } from "./transactions.ts";
 import { uniqueness } from "./uniqueness.ts";
 import { watching } from "./watch.ts";
@@ -48,6 +49,7 @@ export function exercise(database: Database): void {
       jobs,
       formerly,
       queues,
+      ticking,
       tallies,
       workers,
       listing,

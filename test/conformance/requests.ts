@@ -1,10 +1,11 @@
 import type { Outcome } from "../../src/run/states.ts";
-import type { JobRow, RunRecord, WorkerRow } from "../../src/store/records.ts";
+import type { RunRecord, WorkerRow } from "../../src/store/records.ts";
 import type {
   ClaimedRun,
   ClaimRequest,
   ExchangeRequest,
   ExchangeResult,
+  JobSync,
   Lease,
   NewRun,
   Settlement,
@@ -148,7 +149,7 @@ export async function found(store: Store, id: number): Promise<RunRecord> {
   return run;
 }
 
-export type JobFields = Partial<JobRow> & { name: string; formerly?: string[] };
+export type JobFields = Partial<JobSync["jobs"][number]> & { name: string };
 
 /** Shows jobs as a worker does that started after all that have shown theirs before. */
 export function define(
@@ -172,6 +173,7 @@ export function define(
       cron: null,
       fingerprint: `code-${++made}`,
       formerly: [],
+      schedules: [],
       ...job,
     })),
   });

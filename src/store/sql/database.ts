@@ -7,20 +7,33 @@ export interface Sql {
 }
 
 export interface Database extends Sql {
+  /** Behind a `select … limit`: locks the rows and passes over those that another has locked. */
+  readonly skipLocked: string;
   /** Whether the list in the column `tags` has the text of the one parameter. */
   readonly tagged: string;
   /** All of it or nothing; nobody else's statement on this connection comes in between. */
   transaction<Result>(work: (tx: Sql) => Promise<Result>): Promise<Result>;
-  /** `insert … values (?, …)` that overwrites the named columns where the key exists; a name alone takes the new value. */
+  /** `insert … values (?, …), …` that overwrites the named columns where the key exists; a name alone takes the new value. */
   upsert(
     table: string,
     key: string[],
     columns: string[],
     update: (string | { column: string; to: string })[],
+    rows?: number,
   ): string;
 }
 
-const TABLES = ["runs", "history", "attempts", "jobs", "queues", "workers", "minutes", "migrations"] as const;
+const TABLES = [
+  "runs",
+  "history",
+  "attempts",
+  "jobs",
+  "schedules",
+  "queues",
+  "workers",
+  "minutes",
+  "migrations",
+] as const;
 
 export type Tables = Record<(typeof TABLES)[number], string> & { prefix: string };
 

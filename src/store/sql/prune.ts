@@ -54,7 +54,11 @@ async function pruneHistory(
 async function pruneJobs(db: Database, t: Tables, before: number): Promise<number> {
   const stale = `coalesce(seen_at, created_at) < ? and name not in (select name from ${t.runs})`;
   const found = await count(db, `select count(*) as n from ${t.jobs} where ${stale}`, before);
-  if (found > 0) await db.run(`delete from ${t.jobs} where ${stale}`, before);
+  if (found === 0) return 0;
+  await db.transaction(async (tx) => {
+    await tx.run(`delete from ${t.jobs} where ${stale}`, before);
+    await tx.run(`delete from ${t.schedules} where job not in (select name from ${t.jobs})`);
+  });
   return found;
 }
 

@@ -25,6 +25,10 @@ export async function status(sql: Sql, t: Tables, now: number): Promise<Status> 
     else counts.waiting += n;
     byJob.set(name, counts);
   }
+  const ticks = await sql.all<{ job: string; next: number | null }>(
+    `select job, min(next_tick) as next from ${t.schedules} where paused_at is null group by job`,
+  );
+  const nextRun = new Map(ticks.map(({ job, next }) => [job, next]));
   return {
     now,
     jobs: jobs.map(
@@ -39,6 +43,7 @@ export async function status(sql: Sql, t: Tables, now: number): Promise<Status> 
         lastError: row.last_error,
         fails: row.fail_count,
         seenAt: row.seen_at,
+        nextRun: row.paused_at === null ? (nextRun.get(row.name) ?? null) : null,
       }),
     ),
     queues: await queues(sql, t, now),

@@ -4,6 +4,7 @@ import type {
   JobRow,
   RunFilter,
   RunRecord,
+  ScheduleRow,
   Status,
   WaitFacts,
   WorkerRow,
@@ -24,6 +25,8 @@ import type {
   Settlement,
   Store,
   Tally,
+  TickRequest,
+  TickResult,
 } from "../store.ts";
 import * as control from "./control.ts";
 import type { Database, Tables } from "./database.ts";
@@ -31,7 +34,9 @@ import * as jobs from "./jobs.ts";
 import { install, type Schema, verify } from "./migrate.ts";
 import * as prune from "./prune.ts";
 import * as reads from "./reads.ts";
+import * as schedules from "./schedules.ts";
 import * as status from "./status.ts";
+import { syncJobs } from "./sync.ts";
 import * as workers from "./workers.ts";
 
 /** What every SQL database does with the same statements. A database adds how it inserts, claims, settles and wakes. */
@@ -83,7 +88,7 @@ export abstract class SqlStore implements Store {
   }
 
   async syncJobs(sync: JobSync): Promise<void> {
-    return jobs.sync(this.#db, this.#t, sync, await this.now());
+    return syncJobs(this.#db, this.#t, sync, await this.now());
   }
 
   async declareJobs(names: string[], queue: string, priority: number): Promise<void> {
@@ -104,6 +109,18 @@ export abstract class SqlStore implements Store {
 
   async pauseQueue(name: string, paused: boolean, until: number | null): Promise<void> {
     return jobs.pauseQueue(this.#db, this.#t, name, paused, until, await this.now());
+  }
+
+  async tick(request: TickRequest): Promise<TickResult> {
+    return schedules.tick(this.#db, this.#t, request, await this.now());
+  }
+
+  schedules(): Promise<ScheduleRow[]> {
+    return schedules.list(this.#db, this.#t);
+  }
+
+  async pauseSchedule(id: number, paused: boolean): Promise<boolean> {
+    return schedules.pause(this.#db, this.#t, id, paused, await this.now());
   }
 
   flush(tallies: Tally[]): Promise<void> {

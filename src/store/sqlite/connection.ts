@@ -17,6 +17,8 @@ const PATIENCE = 30_000;
  * waited out between tries, so that the event loop is never blocked for longer than the busy timeout.
  */
 export class Connection implements Database {
+  /** The write lock has locked everything. */
+  readonly skipLocked = "";
   readonly tagged = "exists (select 1 from json_each(tags) where value = ?)";
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -99,12 +101,14 @@ export class Connection implements Database {
     key: string[],
     columns: string[],
     update: (string | { column: string; to: string })[],
+    rows = 1,
   ): string {
     const sets = update.map((set) =>
       typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
     );
+    const values = `(${columns.map(() => "?").join(", ")})`;
     return (
-      `insert into ${table} (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")}) ` +
+      `insert into ${table} (${columns.join(", ")}) values ${Array(rows).fill(values).join(", ")} ` +
       `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
     );
   }

@@ -130,6 +130,25 @@ export const schema: Schema = {
          ) strict, without rowid`,
         `create index ${t.jobs}_paused on ${t.jobs} (name) where paused_at is not null`,
 
+        `create table ${t.schedules} (
+           id integer primary key autoincrement,
+           job text not null,
+           slot text not null,
+           cron text not null,
+           timezone text not null,
+           args text,
+           queue text,
+           fingerprint text not null,
+           last_tick integer,
+           next_tick integer,
+           resumed_at integer,
+           paused_at integer,
+           missed integer not null default 0,
+           created_at integer not null,
+           unique (job, slot)
+         ) strict`,
+        `create index ${t.schedules}_next on ${t.schedules} (next_tick) where next_tick is not null`,
+
         `create table ${t.queues} (
            name text primary key,
            lim integer not null default 0,
@@ -171,7 +190,12 @@ export const schema: Schema = {
                   strftime('%Y-%m-%d %H:%M:%f', run_at / 1000.0, 'unixepoch') as run_at,
                   attempts, crashes, args, unique_key, tags,
                   strftime('%Y-%m-%d %H:%M:%f', created_at / 1000.0, 'unixepoch') as created_at
-             from ${t.runs} where state in (0, 1)`,
+             from ${t.runs} where state in (0, 1)
+           union all
+           select null, s.job, coalesce(s.queue, j.queue), j.priority, 'next tick',
+                  strftime('%Y-%m-%d %H:%M:%f', s.next_tick / 1000.0, 'unixepoch'), 0, 0, s.args, null, null, null
+             from ${t.schedules} s join ${t.jobs} j on j.name = s.job
+            where s.next_tick is not null and s.paused_at is null and j.paused_at is null`,
         `create view ${t.prefix}running as
            select id, name, queue, priority, attempts, crashes, locked_by as worker,
                   strftime('%Y-%m-%d %H:%M:%f', started_at / 1000.0, 'unixepoch') as started_at,

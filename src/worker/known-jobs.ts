@@ -1,0 +1,40 @@
+import type { Registry } from "../job/registry.ts";
+import type { Store } from "../store/store.ts";
+
+/** Of jobs that say nothing else. */
+export const DEFAULT_LEASE = 60_000;
+
+/** What a claim has to say about jobs: which ones are not ours, and which leases differ. Kept until something changes. */
+export class KnownJobs {
+  readonly #store: Store;
+  readonly #registry: Registry;
+  #elsewhere: string[] | null = null;
+  #leases: Record<string, number> | null = null;
+
+  constructor(store: Store, registry: Registry) {
+    this.#store = store;
+    this.#registry = registry;
+  }
+
+  /** Jobs were defined here, or shown by others. */
+  forget(): void {
+    this.#elsewhere = null;
+    this.#leases = null;
+  }
+
+  /** Jobs that the database knows and this process does not define. */
+  async elsewhere(): Promise<string[]> {
+    this.#elsewhere ??= (await this.#store.jobNames()).filter((name) => !this.#registry.definition(name));
+    return this.#elsewhere;
+  }
+
+  unusualLeases(): Record<string, number> {
+    if (this.#leases === null) {
+      this.#leases = Object.create(null) as Record<string, number>;
+      for (const { name, settings } of this.#registry.definitions()) {
+        if (settings.lease !== DEFAULT_LEASE) this.#leases[name] = settings.lease;
+      }
+    }
+    return this.#leases;
+  }
+}
