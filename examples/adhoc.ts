@@ -32,4 +32,4 @@ await others.stop();
 // upload dog.png: connection reset
 // upload dog.png: done on try 2
 // ran 3
-// It has ended: failed (Its handler gone: the process that dispatched this function has ended.).
+// It has ended: failed. The handler is gone: the process that dispatched this function has ended.

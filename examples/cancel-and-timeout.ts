@@ -61,6 +61,7 @@ await drain(others);
 await others.stop();
 
 // Output:
+// run 1 download: cancelled
 // waiting run: cancelled
 // running run: requested
 // run 2 download: cancelled

@@ -60,6 +60,15 @@ export class PermanentError extends Error {
   }
 }
 
+/** `instanceof` for whatever may have been thrown: a proxy can throw at the mere question. */
+export function isA<Type>(value: unknown, type: abstract new (...args: never[]) => Type): value is Type {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
 /** A value as it should appear in an error message: short, on one line, never throwing. */
 export function show(value: unknown): string {
   let text: string;

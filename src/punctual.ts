@@ -15,6 +15,7 @@ import {
   warnIfMinified,
 } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
+import { type RecurOptions, toRecurrence } from "./job/recurrence.ts";
 import { Registry } from "./job/registry.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency, type Settings, toSettings } from "./job/settings.ts";
@@ -26,25 +27,16 @@ import { currentRun } from "./run/current.ts";
 import { Dispatch } from "./run/dispatch.ts";
 import { checkName } from "./run/names.ts";
 import { checkInteger, checkKeys } from "./run/options.ts";
-import { DEFAULT_MAX_PAYLOAD, encodePayload } from "./run/payload.ts";
+import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import type { Run } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
-import { Plan } from "./schedule/plan.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { InstallReport, Store } from "./store/store.ts";
 import { type Clock, type Duration, type Instant, systemClock } from "./time.ts";
 import { type ForeverOptions, Host, type RunOptions } from "./worker/host.ts";
 import { Tallies } from "./worker/tallies.ts";
-
-export interface RecurOptions {
-  /** What its runs get; else what the job's own schedule passes. */
-  args?: unknown;
-  queue?: string;
-  /** An IANA zone. Default: UTC. */
-  timezone?: string;
-}
 
 type Named = string | JobClass | readonly [JobClass, string];
 
@@ -198,14 +190,10 @@ export class Punctual extends Control {
    * same one twice is one.
    */
   recur(what: Named | Definition<never>, cron: string, options: RecurOptions = {}): this {
-    checkKeys(options, ["args", "queue", "timezone"], "recur()");
+    const { plan, passed } = toRecurrence(cron, options);
     const definition = what instanceof Definition ? what : this.#find(what);
     if (!(definition instanceof Definition)) throw this.#registry.unknown(definition.name, []);
-    const plan = new Plan();
-    plan.replace(cron);
-    if (options.timezone !== undefined) plan.inZone(options.timezone);
-    const queue = options.queue === undefined ? null : checkName(options.queue, "a queue name");
-    definition.recur(plan, { args: encodePayload(options.args) ?? null, queue });
+    definition.recur(plan, passed);
     this.#host.definitionsChanged();
     return this;
   }

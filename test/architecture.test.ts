@@ -35,10 +35,10 @@ const ROOMS: Record<string, string[]> = {
   "store/lazy.ts": ["store/store.ts", "store/open.ts"],
   "store/sql/": [...CONTRACT],
   "store/sqlite/": [...CONTRACT, "store/sql/", "store/choose.ts", "store/open.ts"],
-  "schedule/": [],
+  "schedule/": [...CONTRACT],
   "run/": [...CONTRACT, "observe/"],
   "job/": [...CONTRACT, "run/", "schedule/"],
-  "worker/": [...CONTRACT, "job/", "run/", "observe/"],
+  "worker/": [...CONTRACT, "job/", "run/", "observe/", "schedule/"],
   "testing/": ["punctual.ts", "run/"],
   "punctual.ts": [
     "options.ts",

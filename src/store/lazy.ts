@@ -51,8 +51,12 @@ export class LazyStore {
   async #open(): Promise<Store> {
     const store = await openStore(this.#source, this.#options);
     try {
-      if (store.database === "sqlite" && this.#options.install) await store.install();
-      await store.verify();
+      await store.verify().catch(async (error) => {
+        // Only where something is missing: installing takes the write lock, which the caller's transaction may hold.
+        const missing = error instanceof PunctualError && error.code === "NOT_INSTALLED";
+        if (!missing || store.database !== "sqlite" || !this.#options.install) throw error;
+        await store.install();
+      });
       return store;
     } catch (error) {
       await store.close();

@@ -6,7 +6,7 @@ interface Timer {
 }
 
 /** How many turns of the event loop in a row must bring nothing new before time goes on. */
-const QUIET_TURNS = 3;
+const QUIET_TURNS = 12;
 
 /** A clock that stands still until it is moved. Timers fire in order as it passes them. */
 export class TestClock implements Clock {

@@ -1,4 +1,4 @@
-import { PermanentError, PunctualError } from "../errors.ts";
+import { isA, PermanentError, PunctualError } from "../errors.ts";
 import type { Handler } from "../job/handlers.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
 import type { Settings } from "../job/settings.ts";
@@ -55,7 +55,7 @@ export class Execution {
   readonly #job: Runnable;
   readonly #parts: ExecuteParts;
   readonly #context: Context;
-  readonly #abandoned = Promise.withResolvers<never>();
+  #abandoned = Promise.withResolvers<never>();
   readonly #pending = new Set<Promise<unknown>>();
   #completed = false;
   #cancelTimers: (() => void)[] = [];
@@ -112,8 +112,9 @@ export class Execution {
       const value = await this.#call(() => this.#job.handler(args, this.#context));
       result = this.#ended() ?? this.#completion(value);
     } catch (error) {
-      result = this.#ended() ?? this.#failure(error);
+      result = this.#completed ? this.#lateFailure(error) : (this.#ended() ?? this.#failure(error));
     }
+    this.#renewPatience();
     if (result.outcome === "completed") {
       for (const hook of settings.success)
         await this.#report("onSuccess", () => hook(args as never, this.#context));
@@ -125,6 +126,16 @@ export class Execution {
     for (const hook of settings.after)
       await this.#report("onAfter", () => hook(args as never, this.#context));
     return result;
+  }
+
+  /** A handler that was given up on has used its own time, not that of the hooks after it. */
+  #renewPatience(): void {
+    const { aborted, reason } = this.#controller.signal;
+    if (!aborted) return;
+    const abandoned = Promise.withResolvers<never>();
+    abandoned.promise.catch(() => {});
+    this.#abandoned = abandoned;
+    this.#after(GRACE, () => abandoned.reject(reason));
   }
 
   async #refusal(args: unknown): Promise<string | null> {
@@ -175,8 +186,14 @@ export class Execution {
     return { outcome: "completed", result: json, value, written: false };
   }
 
+  /** Its transaction has completed the run: what comes after cannot fail it. */
+  #lateFailure(error: unknown): Result {
+    this.#parts.events.report(error, `run ${this.run.id} of "${this.run.name}", after it was completed`);
+    return { outcome: "completed", result: null, value: undefined, written: true };
+  }
+
   #failure(thrown: unknown): Result {
-    if (thrown instanceof EndOfTry) return { outcome: "failed", error: thrown };
+    if (isA(thrown, EndOfTry)) return { outcome: "failed", error: thrown };
     const code = this.#code();
     if (code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
     if (code === "SHUTDOWN") return { outcome: "released" };
@@ -189,8 +206,8 @@ export class Execution {
   }
 
   #worthRetrying(error: unknown): boolean {
-    if (error instanceof PermanentError) return false;
-    if (error instanceof PunctualError && (error.code === "INVALID_ARGS" || error.code === "INVALID_PAYLOAD"))
+    if (isA(error, PermanentError)) return false;
+    if (isA(error, PunctualError) && (error.code === "INVALID_ARGS" || error.code === "INVALID_PAYLOAD"))
       return false;
     try {
       return this.#job.settings.retries.when?.(error) ?? true;

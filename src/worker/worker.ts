@@ -13,6 +13,7 @@ import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
 import { Pace } from "./pace.ts";
 import { Rest } from "./rest.ts";
+import { Running } from "./running.ts";
 import { toSettling } from "./settle.ts";
 import type { Tallies } from "./tallies.ts";
 
@@ -54,7 +55,7 @@ export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
   readonly #buffer = new Buffer();
-  readonly #running = new Map<number, Execution>();
+  readonly #running = new Running();
   readonly #outbox: Outbox;
   readonly #leases: Leases;
   readonly #pace: Pace;
@@ -62,8 +63,7 @@ export class Worker {
   readonly #execute: ExecuteParts;
   /** Handlers that have not returned, also those whose run was settled without them. */
   #busy = 0;
-  /** Nothing else starts until its handler has returned. */
-  /** The run that has this process to itself. */
+  /** The run that has this process to itself: nothing else starts until its handler has returned. */
   #alone: ClaimedRun | null = null;
   #starting = false;
   #suspectSince: number | null = null;
@@ -142,14 +142,14 @@ export class Worker {
 
   stopNow(): void {
     this.stop();
-    for (const execution of this.#running.values()) execution.abort(abortReasons.shutdown());
+    this.#running.abortAll(abortReasons.shutdown());
   }
 
   async #exchange(claim: ClaimRequest | null): Promise<number> {
     const sentAt = this.#parts.clock.monotonic();
     if (claim) this.#hungry = false;
     this.#looking = false;
-    const started = this.#startedSince();
+    const started = this.#running.startedSince();
     const answer = await this.#outbox.exchange(started, claim);
     this.#nextDue = answer.nextDue;
     if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
@@ -260,11 +260,11 @@ export class Worker {
       events.emit("run.started", { id: run.id, name: run.name, queue: run.queue, attempt: run.attempts });
     }
     const execution = new Execution(run, job, this.#execute);
-    this.#running.set(run.id, execution);
+    this.#running.add(execution);
     this.#busy++;
     this.#ran++;
     void execution.result.then((result) => {
-      this.#running.delete(run.id);
+      this.#running.remove(execution);
       this.#pace.done();
       const settling =
         result.outcome === null
@@ -313,27 +313,12 @@ export class Worker {
     for (const run of this.#buffer.takeWaiting(before)) this.#giveBack(run);
   }
 
-  /** Runs that were claimed ahead and are still running: short ones are done before anybody has to be told. */
-  #startedSince(): ClaimedRun[] {
-    const started: ClaimedRun[] = [];
-    for (const { run } of this.#running.values()) {
-      if (run.started) continue;
-      run.started = true;
-      started.push(run);
-    }
-    return started;
-  }
-
   #lost(run: ClaimedRun): void {
-    const execution = this.#running.get(run.id);
-    if (execution?.run === run) execution.abort(abortReasons.leaseLost());
-    else this.#buffer.remove(run);
+    if (!this.#running.lose(run)) this.#buffer.remove(run);
   }
 
   #cancel(ids: number[]): void {
-    for (const id of ids) {
-      this.#running.get(id)?.abort(abortReasons.cancelled());
-    }
+    this.#running.cancel(ids);
     const asked = new Set(ids);
     for (const run of this.#buffer.takeIf((one) => asked.has(one.id))) {
       this.#outbox.add(run, toSettling(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));

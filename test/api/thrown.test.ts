@@ -69,38 +69,42 @@ describe("whatever a handler throws is stored, and the worker lives", () => {
     ["a revoked proxy", revoked(), { message: expect.any(String) }],
     ["a hostile proxy", hostile(), { message: expect.any(String) }],
     ["a promise", Promise.resolve(1), { message: expect.any(String) }],
-  ])("%s", async (_what, thrown, expected) => {
-    const { jobs } = open();
-    let told = 0;
-    jobs
-      .schedule("task", () => {
-        throw thrown;
-      })
-      .retries({ max: 2, base: 0 })
-      .onError((error) => {
-        if (error === thrown) told++;
-      });
-    jobs.schedule("next", () => {});
-    const run = await jobs.dispatch("task").priority(1);
-    const rejecting = await jobs
-      .dispatch("rejecting", async () => {
-        await Promise.resolve();
-        throw thrown;
-      })
-      .priority(2);
-    const next = await jobs.dispatch("next").priority(3);
-    await jobs.run({ parallel: 1 });
-    const info = (await jobs.find(run.id))!;
-    expect(info).toMatchObject({ state: "failed", attempts: 2, error: expected });
-    expect(Buffer.byteLength(JSON.stringify(info.error))).toBeLessThan(70_000);
-    expect(await jobs.attempts(run.id)).toHaveLength(2);
-    expect(told).toBe(2);
-    expect(await rejecting.state()).toBe("failed");
-    expect(await next.state()).toBe("completed");
-    await expect(run.wait()).rejects.toMatchObject({ code: "RUN_FAILED" });
-    expect(await jobs.why(run.id)).toMatch(/ended: failed/);
-    expect((await jobs.status()).jobs.find((job) => job.name === "task")).toMatchObject({ fails: 2 });
-  });
+  ])(
+    "%s",
+    async (_what, thrown, expected) => {
+      const { jobs } = open();
+      let told = 0;
+      jobs
+        .schedule("task", () => {
+          throw thrown;
+        })
+        .retries({ max: 2, base: 0 })
+        .onError((error) => {
+          if (error === thrown) told++;
+        });
+      jobs.schedule("next", () => {});
+      const run = await jobs.dispatch("task").priority(1);
+      const rejecting = await jobs
+        .dispatch("rejecting", async () => {
+          await Promise.resolve();
+          throw thrown;
+        })
+        .priority(2);
+      const next = await jobs.dispatch("next").priority(3);
+      await jobs.run({ parallel: 1 });
+      const info = (await jobs.find(run.id))!;
+      expect(info).toMatchObject({ state: "failed", attempts: 2, error: expected });
+      expect(Buffer.byteLength(JSON.stringify(info.error))).toBeLessThan(70_000);
+      expect(await jobs.attempts(run.id)).toHaveLength(2);
+      expect(told).toBe(2);
+      expect(await rejecting.state()).toBe("failed");
+      expect(await next.state()).toBe("completed");
+      await expect(run.wait()).rejects.toMatchObject({ code: "RUN_FAILED" });
+      expect(await jobs.why(run.id)).toMatch(/ended: failed/);
+      expect((await jobs.status()).jobs.find((job) => job.name === "task")).toMatchObject({ fails: 2 });
+    },
+    10_000,
+  );
 });
 
 describe("settling twice", () => {

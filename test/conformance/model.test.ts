@@ -199,7 +199,7 @@ describe.each(selected)("$name and the model", (database) => {
         }
       }),
       // The seed of a failure is told; given as SEED it fails again.
-      { numRuns: 100, ...(process.env.SEED && { seed: Number(process.env.SEED) }) },
+      { numRuns: 250, ...(process.env.SEED && { seed: Number(process.env.SEED) }) },
     );
   });
 });

@@ -16,7 +16,7 @@ function acts(job: JobName, count: number): Act[] {
 }
 
 async function runOnFour(scene: Scene, jobs: JobName[], parallel: number): Promise<readonly Try[]> {
-  const count = 60;
+  const count = 40;
   const dispatch = () => Promise.all(jobs.map((job) => scene.job[job].dispatchMany(acts(job, count))));
   await dispatch();
   for (const name of PROCESSES) scene.worker(name, { lease: 30, parallel });

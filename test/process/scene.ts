@@ -84,10 +84,11 @@ export class Scene {
   }
 
   /** No run is left, waiting or running. */
-  async untilDrained(): Promise<void> {
+  async untilDrained(within?: number): Promise<void> {
     await eventually(
       "all runs to finish",
       () => this.rows("select id from punctual_runs limit 1").length === 0,
+      within,
     );
   }
 

@@ -50,42 +50,23 @@ export class Connection implements Database {
     return this.statement(text).run(...params).changes as number;
   }
 
-  /** Reads outside any transaction. */
+  /** Reads outside any transaction of ours. */
   read<Result>(work: () => Result): Promise<Result> {
     return this.#exclusively(async () => work());
   }
 
-  /** A write transaction whose body is synchronous. `begin immediate`: a read lock cannot be raised later (busy at once). */
+  /** A write transaction whose body is synchronous. */
   write<Result>(work: () => Result): Promise<Result> {
-    return this.#exclusively(async () => {
-      this.db.exec("begin immediate");
-      try {
-        const result = work();
-        this.db.exec("commit");
-        return result;
-      } catch (error) {
-        this.#rollback();
-        throw error;
-      }
-    });
+    return this.#inTransaction(async () => work());
   }
 
   transaction<Result>(work: (tx: Sql) => Promise<Result>): Promise<Result> {
-    const inside: Sql = {
-      all: async (text, ...params) => this.rows(text, ...params),
-      run: async (text, ...params) => void this.change(text, ...params),
-    };
-    return this.#exclusively(async () => {
-      this.db.exec("begin immediate");
-      try {
-        const result = await work(inside);
-        this.db.exec("commit");
-        return result;
-      } catch (error) {
-        this.#rollback();
-        throw error;
-      }
-    });
+    return this.#inTransaction(() =>
+      work({
+        all: async (text, ...params) => this.rows(text, ...params),
+        run: async (text, ...params) => void this.change(text, ...params),
+      }),
+    );
   }
 
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
@@ -93,7 +74,10 @@ export class Connection implements Database {
   }
 
   async run(text: string, ...params: Param[]): Promise<void> {
-    await this.read(() => this.change(text, ...params));
+    await this.#exclusively(async () => {
+      this.#refuseCallersTransaction();
+      this.change(text, ...params);
+    });
   }
 
   upsert(
@@ -113,8 +97,29 @@ export class Connection implements Database {
     );
   }
 
-  #rollback(): void {
-    if (this.db.isTransaction) this.db.exec("rollback");
+  /** `begin immediate`: a read lock cannot be raised later (busy at once). */
+  #inTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#exclusively(async () => {
+      this.#refuseCallersTransaction();
+      this.db.exec("begin immediate");
+      try {
+        const result = await work();
+        this.db.exec("commit");
+        return result;
+      } catch (error) {
+        if (this.db.isTransaction) this.db.exec("rollback");
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * An in-memory database is shared with its owner, who may be in a transaction of their own: as good as busy, for what
+   * we wrote there would go with it.
+   */
+  #refuseCallersTransaction(): void {
+    if (!this.db.isTransaction) return;
+    throw Object.assign(new Error("a transaction of the database's owner is open"), { errcode: BUSY });
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -127,7 +132,6 @@ export class Connection implements Database {
     const started = systemClock.monotonic();
     for (let tries = 0; ; tries++) {
       try {
-        if (this.db.isTransaction) throw callersTransaction();
         return await work();
       } catch (error) {
         if (!isBusy(error)) throw translate(error);
@@ -136,11 +140,6 @@ export class Connection implements Database {
       }
     }
   }
-}
-
-/** An in-memory database is shared with its owner, who may be in a transaction of their own: as good as busy. */
-function callersTransaction(): Error {
-  return Object.assign(new Error("a transaction of the database's owner is open"), { errcode: BUSY });
 }
 
 function errcode(error: unknown): number | undefined {

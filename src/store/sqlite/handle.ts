@@ -8,7 +8,11 @@ export interface CallersHandle {
 }
 
 /** Refuses a handle that would put the runs somewhere else than into the caller's open transaction on this database. */
-export function checkHandle(tx: unknown, path: string | null, t: Tables): CallersHandle {
+export function checkHandle(
+  tx: unknown,
+  own: { db: unknown; path: string | null },
+  t: Tables,
+): CallersHandle {
   if (typeof (tx as CallersHandle | null)?.prepare !== "function") {
     throw new PunctualError(
       "INVALID_OPTION",
@@ -24,11 +28,12 @@ export function checkHandle(tx: unknown, path: string | null, t: Tables): Caller
   }
   const file = (handle.prepare("pragma database_list").get() as { file?: string } | undefined)?.file ?? "";
   const theirs = file === "" ? null : realpathSync(file);
-  if (theirs !== (path === null ? null : realpathSync(path))) {
-    const memory = "a database in memory";
+  const ours = own.path === null ? null : realpathSync(own.path);
+  // A database in memory has one handle.
+  if (theirs !== ours || (ours === null && tx !== own.db)) {
     throw new PunctualError(
       "WRONG_DATABASE",
-      `within() expected a handle on ${path ?? memory}, got one on ${theirs ?? memory}: the runs would not be found there.`,
+      `within() expected a handle on ${ours ?? "the instance's own database in memory"}, got one on ${theirs ?? "a database in memory"}: the runs would not be found there.`,
     );
   }
   const known = handle.prepare("select 1 from sqlite_schema where name = ?").get(t.runs);

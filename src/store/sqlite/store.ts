@@ -68,7 +68,7 @@ export class SqliteStore extends SqlStore {
     if (tx === undefined) {
       return this.#connection.write(() => insertRuns(this.#connection, this.#t, runs, this.#clock.now()));
     }
-    const handle = checkHandle(tx, this.#path, this.#t);
+    const handle = checkHandle(tx, { db: this.#connection.db, path: this.#path }, this.#t);
     return insertRuns(asHandle(handle), this.#t, runs, this.#clock.now());
   }
 

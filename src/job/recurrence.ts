@@ -1,0 +1,23 @@
+import { checkName } from "../run/names.ts";
+import { checkKeys } from "../run/options.ts";
+import { encodePayload } from "../run/payload.ts";
+import { type Passed, Plan } from "../schedule/plan.ts";
+
+export interface RecurOptions {
+  /** What its runs get. Default: nothing. */
+  args?: unknown;
+  /** Default: the job's. */
+  queue?: string;
+  /** An IANA zone. Default: UTC. */
+  timezone?: string;
+}
+
+/** One more schedule of a job, as the registrar's form says it. */
+export function toRecurrence(cron: string, options: RecurOptions): { plan: Plan; passed: Passed } {
+  checkKeys(options, ["args", "queue", "timezone"], "recur()");
+  const plan = new Plan();
+  plan.replace(cron);
+  if (options.timezone !== undefined) plan.inZone(options.timezone);
+  const queue = options.queue === undefined ? null : checkName(options.queue, "a queue name");
+  return { plan, passed: { args: encodePayload(options.args) ?? null, queue } };
+}
