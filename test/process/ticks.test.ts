@@ -1,0 +1,70 @@
+import { describe, expect } from "vitest";
+import { eventually } from "./eventually.ts";
+import { type Scene, test } from "./scene.ts";
+
+const WORKERS = 8;
+
+function ticker(scene: Scene, name: string, keep: string, mode = "worker") {
+  return scene.start(name, "./child-ticker.ts", [scene.path, scene.journal.path, name, keep, mode]);
+}
+
+/** The seconds that had a run, as all processes noted them. */
+const ticksOf = ({ journal }: Scene) =>
+  journal.entries.filter(({ what }) => what === "start").map(({ text }) => Date.parse(text!) / 1000);
+
+/** Lets so many seconds pass on the tickers' own clock: until the tick of that second was noted. */
+async function tickFor(scene: Scene, seconds: number): Promise<number[]> {
+  const first = await eventually("the first tick", () => ticksOf(scene)[0]);
+  const isThere = () => ticksOf(scene).some((tick) => tick >= first + seconds);
+  await eventually(`${seconds} seconds of ticks`, isThere, (seconds + 30) * 1000);
+  return ticksOf(scene);
+}
+
+/** Every second from the first to the last once, and none missing. */
+function expectEachSecondOnce(ticks: number[]): void {
+  const sorted = [...ticks].sort((a, b) => a - b);
+  const seconds = sorted.at(-1)! - sorted[0]! + 1;
+  expect(sorted).toEqual(Array.from({ length: seconds }, (_, i) => sorted[0]! + i));
+}
+
+const errorsOf = ({ journal }: Scene) => journal.entries.filter(({ what }) => what === "error");
+
+describe("a job that ticks every second", () => {
+  test("eight workers for a minute: each second exactly one run, none missing", { timeout: 150_000 }, async ({
+    scene,
+  }) => {
+    for (let i = 0; i < WORKERS; i++) ticker(scene, `worker ${i}`, "1 day");
+    expectEachSecondOnce(await tickFor(scene, 60));
+    expect(errorsOf(scene)).toEqual([]);
+    expect(scene.rows("select missed from punctual_schedules")).toEqual([{ missed: 0 }]);
+  });
+
+  test("workers that come and go, and a history that keeps nothing", { timeout: 120_000 }, async ({
+    scene,
+  }) => {
+    const workers = [ticker(scene, "worker 0", "0")];
+    for (let i = 1; i < WORKERS; i++) {
+      await tickFor(scene, i);
+      workers.push(ticker(scene, `worker ${i}`, "0"));
+    }
+    await tickFor(scene, 12);
+    for (const worker of workers.slice(0, 3)) worker.signal("SIGTERM");
+    workers[3]!.signal("SIGKILL");
+    expectEachSecondOnce(await tickFor(scene, 20));
+    expect(scene.rows("select count(*) as n from punctual_history")).toEqual([{ n: 0 }]);
+    expect(errorsOf(scene)).toEqual([]);
+  });
+
+  test("workers beside crontabs: none twice", { timeout: 90_000 }, async ({ scene }) => {
+    ticker(scene, "worker", "1 day");
+    for (let i = 0; i < 3; i++) ticker(scene, `crontab ${i}`, "1 day", "crontab");
+    expectEachSecondOnce(await tickFor(scene, 12));
+    expect(errorsOf(scene)).toEqual([]);
+  });
+});
+
+test("the check of the seconds catches one that is missing, and one that came twice", () => {
+  expect(() => expectEachSecondOnce([1, 2, 4])).toThrow();
+  expect(() => expectEachSecondOnce([1, 2, 2, 3])).toThrow();
+  expectEachSecondOnce([2, 1, 3]);
+});
