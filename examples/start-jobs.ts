@@ -40,6 +40,11 @@ const importer = jobs
   })
   .skip((args) => args.rows === 0);
 
+// Nobody dispatches it: it ticks by itself, however many workers there are.
+jobs
+  .schedule("memory", async () => `${Math.round(process.memoryUsage().rss / 2 ** 20)} MB in use`)
+  .everyFiveSeconds();
+
 /** What is dispatched: one of these each second, in turn. */
 export const turns: (() => PromiseLike<unknown>)[] = [
   () => greet.dispatch({ name: "Ada" }),

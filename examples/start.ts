@@ -12,16 +12,10 @@ const plural = (count: number, what: string) => `${count} ${what}${count === 1 ?
 
 // -- one line for each thing that happens ------------------------------------------------------------------------------
 
-/** Lines come in the order things happened, also where something has to be looked up for one. */
-let printed: Promise<void> = Promise.resolve();
-function print(line: () => string | Promise<string>): void {
-  printed = printed.then(async () => console.log(await line()));
-}
-
 interface Line {
   style: Style;
   what: string;
-  detail?: string | null | (() => Promise<string>);
+  detail?: string | null;
   /** Milliseconds. */
   took?: number;
   time?: string;
@@ -38,9 +32,7 @@ function show(
     paint(style, what.padEnd(10)),
     (took === undefined ? "" : took < 1000 ? `${took} ms` : toSeconds(took)).padStart(7),
   ];
-  print(async () =>
-    [...columns, typeof detail === "function" ? await detail() : detail].join("  ").trimEnd(),
-  );
+  console.log([...columns, detail].join("  ").trimEnd());
 }
 
 const counts = { completed: 0, retried: 0, failed: 0, skipped: 0 };
@@ -51,12 +43,18 @@ const ofJob = (runs: Map<number, { name: string }>, name: string) =>
 
 jobs.on("run.dispatched", (run) => {
   waiting.set(run.id, run);
-  const due = async () => {
-    const found = await jobs.find(run.id);
-    const delay = found ? found.runAt.getTime() - found.createdAt.getTime() : 0;
-    return delay > 0 ? `due in ${toSeconds(delay)}` : "";
-  };
+  const delay = run.runAt.getTime() - Date.now();
+  const due = delay > 0 ? `due in ${toSeconds(delay)}` : null;
   show(run, { style: "dim", what: "dispatched", detail: due });
+});
+
+jobs.on("schedule.ticked", ({ job, runs, missed }) => {
+  const detail = missed > 0 ? `${plural(missed, "tick")} missed before it` : null;
+  for (const { id } of runs) {
+    const run = { id, name: job };
+    waiting.set(id, run);
+    show(run, { style: "magenta", what: "ticked", detail });
+  }
 });
 
 jobs.on("run.started", (run) => {
@@ -108,7 +106,7 @@ jobs.on("run.reaped", (run) =>
   show(run, { style: "yellow", what: "taken back", detail: "its worker is gone" }),
 );
 
-jobs.on("error", ({ during, error }) => print(() => paint("red", `${during}: ${String(error)}`)));
+jobs.on("error", ({ during, error }) => console.log(paint("red", `${during}: ${String(error)}`)));
 
 // -- from the first line to the last -----------------------------------------------------------------------------------
 
@@ -133,13 +131,12 @@ async function work(): Promise<void> {
   jobs.on("worker.stopping", ({ running: count }) => {
     clearInterval(dispatching);
     const busy = `finishing ${plural(count, "run")}, taking no more. Once more aborts.`;
-    print(() => `\nStopping: ${count > 0 ? busy : "nothing is under way."}`);
+    console.log(`\nStopping: ${count > 0 ? busy : "nothing is under way."}`);
   });
 
   await jobs.forever();
   clearInterval(dispatching);
   const rest = await waitingRuns();
-  await printed;
   const sums = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
   console.log(`\nDrained. In ${Math.round((Date.now() - started) / 1000)} s: ${sums.join(", ")}.`);
   if (rest > 0) console.log(`${plural(rest, "run")} waiting in ./punctual.db for the next start.`);

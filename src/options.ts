@@ -46,3 +46,10 @@ function checkPrefix(prefix: string): void {
     `Expected a table prefix of at most 30 letters, digits and underscores, got ${show(prefix)}.`,
   );
 }
+
+export function defaultSource(logger: Logger): string {
+  const fromEnvironment = process.env.PUNCTUAL_DATABASE_URL;
+  if (fromEnvironment) return fromEnvironment;
+  logger.info("no database given: using sqlite:./punctual.db");
+  return "sqlite:./punctual.db";
+}

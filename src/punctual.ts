@@ -21,7 +21,7 @@ import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./jo
 import { checkConcurrency, type Settings, toSettings } from "./job/settings.ts";
 import { Emitter, type EventName, type Events } from "./observe/events.ts";
 import { type Logger, toLogger } from "./observe/logger.ts";
-import { type PunctualOptions, understand } from "./options.ts";
+import { defaultSource, type PunctualOptions, understand } from "./options.ts";
 import { Control } from "./run/control.ts";
 import { currentRun } from "./run/current.ts";
 import { Dispatch } from "./run/dispatch.ts";
@@ -31,6 +31,7 @@ import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import type { Run } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
+import type { Plan } from "./schedule/plan.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { InstallReport, Store } from "./store/store.ts";
@@ -71,7 +72,7 @@ export class Punctual extends Control {
     this.clock = options.clock ?? systemClock;
     this.events = new Emitter(this.#logger);
     this.#defaults = toSettings(options.defaults);
-    this.#store = new LazyStore(source === null ? this.#defaultSource() : (source as DatabaseSource), {
+    this.#store = new LazyStore(source === null ? defaultSource(this.#logger) : (source as DatabaseSource), {
       clock: this.clock,
       prefix: options.prefix ?? "punctual_",
       install: options.install ?? true,
@@ -90,11 +91,12 @@ export class Punctual extends Control {
       host: hostname(),
     };
     this.#host = new Host(shared);
+    const maxPayload = checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1);
     this.#preparer = new Preparer({
       ...shared,
       defaults: this.#defaults,
       owner: this.#id,
-      maxPayload: checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1),
+      maxPayload,
       now: () => this.clock.now(),
       beat: () => this.#host.present(),
       report: (error) => this.events.report(error, "writing beside a dispatch in a transaction"),
@@ -103,6 +105,7 @@ export class Punctual extends Control {
       store: () => this.store(),
       prepare: (dispatch, within) => this.#preparer.prepare(dispatch, within),
       control: this,
+      maxPayload,
       sent: (runs, inserted) => this.#host.sent(runs, inserted),
       unheard: (error) => this.events.report(error, "a dispatch that nobody awaited"),
     });
@@ -118,6 +121,10 @@ export class Punctual extends Control {
     handler: Handler<OutputOf<Schema>>,
   ): Definition<InputOf<Schema>>;
   schedule<Class extends JobClass>(name: string, jobClass: Class): Definition<ArgsOf<Class>>;
+  schedule<Class extends JobClass, Method extends string>(
+    name: string,
+    method: readonly [Class, Method],
+  ): Definition<ArgsOfMethod<Class, Method>>;
   schedule<Class extends JobClass>(jobClass: Class): Definition<ArgsOf<Class>>;
   schedule<Class extends JobClass, Method extends string>(
     method: readonly [Class, Method],
@@ -132,7 +139,7 @@ export class Punctual extends Control {
     this.#registry.define(definition);
     if (!named) warnIfMinified(what, this.#logger);
     // At the end of the turn, when its calls are complete.
-    queueMicrotask(() => this.#warnOfSurprises(definition));
+    queueMicrotask(() => this.#warnOfSurprises(name, definition.plan));
     this.#host.definitionsChanged();
     return definition;
   }
@@ -189,11 +196,12 @@ export class Punctual extends Control {
    * One more schedule of a handler, by a cron expression: the registrar's form. Any number of them may be there; the
    * same one twice is one.
    */
-  recur(what: Named | Definition<never>, cron: string, options: RecurOptions = {}): this {
+  recur<Args>(what: Named | Definition<Args>, cron: string, options: RecurOptions = {}): this {
     const { plan, passed } = toRecurrence(cron, options);
     const definition = what instanceof Definition ? what : this.#find(what);
     if (!(definition instanceof Definition)) throw this.#registry.unknown(definition.name, []);
     definition.recur(plan, passed);
+    this.#warnOfSurprises(definition.name, plan);
     this.#host.definitionsChanged();
     return this;
   }
@@ -265,8 +273,6 @@ export class Punctual extends Control {
     return this.events.on(event, listener);
   }
 
-  // ----------------------------------------------------------------------------------------------------------------
-
   readonly #home: Home = {
     send: (job, shape) => this.#send(job, shape),
     sendMany: (job, all, options) => this.#sendMany(job, all, options),
@@ -284,13 +290,6 @@ export class Punctual extends Control {
     return this.#store.get();
   }
 
-  #defaultSource(): string {
-    const fromEnvironment = process.env.PUNCTUAL_DATABASE_URL;
-    if (fromEnvironment) return fromEnvironment;
-    this.#logger.info("no database given: using sqlite:./punctual.db");
-    return "sqlite:./punctual.db";
-  }
-
   /** A class that is dispatched is a job from then on. */
   #find(what: Named): Dispatchable<never> {
     const name = nameOf(what);
@@ -300,7 +299,7 @@ export class Punctual extends Control {
     return new Dispatchable<never>(name, this.#home);
   }
 
-  #warnOfSurprises({ name, plan }: Definition<never>): void {
+  #warnOfSurprises(name: string, plan: Plan): void {
     const surprise = plan.surprise(this.clock.now());
     if (surprise !== null) this.#logger.warn(`the schedule of job "${name}": ${surprise}`);
   }

@@ -125,9 +125,10 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
   schedules(): { slot: string; schedule: Schedule }[] {
     const environment = process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
-    const own = { plan: this.plan, passed: { args: encodePayload(this.settings.args) ?? null, queue: null } };
+    const args = encodePayload(this.settings.args) ?? null;
+    const own = { plan: this.plan, passed: { args, queue: null } };
     return [["", own] as const, ...(this.#recurring ?? [])].flatMap(([slot, { plan, passed }]) => {
-      const schedule = plan.toSchedule(this.name, passed, environment);
+      const schedule = plan.toSchedule(this.name, { ...passed, args: passed.args ?? args }, environment);
       return schedule ? [{ slot, schedule }] : [];
     });
   }
@@ -140,7 +141,13 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** The key that runs with these arguments share a limit by, if there is one. */
   keyOf(args: unknown): string | undefined {
-    const key = this.settings.keyOf?.((args ?? {}) as never);
+    let key: unknown;
+    try {
+      key = this.settings.keyOf?.((args ?? {}) as never);
+    } catch (cause) {
+      const message = `The key of job "${this.name}" could not be made: concurrency by threw ${show(cause)}.`;
+      throw new PunctualError("INVALID_OPTION", message, { cause });
+    }
     return key === null || key === undefined ? undefined : checkName(key, `the key of "${this.name}"`);
   }
 

@@ -26,7 +26,7 @@ export class Dispatchable<Args = unknown> {
 
   /** Asks for a run; without arguments it gets those of `args()`. Options as an object; a number is the delay in seconds. */
   dispatch(args?: Args, options?: DispatchOptions | number): Dispatch<Args> {
-    const dispatch = this.#send(args === undefined ? {} : { args });
+    const dispatch = this.#send(args === undefined || args === null ? {} : { args });
     return options === undefined ? dispatch : dispatch.options(options);
   }
 

@@ -17,8 +17,8 @@ export class Draft<Target, Args = unknown> extends Shaped<Args> {
   }
 
   /** Asks for the run: by name, class, or class and method. */
-  dispatch(target: Target): Dispatch<Args> {
-    return this.#send(target, this.#shape);
+  dispatch(target: Target, args?: Args): Dispatch<Args> {
+    return this.#send(target, args === undefined || args === null ? this.#shape : { ...this.#shape, args });
   }
 }
 

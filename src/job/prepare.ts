@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { PunctualError, show } from "../errors.ts";
 import type { Dispatch } from "../run/dispatch.ts";
-import { encodePayload } from "../run/payload.ts";
 import type { Shape } from "../run/shape.ts";
+import { Snapshot } from "../run/snapshot.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { JobRow } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
@@ -79,14 +79,14 @@ export class Preparer {
     const definition = target instanceof Definition ? target : this.#parts.registry.definition(target.name);
     if (definition) return this.#defined(definition as unknown as Definition<unknown>, shape);
     const row = await this.#lookUp(target.name, within);
-    return this.#toRun(row.name, row, shape, shape.args, shape.key);
+    return this.#toRun(row.name, row, shape, this.#snapshot(shape.args), shape.key);
   }
 
   async #defined(definition: Definition<unknown>, shape: Shape): Promise<NewRun> {
     const { settings, schema, name } = definition;
-    const args = shape.args === undefined ? settings.args : shape.args;
-    if (schema) await validate(schema as Parameters<typeof validate>[0], args ?? {}, name);
-    const key = shape.key ?? definition.keyOf(args);
+    const args = this.#snapshot(shape.args === undefined ? settings.args : shape.args);
+    if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
+    const key = shape.key ?? (settings.keyOf ? definition.keyOf(args.value) : undefined);
     const queue = shape.queue ?? settings.queue;
     const limited = definition.limited || this.#parts.queueLimits.has(queue);
     const run = this.#toRun(name, settings, shape, args, key);
@@ -96,17 +96,22 @@ export class Preparer {
   }
 
   async #adHoc(adHoc: AdHoc, shape: Shape, within: boolean): Promise<NewRun> {
-    const run = this.#toRun(adHoc.name, adHoc.settings, shape, shape.args ?? adHoc.settings.args, undefined);
+    const args = this.#snapshot(shape.args === undefined ? adHoc.settings.args : shape.args);
+    const run = this.#toRun(adHoc.name, adHoc.settings, shape, args, undefined);
     this.#parts.registry.addAdHoc(adHoc);
     await this.#written(this.#parts.beat(), within);
     return { ...run, lane: adHoc.lane, limited: false, owner: this.#parts.owner };
+  }
+
+  #snapshot(args: unknown): Snapshot {
+    return Snapshot.of(args, this.#parts.maxPayload);
   }
 
   #toRun(
     name: string,
     job: { queue: string; priority: number },
     shape: Shape,
-    args: unknown,
+    args: Snapshot,
     key: string | undefined,
   ): NewRun {
     return {
@@ -118,7 +123,7 @@ export class Preparer {
       priority: shape.priority ?? job.priority,
       runAt: shape.runAt ?? null,
       delay: shape.delay ?? 0,
-      args: encodePayload(args, this.#parts.maxPayload) ?? null,
+      args: args.json,
       timeout: shape.timeout ?? null,
       unique: shape.unique ?? null,
       owner: null,

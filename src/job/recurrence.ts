@@ -4,7 +4,7 @@ import { encodePayload } from "../run/payload.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
 
 export interface RecurOptions {
-  /** What its runs get. Default: nothing. */
+  /** What its runs get. Default: the arguments of the job's `args()`. */
   args?: unknown;
   /** Default: the job's. */
   queue?: string;

@@ -4,7 +4,7 @@ import type { JobStatus, QueueStatus, RunFilter, ScheduleRow, WorkerRow } from "
 import type { PruneReport, Store } from "../store/store.ts";
 import { type Clock, DAY, type Duration, type Instant, sleep, toInstant, toMilliseconds } from "../time.ts";
 import { readFailure } from "./failure.ts";
-import { type AttemptInfo, type RunInfo, toAttempt, toDate, toInfo } from "./info.ts";
+import { type AttemptInfo, type RunInfo, readable, toAttempt, toDate, toInfo } from "./info.ts";
 import { checkName } from "./names.ts";
 import { checkInteger, checkKeys } from "./options.ts";
 import type { JsonValue } from "./payload.ts";
@@ -44,7 +44,8 @@ export interface StatusReport {
   workers: (Omit<WorkerRow, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
 }
 
-export interface ScheduleInfo extends Omit<ScheduleRow, "lastTick" | "nextTick"> {
+export interface ScheduleInfo extends Omit<ScheduleRow, "args" | "lastTick" | "nextTick"> {
+  args: JsonValue | undefined;
   lastTick: Date | null;
   nextTick: Date | null;
 }
@@ -209,7 +210,12 @@ export abstract class Control implements RunControl {
   /** Every schedule there is, with its last and next tick and how many it missed. */
   async schedules(): Promise<ScheduleInfo[]> {
     const rows = await (await this.store()).schedules();
-    return rows.map((row) => ({ ...row, lastTick: toDate(row.lastTick), nextTick: toDate(row.nextTick) }));
+    return rows.map((row) => ({
+      ...row,
+      args: readable(row.args),
+      lastTick: toDate(row.lastTick),
+      nextTick: toDate(row.nextTick),
+    }));
   }
 
   /** A schedule that is paused does not tick; what it would have ticked meanwhile is not made up. */
@@ -223,7 +229,7 @@ export abstract class Control implements RunControl {
   }
 
   async #pauseSchedule(id: number, paused: boolean): Promise<void> {
-    if (await (await this.store()).pauseSchedule(checkId(id), paused)) return;
+    if (await (await this.store()).pauseSchedule(checkId(id, "the id of a schedule"), paused)) return;
     throw new PunctualError(
       "UNKNOWN_SCHEDULE",
       `Cannot ${paused ? "pause" : "resume"} schedule ${id}: there is none with this id. schedules() lists them.`,

@@ -2,6 +2,7 @@ import { PunctualError } from "../errors.ts";
 import { yieldToEventLoop } from "../time.ts";
 import type { Run } from "./run.ts";
 import { type Shape, Shaped } from "./shape.ts";
+import { Snapshot } from "./snapshot.ts";
 
 /** A dispatch under way, as its sender sees it. */
 export interface Sending {
@@ -13,6 +14,7 @@ export interface Sending {
   within(dispatch: Dispatch<never>, tx: unknown): void;
   /** A failure that nobody awaited. */
   unheard(error: unknown): void;
+  readonly maxPayload: number;
 }
 
 /**
@@ -33,7 +35,7 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
   constructor(target: object, shape: Shape, parentId: number | null, sending: Sending) {
     super();
     this.target = target;
-    this.shape = { ...shape };
+    this.shape = this.#captured(shape, sending.maxPayload);
     this.parentId = parentId;
     this.#sending = sending;
     // Whoever awaits it gets the failure through `then`; this keeps an unawaited one from ending the process.
@@ -51,7 +53,7 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
       );
     }
     try {
-      Object.assign(this.shape, shape());
+      Object.assign(this.shape, this.#captured(shape(), this.#sending.maxPayload));
     } catch (reason) {
       this.#refused = { reason };
       this.#sending.withdraw(this as unknown as Dispatch<never>);
@@ -59,6 +61,10 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
       throw reason;
     }
     return this;
+  }
+
+  #captured(shape: Shape, maxPayload: number): Shape {
+    return shape.args === undefined ? { ...shape } : { ...shape, args: Snapshot.of(shape.args, maxPayload) };
   }
 
   /** Inserts the run in your own open transaction; rolled back, it never existed. Ends the chain: await it before you commit. */

@@ -48,7 +48,7 @@ export function toDate(ms: number | null): Date | null {
 }
 
 /** What cannot be read, because somebody wrote it by hand, is shown as it stands. */
-function readable(text: string | null): JsonValue | undefined {
+export function readable(text: string | null): JsonValue | undefined {
   try {
     return decodePayload(text);
   } catch {

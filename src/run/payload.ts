@@ -16,15 +16,20 @@ const MEASURED = 8;
  * JSON text of args; undefined in = undefined out. Throws INVALID_PAYLOAD with the path of what JSON
  * cannot hold, or PAYLOAD_TOO_LARGE with both sizes.
  */
-export function encodePayload(value: unknown, maxBytes: number = DEFAULT_MAX_PAYLOAD): string | undefined {
+export function encodePayload(
+  value: unknown,
+  maxBytes: number = DEFAULT_MAX_PAYLOAD,
+  what: "args" | "progress" = "args",
+): string | undefined {
   if (value === undefined) return undefined;
-  const encoded = encode(value, "args", maxBytes);
+  const encoded = encode(value, what, maxBytes);
+  const verb = what === "args" ? "dispatch" : "show";
   if (encoded.json !== undefined) return encoded.json;
   if (encoded.invalid)
-    throw new PunctualError("INVALID_PAYLOAD", `Cannot dispatch ${encoded.reason}`, encoded.options);
+    throw new PunctualError("INVALID_PAYLOAD", `Cannot ${verb} ${encoded.reason}`, encoded.options);
   throw new PunctualError(
     "PAYLOAD_TOO_LARGE",
-    `Cannot dispatch ${encoded.reason} Pass a reference, such as an id or a path, and let the handler load the data.`,
+    `Cannot ${verb} ${encoded.reason} Pass a reference, such as an id or a path, and let the handler load the data.`,
   );
 }
 

@@ -16,6 +16,7 @@ export interface SenderParts {
   /** After an insert: tells events, wakes the local worker. */
   sent(runs: NewRun[], inserted: Inserted[]): void;
   unheard(error: unknown): void;
+  maxPayload: number;
 }
 
 /** Collects the dispatches of one turn and sends them as one insert. */
@@ -26,6 +27,10 @@ export class Sender implements Sending {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
+  }
+
+  get maxPayload(): number {
+    return this.#parts.maxPayload;
   }
 
   soon(dispatch: Dispatch<never>): void {

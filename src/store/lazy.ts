@@ -21,25 +21,18 @@ export class LazyStore {
         new PunctualError("CLOSED", "This instance was stopped, and its database is closed."),
       );
     }
-    this.#opened ??= this.#open().catch((error) => {
-      // The next call tries again: the folder may exist by then.
-      this.#opened = null;
-      throw error;
-    });
-    return this.#opened;
+    return this.#opened ?? this.#keep(this.#open());
   }
 
   async install(options: { dryRun?: boolean }): Promise<InstallReport> {
     if (this.#opened) return (await this.#opened).install(options);
-    const store = await openStore(this.#source, this.#options);
-    try {
-      const report = await store.install(options);
-      // A database in memory lives as long as its connection.
-      if (!options.dryRun) this.#opened = Promise.resolve(store);
-      return report;
-    } finally {
-      if (!this.#opened) await store.close();
+    if (options.dryRun) {
+      const store = await openStore(this.#source, this.#options);
+      return store.install(options).finally(() => store.close());
     }
+    const installing = this.#installing();
+    this.#keep(installing.then(({ store }) => store));
+    return (await installing).report;
   }
 
   async close(): Promise<void> {
@@ -58,6 +51,25 @@ export class LazyStore {
         await store.install();
       });
       return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  #keep(opening: Promise<Store>): Promise<Store> {
+    this.#opened = opening.catch((error) => {
+      // The next call tries again: the folder may exist by then.
+      this.#opened = null;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async #installing(): Promise<{ store: Store; report: InstallReport }> {
+    const store = await openStore(this.#source, this.#options);
+    try {
+      return { store, report: await store.install() };
     } catch (error) {
       await store.close();
       throw error;

@@ -224,6 +224,7 @@ export interface Tally {
   counts: Partial<Record<Outcome | "dispatched" | "crashed", number>>;
   /** Sum of durations of finished tries. */
   busy: number;
+  /** When the last try succeeded. */
   lastRun: number | null;
   /** Null: no try ended. `ok`: one succeeded; `failed` counts the failures since then, `error` is the last one's. */
   last: { ok: boolean; failed: number; error: string | null } | null;

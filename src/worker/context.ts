@@ -61,7 +61,7 @@ export class Context implements RunContext {
   }
 
   progress(value: JsonValue): void {
-    this.#progress = encodePayload(value) ?? null;
+    this.#progress = encodePayload(value, undefined, "progress") ?? null;
     this.#over ??= new AbortController();
     this.#writing ??= this.#writeProgress();
   }

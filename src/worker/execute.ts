@@ -210,7 +210,10 @@ export class Execution {
     if (isA(error, PunctualError) && (error.code === "INVALID_ARGS" || error.code === "INVALID_PAYLOAD"))
       return false;
     try {
-      return this.#job.settings.retries.when?.(error) ?? true;
+      const answer: unknown = this.#job.settings.retries.when?.(error) ?? true;
+      // An async function is a mistake here; its rejection must not take the process down as well.
+      if (answer instanceof Promise) answer.catch(() => {});
+      return Boolean(answer);
     } catch (fault) {
       this.#parts.events.report(fault, `retries when of "${this.run.name}"`);
       return true;

@@ -7,7 +7,7 @@ import { defaultRetention } from "../run/retention.ts";
 import { Ticker } from "../schedule/ticker.ts";
 import type { Inserted, JobSync, NewRun, Store } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
-import { handlerGone, Janitor } from "./janitor.ts";
+import { handlerGone, Janitor, SYNC_EVERY } from "./janitor.ts";
 import { KnownJobs } from "./known-jobs.ts";
 import { onSignals } from "./signals.ts";
 import { Worker, type WorkerOptions, type WorkerParts } from "./worker.ts";
@@ -58,6 +58,7 @@ export class Host {
   #cancelPresence: (() => void) | null = null;
   /** What the database was last told of the definitions; null: they have changed since. */
   #shown: JobSync["jobs"] | null = null;
+  #shownAt = 0;
   #showing = false;
   #ticker: Ticker | null = null;
   #known: KnownJobs | null = null;
@@ -211,7 +212,7 @@ export class Host {
     let unwatch = () => {};
     try {
       await this.#beat(options.parallel, options.queues);
-      if (watching || this.#shown === null) await this.#sync(store);
+      if (watching || this.#shown === null || this.#isStale()) await this.#sync(store);
       await janitor.reap();
       janitor.start();
       if (watching) {
@@ -253,6 +254,7 @@ export class Host {
   async #sync(store: Store): Promise<void> {
     const { registry, queueLimits, id } = this.#parts;
     this.#shown ??= [...registry.definitions()].map((definition) => this.#ticks.show(definition));
+    this.#shownAt = this.#parts.clock.now();
     await store.syncJobs({
       worker: id,
       startedAt: this.#startedAt,
@@ -262,6 +264,11 @@ export class Host {
     this.#known?.forget();
     this.#ticker?.forget();
     this.wake();
+  }
+
+  /** Passes that come one after the other show the jobs as often as a worker does. */
+  #isStale(): boolean {
+    return this.#parts.clock.now() - this.#shownAt >= SYNC_EVERY;
   }
 
   #tickerOn(store: Store, known: KnownJobs): Ticker {

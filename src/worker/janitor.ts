@@ -10,7 +10,7 @@ import type { Tallies } from "./tallies.ts";
 const FLUSH_EVERY = 1000;
 const REAP_EVERY = 10_000;
 const BEAT_EVERY = 10_000;
-const SYNC_EVERY = 30_000;
+export const SYNC_EVERY = 30_000;
 const PRUNE_EVERY = 60_000;
 const REAPED_AT_ONCE = 100;
 

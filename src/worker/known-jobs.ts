@@ -8,6 +8,8 @@ export const DEFAULT_LEASE = 60_000;
 export class KnownJobs {
   readonly #store: Store;
   readonly #registry: Registry;
+  /** Names without a row: a run may come back from history after its job was pruned. */
+  readonly #refused = new Set<string>();
   #elsewhere: string[] | null = null;
   #leases: Record<string, number> | null = null;
 
@@ -22,9 +24,18 @@ export class KnownJobs {
     this.#leases = null;
   }
 
+  /** A run of this name was claimed here, and nobody here defines it. */
+  refuse(name: string): void {
+    this.#refused.add(name);
+    this.#elsewhere = null;
+  }
+
   /** Jobs that the database knows and this process does not define. */
   async elsewhere(): Promise<string[]> {
-    this.#elsewhere ??= (await this.#store.jobNames()).filter((name) => !this.#registry.definition(name));
+    if (this.#elsewhere === null) {
+      const names = new Set([...(await this.#store.jobNames()), ...this.#refused]);
+      this.#elsewhere = [...names].filter((name) => !this.#registry.definition(name));
+    }
     return this.#elsewhere;
   }
 

@@ -25,7 +25,6 @@ export class Tallies {
       tally.lastRun = now;
       tally.last = { ok: true, failed: 0, error: null };
     } else if (outcome === "failed" || outcome === "retried") {
-      tally.lastRun = now;
       tally.last = { ok: tally.last?.ok ?? false, failed: (tally.last?.failed ?? 0) + 1, error };
     }
   }

@@ -292,7 +292,7 @@ export class Worker {
   /** Claimed in the moment between a new name and our knowing it: another process defines it. */
   async #refuse(run: ClaimedRun): Promise<void> {
     if (run.owner === null) {
-      this.#parts.known.forget();
+      this.#parts.known.refuse(run.name);
       return this.#giveBack(run);
     }
     const error = new PunctualError(

@@ -251,3 +251,17 @@ test("a dispatch made before run() is in the pass", async () => {
   void jobs.dispatch("task");
   expect(await jobs.run()).toBe(1);
 });
+
+test("arguments are sent as they were given: one object may be used again and again", async () => {
+  const { jobs } = open();
+  const got: number[] = [];
+  const job = jobs.schedule("count", ({ n }: { n: number }) => void got.push(n)).concurrency(0);
+  const args = { n: 0 };
+  const sent = [];
+  for (args.n = 1; args.n <= 3; args.n++) sent.push(job.dispatch(args));
+  sent.push(jobs.dispatch("count").args(args));
+  args.n = 99;
+  await Promise.all(sent);
+  await jobs.run({ parallel: 1 });
+  expect(got).toEqual([1, 2, 3, 4]);
+});

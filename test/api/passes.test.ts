@@ -189,6 +189,29 @@ describe("parallel", () => {
   });
 });
 
+test("a run whose job the database has forgotten is looked at once, not again and again", async () => {
+  const db = new DatabaseSync(":memory:");
+  const before = open({}, db);
+  before.jobs.schedule("gone", () => {}).keep("forever");
+  const run = await before.jobs.dispatch("gone");
+  await before.jobs.run();
+  await before.jobs.stop();
+  const { jobs, clock } = open({}, db);
+  jobs.schedule("other", () => {});
+  clock.set("2026-03-01T00:00:00Z");
+  expect((await jobs.prune()).jobs).toBe(1);
+  await jobs.retry(run.id);
+  let released = 0;
+  jobs.on("run.released", ({ queue }) => {
+    // Else the pass would never end.
+    if (++released === 50) void jobs.pauseQueue(queue);
+  });
+  await jobs.dispatch("other").queue("elsewhere");
+  expect(await jobs.run()).toBe(1);
+  expect(released).toBeLessThanOrEqual(1);
+  expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 1 });
+});
+
 test("a pass takes back what a dead process held", async () => {
   const db = new DatabaseSync(":memory:");
   const dead = open({}, db);

@@ -332,6 +332,40 @@ describe("the registrar's form", () => {
     expect(CliController.calls.filter((args) => (args as { every?: number }).every === 5)).toHaveLength(2);
     expect((await jobs.runs({ queue: "dev" })).runs).toHaveLength(2);
   });
+
+  test("without arguments of its own it passes those of the job", async () => {
+    const { jobs, clock } = open();
+    const got: unknown[] = [];
+    const mail = jobs.schedule("mail", (args: { to: string }) => void got.push(args)).args({ to: "all" });
+    jobs.recur(mail, "* * * * *").recur("mail", "* * * * *", { args: { to: "one" } });
+    await jobs.run();
+    await clock.advance(60);
+    await jobs.run();
+    expect(got).toHaveLength(2);
+    expect(got).toEqual(expect.arrayContaining([{ to: "all" }, { to: "one" }]));
+  });
+});
+
+describe("passes alone", () => {
+  test("show the jobs again and again, so that pruning does not take them for gone", async () => {
+    const { jobs, clock } = open();
+    jobs.schedule("hourly", () => {}).hourly();
+    await jobs.run();
+    await clock.advance("31 days");
+    expect(await jobs.run()).toBe(1);
+    expect(await jobs.prune()).toMatchObject({ jobs: 0 });
+    await clock.advance("1 hour");
+    expect(await jobs.run()).toBe(1);
+  });
+
+  test("resuming a job that was not paused drops nothing", async () => {
+    const { jobs, clock } = open();
+    jobs.schedule("hourly", () => {}).hourly();
+    await jobs.run();
+    await clock.advance("1 hour");
+    await jobs.resumeJob("hourly");
+    expect(await jobs.run()).toBe(1);
+  });
 });
 
 describe("several processes on one database", () => {

@@ -19,7 +19,7 @@ test("every error code is explained", () => {
 });
 
 describe("schedules", () => {
-  const listed = tables("docs/guide/defining-jobs.md").filter(({ header }) => /^calls?$/.test(header[0]!));
+  const listed = tables("docs/guide/schedules.md").filter(({ header }) => /^calls?$/.test(header[0]!));
   const rows = listed.flatMap((table) =>
     table.rows.map(([calls, cron]) => [codeIn(calls!)[0]!, codeIn(cron!)[0]!]),
   );
@@ -42,7 +42,7 @@ describe("schedules", () => {
 });
 
 describe("coming from", async () => {
-  const STATES = ["works", "accepted", "later", "not taken over"];
+  const STATES = ["works", "later", "not taken over"];
   const rows = tables("docs/guide/coming-from.md").flatMap(({ header, rows }) => {
     expect(header).toEqual(["theirs", "ours", "state"]);
     return rows.map(([theirs = "", ours = "", state = ""]) => ({ theirs, ours, state }));
@@ -80,19 +80,16 @@ describe("coming from", async () => {
     expect(rows.filter(({ state }) => !STATES.includes(state))).toEqual([]);
   });
 
-  test("what works or is accepted is there", () => {
-    const named = rows
-      .filter(({ state }) => state === "works" || state === "accepted")
-      .flatMap(({ ours }) => membersIn(ours));
+  test("what works is there", () => {
+    const named = rows.filter(({ state }) => state === "works").flatMap(({ ours }) => membersIn(ours));
     expect(named.length).toBeGreaterThan(100);
     expect(named.filter(({ there }) => !there)).toEqual([]);
   });
 
   test("what comes later is not there yet", () => {
-    const promised = rows
-      .filter(({ state }) => state === "later")
-      .flatMap(({ ours }) => membersIn(ours.replace(/; until then.*/, "")));
-    expect(promised.map(({ text }) => text)).toContain("jobs.recur");
+    const later = rows.filter(({ state }) => state === "later");
+    expect(later.length).toBeGreaterThan(5);
+    const promised = later.flatMap(({ ours }) => membersIn(ours.replace(/; until then.*/, "")));
     expect(promised.filter(({ there }) => there)).toEqual([]);
   });
 });

@@ -32,13 +32,15 @@ describe("examples", () => {
     });
     try {
       let shown = "";
+      let signalled = false;
+      const enough = (text: string) => /greet +completed/.test(text) && /memory +completed/.test(text);
       for await (const chunk of child.stdout.setEncoding("utf8")) {
-        const before = shown;
         shown += chunk;
-        if (!before.includes("completed") && shown.includes("completed")) child.kill(signal);
+        if (!signalled && enough(shown)) signalled = child.kill(signal);
       }
       if (child.exitCode === null) await once(child, "exit");
       expect(shown).toMatch(/^\d\d:\d\d:\d\d +#\d+ +greet +completed +\d+ ms +Hello, Ada!$/m);
+      expect(shown).toMatch(/^\d\d:\d\d:\d\d +#\d+ +memory +ticked$/m);
       expect(shown).toMatch(/^Drained\. In \d+ s: \d+ completed/m);
       expect(child.exitCode).toBe(0);
     } finally {

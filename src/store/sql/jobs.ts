@@ -61,10 +61,12 @@ export async function names(db: Sql, t: Tables): Promise<string[]> {
 
 export function pause(db: Database, t: Tables, name: string, paused: boolean, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const known = await first(tx.all(`select 1 from ${t.jobs} where name = ?`, name));
+    const known = await first(
+      tx.all<{ paused_at: number | null }>(`select paused_at from ${t.jobs} where name = ?`, name),
+    );
     if (!known) return false;
     await tx.run(`update ${t.jobs} set paused_at = ? where name = ?`, paused ? now : null, name);
-    if (!paused) await resumeSchedulesOf(tx, t, name, now);
+    if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, t, name, now);
     // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
     if (paused) await markLimited(tx, t, "name", [name]);
     return true;
