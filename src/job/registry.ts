@@ -49,6 +49,10 @@ export class Registry {
     this.#adHoc.set(adHoc.lane, adHoc);
   }
 
+  adHocs(): IterableIterator<AdHoc> {
+    return this.#adHoc.values();
+  }
+
   adHoc(lane: string): AdHoc | undefined {
     return this.#adHoc.get(lane);
   }

@@ -63,6 +63,8 @@ export class LazyStore {
       this.#opened = null;
       throw error;
     });
+    // Whoever asked for it hears of the fault; that it is also kept must not make it one that nobody heard.
+    this.#opened.catch(() => {});
     return this.#opened;
   }
 

@@ -1,13 +1,12 @@
 import { PunctualError } from "../errors.ts";
 import { Ticks } from "../job/ticks.ts";
-import type { Logger } from "../observe/logger.ts";
 import { checkName } from "../run/names.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { Ticker } from "../schedule/ticker.ts";
 import type { Inserted, JobSync, NewRun, Store } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
-import { handlerGone, Janitor, SYNC_EVERY } from "./janitor.ts";
+import { FLUSH_EVERY, handlerGone, Janitor, SYNC_EVERY } from "./janitor.ts";
 import { KnownJobs } from "./known-jobs.ts";
 import { onSignals } from "./signals.ts";
 import { Worker, type WorkerOptions, type WorkerParts } from "./worker.ts";
@@ -38,7 +37,6 @@ export interface ForeverOptions {
 
 export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known"> {
   store(): Promise<Store>;
-  logger: Logger;
   queueLimits: ReadonlyMap<string, number>;
   host: string;
 }
@@ -56,6 +54,7 @@ export class Host {
   #seq = 0;
   #present: Promise<void> | null = null;
   #cancelPresence: (() => void) | null = null;
+  #cancelCounts: (() => void) | null = null;
   /** What the database was last told of the definitions; null: they have changed since. */
   #shown: JobSync["jobs"] | null = null;
   #shownAt = 0;
@@ -105,7 +104,23 @@ export class Host {
       const runAt = new Date(run.runAt ?? now + run.delay);
       events.emit("run.dispatched", { ...one, name, queue, runAt });
     }
-    this.wake();
+    if (this.#worker) this.wake();
+    else this.#writeCountsSoon();
+  }
+
+  /** A process that only dispatches has no worker that writes its counts. */
+  #writeCountsSoon(): void {
+    const { clock, events } = this.#parts;
+    if (this.#cancelCounts) return;
+    const write = async () => {
+      this.#cancelCounts = null;
+      try {
+        await this.writeCounts();
+      } catch (error) {
+        if (!this.#closing) events.report(error, "writing counts");
+      }
+    };
+    this.#cancelCounts = clock.after(FLUSH_EVERY, write, { background: true });
   }
 
   /** Shows that this instance lives, as long as it has functions that only it can run. */
@@ -185,6 +200,7 @@ export class Host {
     this.#worker?.stop();
     await Promise.allSettled([this.#forever, this.#turn]);
     this.#cancelPresence?.();
+    this.#cancelCounts?.();
     if (this.#present) {
       const store = await this.#parts.store();
       await store.disown(this.#parts.id, handlerGone, defaultRetention.failed);

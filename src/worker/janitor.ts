@@ -7,12 +7,13 @@ import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Tallies } from "./tallies.ts";
 
-const FLUSH_EVERY = 1000;
+export const FLUSH_EVERY = 1000;
 const REAP_EVERY = 10_000;
 const BEAT_EVERY = 10_000;
 export const SYNC_EVERY = 30_000;
 const PRUNE_EVERY = 60_000;
-const REAPED_AT_ONCE = 100;
+/** More than one worker can hold: all that a dead one held are judged together. */
+const REAPED_AT_ONCE = 1000;
 
 /** So many processes that die with a run end it. */
 export const CRASH_CAP = 3;

@@ -46,6 +46,9 @@ export class KnownJobs {
         if (settings.lease !== DEFAULT_LEASE) this.#leases[name] = settings.lease;
       }
     }
-    return this.#leases;
+    if (!this.#registry.hasAdHoc()) return this.#leases;
+    const leases = Object.assign(Object.create(null), this.#leases);
+    for (const { name, settings } of this.#registry.adHocs()) leases[name] = settings.lease;
+    return leases;
   }
 }

@@ -145,6 +145,10 @@ export class Outbox {
   }
 
   #lost({ id, name, queue, attempts }: ClaimedRun): void {
-    this.#parts.events.emit("run.lost", { id, name, queue, attempt: attempts });
+    const { logger, events } = this.#parts;
+    logger.warn(
+      `run ${id} of "${name}" lost its lease: this process was paused, blocked or cut off for longer than it, and what the run came to here is not written`,
+    );
+    events.emit("run.lost", { id, name, queue, attempt: attempts });
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { PunctualError } from "../errors.ts";
 import type { Registry } from "../job/registry.ts";
 import type { Emitter } from "../observe/events.ts";
+import type { Logger } from "../observe/logger.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, ClaimRequest, Store } from "../store/store.ts";
 import { type Clock, yieldToEventLoop } from "../time.ts";
@@ -43,6 +44,7 @@ export interface WorkerParts {
   events: Emitter;
   registry: Registry;
   tallies: Tallies;
+  logger: Logger;
   instance: object;
   random(): number;
   nextSeq(): number;
@@ -61,7 +63,7 @@ export class Worker {
   readonly #pace: Pace;
   readonly #rest: Rest;
   readonly #execute: ExecuteParts;
-  /** Handlers that have not returned, also those whose run was settled without them. */
+  /** Handlers that have not returned, settled or not. */
   #busy = 0;
   /** The run that has this process to itself: nothing else starts until its handler has returned. */
   #alone: ClaimedRun | null = null;
@@ -106,7 +108,7 @@ export class Worker {
     this.#rest.end();
   }
 
-  /** Works until it is stopped or its budget is used; gives how many runs it ran. */
+  /** Until it is stopped or its budget is used; gives how many runs it ran. */
   async work(): Promise<number> {
     try {
       for (;;) {
@@ -295,10 +297,7 @@ export class Worker {
       this.#parts.known.refuse(run.name);
       return this.#giveBack(run);
     }
-    const error = new PunctualError(
-      "HANDLER_GONE",
-      "Its handler is gone: the function was dispatched by another process.",
-    );
+    const error = new PunctualError("HANDLER_GONE", "Its function was dispatched by another process.");
     this.#outbox.add(run, toSettling(run, { outcome: "failed", error }, 0, defaultRetention));
   }
 
@@ -326,8 +325,8 @@ export class Worker {
   }
 
   #isDone(): boolean {
-    if (this.#running.size > 0 || this.#buffer.size > 0 || this.#outbox.size > 0 || this.#starting)
-      return false;
+    const unsettled = this.#running.size + this.#buffer.size + this.#outbox.size;
+    if (unsettled > 0 || this.#starting) return false;
     const { budget } = this.#options;
     return this.#stopping || (budget !== null && (!this.#hungry || this.#claimed >= budget));
   }

@@ -1,6 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, exchange, found, ids, insert, insertOne, reap, settle, times } from "./requests.ts";
+import {
+  beat,
+  claim,
+  claimOne,
+  exchange,
+  found,
+  ids,
+  insert,
+  insertOne,
+  reap,
+  settle,
+  times,
+} from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function leases(database: Database): void {
@@ -47,6 +59,19 @@ export function leases(database: Database): void {
         { id, name: "job", worker: "w1", state: "ready", crashed: true },
       ]);
       expect(await reap(at.store)).toEqual([]);
+    });
+
+    test("of runs claimed ahead, as many as the worker had slots for may have begun and are charged", async () => {
+      await beat(at.store, "w1", { parallel: 3 });
+      await insert(at.store, {}, {}, {}, {}, {});
+      // One starts at once; the next two may have followed it before the worker could tell.
+      const runs = await claim(at.store, { start: 1, lease: 1000 });
+      await at.clock.advance(2);
+      const reaped = await reap(at.store);
+      const charged = reaped.filter(({ crashed }) => crashed).map(({ id }) => id);
+      expect(charged.sort()).toEqual(runs.slice(0, 3).map(({ id }) => id));
+      const attempts = await Promise.all(runs.map(async ({ id }) => (await found(at.store, id)).attempts));
+      expect(attempts).toEqual([1, 1, 1, 0, 0]);
     });
 
     test("one that was renewed is not taken back", async () => {

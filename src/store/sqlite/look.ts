@@ -40,7 +40,9 @@ type Look = Pick<Row, "id" | "name" | "lane" | "queue" | "priority" | "run_at">;
 
 const LOOK = "id, name, lane, queue, priority, run_at";
 
-export const inOrder = (a: Look, b: Look): number =>
+type InOrder = Pick<Row, "priority" | "run_at" | "id">;
+
+export const inOrder = (a: InOrder, b: InOrder): number =>
   a.priority - b.priority || a.run_at - b.run_at || a.id - b.id;
 
 /** Where the lane walk of a queue stopped. */

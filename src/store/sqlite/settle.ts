@@ -2,6 +2,7 @@ import { outcomeRules, stateCodes } from "../../run/states.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Lease, ReapedRun, Renewal, Settlement } from "../store.ts";
 import type { Connection } from "./connection.ts";
+import { inOrder } from "./look.ts";
 
 const HELD = "id = ? and lease_token = ? and state = 2";
 
@@ -32,6 +33,8 @@ interface Expired {
   crashes: number;
   started_at: number | null;
   cancelled_at: number | null;
+  priority: number;
+  run_at: number;
 }
 
 /** Everything that is written about a run by the worker that holds it. Each statement carries the token. */
@@ -170,21 +173,48 @@ export class Settler {
 
   reap(limit: number, crashCap: number, error: string, keep: number | null, now: number): ReapedRun[] {
     const expired = this.#connection.rows<Expired>(
-      `select id, lease_token as token, name, locked_by as worker, crashes, started_at, cancelled_at
+      `select id, lease_token as token, name, locked_by as worker, crashes, started_at, cancelled_at, priority, run_at
          from ${this.#t.runs} where state = 2 and locked_until < ? order by locked_until, id limit ?`,
       now,
       limit,
     );
-    return expired.map((run) => this.#takeBack(run, crashCap, error, keep, now));
+    const begun = this.#begun(expired);
+    return expired.map((run) => this.#takeBack(run, begun.has(run), crashCap, error, keep, now));
   }
 
-  #takeBack(run: Expired, crashCap: number, error: string, keep: number | null, now: number): ReapedRun {
+  /**
+   * Runs that had begun when their worker was lost. Of those claimed ahead the first may have begun since it last told
+   * of any: as many as it had slots for, less those it told of.
+   */
+  #begun(expired: Expired[]): Set<Expired> {
+    const begun = new Set(expired.filter((run) => run.started_at !== null));
+    for (const [worker, runs] of Map.groupBy(expired, (run) => run.worker ?? "")) {
+      const row = this.#connection.row<{ parallel: number; told: number }>(
+        `select parallel, (select count(*) from ${this.#t.runs} where state = 2 and locked_by = w.id and started_at is not null) as told
+           from ${this.#t.workers} w where id = ?`,
+        worker,
+      );
+      const slots = Math.max(0, (row?.parallel ?? 0) - (row?.told ?? 0));
+      // One with a crash behind it is told of before it begins.
+      const ahead = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(inOrder);
+      for (const run of ahead.slice(0, slots)) begun.add(run);
+    }
+    return begun;
+  }
+
+  #takeBack(
+    run: Expired,
+    crashed: boolean,
+    crashCap: number,
+    error: string,
+    keep: number | null,
+    now: number,
+  ): ReapedRun {
     const { id, token, name, worker } = run;
-    const crashed = run.started_at !== null;
     const crashes = run.crashes + (crashed ? 1 : 0);
     const ended = run.cancelled_at !== null ? "cancelled" : crashed && crashes >= crashCap ? "failed" : null;
     if (crashed) {
-      const duration = now - run.started_at!;
+      const duration = run.started_at === null ? 0 : now - run.started_at;
       this.#record({ id, token, duration, error, fingerprint: "crashed" }, "crashed", now);
       this.#connection.change(`update ${this.#t.runs} set crashes = crashes + 1 where ${HELD}`, id, token);
     }
