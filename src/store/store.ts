@@ -322,8 +322,6 @@ export interface Store {
   list(filter: RunFilter): Promise<RunRecord[]>;
   status(): Promise<Status>;
   waitFacts(id: number): Promise<WaitFacts | null>;
-  /** Whether anything is due now that this request could claim, and when the next scheduled run is due. */
-  due(): Promise<{ ready: number; scheduled: number; running: number; nextDue: number | null }>;
 
   prune(request: PruneRequest): Promise<PruneReport>;
 

@@ -74,7 +74,7 @@ export function racing(database: Database): void {
       expect(violations(steps, LIMITS)).toEqual([]);
       expect(violations(inOrder(seen), LIMITS)).toEqual([]);
       expect(steps.filter(({ step }) => step === 1)).toHaveLength(seen.length);
-      expect((await at.store.due()).running).toBe(0);
+      expect(await at.store.list({ states: ["running"], limit: 1 })).toEqual([]);
 
       const most = (gate: (step: Step) => boolean) => {
         let now = 0;

@@ -21,7 +21,6 @@ export function status(database: Database): void {
 
     test("of an empty database", async () => {
       expect(await at.store.status()).toEqual({ now: at.clock.now(), jobs: [], queues: [], workers: [] });
-      expect(await at.store.due()).toEqual({ ready: 0, scheduled: 0, running: 0, nextDue: null });
       expect(await at.store.now()).toBe(at.clock.now());
     });
 
@@ -51,15 +50,6 @@ export function status(database: Database): void {
         { name: "x", limit: 0, paused: false, pausedUntil: null, ready: 0, scheduled: 0, running: 4 },
         { name: "y", limit: 0, paused: false, pausedUntil: null, ready: 1, scheduled: 1, running: 1 },
       ]);
-    });
-
-    test("due: what could be claimed, what runs, and when the next is due", async () => {
-      const now = at.clock.now();
-      await insert(at.store, {}, {}, {}, { delay: 1000 }, { delay: 1000 }, { delay: 9000 });
-      await claim(at.store, { limit: 1 });
-      expect(await at.store.due()).toEqual({ ready: 2, scheduled: 0, running: 1, nextDue: now + 1000 });
-      await at.clock.advance(1);
-      expect(await at.store.due()).toEqual({ ready: 2, scheduled: 2, running: 1, nextDue: now + 1000 });
     });
   });
 

@@ -87,22 +87,6 @@ async function workers(sql: Sql, t: Tables, now: number): Promise<Status["worker
   return rows.map(toWorker);
 }
 
-export async function due(
-  sql: Sql,
-  t: Tables,
-  now: number,
-): Promise<{ ready: number; scheduled: number; running: number; nextDue: number | null }> {
-  const rows = await sql.all<{ state: number; n: number }>(
-    `select state, count(*) as n from ${t.runs} where state <> 0 or run_at <= ? group by state`,
-    now,
-  );
-  const count = (state: number) => rows.find((row) => row.state === state)?.n ?? 0;
-  const next = await first(
-    sql.all<{ run_at: number }>(`select run_at from ${t.runs} where state = 0 order by run_at, id limit 1`),
-  );
-  return { ready: count(1), scheduled: count(0), running: count(2), nextDue: next?.run_at ?? null };
-}
-
 /** How far "ahead of it" is counted. */
 const AHEAD = 1000;
 

@@ -155,10 +155,6 @@ export abstract class SqlStore implements Store {
     return status.waitFacts(this.#db, this.#t, id, await this.now());
   }
 
-  async due(): Promise<{ ready: number; scheduled: number; running: number; nextDue: number | null }> {
-    return status.due(this.#db, this.#t, await this.now());
-  }
-
   async prune(request: PruneRequest): Promise<PruneReport> {
     const now = await this.now();
     const report = await prune.prune(this.#db, this.#t, request, now);
