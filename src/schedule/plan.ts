@@ -37,6 +37,8 @@ export class Plan {
   fields: Fields = {};
   timezone: string | null = null;
   windows: readonly Window[] = NONE;
+  /** An expression that was found to have ticks: thousands of definitions are looked at twice otherwise. */
+  #possible: string | null = null;
   /** As given: text without an offset is read in the zone, which may be named later. */
   #start: Instant | null = null;
   #end: Instant | null = null;
@@ -65,8 +67,17 @@ export class Plan {
 
   /** Takes a whole expression of five or six fields in place of all that was named before. */
   replace(expression: string): void {
-    const six = new Cron(expression).toString().split(" ");
-    this.fields = Object.fromEntries(FIELDS.map((field, index) => [field, six[index]!]));
+    const text = new Cron(expression).toString();
+    const [second, minute, hour, day, month, weekday] = text.split(" ") as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    this.fields = { second, minute, hour, day, month, weekday };
+    this.#possible = text;
   }
 
   /** Six fields: finer than the finest one named are 0, coarser ones `*`. Null when nothing was named. */
@@ -84,7 +95,8 @@ export class Plan {
   /** Null when nothing says when, or not in this environment, or never: `surprise` has told of that. */
   toSchedule(job: string, passed: Passed, environment: string): Schedule | null {
     const cron = this.toCron();
-    if (cron === null || this.environments?.includes(environment) === false || impossible(cron)) return null;
+    if (cron === null || this.environments?.includes(environment) === false || this.#impossible(cron))
+      return null;
     const { windows, misfire } = this;
     const timezone = this.timezone ?? "UTC";
     const startingAt = this.#start === null ? null : inZone(this.#start, timezone);
@@ -100,20 +112,22 @@ export class Plan {
     if (day !== undefined && day !== "*" && weekday !== undefined && weekday !== "*") {
       return `"${cron}" ticks on those days of the month and on those days of the week as well, as cron has it; to have both at once add a when()`;
     }
-    const never = impossible(cron);
+    const never = this.#impossible(cron);
     if (never !== null || (this.windows === NONE && this.#end === null)) return never;
     const schedule = this.toSchedule("", { args: null, queue: null }, this.environments?.[0] ?? "");
     return schedule?.next(now) === null ? `"${cron}" never ticks from now on` : null;
   }
-}
 
-/** Why the fields, each of them right, never come together; null: they do. */
-function impossible(cron: string): string | null {
-  try {
-    new Cron(cron);
-    return null;
-  } catch (error) {
-    return (error as Error).message;
+  /** Why the fields, each of them right, never come together; null: they do. */
+  #impossible(cron: string): string | null {
+    if (cron === this.#possible) return null;
+    try {
+      new Cron(cron);
+      this.#possible = cron;
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
   }
 }
 
