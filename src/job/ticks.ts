@@ -1,10 +1,11 @@
 import type { Schedule } from "../schedule/schedule.ts";
-import type { DueSchedule, JobSync, ScheduleSync, TickRun } from "../store/store.ts";
+import type { DueSchedule, JobDetails, JobSync, TickRun } from "../store/store.ts";
 import { type Definition, laneOf } from "./definition.ts";
 
 interface Entry {
+  definition: Definition<never>;
   fingerprint: string;
-  schedules: Map<string, { schedule: Schedule; run: Omit<TickRun, "tickAt"> }>;
+  schedules: { slot: string; schedule: Schedule }[];
 }
 
 /** The schedules of an instance's definitions, made ready when the definitions are shown and asked at every tick. */
@@ -18,38 +19,30 @@ export class Ticks {
 
   /** What the database is to know of a definition; from now on its schedules tick as they are now. */
   show(definition: Definition<never>): JobSync["jobs"][number] {
-    const { name, settings, plan, formerNames } = definition;
+    const { name, formerNames } = definition;
     const schedules = definition.schedules();
     const fingerprint = definition.fingerprint(schedules);
-    this.#entries.set(name, {
-      fingerprint,
-      schedules: new Map(
-        schedules.map(({ slot, schedule }) => [slot, { schedule, run: this.#runOf(definition, schedule) }]),
-      ),
-    });
-    return {
-      name,
-      queue: settings.queue,
-      priority: settings.priority,
-      limit: settings.concurrency,
-      keyLimit: settings.perKey,
-      cron: plan.toCron(),
-      fingerprint,
-      formerly: formerNames,
-      schedules: schedules.map(toSync),
-    };
+    const entry = { definition, fingerprint, schedules };
+    this.#entries.set(name, entry);
+    // Refused now, when somebody hears of it, rather than at a tick.
+    for (const { schedule } of schedules) this.#runOf(entry, schedule);
+    return { name, fingerprint, formerly: formerNames, details: () => detailsOf(entry) };
   }
 
   /** The schedule as this process defines it, if it has the say: other code that defines the job may be newer. */
   find(due: DueSchedule): { schedule: Schedule; run: Omit<TickRun, "tickAt"> } | null {
     const entry = this.#entries.get(due.job);
-    return entry?.fingerprint === due.jobFingerprint ? (entry.schedules.get(due.slot) ?? null) : null;
+    if (entry?.fingerprint !== due.jobFingerprint) return null;
+    const found = entry.schedules.find(({ slot }) => slot === due.slot);
+    return found ? { schedule: found.schedule, run: this.#runOf(entry, found.schedule) } : null;
   }
 
-  #runOf(definition: Definition<never>, { parts }: Schedule): Omit<TickRun, "tickAt"> {
+  #runOf({ definition }: Entry, { parts }: Schedule): Omit<TickRun, "tickAt"> {
     const { name, settings } = definition;
     const queue = parts.queue ?? settings.queue;
-    const key = definition.keyOf(parts.args === null ? {} : JSON.parse(parts.args));
+    const key = settings.keyOf
+      ? definition.keyOf(parts.args === null ? {} : JSON.parse(parts.args))
+      : undefined;
     return {
       name,
       queue,
@@ -61,8 +54,19 @@ export class Ticks {
   }
 }
 
-function toSync({ slot, schedule }: { slot: string; schedule: Schedule }): ScheduleSync {
-  const { cron, timezone, args, queue } = schedule.parts;
-  const next = (after: number) => schedule.next(after);
-  return { slot, cron, timezone, args, queue, fingerprint: schedule.fingerprint(), next };
+/** Only asked for where the database does not have it yet: thousands of definitions are shown again and again. */
+function detailsOf({ definition, schedules }: Entry): JobDetails {
+  const { settings, plan } = definition;
+  return {
+    queue: settings.queue,
+    priority: settings.priority,
+    limit: settings.concurrency,
+    keyLimit: settings.perKey,
+    cron: plan.toCron(),
+    schedules: schedules.map(({ slot, schedule }) => {
+      const { cron, timezone, args, queue } = schedule.parts;
+      const next = (after: number) => schedule.next(after);
+      return { slot, cron, timezone, args, queue, fingerprint: schedule.fingerprint(), next };
+    }),
+  };
 }

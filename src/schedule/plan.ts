@@ -37,8 +37,8 @@ export class Plan {
   fields: Fields = {};
   timezone: string | null = null;
   windows: readonly Window[] = NONE;
-  /** An expression that was found to have ticks: thousands of definitions are looked at twice otherwise. */
-  #possible: string | null = null;
+  /** The fields as they were last read: thousands of definitions are read once. */
+  #cron: Cron | null = null;
   /** As given: text without an offset is read in the zone, which may be named later. */
   #start: Instant | null = null;
   #end: Instant | null = null;
@@ -67,7 +67,8 @@ export class Plan {
 
   /** Takes a whole expression of five or six fields in place of all that was named before. */
   replace(expression: string): void {
-    const text = new Cron(expression).toString();
+    this.#cron = new Cron(expression);
+    const text = this.#cron.toString();
     const [second, minute, hour, day, month, weekday] = text.split(" ") as [
       string,
       string,
@@ -77,7 +78,6 @@ export class Plan {
       string,
     ];
     this.fields = { second, minute, hour, day, month, weekday };
-    this.#possible = text;
   }
 
   /** Six fields: finer than the finest one named are 0, coarser ones `*`. Null when nothing was named. */
@@ -101,7 +101,10 @@ export class Plan {
     const timezone = this.timezone ?? "UTC";
     const startingAt = this.#start === null ? null : inZone(this.#start, timezone);
     const endingAt = this.#end === null ? null : inZone(this.#end, timezone);
-    return new Schedule({ job, cron, timezone, windows, startingAt, endingAt, misfire, ...passed });
+    return new Schedule(
+      { job, cron, timezone, windows, startingAt, endingAt, misfire, ...passed },
+      this.#cron!,
+    );
   }
 
   /** What a reader of the definition would not expect of it; null: nothing. */
@@ -120,10 +123,9 @@ export class Plan {
 
   /** Why the fields, each of them right, never come together; null: they do. */
   #impossible(cron: string): string | null {
-    if (cron === this.#possible) return null;
+    if (cron === this.#cron?.toString()) return null;
     try {
-      new Cron(cron);
-      this.#possible = cron;
+      this.#cron = new Cron(cron);
       return null;
     } catch (error) {
       return (error as Error).message;

@@ -34,9 +34,10 @@ export class Schedule {
   readonly #cron: Cron;
   readonly #zone: Zone;
 
-  constructor(parts: ScheduleParts) {
+  /** `read`: the expression, if it has been read already. */
+  constructor(parts: ScheduleParts, read: Cron | string = parts.cron) {
     this.parts = parts;
-    this.#cron = new Cron(parts.cron, { timezone: parts.timezone });
+    this.#cron = new Cron(read, { timezone: parts.timezone });
     this.#zone = zoneOf(parts.timezone);
   }
 

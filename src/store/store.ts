@@ -210,10 +210,20 @@ export interface TickResult {
   nextTick: number | null;
 }
 
+export interface JobDetails extends Omit<JobRow, "name" | "fingerprint"> {
+  schedules: ScheduleSync[];
+}
+
 export interface JobSync {
   worker: string;
   startedAt: number;
-  jobs: (JobRow & { formerly: readonly string[]; schedules: ScheduleSync[] })[];
+  jobs: {
+    name: string;
+    /** Changes with the details. */
+    fingerprint: string;
+    formerly: readonly string[];
+    details(): JobDetails;
+  }[];
   queues: { name: string; limit: number }[];
 }
 

@@ -5,7 +5,7 @@ import type {
   ClaimRequest,
   ExchangeRequest,
   ExchangeResult,
-  JobSync,
+  JobDetails,
   Lease,
   NewRun,
   Settlement,
@@ -149,7 +149,7 @@ export async function found(store: Store, id: number): Promise<RunRecord> {
   return run;
 }
 
-export type JobFields = Partial<JobSync["jobs"][number]> & { name: string };
+export type JobFields = Partial<JobDetails & { fingerprint: string; formerly: string[] }> & { name: string };
 
 /** Shows jobs as a worker does that started after all that have shown theirs before. */
 export function define(
@@ -165,16 +165,19 @@ export function define(
     worker,
     startedAt,
     queues,
-    jobs: jobs.map((job) => ({
-      queue: "default",
-      priority: 100,
-      limit: 0,
-      keyLimit: 0,
-      cron: null,
-      fingerprint: `code-${++made}`,
-      formerly: [],
-      schedules: [],
-      ...job,
+    jobs: jobs.map(({ name, fingerprint = `code-${++made}`, formerly = [], ...fields }) => ({
+      name,
+      fingerprint,
+      formerly,
+      details: () => ({
+        queue: "default",
+        priority: 100,
+        limit: 0,
+        keyLimit: 0,
+        cron: null,
+        schedules: [],
+        ...fields,
+      }),
     })),
   });
 }

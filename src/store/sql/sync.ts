@@ -1,10 +1,12 @@
-import { type JobSync, WORKER_DEAD_AFTER } from "../store.ts";
+import { type JobDetails, type JobSync, WORKER_DEAD_AFTER } from "../store.ts";
 import { type Database, first, inGroups, marks, type Sql, type Tables } from "./database.ts";
 import { byName, COLUMNS, type Row } from "./jobs.ts";
 import { markLimited } from "./limited.ts";
 import { syncSchedules } from "./schedules.ts";
 
-type Job = JobSync["jobs"][number];
+type Shown = JobSync["jobs"][number];
+
+type Written = Shown & JobDetails;
 
 /** So many jobs share a statement: thousands of definitions must not take thousands of round trips. */
 const GROUP = 200;
@@ -44,16 +46,17 @@ async function syncGroup(
     ...jobs.map((job) => job.name),
   );
   const known = new Map(rows.map((row) => [row.name, row]));
-  const hasTheSay = ({ name }: Job) => {
+  const hasTheSay = ({ name }: Shown) => {
     const row = known.get(name);
     return !row || row.defined_by === null || row.defined_at <= startedAt || !alive.has(row.defined_by);
   };
-  const isShown = ({ name, fingerprint }: Job) => {
+  const isShown = ({ name, fingerprint }: Shown) => {
     const row = known.get(name);
     return row?.fingerprint === fingerprint && row.defined_by === worker;
   };
-  const written = jobs.filter((job) => hasTheSay(job) && !isShown(job));
-  const seen = jobs.filter((job) => !written.includes(job)).map((job) => job.name);
+  const isWritten = (job: Shown) => hasTheSay(job) && !isShown(job);
+  const written: Written[] = jobs.filter(isWritten).map((job) => ({ ...job, ...job.details() }));
+  const seen = jobs.filter((job) => !isWritten(job)).map((job) => job.name);
   if (written.length > 0) {
     const columns = [...COLUMNS.split(", "), "seen_at", "created_at"];
     await tx.run(
@@ -72,7 +75,7 @@ async function syncGroup(
         now,
       ]),
     );
-    const lastSeen = (job: Job) => known.get(job.name)?.seen_at ?? null;
+    const lastSeen = (job: Shown) => known.get(job.name)?.seen_at ?? null;
     await syncSchedules(
       tx,
       t,
@@ -80,8 +83,8 @@ async function syncGroup(
       now,
     );
   }
-  const limits = ({ limit, keyLimit }: Job) => limit > 0 || keyLimit > 0;
-  const wasLimited = ({ name }: Job) => {
+  const limits = ({ limit, keyLimit }: Written) => limit > 0 || keyLimit > 0;
+  const wasLimited = ({ name }: Shown) => {
     const row = known.get(name);
     return row !== undefined && (row.lim > 0 || row.key_lim > 0);
   };
