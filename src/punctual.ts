@@ -31,7 +31,6 @@ import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import type { Run } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
-import type { Plan } from "./schedule/plan.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { InstallReport, Store } from "./store/store.ts";
@@ -56,6 +55,7 @@ export class Punctual extends Control {
   readonly #sender: Sender;
   readonly #preparer: Preparer;
   readonly #host: Host;
+  readonly #fresh: Definition<never>[] = [];
   #stopping: Promise<void> | null = null;
 
   /**
@@ -138,8 +138,7 @@ export class Punctual extends Control {
     const definition = new Definition<never>(name, handler, schema, { ...this.#defaults }, this.#home);
     this.#registry.define(definition);
     if (!named) warnIfMinified(what, this.#logger);
-    // At the end of the turn, when its calls are complete.
-    queueMicrotask(() => this.#warnOfSurprises(name, definition.plan));
+    if (this.#fresh.push(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     this.#host.definitionsChanged();
     return definition;
   }
@@ -201,7 +200,7 @@ export class Punctual extends Control {
     const definition = what instanceof Definition ? what : this.#find(what);
     if (!(definition instanceof Definition)) throw this.#registry.unknown(definition.name, []);
     definition.recur(plan, passed);
-    this.#warnOfSurprises(definition.name, plan);
+    this.#warnOf(definition.name, plan.surprise(this.clock.now()));
     this.#host.definitionsChanged();
     return this;
   }
@@ -299,9 +298,13 @@ export class Punctual extends Control {
     return new Dispatchable<never>(name, this.#home);
   }
 
-  #warnOfSurprises(name: string, plan: Plan): void {
-    const surprise = plan.surprise(this.clock.now());
-    if (surprise !== null) this.#logger.warn(`the schedule of job "${name}": ${surprise}`);
+  /** At the end of the turn, when the definitions' calls are complete. */
+  #lookAtFresh(): void {
+    for (const { name, plan } of this.#fresh.splice(0)) this.#warnOf(name, plan.surprise(this.clock.now()));
+  }
+
+  #warnOf(job: string, surprise: string | null): void {
+    if (surprise !== null) this.#logger.warn(`the schedule of job "${job}": ${surprise}`);
   }
 
   #send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {

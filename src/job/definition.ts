@@ -4,7 +4,7 @@ import { checkName } from "../run/names.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { encodePayload } from "../run/payload.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
-import type { Misfire, Schedule } from "../schedule/schedule.ts";
+import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import { type Duration, type Instant, toMilliseconds } from "../time.ts";
 import { Configurable, lendMethods } from "./configurable.ts";
@@ -123,13 +123,13 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   }
 
   /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
-  schedules(): { slot: string; schedule: Schedule }[] {
+  schedules(): { slot: string; parts: ScheduleParts }[] {
     const environment = process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
     const args = encodePayload(this.settings.args) ?? null;
     const own = { plan: this.plan, passed: { args, queue: null } };
     return [["", own] as const, ...(this.#recurring ?? [])].flatMap(([slot, { plan, passed }]) => {
-      const schedule = plan.toSchedule(this.name, { ...passed, args: passed.args ?? args }, environment);
-      return schedule ? [{ slot, schedule }] : [];
+      const parts = plan.toParts(this.name, { ...passed, args: passed.args ?? args }, environment);
+      return parts ? [{ slot, parts }] : [];
     });
   }
 
@@ -157,10 +157,10 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   }
 
   /** Changes with whatever other processes have to know of the job. */
-  fingerprint(schedules: { slot: string; schedule: Schedule }[]): string {
+  fingerprint(): string {
     const { queue, priority, concurrency, perKey } = this.settings;
-    const when = schedules.map(({ slot, schedule }) => [slot, schedule.parts]);
-    return hash("sha256", JSON.stringify([queue, priority, concurrency, perKey, when]), "hex").slice(0, 16);
+    const known = JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]);
+    return hash("sha256", known, "hex").slice(0, 16);
   }
 }
 

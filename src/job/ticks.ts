@@ -1,17 +1,57 @@
-import type { Schedule } from "../schedule/schedule.ts";
+import { Schedule } from "../schedule/schedule.ts";
 import type { DueSchedule, JobDetails, JobSync, TickRun } from "../store/store.ts";
 import { type Definition, laneOf } from "./definition.ts";
 
-interface Entry {
-  definition: Definition<never>;
-  fingerprint: string;
-  schedules: { slot: string; schedule: Schedule }[];
+/** A definition as it is shown to the database. One small object: there may be thousands. */
+class ShownJob {
+  readonly definition: Definition<never>;
+  readonly fingerprint: string;
+  /** Made ready when one of them is due: of thousands of jobs, few ever are in one process. */
+  #ready: Map<string, Schedule> | null = null;
+
+  constructor(definition: Definition<never>) {
+    this.definition = definition;
+    this.fingerprint = definition.fingerprint();
+  }
+
+  get name(): string {
+    return this.definition.name;
+  }
+
+  get formerly(): readonly string[] {
+    return this.definition.formerNames;
+  }
+
+  schedule(slot: string): Schedule | undefined {
+    this.#ready ??= this.schedules();
+    return this.#ready.get(slot);
+  }
+
+  schedules(): Map<string, Schedule> {
+    return new Map(this.definition.schedules().map(({ slot, parts }) => [slot, new Schedule(parts)]));
+  }
+
+  details(): JobDetails {
+    const { settings, plan } = this.definition;
+    return {
+      queue: settings.queue,
+      priority: settings.priority,
+      limit: settings.concurrency,
+      keyLimit: settings.perKey,
+      cron: plan.toCron(),
+      schedules: [...this.schedules()].map(([slot, schedule]) => {
+        const { cron, timezone, args, queue } = schedule.parts;
+        const next = (after: number) => schedule.next(after);
+        return { slot, cron, timezone, args, queue, fingerprint: schedule.fingerprint(), next };
+      }),
+    };
+  }
 }
 
-/** The schedules of an instance's definitions, made ready when the definitions are shown and asked at every tick. */
+/** The schedules of an instance's definitions, as they were when the definitions were shown. */
 export class Ticks {
   readonly #queueLimits: ReadonlyMap<string, number>;
-  readonly #entries = new Map<string, Entry>();
+  readonly #shown = new Map<string, ShownJob>();
 
   constructor(queueLimits: ReadonlyMap<string, number>) {
     this.#queueLimits = queueLimits;
@@ -19,25 +59,24 @@ export class Ticks {
 
   /** What the database is to know of a definition; from now on its schedules tick as they are now. */
   show(definition: Definition<never>): JobSync["jobs"][number] {
-    const { name, formerNames } = definition;
-    const schedules = definition.schedules();
-    const fingerprint = definition.fingerprint(schedules);
-    const entry = { definition, fingerprint, schedules };
-    this.#entries.set(name, entry);
-    // Refused now, when somebody hears of it, rather than at a tick.
-    for (const { schedule } of schedules) this.#runOf(entry, schedule);
-    return { name, fingerprint, formerly: formerNames, details: () => detailsOf(entry) };
+    const shown = new ShownJob(definition);
+    this.#shown.set(definition.name, shown);
+    if (definition.settings.keyOf) {
+      // Refused now, when somebody hears of it, rather than at a tick.
+      for (const schedule of shown.schedules().values()) this.#runOf(definition, schedule);
+    }
+    return shown;
   }
 
   /** The schedule as this process defines it, if it has the say: other code that defines the job may be newer. */
   find(due: DueSchedule): { schedule: Schedule; run: Omit<TickRun, "tickAt"> } | null {
-    const entry = this.#entries.get(due.job);
-    if (entry?.fingerprint !== due.jobFingerprint) return null;
-    const found = entry.schedules.find(({ slot }) => slot === due.slot);
-    return found ? { schedule: found.schedule, run: this.#runOf(entry, found.schedule) } : null;
+    const shown = this.#shown.get(due.job);
+    if (shown?.fingerprint !== due.jobFingerprint) return null;
+    const schedule = shown.schedule(due.slot);
+    return schedule ? { schedule, run: this.#runOf(shown.definition, schedule) } : null;
   }
 
-  #runOf({ definition }: Entry, { parts }: Schedule): Omit<TickRun, "tickAt"> {
+  #runOf(definition: Definition<never>, { parts }: Schedule): Omit<TickRun, "tickAt"> {
     const { name, settings } = definition;
     const queue = parts.queue ?? settings.queue;
     const key = settings.keyOf
@@ -52,21 +91,4 @@ export class Ticks {
       args: parts.args,
     };
   }
-}
-
-/** Only asked for where the database does not have it yet: thousands of definitions are shown again and again. */
-function detailsOf({ definition, schedules }: Entry): JobDetails {
-  const { settings, plan } = definition;
-  return {
-    queue: settings.queue,
-    priority: settings.priority,
-    limit: settings.concurrency,
-    keyLimit: settings.perKey,
-    cron: plan.toCron(),
-    schedules: schedules.map(({ slot, schedule }) => {
-      const { cron, timezone, args, queue } = schedule.parts;
-      const next = (after: number) => schedule.next(after);
-      return { slot, cron, timezone, args, queue, fingerprint: schedule.fingerprint(), next };
-    }),
-  };
 }

@@ -15,9 +15,8 @@ export class Cron {
   readonly #fields: Fields;
   readonly #zone: Zone;
 
-  /** Another `Cron` in place of the text: the same expression in another zone, without reading it again. */
-  constructor(expression: string | Cron, options: CronOptions = {}) {
-    this.#fields = expression instanceof Cron ? expression.#fields : parseCron(expression);
+  constructor(expression: string, options: CronOptions = {}) {
+    this.#fields = parseCron(expression);
     this.timezone = options.timezone === undefined ? "UTC" : options.timezone;
     this.#zone = zoneOf(this.timezone);
   }

@@ -1,6 +1,6 @@
 import { type Instant, isWallTime, toInstant } from "../time.ts";
 import { Cron } from "./cron.ts";
-import { type Misfire, Schedule } from "./schedule.ts";
+import { type Misfire, Schedule, type ScheduleParts } from "./schedule.ts";
 import type { Window } from "./window.ts";
 import { instantOf, zoneOf } from "./zones.ts";
 
@@ -37,8 +37,8 @@ export class Plan {
   fields: Fields = {};
   timezone: string | null = null;
   windows: readonly Window[] = NONE;
-  /** The fields as they were last read: thousands of definitions are read once. */
-  #cron: Cron | null = null;
+  /** An expression that was found to have ticks, so that it is not read again for that. */
+  #possible: string | null = null;
   /** As given: text without an offset is read in the zone, which may be named later. */
   #start: Instant | null = null;
   #end: Instant | null = null;
@@ -67,8 +67,7 @@ export class Plan {
 
   /** Takes a whole expression of five or six fields in place of all that was named before. */
   replace(expression: string): void {
-    this.#cron = new Cron(expression);
-    const text = this.#cron.toString();
+    const text = new Cron(expression).toString();
     const [second, minute, hour, day, month, weekday] = text.split(" ") as [
       string,
       string,
@@ -78,6 +77,7 @@ export class Plan {
       string,
     ];
     this.fields = { second, minute, hour, day, month, weekday };
+    this.#possible = text;
   }
 
   /** Six fields: finer than the finest one named are 0, coarser ones `*`. Null when nothing was named. */
@@ -93,7 +93,7 @@ export class Plan {
   }
 
   /** Null when nothing says when, or not in this environment, or never: `surprise` has told of that. */
-  toSchedule(job: string, passed: Passed, environment: string): Schedule | null {
+  toParts(job: string, passed: Passed, environment: string): ScheduleParts | null {
     const cron = this.toCron();
     if (cron === null || this.environments?.includes(environment) === false || this.#impossible(cron))
       return null;
@@ -101,10 +101,7 @@ export class Plan {
     const timezone = this.timezone ?? "UTC";
     const startingAt = this.#start === null ? null : inZone(this.#start, timezone);
     const endingAt = this.#end === null ? null : inZone(this.#end, timezone);
-    return new Schedule(
-      { job, cron, timezone, windows, startingAt, endingAt, misfire, ...passed },
-      this.#cron!,
-    );
+    return { job, cron, timezone, windows, startingAt, endingAt, misfire, ...passed };
   }
 
   /** What a reader of the definition would not expect of it; null: nothing. */
@@ -117,15 +114,16 @@ export class Plan {
     }
     const never = this.#impossible(cron);
     if (never !== null || (this.windows === NONE && this.#end === null)) return never;
-    const schedule = this.toSchedule("", { args: null, queue: null }, this.environments?.[0] ?? "");
-    return schedule?.next(now) === null ? `"${cron}" never ticks from now on` : null;
+    const parts = this.toParts("", { args: null, queue: null }, this.environments?.[0] ?? "");
+    return parts && new Schedule(parts).next(now) === null ? `"${cron}" never ticks from now on` : null;
   }
 
   /** Why the fields, each of them right, never come together; null: they do. */
   #impossible(cron: string): string | null {
-    if (cron === this.#cron?.toString()) return null;
+    if (cron === this.#possible) return null;
     try {
-      this.#cron = new Cron(cron);
+      new Cron(cron);
+      this.#possible = cron;
       return null;
     } catch (error) {
       return (error as Error).message;

@@ -34,10 +34,9 @@ export class Schedule {
   readonly #cron: Cron;
   readonly #zone: Zone;
 
-  /** `read`: the expression, if it has been read already. */
-  constructor(parts: ScheduleParts, read: Cron | string = parts.cron) {
+  constructor(parts: ScheduleParts) {
     this.parts = parts;
-    this.#cron = new Cron(read, { timezone: parts.timezone });
+    this.#cron = new Cron(parts.cron, { timezone: parts.timezone });
     this.#zone = zoneOf(parts.timezone);
   }
 

@@ -6,10 +6,10 @@ import { syncSchedules } from "./schedules.ts";
 
 type Shown = JobSync["jobs"][number];
 
-type Written = Shown & JobDetails;
+type Written = Pick<Shown, "name" | "fingerprint"> & JobDetails;
 
 /** So many jobs share a statement: thousands of definitions must not take thousands of round trips. */
-const GROUP = 200;
+const GROUP = 100;
 
 /**
  * Shows the jobs of one worker. Where versions of the code run side by side, the row follows the latest started of
@@ -55,7 +55,9 @@ async function syncGroup(
     return row?.fingerprint === fingerprint && row.defined_by === worker;
   };
   const isWritten = (job: Shown) => hasTheSay(job) && !isShown(job);
-  const written: Written[] = jobs.filter(isWritten).map((job) => ({ ...job, ...job.details() }));
+  const written: Written[] = jobs
+    .filter(isWritten)
+    .map((job) => ({ name: job.name, fingerprint: job.fingerprint, ...job.details() }));
   const seen = jobs.filter((job) => !isWritten(job)).map((job) => job.name);
   if (written.length > 0) {
     const columns = [...COLUMNS.split(", "), "seen_at", "created_at"];
@@ -75,7 +77,7 @@ async function syncGroup(
         now,
       ]),
     );
-    const lastSeen = (job: Shown) => known.get(job.name)?.seen_at ?? null;
+    const lastSeen = (job: Written) => known.get(job.name)?.seen_at ?? null;
     await syncSchedules(
       tx,
       t,
@@ -84,7 +86,7 @@ async function syncGroup(
     );
   }
   const limits = ({ limit, keyLimit }: Written) => limit > 0 || keyLimit > 0;
-  const wasLimited = ({ name }: Shown) => {
+  const wasLimited = ({ name }: Written) => {
     const row = known.get(name);
     return row !== undefined && (row.lim > 0 || row.key_lim > 0);
   };
