@@ -4,7 +4,8 @@ import { test } from "./scene.ts";
 import { STACK_TRACE } from "./start-child.ts";
 
 test("a write lock held for a second: workers wait, their event loops go on", async ({ scene }) => {
-  const runs = await scene.dispatchMany("free", 400, { do: "pause", ms: 10 });
+  // Enough that neither worker runs out of work before the lock is taken, however slow the machine.
+  const runs = await scene.dispatchMany("free", 2000, { do: "pause", ms: 10 });
   const names = ["first", "second"];
   const children = names.map((name) => scene.worker(name, { parallel: 5, ticks: 20, lease: 10 }));
   for (const by of names) await scene.journal.until({ by, what: "end" });
