@@ -1,5 +1,4 @@
 import type { RetryPolicy } from "../run/backoff.ts";
-import type { RunContext } from "../run/context.ts";
 import { checkName } from "../run/names.ts";
 import { checkFunction, checkInteger, checkKeys } from "../run/options.ts";
 import { type Keep, toRetention } from "../run/retention.ts";
@@ -45,7 +44,7 @@ export abstract class Configurable<Args> {
    */
   concurrency(
     limit: number,
-    options: { perKey?: number; by?: (args: Args, run?: RunContext) => string | null | undefined } = {},
+    options: { perKey?: number; by?: (args: Args) => string | null | undefined } = {},
   ): this {
     checkKeys(options, ["perKey", "by"], "concurrency()");
     this.settings.concurrency = checkConcurrency(limit);
