@@ -1,0 +1,22 @@
+import { dirname, join } from "node:path";
+import type { Place } from "./server.ts";
+
+/** What MariaDB and MySQL have in common. The character set stays each server's default: what relies on another has to say so. */
+export function innodbOptions({ dataDir, port, durable }: Place): string[] {
+  const folder = dirname(dataDir);
+  return [
+    `--datadir=${dataDir}`,
+    `--port=${port}`,
+    "--bind-address=127.0.0.1",
+    `--socket=${join(folder, "socket")}`,
+    `--pid-file=${join(folder, "pid")}`,
+    "--secure-file-priv=",
+    "--max-connections=300",
+    "--innodb-buffer-pool-size=256M",
+    "--performance-schema=OFF",
+    "--skip-log-bin",
+    // Far from UTC: a time that went through the server's zone shows.
+    "--default-time-zone=+05:30",
+    ...(durable ? [] : ["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0"]),
+  ];
+}

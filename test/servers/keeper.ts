@@ -1,0 +1,50 @@
+// The parent of one test server. When whoever wanted the server is gone, however they went, it ends the server and
+// removes its folder. It is a process of its own because one that is killed cannot do that.
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, rmSync } from "node:fs";
+
+export interface Launch {
+  file: string;
+  args: string[];
+  /** To which everything that the server says is appended. */
+  log: string;
+  abort: NodeJS.Signals;
+  runAs?: { uid: number; gid: number };
+}
+
+export type Report = { pid: number } | { failed: string } | { exited: string };
+
+const folder = process.argv[2]!;
+let server: ChildProcess | undefined;
+let abort: NodeJS.Signals = "SIGKILL";
+
+function tell(report: Report): void {
+  if (process.connected) process.send!(report);
+}
+
+process.on("message", (launch: Launch) => {
+  abort = launch.abort;
+  const log = openSync(launch.log, "a");
+  const child = spawn(launch.file, launch.args, { cwd: "/", stdio: ["ignore", log, log], ...launch.runAs });
+  closeSync(log);
+  server = child;
+  child.on("spawn", () => tell({ pid: child.pid! }));
+  child.on("error", (error) => tell({ failed: error.message }));
+  child.on("exit", (code, signal) => {
+    server = undefined;
+    tell({ exited: signal ?? `code ${code}` });
+  });
+});
+
+process.on("disconnect", () => {
+  const finish = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  if (!server) return finish();
+  const { pid } = server;
+  server.once("exit", finish);
+  server.kill(abort);
+  // A server that was stopped by a signal hears no other but this one.
+  setTimeout(() => process.kill(pid!, "SIGKILL"), 5000).unref();
+});
+
+// Ctrl-C in a terminal is for the tests; they end this process by going away.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
