@@ -1,21 +1,44 @@
 // Everything that has to hold, in one command: types, lint and format, then every test. `--fast` leaves the slow ones out.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { provision } from "../test/servers/provision.ts";
+import { type ServerKind, serverKinds } from "../test/servers/server.ts";
 import { runTool } from "./run-tool.ts";
 
 const fast = process.argv.includes("--fast");
-const SLOW = ["test/process/**", "test/conformance/scale*", "test/package/**"];
+const SLOW = ["test/process/**", "test/conformance/scale*", "test/package/**", "test/servers/servers*"];
 
 function step(name: string, passed: boolean): boolean {
   console.log(`${passed ? "ok    " : "FAILED"}  ${name}`);
   return passed;
 }
 
-function runTests(): { passed: number; failed: number } {
+/** The servers without which the tests would not have shown enough. Others are used where they are found. */
+function required(): ServerKind[] {
+  const { STORES, PUNCTUAL_TEST_REQUIRE } = process.env;
+  if (STORES) return serverKinds.filter((kind) => STORES.split(",").some((name) => name.trim() === kind));
+  if (PUNCTUAL_TEST_REQUIRE === "all") return serverKinds;
+  return fast ? [] : ["postgres", "mariadb"];
+}
+
+function findServers(): string[] {
+  return required().flatMap((kind) => {
+    try {
+      provision(kind);
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    }
+  });
+}
+
+function runTests(): { passed: number; failed: number; used: string[] } {
   const folder = mkdtempSync(join(tmpdir(), "punctual-test-"));
   const report = join(folder, "report.json");
+  const servers = join(folder, "servers.json");
+  process.env.PUNCTUAL_TEST_USED = servers;
   const leaveOut = fast ? SLOW.flatMap((pattern) => ["--exclude", pattern]) : [];
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const exitedWell = runTool("vitest", "run", ...reporters, ...leaveOut);
@@ -23,17 +46,20 @@ function runTests(): { passed: number; failed: number } {
     const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
     // A file that cannot even be loaded has no failed test of its own.
     const failed = exitedWell ? numFailedTests : Math.max(1, numFailedTests);
-    return { passed: numPassedTests, failed };
+    const used = existsSync(servers) ? JSON.parse(readFileSync(servers, "utf8")) : [];
+    return { passed: numPassedTests, failed, used };
   } catch {
-    return { passed: 0, failed: 1 };
+    return { passed: 0, failed: 1, used: [] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+const missing = findServers();
 const checks = [
   step("types", runTool("tsc", "-p", "tsconfig.json")),
   step("lint and format", runTool("biome", "check", "--error-on-warnings", ".")),
+  step("database servers", missing.length === 0),
 ];
 const tests = runTests();
 const passed = tests.passed + checks.filter(Boolean).length;
@@ -41,6 +67,8 @@ const failed = tests.failed + checks.filter((ok) => !ok).length;
 const { version } = new DatabaseSync(":memory:").prepare("select sqlite_version() as version").get() as {
   version: string;
 };
-console.log(`\nDatabases: SQLite ${version} (node:sqlite, Node ${process.versions.node})`);
+const sqlite = `SQLite ${version} (node:sqlite, Node ${process.versions.node})`;
+console.log(`\nDatabases: ${[sqlite, ...tests.used].join(", ")}`);
+for (const sentence of missing) console.log(sentence);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

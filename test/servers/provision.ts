@@ -1,0 +1,73 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { cacheFolder } from "./cache.ts";
+import { isAvailable, missing } from "./find.ts";
+import { mysqlRoot } from "./mysql.ts";
+import { findProgram, isRoot } from "./programs.ts";
+import { label, type ServerKind } from "./server.ts";
+
+/** Sees to it that a server of this kind can be used: on Debian, and as root, it is installed where it is missing. */
+export function provision(kind: ServerKind): void {
+  if (isAvailable(kind)) return;
+  if (!isRoot() || !findProgram("apt-get")) throw missing(kind);
+  console.log(`${label[kind]} is not here yet; installing it …`);
+  if (kind === "postgres") aptInstall("postgresql");
+  // The whole of mariadb-server would bring a running server along, which nobody here needs.
+  if (kind === "mariadb") aptInstall("mariadb-server-core", "mariadb-client-core");
+  if (kind === "mysql") makeMysqlRoot();
+  if (!isAvailable(kind)) throw missing(kind);
+}
+
+function run(file: string, args: string[]): string {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const { status, stdout, stderr } = spawnSync(file, args, { encoding: "utf8", env, maxBuffer: 2 ** 28 });
+  if (status === 0) return stdout;
+  const said = `${stdout}${stderr}`.trimEnd().split("\n").slice(-20).join("\n");
+  throw new Error(`${file} ${args.join(" ")} failed:\n${said}`);
+}
+
+function aptInstall(...packages: string[]): void {
+  run("apt-get", ["update"]);
+  withoutStartingServices(() => run("apt-get", ["install", "-y", "--no-install-recommends", ...packages]));
+}
+
+/** Debian starts every server it installs, unless this file says no. */
+function withoutStartingServices(install: () => void): void {
+  const policy = "/usr/sbin/policy-rc.d";
+  const theirs = existsSync(policy);
+  if (!theirs) writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    install();
+  } finally {
+    if (!theirs) rmSync(policy);
+  }
+}
+
+/** Debian has MySQL only in its unstable suite, so it gets a Debian of its own; no part of it is installed on this one. */
+function makeMysqlRoot(): void {
+  if (!findProgram("debootstrap")) aptInstall("debootstrap");
+  mkdirSync(cacheFolder(), { recursive: true });
+  const unfinished = mkdtempSync(`${mysqlRoot()}.`);
+  try {
+    const root = join(unfinished, "root");
+    run("debootstrap", ["--variant=minbase", "--include=mysql-server-core", "sid", root, ...mirror()]);
+    rmSync(join(root, "var/cache/apt/archives"), { recursive: true, force: true });
+    // One that is there and does not work was left unfinished.
+    if (!isAvailable("mysql")) {
+      rmSync(mysqlRoot(), { recursive: true, force: true });
+      renameSync(root, mysqlRoot());
+    }
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** Where this machine gets Debian's packages from; nothing if it does not say, then debootstrap has a default. */
+function mirror(): string[] {
+  const filters = ["Identifier: Packages", "Label: Debian", "Component: main"];
+  const sources = spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)", ...filters], {
+    encoding: "utf8",
+  });
+  return sources.stdout?.split("\n").filter(Boolean).slice(0, 1) ?? [];
+}

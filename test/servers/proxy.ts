@@ -1,0 +1,150 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+export interface CutOptions {
+  /** Whether the server still gets what the client sent; the client never gets the answer. */
+  deliver: boolean;
+}
+
+interface Pair {
+  client: Socket;
+  server: Socket;
+  /** What the server says goes nowhere any more. */
+  mute: boolean;
+}
+
+interface Trigger extends CutOptions {
+  matches(sent: Buffer): boolean;
+  done(): void;
+}
+
+/** Listens on a free port of 127.0.0.1, and passes everything on to the server at `port`. */
+export async function startProxy(port: number, host = "127.0.0.1"): Promise<TestProxy> {
+  const proxy = new TestProxy(port, host);
+  await proxy.listen();
+  return proxy;
+}
+
+/** Stands between a client and a server, and does to their connections what a network does. */
+export class TestProxy {
+  readonly #listener: Server;
+  readonly #pairs = new Set<Pair>();
+  #trigger: Trigger | undefined;
+  #paused = false;
+
+  constructor(port: number, host: string) {
+    this.#listener = createServer({ noDelay: true, pauseOnConnect: true }, (client) =>
+      this.#join(client, port, host),
+    );
+  }
+
+  async listen(): Promise<void> {
+    this.#listener.listen(0, "127.0.0.1");
+    await once(this.#listener, "listening");
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port;
+  }
+
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** A server's URL, by way of this proxy. */
+  url(server: string): string {
+    const url = new URL(server);
+    url.hostname = "127.0.0.1";
+    url.port = String(this.port);
+    return url.href;
+  }
+
+  /** Ends every connection at once, on both sides. New ones are taken. */
+  cut(): void {
+    for (const pair of this.#pairs) sever(pair);
+  }
+
+  /** Nothing passes any more, and nobody is told: as when a cable is out. */
+  pause(): void {
+    this.#paused = true;
+    for (const pair of this.#pairs) hold(pair);
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (const pair of this.#pairs) release(pair);
+  }
+
+  /**
+   * Cuts the connection on which a client sends something that matches, once; resolves when it is cut. With `deliver` that
+   * is when the server is through with what was sent.
+   */
+  cutWhen(matches: (bytesFromClient: Buffer) => boolean, options: CutOptions): Promise<void> {
+    return new Promise((done) => {
+      this.#trigger = { matches, done, ...options };
+    });
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#listener, "close");
+    this.#listener.close();
+    this.cut();
+    await closed;
+  }
+
+  #join(client: Socket, port: number, host: string): void {
+    const server = connect({ port, host, noDelay: true });
+    const pair: Pair = { client, server, mute: false };
+    this.#pairs.add(pair);
+    client.on("data", (sent) => this.#fromClient(pair, sent));
+    server.on("data", (sent) => {
+      if (!pair.mute) client.write(sent);
+    });
+    client.on("end", () => server.end());
+    server.on("end", () => client.end());
+    for (const socket of [client, server]) {
+      // What broke on one side is what the other side shall see.
+      socket.on("error", () => sever(pair));
+      socket.on("close", () => {
+        sever(pair);
+        this.#pairs.delete(pair);
+      });
+    }
+    if (this.#paused) hold(pair);
+    else release(pair);
+  }
+
+  #fromClient(pair: Pair, sent: Buffer): void {
+    const trigger = this.#trigger;
+    if (!trigger?.matches(sent)) {
+      pair.server.write(sent);
+      return;
+    }
+    this.#trigger = undefined;
+    const finish = () => {
+      sever(pair);
+      trigger.done();
+    };
+    if (trigger.deliver) {
+      pair.mute = true;
+      pair.server.once("close", finish);
+      // An orderly end: after a reset the server would not read what it has got.
+      pair.server.end(sent);
+    } else finish();
+  }
+}
+
+function hold({ client, server }: Pair): void {
+  client.pause();
+  server.pause();
+}
+
+function release({ client, server }: Pair): void {
+  client.resume();
+  server.resume();
+}
+
+/** A reset, so that neither side takes it for an orderly end. */
+function sever({ client, server }: Pair): void {
+  for (const socket of [client, server]) if (!socket.destroyed) socket.resetAndDestroy();
+}
