@@ -2,10 +2,11 @@ import { type RunState, stateCodes, stateName } from "../../run/states.ts";
 import { type Database, first, type Sql, type Tables } from "./database.ts";
 
 /** The state of a run, wherever it is; the row stays locked until the transaction ends. */
-async function stateOf(sql: Sql, t: Tables, id: number): Promise<RunState | null> {
-  const row =
-    (await first(sql.all<{ state: number }>(`select state from ${t.runs} where id = ?`, id))) ??
-    (await first(sql.all<{ state: number }>(`select state from ${t.history} where id = ?`, id)));
+export async function stateOf(tx: Sql, db: Database, t: Tables, id: number): Promise<RunState | null> {
+  const look = (table: string) =>
+    first(tx.all<{ state: number }>(`select state from ${table} where id = ?${db.forUpdate}`, id));
+  // Once more among the runs: somebody may have brought it back between the two looks.
+  const row = (await look(t.runs)) ?? (await look(t.history)) ?? (await look(t.runs));
   return row ? stateName(row.state) : null;
 }
 
@@ -17,7 +18,7 @@ export function move(
   now: number,
 ): Promise<"moved" | RunState | null> {
   return db.transaction(async (tx) => {
-    const state = await stateOf(tx, t, id);
+    const state = await stateOf(tx, db, t, id);
     if (state !== "ready" && state !== "scheduled") return state;
     await tx.run(
       `update ${t.runs} set run_at = ?, state = ? where id = ? and state in (0, 1)`,
@@ -40,7 +41,7 @@ export function revive(
   now: number,
 ): Promise<"revived" | RunState | null> {
   return db.transaction(async (tx) => {
-    const state = await stateOf(tx, t, id);
+    const state = await stateOf(tx, db, t, id);
     if (state === null || stateCodes[state] < stateCodes.completed) return state;
     await tx.run(
       `insert into ${t.runs} (${CARRIED}, run_at, state) select ${CARRIED}, ?, 1 from ${t.history} where id = ?`,
@@ -54,7 +55,7 @@ export function revive(
 
 export function remove(db: Database, t: Tables, id: number): Promise<"removed" | RunState | null> {
   return db.transaction(async (tx) => {
-    const state = await stateOf(tx, t, id);
+    const state = await stateOf(tx, db, t, id);
     if (state === null || state === "running") return state;
     await tx.run(`delete from ${t.runs} where id = ? and state <> 2`, id);
     await tx.run(`delete from ${t.history} where id = ?`, id);

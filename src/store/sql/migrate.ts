@@ -27,7 +27,7 @@ function newest(schema: Schema): number {
   return schema.migrations.at(-1)!.number;
 }
 
-/** Runs the migrations that are missing. `transaction` must keep other installers out until it commits. */
+/** Runs the migrations that are missing, while no other process does. */
 export async function install(
   database: Database,
   schema: Schema,
@@ -42,7 +42,7 @@ export async function install(
     const statements = pending(from).flatMap((migration) => migration.statements(tables));
     return { from, to: newest(schema), statements };
   }
-  return database.transaction(async (tx) => {
+  return database.alone(tables.prefix, async (tx) => {
     await tx.run(schema.ledger(tables));
     const from = await installedVersion(tx, schema, tables);
     refuseNewer(from, schema, tables);

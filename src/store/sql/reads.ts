@@ -113,7 +113,7 @@ function page(
   };
   if (filter.name !== undefined) and("name = ?", filter.name);
   if (filter.queue !== undefined) and("queue = ?", filter.queue);
-  if (filter.key !== undefined) and("lane = concat(name, '|', ?)", filter.key);
+  if (filter.key !== undefined) and(`lane = concat(name, '|', ${db.text})`, filter.key);
   if (filter.tag !== undefined) and(db.tagged, filter.tag);
   if (filter.batchId !== undefined) and("batch_id = ?", filter.batchId);
   if (filter.parentId !== undefined) and("parent_id = ?", filter.parentId);

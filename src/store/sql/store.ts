@@ -9,63 +9,156 @@ import type {
   WaitFacts,
   WorkerRow,
 } from "../records.ts";
-import type {
-  DatabaseName,
-  ExchangeRequest,
-  ExchangeResult,
-  Inserted,
-  InstallReport,
-  JobSync,
-  Lease,
-  NewRun,
-  PruneReport,
-  PruneRequest,
-  ReapedRun,
-  Renewal,
-  Settlement,
-  Store,
-  Tally,
-  TickRequest,
-  TickResult,
+import {
+  type DatabaseName,
+  type ExchangeRequest,
+  type ExchangeResult,
+  type Inserted,
+  type InstallReport,
+  type JobSync,
+  type Lease,
+  type NewRun,
+  type PruneReport,
+  type PruneRequest,
+  type ReapedRun,
+  type Renewal,
+  type Settlement,
+  type Store,
+  type Tally,
+  type TickRequest,
+  type TickResult,
+  WORKER_DEAD_AFTER,
 } from "../store.ts";
 import * as control from "./control.ts";
-import type { Database, Tables } from "./database.ts";
+import { type Database, first, type Param, type Tables, type Transaction } from "./database.ts";
 import * as jobs from "./jobs.ts";
 import { install, type Schema, verify } from "./migrate.ts";
 import * as prune from "./prune.ts";
 import * as reads from "./reads.ts";
+import { endWaiting, reap } from "./reap.ts";
 import * as schedules from "./schedules.ts";
+import { Settler } from "./settle.ts";
 import * as status from "./status.ts";
 import { syncJobs } from "./sync.ts";
+import { tick } from "./ticks.ts";
 import * as workers from "./workers.ts";
 
-/** What every SQL database does with the same statements. A database adds how it inserts, claims, settles and wakes. */
+/** What every SQL database does with the same statements. A database adds how it inserts, claims and wakes. */
 export abstract class SqlStore implements Store {
-  abstract readonly database: DatabaseName;
   readonly #db: Database;
   readonly #schema: Schema;
   readonly #t: Tables;
+  protected readonly settler: Settler;
 
   constructor(database: Database, schema: Schema, tables: Tables) {
     this.#db = database;
     this.#schema = schema;
     this.#t = tables;
+    this.settler = new Settler(database, tables);
+  }
+
+  get database(): DatabaseName {
+    return this.#db.name;
   }
 
   abstract close(): Promise<void>;
   abstract now(): Promise<number>;
   abstract insert(runs: NewRun[], tx?: unknown): Promise<Inserted[]>;
   abstract exchange(request: ExchangeRequest): Promise<ExchangeResult>;
-  abstract renew(worker: string, renewals: Renewal[]): Promise<{ held: Set<number>; cancelled: number[] }>;
-  abstract start(lease: Lease): Promise<boolean>;
-  abstract progress(lease: Lease, progress: string): Promise<boolean>;
-  abstract transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean>;
-  abstract reap(limit: number, crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
-  abstract reapOwnerless(error: string, keep: number | null): Promise<number[]>;
-  abstract disown(owner: string, error: string, keep: number | null): Promise<number[]>;
-  abstract cancel(id: number, keep: number | null): Promise<"cancelled" | "requested" | FinishedState | null>;
   abstract watch(onChange: () => void): () => void;
-  protected abstract cancelOrphans(seenBefore: number, olderThan: number, now: number): Promise<number[]>;
+
+  async renew(worker: string, renewals: Renewal[]): Promise<{ held: Set<number>; cancelled: number[] }> {
+    const now = await this.now();
+    return this.#db.transaction(async (tx) => ({
+      held: await this.settler.renew(tx, renewals, now),
+      cancelled: await this.settler.cancelledOf(tx, worker),
+    }));
+  }
+
+  async start(lease: Lease): Promise<boolean> {
+    const now = await this.now();
+    return this.#db.transaction((tx) => this.settler.write(tx, lease, "started_at", now));
+  }
+
+  progress(lease: Lease, progress: string): Promise<boolean> {
+    return this.#db.transaction((tx) => this.settler.write(tx, lease, "progress", progress));
+  }
+
+  /** Once only: `work` is the handler's, and may do more than write here. If the answer is lost, the fence decides. */
+  async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
+    const now = await this.now();
+    return this.#db.transaction(
+      async (tx) => {
+        if (!(await this.settler.write(tx, settlement, "started_at", now))) return false;
+        await this.callInside(work, tx);
+        const [settled] = await this.settler.settleAll(tx, [settlement], await this.now());
+        return settled!;
+      },
+      { retry: false },
+    );
+  }
+
+  protected async callInside(work: (tx: unknown) => unknown, tx: Transaction): Promise<void> {
+    await work(tx.handle);
+  }
+
+  async reap(limit: number, crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]> {
+    const now = await this.now();
+    const request = { limit, crashCap, error, keep };
+    return this.#db.transaction((tx) => reap(tx, this.#db, this.#t, this.settler, request, now));
+  }
+
+  async reapOwnerless(error: string, keep: number | null): Promise<number[]> {
+    const now = await this.now();
+    const where = `owner is not null and owner not in (select id from ${this.#t.workers} where seen_at > ?)`;
+    return this.#endWaiting(where, [now - WORKER_DEAD_AFTER], { state: "failed", error, keep, now });
+  }
+
+  async disown(owner: string, error: string, keep: number | null): Promise<number[]> {
+    const end = { state: "failed", error, keep, now: await this.now() } as const;
+    return this.#endWaiting("owner is not null and owner = ?", [owner], end);
+  }
+
+  async cancel(id: number, keep: number | null): Promise<"cancelled" | "requested" | FinishedState | null> {
+    const now = await this.now();
+    const end = { state: "cancelled", error: null, keep, now } as const;
+    return this.#db.transaction(async (tx) => {
+      const one = { where: "id = ?", params: [id] };
+      const ended = await endWaiting(tx, this.#db, this.#t, this.settler, one, end);
+      if (ended.length > 0) return "cancelled";
+      const state = await control.stateOf(tx, this.#db, this.#t, id);
+      if (state !== "running") return state as FinishedState | null;
+      await tx.run(`update ${this.#t.runs} set cancelled_at = ? where id = ?`, now, id);
+      return "requested";
+    });
+  }
+
+  #endWaiting(where: string, params: Param[], end: Parameters<typeof endWaiting>[5]): Promise<number[]> {
+    return this.#db.transaction((tx) =>
+      endWaiting(tx, this.#db, this.#t, this.settler, { where, params }, end),
+    );
+  }
+
+  /** The number tells a group that was written, though its answer was lost, from one that never arrived. */
+  protected async settleOnce(
+    tx: Transaction,
+    { worker, seq, again, settle, started }: ExchangeRequest,
+    now: number,
+  ): Promise<boolean[]> {
+    let settled: boolean[] = [];
+    if (settle.length > 0) {
+      if (again || tx.again) {
+        const known = await first(
+          tx.all<{ settle_seq: number }>(`select settle_seq from ${this.#t.workers} where id = ?`, worker),
+        );
+        if (known && known.settle_seq >= seq) return settle.map(() => true);
+      }
+      await tx.run(`update ${this.#t.workers} set settle_seq = ? where id = ?`, seq, worker);
+      settled = await this.settler.settleAll(tx, settle, now);
+    }
+    await this.settler.startAll(tx, started, now);
+    return settled;
+  }
 
   async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
     return install(this.#db, this.#schema, this.#t, await this.now(), options?.dryRun ?? false);
@@ -112,7 +205,7 @@ export abstract class SqlStore implements Store {
   }
 
   async tick(request: TickRequest): Promise<TickResult> {
-    return schedules.tick(this.#db, this.#t, request, await this.now());
+    return tick(this.#db, this.#t, request, await this.now());
   }
 
   schedules(): Promise<ScheduleRow[]> {
@@ -160,7 +253,11 @@ export abstract class SqlStore implements Store {
     const report = await prune.prune(this.#db, this.#t, request, now);
     if (request.orphansOlderThan === null) return report;
     const before = now - request.orphansOlderThan;
-    const orphans = await this.cancelOrphans(before, before, now);
+    const orphans = await this.#endWaiting(
+      `owner is null and created_at < ? and name not in (select name from ${this.#t.jobs} where seen_at >= ?)`,
+      [before, before],
+      { state: "cancelled", error: null, keep: 0, now },
+    );
     return { ...report, orphans: orphans.length };
   }
 }

@@ -18,7 +18,7 @@ const GROUP = 100;
 export function syncJobs(db: Database, t: Tables, sync: JobSync, now: number): Promise<void> {
   return db.transaction(async (tx) => {
     for (const job of sync.jobs) {
-      for (const old of job.formerly) await rename(tx, t, old, job.name);
+      for (const old of job.formerly) await rename(db, tx, t, old, job.name);
     }
     const workers = await tx.all<{ id: string }>(
       `select id from ${t.workers} where seen_at > ?`,
@@ -42,7 +42,7 @@ async function syncGroup(
   now: number,
 ): Promise<void> {
   const rows = await tx.all<Row>(
-    `select ${COLUMNS}, seen_at from ${t.jobs} where name in (${marks(jobs)})`,
+    `select ${COLUMNS}, seen_at from ${t.jobs} where name in (${marks(jobs)}) order by name${db.forUpdate}`,
     ...jobs.map((job) => job.name),
   );
   const known = new Map(rows.map((row) => [row.name, row]));
@@ -125,7 +125,7 @@ async function syncQueues(
 }
 
 /** Everything a job has goes with it to its new name. Nothing happens where the old name is not known. */
-async function rename(tx: Sql, t: Tables, from: string, to: string): Promise<void> {
+async function rename(db: Database, tx: Sql, t: Tables, from: string, to: string): Promise<void> {
   const old = await first(tx.all(`select 1 from ${t.jobs} where name = ?`, from));
   if (!old) return;
   const taken = await first(tx.all(`select 1 from ${t.jobs} where name = ?`, to));
@@ -138,7 +138,7 @@ async function rename(tx: Sql, t: Tables, from: string, to: string): Promise<voi
   }
   for (const table of [t.runs, t.history]) {
     await tx.run(
-      `update ${table} set lane = concat(?, substr(lane, ?)), name = ?
+      `update ${table} set lane = concat(${db.text}, substr(lane, ?)), name = ?
         where name = ? and owner is null`,
       to,
       [...from].length + 1,

@@ -1,11 +1,19 @@
+import {
+  COLUMNS,
+  inOrder,
+  leaseOf,
+  merge,
+  PROMOTED,
+  type Row,
+  startsAtOnce,
+  toClaimed,
+} from "../sql/claimed.ts";
 import type { Tables } from "../sql/database.ts";
+import { cancelledOf } from "../sql/settle.ts";
+import { KEY_AT_START } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
-import { UNTIL_STARTED, WINDOW } from "./insert.ts";
-import { COLUMNS, inOrder, Looker, type Row } from "./look.ts";
-
-/** How many due runs one claim turns from scheduled to ready. */
-const PROMOTED = 1000;
+import { Looker } from "./look.ts";
 
 /** The claim, wholly SQLite's own: the write lock is the gate, so what is counted cannot change before it is taken. */
 export class Claimer {
@@ -46,8 +54,12 @@ export class Claimer {
     );
   }
 
+  cancelledOf(worker: string): number[] {
+    return this.#connection.select<{ id: number }>(cancelledOf(this.#t), worker).map((row) => row.id);
+  }
+
   claimedUnder(token: string, worker: string, now: number): ClaimedRun[] {
-    const rows = this.#connection.rows<Row & { started_at: number | null }>(
+    const rows = this.#connection.select<Row & { started_at: number | null }>(
       `select ${COLUMNS}, started_at from ${this.#t.runs} where state = 2 and locked_by = ? and lease_token = ?`,
       worker,
       token,
@@ -61,33 +73,24 @@ export class Claimer {
     const free = this.#unlimited(request, queues, closed);
     const limited = this.#looker.choose(queues, closed, request.start);
     const chosen = merge(free, limited, request);
-    // A run with a crash behind it waits until it can run alone: it is marked as started by then, not now.
-    const starts = (row: Row, index: number) => index < request.start && row.crashes === 0;
-    this.#take(chosen, starts, request, worker, now);
+    this.#take(chosen, request, worker, now);
     return chosen.map((row, index) => {
       row.attempts++;
-      return toClaimed(row, request.token, now, starts(row, index));
+      return toClaimed(row, request.token, now, startsAtOnce(row, index, request));
     });
   }
 
   /** One statement for all that get the same lease: a statement for each run costs half as much again (bench/sqlite.ts). */
-  #take(
-    rows: Row[],
-    starts: (row: Row, index: number) => boolean,
-    request: ClaimRequest,
-    worker: string,
-    now: number,
-  ): void {
+  #take(rows: Row[], request: ClaimRequest, worker: string, now: number): void {
     const alike = Map.groupBy(rows.entries(), ([index, row]) =>
-      JSON.stringify([leaseOf(row.name, request), starts(row, index)]),
+      JSON.stringify([leaseOf(row.name, request), startsAtOnce(row, index, request)]),
     );
     for (const [key, group] of alike) {
       const [lease, started] = JSON.parse(key) as [number, boolean];
       this.#connection.change(
         `update ${this.#t.runs}
             set state = 2, attempts = attempts + 1, lease_token = ?, locked_by = ?, locked_until = ?, started_at = ?,
-                unique_key = case when unique_scope = ${UNTIL_STARTED} and coalesce(unique_until, 0) <= ? then null else unique_key end,
-                unique_scope = case when unique_scope = ${UNTIL_STARTED} then ${WINDOW} else unique_scope end
+                unique_key = ${KEY_AT_START.unique_key}, unique_scope = ${KEY_AT_START.unique_scope}
           where id in (select value from json_each(?))`,
         request.token,
         worker,
@@ -100,7 +103,7 @@ export class Claimer {
   }
 
   #unlimited(request: ClaimRequest, queues: string[], closed: Set<string>): Row[] {
-    const found = this.#connection.rows<Row>(
+    const found = this.#connection.select<Row>(
       `select ${COLUMNS} from ${this.#t.runs} where owner is not null and owner = ? and state = 1
         order by priority, run_at, id limit ?`,
       request.owner,
@@ -110,7 +113,7 @@ export class Claimer {
     const but = closed.size > 0 ? "and name not in (select value from json_each(?))" : "";
     const list = closed.size > 0 ? [JSON.stringify([...closed])] : [];
     for (const queue of queues) {
-      const arm = this.#connection.rows<Row>(
+      const arm = this.#connection.select<Row>(
         `select ${COLUMNS} from ${this.#t.runs}
           where state = 1 and limited = 0 and owner is null and queue = ? ${but}
           order by priority, run_at, id limit ?`,
@@ -125,7 +128,7 @@ export class Claimer {
 
   #pausedJobs(): string[] {
     return this.#connection
-      .rows<{ name: string }>(`select name from ${this.#t.jobs} where paused_at is not null`)
+      .select<{ name: string }>(`select name from ${this.#t.jobs} where paused_at is not null`)
       .map((row) => row.name);
   }
 
@@ -133,7 +136,7 @@ export class Claimer {
   #openQueues(wanted: string[] | null, now: number): string[] {
     const paused = new Set(
       this.#connection
-        .rows<{ name: string }>(
+        .select<{ name: string }>(
           `select name from ${this.#t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)`,
           now,
         )
@@ -152,56 +155,4 @@ export class Claimer {
       if (queue !== null) yield queue;
     }
   }
-}
-
-/** Jobs may have the names of what every object has. */
-function leaseOf(name: string, { leases, lease }: ClaimRequest): number {
-  return Object.hasOwn(leases, name) ? leases[name]! : lease;
-}
-
-/** The best of both in order; a run under a limit is only taken where it starts at once. */
-function merge(free: Row[], limited: Row[], { limit, start }: ClaimRequest): Row[] {
-  const chosen: Row[] = [];
-  let f = 0;
-  let l = 0;
-  while (chosen.length < limit) {
-    const one = free[f];
-    const other = chosen.length < start ? limited[l] : undefined;
-    if (one && (!other || inOrder(one, other) < 0)) {
-      chosen.push(one);
-      f++;
-    } else if (other) {
-      chosen.push(other);
-      l++;
-    } else break;
-  }
-  return chosen;
-}
-
-function toClaimed(row: Row, token: string, now: number, started: boolean): ClaimedRun {
-  return {
-    id: row.id,
-    token,
-    name: row.name,
-    queue: row.queue,
-    lane: row.lane,
-    limited: row.limited === 1,
-    priority: row.priority,
-    runAt: row.run_at,
-    args: row.args,
-    attempts: row.attempts,
-    crashes: row.crashes,
-    timeout: row.timeout,
-    owner: row.owner,
-    tags: row.tags ? JSON.parse(row.tags) : [],
-    parentId: row.parent_id,
-    batchId: row.batch_id,
-    expiresAt: row.expires_at,
-    traceparent: row.traceparent,
-    schedule: row.schedule,
-    tickAt: row.tick_at,
-    createdAt: row.created_at,
-    claimedAt: now,
-    started,
-  };
 }

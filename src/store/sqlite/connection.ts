@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { PunctualError } from "../../errors.ts";
 import { backOff, systemClock } from "../../time.ts";
-import type { Database, Param, Sql } from "../sql/database.ts";
+import type { ColumnType, Database, Param, Sql, Tables, Transaction } from "../sql/database.ts";
 
 const BUSY = 5;
 const LOCKED = 6;
@@ -17,8 +17,11 @@ const PATIENCE = 30_000;
  * waited out between tries, so that the event loop is never blocked for longer than the busy timeout.
  */
 export class Connection implements Database {
+  readonly name = "sqlite";
   /** The write lock has locked everything. */
+  readonly forUpdate = "";
   readonly skipLocked = "";
+  readonly text = "?";
   readonly tagged = "exists (select 1 from json_each(tags) where value = ?)";
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -38,7 +41,7 @@ export class Connection implements Database {
     return statement;
   }
 
-  rows<Row>(text: string, ...params: Param[]): Row[] {
+  select<Row>(text: string, ...params: Param[]): Row[] {
     return this.statement(text).all(...params) as Row[];
   }
 
@@ -60,17 +63,23 @@ export class Connection implements Database {
     return this.#inTransaction(async () => work());
   }
 
-  transaction<Result>(work: (tx: Sql) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return this.#inTransaction(() =>
       work({
-        all: async (text, ...params) => this.rows(text, ...params),
+        all: async (text, ...params) => this.select(text, ...params),
         run: async (text, ...params) => void this.change(text, ...params),
+        handle: this.db,
+        again: false,
       }),
     );
   }
 
+  alone<Result>(_prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return this.transaction(work);
+  }
+
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
-    return this.read(() => this.rows<Row>(text, ...params));
+    return this.read(() => this.select<Row>(text, ...params));
   }
 
   async run(text: string, ...params: Param[]): Promise<void> {
@@ -95,6 +104,20 @@ export class Connection implements Database {
       `insert into ${table} (${columns.join(", ")}) values ${Array(rows).fill(values).join(", ")} ` +
       `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
     );
+  }
+
+  rows(columns: Record<string, ColumnType>): string {
+    const values = Object.keys(columns).map((column, place) => `value ->> ${place} as ${column}`);
+    return `(select ${values.join(", ")} from json_each(?))`;
+  }
+
+  updateFrom(table: string, set: Record<string, string>, rows: string, where = "true"): string {
+    const sets = Object.entries(set).map(([column, to]) => `${column} = ${to}`);
+    return `update ${table} as r set ${sets.join(", ")} from ${rows} v where r.id = v.id and ${where}`;
+  }
+
+  async newIds(_sql: Sql, _tables: Tables, count: number): Promise<null[]> {
+    return Array(count).fill(null);
   }
 
   /** `begin immediate`: a read lock cannot be raised later (busy at once). */

@@ -1,65 +1,15 @@
 import type { Param, Tables } from "../sql/database.ts";
+import { NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
+import { WINDOW } from "../sql/unique.ts";
 import type { Inserted, NewRun } from "../store.ts";
 
 /** What inserting needs of a handle: ours, or the caller's own inside their transaction. */
 export interface Handle {
-  rows<Row>(text: string, ...params: Param[]): Row[];
+  select<Row>(text: string, ...params: Param[]): Row[];
   row<Row>(text: string, ...params: Param[]): Row | undefined;
 }
 
-const COLUMNS = [
-  "name",
-  "queue",
-  "lane",
-  "limited",
-  "priority",
-  "run_at",
-  "state",
-  "args",
-  "timeout",
-  "unique_key",
-  "unique_scope",
-  "unique_until",
-  "owner",
-  "tags",
-  "parent_id",
-  "batch_id",
-  "expires_at",
-  "traceparent",
-  "created_at",
-];
-
-/** What holds a unique key. After the start of a run whose key goes until then, only its window still does. */
-export const WINDOW = 0;
-export const UNTIL_STARTED = 1;
-const UNTIL_FINISHED = 2;
-
-type Value = string | number | null;
-
-function toRow(run: NewRun, now: number): Value[] {
-  const runAt = run.runAt ?? now + run.delay;
-  return [
-    run.name,
-    run.queue,
-    run.lane,
-    run.limited ? 1 : 0,
-    run.priority,
-    runAt,
-    runAt > now ? 0 : 1,
-    run.args,
-    run.timeout,
-    run.unique?.key ?? null,
-    run.unique ? (run.unique.until === "started" ? UNTIL_STARTED : UNTIL_FINISHED) : null,
-    run.unique && run.unique.for > 0 ? now + run.unique.for : null,
-    run.owner,
-    run.tags.length > 0 ? JSON.stringify(run.tags) : null,
-    run.parentId,
-    run.batchId,
-    run.expires === null ? null : now + run.expires,
-    run.traceparent,
-    now,
-  ];
-}
+const COLUMNS = Object.keys(NEW_RUN);
 
 /** Inside a write transaction. Rows without a key go in one statement, as many as stand together: ids ascend with the order. */
 export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: number): Inserted[] {
@@ -71,7 +21,7 @@ export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: numbe
     plain = [];
   };
   for (const run of runs) {
-    if (run.unique === null) plain.push(toRow(run, now));
+    if (run.unique === null) plain.push(toValues(run, now));
     else {
       insertPlain();
       inserted.push(insertUnique(handle, t, run, run.unique.key, now));
@@ -94,7 +44,7 @@ function insertAll(handle: Handle, t: Tables, rows: Value[][]): number[] {
     return place < 0 ? "?" : `value ->> ${place}`;
   });
   const alike = first.filter((_, column) => !differing.includes(column));
-  const inserted = handle.rows<{ id: number }>(
+  const inserted = handle.select<{ id: number }>(
     `insert into ${t.runs} (${COLUMNS.join(", ")}) select ${values.join(", ")} from json_each(?) where true returning id`,
     ...alike,
     JSON.stringify(rows.map((row) => differing.map((column) => row[column]))),
@@ -103,7 +53,7 @@ function insertAll(handle: Handle, t: Tables, rows: Value[][]): number[] {
 }
 
 function insertUnique(handle: Handle, t: Tables, run: NewRun, key: string, now: number): Inserted {
-  handle.rows(
+  handle.select(
     `update ${t.runs} set unique_key = null where unique_key = ? and unique_scope = ${WINDOW} and unique_until <= ?`,
     key,
     now,
@@ -116,9 +66,9 @@ function insertUnique(handle: Handle, t: Tables, run: NewRun, key: string, now: 
       now,
     );
   if (holder) return { id: holder.id, inserted: false };
-  const [row] = handle.rows<{ id: number }>(
+  const [row] = handle.select<{ id: number }>(
     `insert into ${t.runs} (${COLUMNS.join(", ")}) values (${COLUMNS.map(() => "?").join(", ")}) returning id`,
-    ...toRow(run, now),
+    ...toValues(run, now),
   );
   return { id: row!.id, inserted: true };
 }

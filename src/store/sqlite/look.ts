@@ -1,49 +1,10 @@
 import { Chooser, type Usage } from "../choose.ts";
+import { COLUMNS, inOrder, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Connection } from "./connection.ts";
 
-/** How many runs under limits are looked at in order, before lanes are walked instead. */
-const WINDOW = 64;
-
 /** How many lanes one claim walks at most; the next claim goes on from there. */
 const LANES = 512;
-
-/** A run as the claim reads it. */
-export interface Row {
-  id: number;
-  name: string;
-  queue: string;
-  lane: string;
-  limited: number;
-  priority: number;
-  run_at: number;
-  args: string | null;
-  attempts: number;
-  crashes: number;
-  timeout: number | null;
-  owner: string | null;
-  tags: string | null;
-  parent_id: number | null;
-  batch_id: string | null;
-  expires_at: number | null;
-  traceparent: string | null;
-  schedule: number | null;
-  tick_at: number | null;
-  created_at: number;
-}
-
-export const COLUMNS: string =
-  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at";
-
-/** As much of a run as it takes to choose. */
-type Look = Pick<Row, "id" | "name" | "lane" | "queue" | "priority" | "run_at">;
-
-const LOOK = "id, name, lane, queue, priority, run_at";
-
-type InOrder = Pick<Row, "priority" | "run_at" | "id">;
-
-export const inOrder = (a: InOrder, b: InOrder): number =>
-  a.priority - b.priority || a.run_at - b.run_at || a.id - b.id;
 
 /** Where the lane walk of a queue stopped. */
 type Place = { priority: number; lane: string };
@@ -80,7 +41,7 @@ export class Looker {
 
   #load(chosen: Look[]): Row[] {
     return this.#connection
-      .rows<Row>(
+      .select<Row>(
         `select ${COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
         JSON.stringify(chosen.map(({ id }) => id)),
       )
@@ -88,7 +49,7 @@ export class Looker {
   }
 
   #window(queue: string): Look[] {
-    return this.#connection.rows<Look>(
+    return this.#connection.select<Look>(
       `select ${LOOK} from ${this.#t.runs}
         where state = 1 and limited = 1 and owner is null and queue = ?
         order by priority, run_at, id limit ${WINDOW}`,
@@ -140,7 +101,7 @@ export class Looker {
   }
 
   #lane(queue: string, { priority, lane }: Place, limit: number): Look[] {
-    return this.#connection.rows<Look>(
+    return this.#connection.select<Look>(
       `select ${LOOK} from ${this.#t.runs}
         where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
         order by run_at, id limit ?`,

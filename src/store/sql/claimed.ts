@@ -1,0 +1,102 @@
+import type { ClaimedRun, ClaimRequest } from "../store.ts";
+
+/** A run as the claim reads it. */
+export interface Row {
+  id: number;
+  name: string;
+  queue: string;
+  lane: string;
+  limited: number;
+  priority: number;
+  run_at: number;
+  args: string | null;
+  attempts: number;
+  crashes: number;
+  timeout: number | null;
+  owner: string | null;
+  tags: string | null;
+  parent_id: number | null;
+  batch_id: string | null;
+  expires_at: number | null;
+  traceparent: string | null;
+  schedule: number | null;
+  tick_at: number | null;
+  created_at: number;
+}
+
+export const COLUMNS: string =
+  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at";
+
+/** As much of a run as it takes to choose. */
+export type Look = Pick<Row, "id" | "name" | "lane" | "queue" | "priority" | "run_at">;
+
+export const LOOK: string = "id, name, lane, queue, priority, run_at";
+
+/** How many runs under limits are looked at in order, before lanes are walked instead. */
+export const WINDOW = 64;
+
+/** How many due runs one claim turns from scheduled to ready. */
+export const PROMOTED = 1000;
+
+type InOrder = Pick<Row, "priority" | "run_at" | "id">;
+
+export const inOrder = (a: InOrder, b: InOrder): number =>
+  a.priority - b.priority || a.run_at - b.run_at || a.id - b.id;
+
+/** Jobs may have the names of what every object has. */
+export function leaseOf(name: string, { leases, lease }: ClaimRequest): number {
+  return Object.hasOwn(leases, name) ? leases[name]! : lease;
+}
+
+/** A run with a crash behind it waits until it can run alone: it is marked as started by then, not by the claim. */
+export function startsAtOnce(row: Row, index: number, request: ClaimRequest): boolean {
+  return index < request.start && row.crashes === 0;
+}
+
+/** The best of both in order; a run under a limit is only taken where it starts at once. */
+export function merge(free: Row[], limited: Row[], { limit, start }: ClaimRequest): Row[] {
+  const chosen: Row[] = [];
+  let f = 0;
+  let l = 0;
+  while (chosen.length < limit) {
+    const one = free[f];
+    const other = chosen.length < start ? limited[l] : undefined;
+    if (one && (!other || inOrder(one, other) < 0)) {
+      chosen.push(one);
+      f++;
+    } else if (other) {
+      chosen.push(other);
+      l++;
+    } else break;
+  }
+  return chosen;
+}
+
+/** `row.attempts` counts this try in. */
+export function toClaimed(row: Row, token: string, now: number, started: boolean): ClaimedRun {
+  return {
+    id: row.id,
+    token,
+    name: row.name,
+    queue: row.queue,
+    lane: row.lane,
+    limited: row.limited === 1,
+    priority: row.priority,
+    runAt: row.run_at,
+    args: row.args,
+    attempts: row.attempts,
+    crashes: row.crashes,
+    timeout: row.timeout,
+    owner: row.owner,
+    tags: row.tags ? JSON.parse(row.tags) : [],
+    parentId: row.parent_id,
+    batchId: row.batch_id,
+    expiresAt: row.expires_at,
+    traceparent: row.traceparent,
+    schedule: row.schedule,
+    tickAt: row.tick_at,
+    createdAt: row.created_at,
+    claimedAt: now,
+    started,
+  };
+}
