@@ -10,12 +10,14 @@ export interface Patience {
   isPassing(error: unknown): boolean;
   /** The error in our words, for the one that is thrown in the end. */
   translate(error: unknown): unknown;
+  /** How many milliseconds it may take, asked after each fault. */
+  patience?(): number;
 }
 
 /** Tries until it goes well, fails for good, or has taken too long. Waits grow, and differ for two who met each other. */
 export async function patiently<Result>(
   work: (tries: number) => Promise<Result>,
-  { isPassing, translate }: Patience,
+  { isPassing, translate, patience = () => PATIENCE }: Patience,
 ): Promise<Result> {
   const started = systemClock.monotonic();
   for (let tries = 0; ; tries++) {
@@ -23,7 +25,7 @@ export async function patiently<Result>(
       return await work(tries);
     } catch (error) {
       const spent = systemClock.monotonic() - started;
-      if (!isPassing(error) || spent > PATIENCE) throw translate(error);
+      if (!isPassing(error) || spent > patience()) throw translate(error);
       const most = Math.min(LONGEST_WAIT, 4 * 2 ** tries);
       await backOff(1 + most * (0.5 + Math.random() / 2));
     }

@@ -1,10 +1,10 @@
 import { outcomeRules, stateCodes } from "../../run/states.ts";
 import type { Lease, Renewal, Settlement } from "../store.ts";
-import type { Database, Sql, Tables } from "./database.ts";
+import type { ColumnType, Database, Sql, Tables } from "./database.ts";
+import { spread } from "./spread.ts";
 
 /** What history takes over from the run as it is. */
 const COPIED = [
-  "id",
   "name",
   "queue",
   "lane",
@@ -27,6 +27,18 @@ const COPIED = [
   "traceparent",
   "created_at",
 ];
+
+/** What history says besides. */
+const ENDING: Record<string, ColumnType> = {
+  id: "integer",
+  state: "integer",
+  started_at: "integer",
+  finished_at: "integer",
+  keep_until: "integer",
+  error: "text",
+  fingerprint: "text",
+  result: "text",
+};
 
 /** A run whose lease is held, as the one who writes about it found it. */
 interface Held {
@@ -118,28 +130,20 @@ export class Settler {
     const isKept = ({ keep, uniqueUntil }: Ending) => keep !== 0 || (uniqueUntil ?? 0) > now;
     const kept = endings.filter(isKept);
     if (kept.length > 0) {
-      const columns = [...COPIED, "state", "worker", "started_at", "finished_at", "keep_until"];
+      const { values, rows, params } = spread(
+        this.#db,
+        ENDING,
+        kept.map(({ id, state, startedAt, keep, uniqueUntil, error, fingerprint, result }) => {
+          const keepUntil = keep === null ? null : Math.max(now + keep, uniqueUntil ?? 0);
+          return [id, state, startedAt, now, keepUntil, error, fingerprint, result];
+        }),
+      );
       const copied = COPIED.map((column) => `r.${column}`).join(", ");
-      const rows = this.#db.rows({
-        id: "integer",
-        state: "integer",
-        started_at: "integer",
-        finished_at: "integer",
-        keep_until: "integer",
-        error: "text",
-        fingerprint: "text",
-        result: "text",
-      });
       await tx.run(
-        `insert into ${this.#t.history} (${columns.join(", ")}, error, fingerprint, result)
-         select ${copied}, v.state, r.locked_by, v.started_at, v.finished_at, v.keep_until, v.error, v.fingerprint, v.result
+        `insert into ${this.#t.history} (${COPIED.join(", ")}, worker, ${Object.keys(ENDING).join(", ")})
+         select ${copied}, r.locked_by, ${values.join(", ")}
            from ${rows} v join ${this.#t.runs} r on r.id = v.id`,
-        JSON.stringify(
-          kept.map(({ id, state, startedAt, keep, uniqueUntil, error, fingerprint, result }) => {
-            const keepUntil = keep === null ? null : Math.max(now + keep, uniqueUntil ?? 0);
-            return [id, state, startedAt, now, keepUntil, error, fingerprint, result];
-          }),
-        ),
+        ...params,
       );
     }
     const forgotten = endings.filter((ending) => !isKept(ending) && ending.attempts > 1);

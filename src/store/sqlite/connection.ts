@@ -107,8 +107,7 @@ export class Connection implements Database {
   }
 
   rows(columns: Record<string, ColumnType>): string {
-    const values = Object.keys(columns).map((column, place) => `value ->> ${place} as ${column}`);
-    return `(select ${values.join(", ")} from json_each(?))`;
+    return rowsFromJson(columns);
   }
 
   updateFrom(table: string, set: Record<string, string>, rows: string, where = "true"): string {
@@ -163,6 +162,11 @@ export class Connection implements Database {
       }
     }
   }
+}
+
+export function rowsFromJson(columns: Record<string, ColumnType>): string {
+  const values = Object.keys(columns).map((column, place) => `value ->> ${place} as ${column}`);
+  return `(select ${values.join(", ")} from json_each(?))`;
 }
 
 function errcode(error: unknown): number | undefined {

@@ -1,7 +1,9 @@
 import type { Param, Tables } from "../sql/database.ts";
 import { NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
+import { spread } from "../sql/spread.ts";
 import { WINDOW } from "../sql/unique.ts";
 import type { Inserted, NewRun } from "../store.ts";
+import { rowsFromJson } from "./connection.ts";
 
 /** What inserting needs of a handle: ours, or the caller's own inside their transaction. */
 export interface Handle {
@@ -31,23 +33,12 @@ export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: numbe
   return inserted;
 }
 
-/**
- * `json_each` keeps the order of its list, so ids ascend with it. What is the same for all rows is bound once: taking
- * every column out of the list costs three times as much (bench/sqlite.ts).
- */
-function insertAll(handle: Handle, t: Tables, rows: Value[][]): number[] {
-  const first = rows[0]!;
-  const columns = COLUMNS.map((_, column) => column);
-  const differing = columns.filter((column) => rows.some((row) => row[column] !== first[column]));
-  const values = columns.map((column) => {
-    const place = differing.indexOf(column);
-    return place < 0 ? "?" : `value ->> ${place}`;
-  });
-  const alike = first.filter((_, column) => !differing.includes(column));
+/** `json_each` keeps the order of its list, so ids ascend with it. */
+function insertAll(handle: Handle, t: Tables, runs: Value[][]): number[] {
+  const { values, rows, params } = spread({ rows: rowsFromJson }, NEW_RUN, runs);
   const inserted = handle.select<{ id: number }>(
-    `insert into ${t.runs} (${COLUMNS.join(", ")}) select ${values.join(", ")} from json_each(?) where true returning id`,
-    ...alike,
-    JSON.stringify(rows.map((row) => differing.map((column) => row[column]))),
+    `insert into ${t.runs} (${COLUMNS.join(", ")}) select ${values.join(", ")} from ${rows} v where true returning id`,
+    ...params,
   );
   return inserted.map((row) => row.id).sort((a, b) => a - b);
 }
