@@ -1,0 +1,143 @@
+import { PunctualError } from "../../errors.ts";
+import { backOff, systemClock } from "../../time.ts";
+import type { PgClient, PgPool, PgPoolClient } from "./driver.ts";
+
+/** A connection that is one transaction's until it is given back. */
+export interface Held {
+  client: PgClient;
+  /** Broken: it is not used again. */
+  giveBack(broken: boolean): void;
+}
+
+export interface Connections {
+  /** Whether a new connection can be had when one was lost. */
+  readonly renewable: boolean;
+  take(): Promise<Held>;
+  close(): Promise<void>;
+}
+
+/** A connection that breaks while nobody waits for an answer tells it by an event, and one without a listener ends the process. */
+const ignore = (): void => {};
+
+const heard = new WeakSet<object>();
+
+function listenTo(client: PgClient): void {
+  if (heard.has(client)) return;
+  heard.add(client);
+  client.on("error", ignore);
+}
+
+/** How long the connections of a pool may take to end in good order. */
+const FAREWELL = 5000;
+
+export class PoolConnections implements Connections {
+  readonly renewable = true;
+  readonly #pool: PgPool;
+  readonly #ours: boolean;
+
+  constructor(pool: PgPool, ours: boolean) {
+    this.#pool = pool;
+    this.#ours = ours;
+    pool.on("error", ignore);
+  }
+
+  async take(): Promise<Held> {
+    const client: PgPoolClient = await this.#pool.connect();
+    listenTo(client);
+    return { client, giveBack: (broken) => client.release(broken) };
+  }
+
+  /** A pool of the caller's stays open. */
+  async close(): Promise<void> {
+    if (!this.#ours) {
+      this.#pool.removeListener("error", ignore);
+      return;
+    }
+    // The timer keeps the process alive meanwhile: idle connections do not.
+    await new Promise<void>((resolve) => {
+      const cancel = systemClock.after(FAREWELL, resolve);
+      this.#pool
+        .end()
+        .catch(() => {})
+        .then(() => {
+          cancel();
+          resolve();
+        });
+    });
+  }
+}
+
+/** How long one waits for a turn on the one connection. */
+const PATIENCE = 30_000;
+
+/**
+ * The one connection of a caller's `Client`: everything goes through it in turn. What the caller sends on it meanwhile
+ * comes in between; a transaction of theirs is waited for.
+ */
+export class OneConnection implements Connections {
+  readonly renewable = false;
+  readonly #client: PgClient;
+  readonly #waiting: (() => void)[] = [];
+  #taken = false;
+
+  constructor(client: PgClient) {
+    this.#client = client;
+    listenTo(client);
+  }
+
+  async take(): Promise<Held> {
+    if (this.#taken) await this.#turn();
+    this.#taken = true;
+    await this.#untilCallerIsDone();
+    let held = true;
+    return {
+      client: this.#client,
+      giveBack: () => {
+        if (held) this.#giveBack();
+        held = false;
+      },
+    };
+  }
+
+  async close(): Promise<void> {}
+
+  async #untilCallerIsDone(): Promise<void> {
+    const since = systemClock.monotonic();
+    const inTransaction = () => ["T", "E"].includes(this.#client.getTransactionStatus?.() ?? "");
+    while (inTransaction()) {
+      if (systemClock.monotonic() - since > PATIENCE) {
+        this.#giveBack();
+        throw busy("a transaction of your own is open on it");
+      }
+      await backOff(1 + Math.random() * 10);
+    }
+  }
+
+  #giveBack(): void {
+    this.#taken = false;
+    this.#waiting.shift()?.();
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const mine = () => {
+        cancel();
+        // Before anybody who comes meanwhile.
+        this.#taken = true;
+        resolve();
+      };
+      const cancel = systemClock.after(PATIENCE, () => {
+        this.#waiting.splice(this.#waiting.indexOf(mine), 1);
+        reject(busy("others were in its turn before"));
+      });
+      this.#waiting.push(mine);
+    });
+  }
+}
+
+function busy(why: string): PunctualError {
+  return new PunctualError(
+    "DATABASE_BUSY",
+    `The one PostgreSQL connection that Punctual was given stayed in use: ${why}. Give Punctual a Pool instead of a Client.`,
+  );
+}

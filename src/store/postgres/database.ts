@@ -1,0 +1,207 @@
+import { PunctualError } from "../../errors.ts";
+import type {
+  ColumnType,
+  Param,
+  ServerDatabase,
+  Sql,
+  Tables,
+  Transaction,
+  TransactionOptions,
+} from "../sql/database.ts";
+import { PATIENCE, patiently } from "../sql/patience.ts";
+import type { Connections, Held } from "./connections.ts";
+import * as dialect from "./dialect.ts";
+import type { PgClient } from "./driver.ts";
+import { isConflict, isDuplicate, isLost, isMistake, translate } from "./errors.ts";
+import { query } from "./query.ts";
+
+/** No session state, so that a pooler may give each transaction to another session; hence the level with each. */
+const BEGIN = "begin isolation level read committed";
+
+/** A server that was never reached is more likely not there. */
+const FIRST_PATIENCE = 5000;
+
+interface Try {
+  again: boolean;
+  /** The work has been called. */
+  entered: boolean;
+  /** Commit was sent. */
+  committing: boolean;
+}
+
+/** PostgreSQL, from version 13 on. */
+export class PostgresDatabase implements ServerDatabase {
+  readonly name = "postgres";
+  readonly forUpdate = " for update";
+  readonly skipLocked = " for update skip locked";
+  readonly text = "?::text";
+  readonly tagged = "jsonb_exists(tags::jsonb, ?)";
+  readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
+  readonly orNothing = " on conflict do nothing";
+  readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
+  readonly upsert: typeof dialect.upsert = dialect.upsert;
+  readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
+  readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
+  readonly #connections: Connections;
+  /** The server has answered once. */
+  #reached = false;
+  #closed = false;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  readonly rows: (columns: Record<string, ColumnType>) => string = dialect.rows;
+
+  inOrderOfUpdate(set: Param[], rows: string, where: Param[] = []): Param[] {
+    return [...set, rows, ...where];
+  }
+
+  async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
+    const rows = await sql.all<{ id: number }>(
+      `select nextval('${dialect.idSequence(tables)}') as id from generate_series(1, ?)`,
+      count,
+    );
+    return rows.map(({ id }) => id).sort((a, b) => a - b);
+  }
+
+  all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
+    return this.#patiently(async () => {
+      const held = await this.#take();
+      let broken = true;
+      try {
+        const result = await query(held.client, text, params);
+        broken = false;
+        return result.rows as Row[];
+      } catch (error) {
+        broken = isLost(error);
+        throw error;
+      } finally {
+        held.giveBack(broken);
+      }
+    });
+  }
+
+  async run(text: string, ...params: Param[]): Promise<void> {
+    await this.all(text, ...params);
+  }
+
+  transaction<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    { retry = true }: TransactionOptions = {},
+  ): Promise<Result> {
+    return this.#transaction(work, retry);
+  }
+
+  /** Waits for whoever else installs, however long it takes them. */
+  alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#transaction(
+      async (tx) => {
+        await tx.all("select pg_advisory_xact_lock(hashtextextended(?, 0))", `punctual install ${prefix}`);
+        return work(tx);
+      },
+      true,
+      0,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#connections.close();
+  }
+
+  #transaction<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    retry: boolean,
+    limit?: number,
+  ): Promise<Result> {
+    const state: Try = { again: false, entered: false, committing: false };
+    return this.#patiently(
+      async () => {
+        state.again ||= state.committing;
+        Object.assign(state, { entered: false, committing: false });
+        const held = await this.#take();
+        return this.#inside(held, state, work, limit);
+      },
+      () => retry || !state.entered,
+    );
+  }
+
+  async #inside<Result>(
+    { client, giveBack }: Held,
+    state: Try,
+    work: (tx: Transaction) => Promise<Result>,
+    limit?: number,
+  ): Promise<Result> {
+    let broken = true;
+    try {
+      await query(client, BEGIN, []);
+      state.entered = true;
+      const result = await work({
+        handle: client,
+        again: state.again,
+        all: async <Row>(text: string, ...params: Param[]) =>
+          (await query(client, text, params, limit)).rows as Row[],
+        run: async (text, ...params) => {
+          await query(client, text, params, limit);
+        },
+      });
+      state.committing = true;
+      await commit(client);
+      broken = false;
+      return result;
+    } catch (error) {
+      // An answer to commit, be it a refusal, means that nothing is left open or in doubt.
+      if (!isLost(error)) {
+        state.committing = false;
+        broken = !(await rolledBack(client));
+      }
+      throw error;
+    } finally {
+      giveBack(broken);
+    }
+  }
+
+  /** `mayRetry` is asked after each fault. */
+  #patiently<Result>(work: () => Promise<Result>, mayRetry: () => boolean = () => true): Promise<Result> {
+    return patiently(work, {
+      isPassing: (error) => this.#isPassing(error) && mayRetry() && !this.#closed,
+      translate: (error) => error,
+      patience: () => (this.#reached ? PATIENCE : FIRST_PATIENCE),
+    });
+  }
+
+  #isPassing(error: unknown): boolean {
+    if (isConflict(error)) return true;
+    return isLost(error) && this.#connections.renewable && (this.#reached || !isMistake(error));
+  }
+
+  async #take(): Promise<Held> {
+    try {
+      const held = await this.#connections.take();
+      this.#reached = true;
+      return held;
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+}
+
+/** PostgreSQL answers the commit of a transaction in which a statement has failed by rolling it back, without an error. */
+async function commit(client: PgClient): Promise<void> {
+  const { command } = await query(client, "commit", []);
+  if (command === "COMMIT") return;
+  throw new PunctualError(
+    "DATABASE",
+    "The transaction was not committed: one of its statements had failed, and the error was passed over. Let it end the transaction, or use a savepoint.",
+  );
+}
+
+async function rolledBack(client: PgClient): Promise<boolean> {
+  try {
+    await query(client, "rollback", []);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,54 @@
+import type { ColumnType, Tables } from "../sql/database.ts";
+
+const TYPES: Record<ColumnType, string> = { integer: "bigint", text: "text" };
+
+export function rows(columns: Record<string, ColumnType>): string {
+  const values = Object.entries(columns).map(([column, type], index) => {
+    const value = `e.v ->> ${index}`;
+    return `${type === "text" ? value : `(${value})::${TYPES[type]}`} as ${column}`;
+  });
+  return `(select ${values.join(", ")} from jsonb_array_elements(?::jsonb) as e (v))`;
+}
+
+export function updateFrom(table: string, set: Record<string, string>, from: string, where?: string): string {
+  const sets = Object.entries(set).map(([column, to]) => `${column} = ${to}`);
+  const condition = where === undefined ? "" : ` and (${where})`;
+  return `update ${table} as r set ${sets.join(", ")} from ${from} v where v.id = r.id${condition}`;
+}
+
+export function upsert(
+  table: string,
+  key: string[],
+  columns: string[],
+  update: (string | { column: string; to: string })[],
+  count = 1,
+): string {
+  const sets = update.map((set) =>
+    typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
+  );
+  const values = `(${columns.map(() => "?").join(", ")})`;
+  return (
+    `insert into ${table} (${columns.join(", ")}) values ${Array(count).fill(values).join(", ")} ` +
+    `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
+  );
+}
+
+/** The sequence that numbers the runs. */
+export function idSequence(t: Tables): string {
+  return `${t.runs}_id_seq`;
+}
+
+/** One step in the index for each queue: `distinct` would read every ready run. */
+export function readyQueues(t: Tables): string {
+  const steps = (name: string, limited: number) => {
+    const ready = `from ${t.runs} where state = 1 and limited = ${limited} and owner is null`;
+    return `${name} as (
+      (select queue ${ready} order by queue limit 1)
+      union all
+      select (select queue ${ready} and queue > ${name}.queue order by queue limit 1)
+        from ${name} where ${name}.queue is not null)`;
+  };
+  return `with recursive ${steps("free", 0)}, ${steps("bound", 1)}
+    select queue, 0 as limited from free where queue is not null
+    union all select queue, 1 from bound where queue is not null`;
+}

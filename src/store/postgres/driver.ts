@@ -1,0 +1,73 @@
+import { PunctualError } from "../../errors.ts";
+
+/** What Punctual uses of a `pg` client; the caller's own may be of another version, or wrapped. */
+export interface PgClient {
+  query(config: PgQuery): Promise<PgResult>;
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  removeListener(event: string, listener: (...args: never[]) => void): unknown;
+  /** "I" outside a transaction, "T" inside, "E" in one that has failed; missing in old versions of pg. */
+  getTransactionStatus?(): string | null;
+}
+
+export interface PgQuery {
+  text: string;
+  values?: unknown[];
+  types?: { getTypeParser(oid: number): (text: string) => unknown };
+  query_timeout?: number;
+}
+
+export interface PgResult {
+  rows: unknown[];
+  command: string;
+}
+
+export interface PgPoolClient extends PgClient {
+  release(destroy?: boolean): void;
+}
+
+export interface PgPool {
+  connect(): Promise<PgPoolClient>;
+  end(): Promise<void>;
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  removeListener(event: string, listener: (...args: never[]) => void): unknown;
+  readonly options?: { max?: number };
+  readonly totalCount: number;
+}
+
+/** A client that is ours to connect and to end. */
+export interface PgOwnClient extends PgClient {
+  connect(): Promise<unknown>;
+  end(): Promise<void>;
+  unref?(): void;
+}
+
+export interface PgConfig {
+  connectionString: string;
+  connectionTimeoutMillis: number;
+  keepAlive: boolean;
+  keepAliveInitialDelayMillis: number;
+  fallback_application_name: string;
+  max?: number;
+  allowExitOnIdle?: boolean;
+  idleTimeoutMillis?: number;
+}
+
+export interface Pg {
+  Pool: new (config: PgConfig) => PgPool;
+  Client: new (config: PgConfig) => PgOwnClient;
+}
+
+/** `pg` is an optional peer: it is loaded when a PostgreSQL database is opened, not before. */
+export async function loadPg(): Promise<Pg> {
+  let found: { default: unknown };
+  try {
+    found = (await import("pg")) as { default: unknown };
+  } catch (error) {
+    throw new PunctualError(
+      "DRIVER_MISSING",
+      'PostgreSQL needs the package "pg", and it cannot be loaded here. Add it with: npm i pg',
+      { cause: error },
+    );
+  }
+  return found.default as Pg;
+}

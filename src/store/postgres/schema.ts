@@ -1,0 +1,261 @@
+import type { Tables } from "../sql/database.ts";
+import type { Schema } from "../sql/migrate.ts";
+import { idSequence } from "./dialect.ts";
+
+/** Names are compared by bytes, whatever the database's language. */
+const NAME = 'text collate "C"';
+
+/** A table may stand in a schema; an index has its name alone and is where its table is. */
+function withoutSchema(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+function schemaOf(t: Tables): string | null {
+  const dot = t.prefix.lastIndexOf(".");
+  return dot < 0 ? null : t.prefix.slice(0, dot);
+}
+
+/** UTC milliseconds as people read them. */
+function readable(column: string): string {
+  return `to_char(to_timestamp(${column} / 1000.0) at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS')`;
+}
+
+/**
+ * Rows come and go: dead ones are cleared away by their number, not by a share of the table, which may be large for the
+ * delayed runs in it. Free space in each page keeps an update that changes no indexed column out of the indexes.
+ */
+const QUEUE =
+  "with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)";
+
+/** A few rows that are updated over and over. */
+const HOT = "with (fillfactor = 50)";
+
+/** Stripes that claims under limits meet on. */
+const GATES = 256;
+
+/** Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped. */
+export const schema: Schema = {
+  // Only what is missing is asked for: whoever may not create anything can still find everything installed.
+  ledger(t) {
+    const schema = schemaOf(t);
+    const place = schema
+      ? `if to_regnamespace('${schema}') is null then create schema ${schema}; end if;`
+      : "";
+    return `do $$ begin ${place}
+      if to_regclass('${t.migrations}') is null then
+        create table ${t.migrations} (number bigint primary key, applied_at bigint not null);
+      end if;
+    end $$`;
+  },
+
+  async hasLedger(sql, t) {
+    const found = await sql.all("select 1 where to_regclass(?) is not null", t.migrations);
+    return found.length > 0;
+  },
+
+  migrations: [
+    {
+      number: 1,
+      statements(t) {
+        const runs = withoutSchema(t.runs);
+        const history = withoutSchema(t.history);
+        const jobs = withoutSchema(t.jobs);
+        const schedules = withoutSchema(t.schedules);
+        return [
+          `create sequence ${idSequence(t)}`,
+          `create table ${t.runs} (
+             id bigint primary key default nextval('${idSequence(t)}'),
+             name ${NAME} not null,
+             queue ${NAME} not null,
+             lane ${NAME} not null,
+             limited smallint not null,
+             priority integer not null,
+             run_at bigint not null,
+             state smallint not null,
+             args text,
+             attempts integer not null default 0,
+             crashes integer not null default 0,
+             timeout bigint,
+             lease_token ${NAME},
+             locked_by ${NAME},
+             locked_until bigint,
+             started_at bigint,
+             cancelled_at bigint,
+             schedule bigint,
+             tick_at bigint,
+             unique_key ${NAME},
+             unique_scope smallint,
+             unique_until bigint,
+             owner ${NAME},
+             progress text,
+             tags text,
+             parent_id bigint,
+             batch_id ${NAME},
+             expires_at bigint,
+             traceparent text,
+             created_at bigint not null
+           ) ${QUEUE}`,
+          `alter sequence ${idSequence(t)} owned by ${t.runs}.id`,
+          // One index for each thing the worker asks, in exactly the order it asks for; a run is in two or three of them at a time.
+          `create index ${runs}_ready on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 0 and owner is null`,
+          `create index ${runs}_limited on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 1 and owner is null`,
+          `create index ${runs}_lanes on ${t.runs} (queue, priority, lane, run_at, id) where state = 1 and limited = 1 and owner is null`,
+          `create index ${runs}_owned on ${t.runs} (owner, state, priority, run_at, id) where owner is not null`,
+          `create index ${runs}_scheduled on ${t.runs} (run_at, id) where state = 0`,
+          // Never a column that renewals change: every renewal would rewrite the index.
+          `create index ${runs}_leased on ${t.runs} (locked_by) where state = 2`,
+          `create index ${runs}_counted on ${t.runs} (name, lane, queue) where state = 2 and limited = 1`,
+          `create index ${runs}_cancelled on ${t.runs} (locked_by) where state = 2 and cancelled_at is not null`,
+          `create unique index ${runs}_unique on ${t.runs} (unique_key) where unique_key is not null`,
+          `create unique index ${runs}_tick on ${t.runs} (schedule, tick_at) where schedule is not null`,
+
+          `create table ${t.history} (
+             id bigint primary key,
+             name ${NAME} not null,
+             queue ${NAME} not null,
+             lane ${NAME} not null,
+             limited smallint not null,
+             priority integer not null,
+             run_at bigint not null,
+             state smallint not null,
+             args text,
+             attempts integer not null,
+             crashes integer not null,
+             timeout bigint,
+             worker ${NAME},
+             started_at bigint,
+             finished_at bigint not null,
+             keep_until bigint,
+             error text,
+             fingerprint ${NAME},
+             result text,
+             schedule bigint,
+             tick_at bigint,
+             unique_key ${NAME},
+             unique_until bigint,
+             owner ${NAME},
+             progress text,
+             tags text,
+             parent_id bigint,
+             batch_id ${NAME},
+             traceparent text,
+             created_at bigint not null
+           )`,
+          `create index ${history}_keep on ${t.history} (keep_until) where keep_until is not null`,
+          `create index ${history}_name on ${t.history} (name, id)`,
+          `create index ${history}_failed on ${t.history} (id) where state = 4`,
+          `create index ${history}_unique on ${t.history} (unique_key, unique_until) where unique_until is not null`,
+
+          `create table ${t.attempts} (
+             run_id bigint not null,
+             attempt integer not null,
+             outcome ${NAME} not null,
+             worker ${NAME},
+             started_at bigint,
+             finished_at bigint not null,
+             error text,
+             fingerprint ${NAME},
+             primary key (run_id, attempt)
+           )`,
+
+          `create table ${t.jobs} (
+             name ${NAME} primary key,
+             queue ${NAME} not null,
+             priority integer not null,
+             lim integer not null,
+             key_lim integer not null,
+             cron text,
+             fingerprint ${NAME} not null,
+             defined_at bigint not null,
+             defined_by ${NAME},
+             paused_at bigint,
+             last_run bigint,
+             last_error text,
+             fail_count bigint not null default 0,
+             seen_at bigint,
+             created_at bigint not null
+           ) ${HOT}`,
+          `create index ${jobs}_paused on ${t.jobs} (name) where paused_at is not null`,
+
+          `create table ${t.schedules} (
+             id bigserial primary key,
+             job ${NAME} not null,
+             slot ${NAME} not null,
+             cron text not null,
+             timezone text not null,
+             args text,
+             queue ${NAME},
+             fingerprint ${NAME} not null,
+             last_tick bigint,
+             next_tick bigint,
+             resumed_at bigint,
+             paused_at bigint,
+             missed bigint not null default 0,
+             created_at bigint not null,
+             unique (job, slot)
+           ) ${HOT}`,
+          `create index ${schedules}_next on ${t.schedules} (next_tick) where next_tick is not null`,
+
+          `create table ${t.queues} (
+             name ${NAME} primary key,
+             lim integer not null default 0,
+             defined_at bigint,
+             defined_by ${NAME},
+             paused_at bigint,
+             paused_until bigint
+           )`,
+
+          `create table ${t.workers} (
+             id ${NAME} primary key,
+             host text not null,
+             pid bigint not null,
+             parallel integer not null,
+             queues text,
+             settle_seq bigint not null default 0,
+             started_at bigint not null,
+             seen_at bigint not null
+           ) ${HOT}`,
+
+          `create table ${t.minutes} (
+             minute bigint not null,
+             name ${NAME} not null,
+             dispatched bigint not null default 0,
+             completed bigint not null default 0,
+             retried bigint not null default 0,
+             failed bigint not null default 0,
+             skipped bigint not null default 0,
+             cancelled bigint not null default 0,
+             snoozed bigint not null default 0,
+             released bigint not null default 0,
+             crashed bigint not null default 0,
+             busy bigint not null default 0,
+             primary key (minute, name)
+           ) ${HOT}`,
+
+          `create table ${t.gates} (id smallint primary key, seq bigint not null default 0) ${HOT}`,
+          `insert into ${t.gates} (id) select generate_series(0, ${GATES - 1})`,
+
+          `create view ${t.prefix}pending as
+             select id, name, queue, priority, case state when 0 then 'scheduled' else 'ready' end as state,
+                    ${readable("run_at")} as run_at, attempts, crashes, args, unique_key, tags,
+                    ${readable("created_at")} as created_at
+               from ${t.runs} where state in (0, 1)
+             union all
+             select null, s.job, coalesce(s.queue, j.queue), j.priority, 'next tick',
+                    ${readable("s.next_tick")}, 0, 0, s.args, null, null, null
+               from ${t.schedules} s join ${t.jobs} j on j.name = s.job
+              where s.next_tick is not null and s.paused_at is null and j.paused_at is null`,
+          `create view ${t.prefix}running as
+             select id, name, queue, priority, attempts, crashes, locked_by as worker,
+                    ${readable("started_at")} as started_at, ${readable("locked_until")} as locked_until,
+                    args, progress, tags
+               from ${t.runs} where state = 2`,
+          `create view ${t.prefix}failed as
+             select id, name, queue, attempts, crashes, worker, error,
+                    ${readable("finished_at")} as finished_at, args, tags
+               from ${t.history} where state = 4`,
+        ];
+      },
+    },
+  ],
+};
