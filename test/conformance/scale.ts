@@ -16,7 +16,7 @@ import {
 } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
-const COLUMNS = "name, queue, lane, limited, priority, run_at, state, created_at";
+const COLUMNS = "id, name, queue, lane, limited, priority, run_at, state, created_at";
 
 export function scale(database: Database): void {
   describe("scale", () => {
@@ -24,12 +24,17 @@ export function scale(database: Database): void {
     const SCHEDULED = 0;
     const READY = 1;
 
-    const fill = (count: number, fields: { name: string; limited: 0 | 1; state: number; due: number }) =>
-      at.sql(
+    /** Far from each other and from those that the store gives: a database may not number what the store does not insert. */
+    let lastId = 1_000_000_000;
+
+    const fill = (count: number, fields: { name: string; limited: 0 | 1; state: number; due: number }) => {
+      lastId += 100_000_000;
+      return at.sql(
         `insert into punctual_runs (${COLUMNS})
-         select '${fields.name}', 'default', '${fields.name}', ${fields.limited}, 1, ${fields.due} + s.n, ${fields.state}, ${at.clock.now()}
+         select ${lastId} + s.n, '${fields.name}', 'default', '${fields.name}', ${fields.limited}, 1, ${fields.due} + s.n, ${fields.state}, ${at.clock.now()}
            from ${at.series(count)} s`,
       );
+    };
 
     /** What a worker does all day: look, claim under every kind of limit, start, settle, renew, claim once more. */
     async function work(store: Store): Promise<void> {

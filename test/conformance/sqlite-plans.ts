@@ -1,6 +1,6 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Store } from "../../src/store/store.ts";
-import type { Plan } from "./stores.ts";
+import type { Plan } from "./plan.ts";
 
 /**
  * Records every statement that a new connection compiles while `work` runs on it: it has compiled none before, so

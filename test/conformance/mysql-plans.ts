@@ -1,0 +1,123 @@
+import mysql from "mysql2";
+import { createConnection } from "mysql2/promise";
+import type { Store } from "../../src/store/store.ts";
+import { MANY, type Plan } from "./plan.ts";
+
+/** What a connection has read so far, counted by the server: by key, forwards, backwards, at random, in scans, in sorts. */
+const COUNTERS =
+  "show session status where variable_name like 'Handler\\_read\\_%' or variable_name in ('Sort_rows')";
+
+/** Else the storage engine leaves rows out by itself, and they are not counted. */
+const COUNT_ALL = "set session optimizer_switch = 'index_condition_pushdown=off'";
+
+/** A command of the driver: what was sent, and who gets the answer. */
+interface Command {
+  constructor: { name: string };
+  sql?: string;
+  onResult?: (error: unknown, rows?: unknown, ...rest: unknown[]) => void;
+  once(event: "end", listener: () => void): void;
+}
+
+interface Driver {
+  query(sql: string, done: (error: unknown, rows: unknown) => void): Command;
+  addCommand(command: Command): Command;
+}
+
+/** Every command of every connection goes through this one function, whatever it was called by. */
+const driver = Object.getPrototypeOf(mysql.Connection.prototype) as Driver;
+
+type Counts = Map<string, number>;
+
+/** Measures every statement that is run while `work` runs on a new store. */
+export async function recordPlans(
+  url: string,
+  connect: () => Promise<Store>,
+  work: (store: Store) => Promise<void>,
+): Promise<Plan[]> {
+  const plans = new Map<string, Plan>();
+  const own = new Set<string>([COUNTERS, COUNT_ALL]);
+  const costs = new WeakMap<Driver, Counts>();
+  const counted: Promise<unknown>[] = [];
+  const { addCommand } = driver;
+
+  const count = (connection: Driver): Promise<Counts> => {
+    const counts = new Promise<Counts>((resolve, reject) => {
+      connection.query(COUNTERS, (error, rows) => (error ? reject(error) : resolve(toCounts(rows))));
+    });
+    counted.push(counts);
+    return counts;
+  };
+
+  /** Counting reads too: what two counts in a row differ by. */
+  const prepare = (connection: Driver) => {
+    connection.query(COUNT_ALL, () => {});
+    const pair = [count(connection), count(connection)];
+    counted.push(Promise.all(pair).then(([a, b]) => costs.set(connection, difference(a!, b!))));
+  };
+
+  driver.addCommand = function (this: Driver, command) {
+    const { sql, onResult } = command;
+    if (sql === undefined || own.has(sql) || !["Query", "Execute"].includes(command.constructor.name)) {
+      return addCommand.call(this, command);
+    }
+    if (!costs.has(this)) {
+      costs.set(this, new Map());
+      prepare(this);
+    }
+    const plan = plans.get(sql) ?? { statement: sql, steps: [], faults: [], rows: 0 };
+    plans.set(sql, plan);
+    if (onResult) {
+      command.onResult = (error, rows, ...rest) => {
+        plan.rows += rowsIn(rows);
+        onResult.call(command, error, rows, ...rest);
+      };
+    }
+    const before = count(this);
+    addCommand.call(this, command);
+    const after = count(this);
+    counted.push(
+      Promise.all([before, after]).then(([a, b]) => {
+        const read = difference(costs.get(this)!, difference(a, b));
+        const steps = [...read].filter(([, rows]) => rows > 0).map(([name, rows]) => `${name}: ${rows}`);
+        plan.steps.push(...steps);
+        if ([...read.values()].some((rows) => rows > MANY)) plan.faults.push(steps.join(", "));
+      }),
+    );
+    return command;
+  };
+  try {
+    await work(await connect());
+    await Promise.all(counted);
+  } finally {
+    driver.addCommand = addCommand;
+  }
+  return explained(url, [...plans.values()]);
+}
+
+function toCounts(rows: unknown): Counts {
+  const pairs = rows as { Variable_name: string; Value: string }[];
+  return new Map(pairs.map((row) => [row.Variable_name, Number(row.Value)]));
+}
+
+function difference(from: Counts, to: Counts): Counts {
+  return new Map([...to].map(([name, value]) => [name, value - (from.get(name) ?? 0)]));
+}
+
+/** A statement's rows are a list of objects; several statements give a list of such lists. */
+function rowsIn(result: unknown): number {
+  if (!Array.isArray(result)) return 0;
+  return result.some(Array.isArray)
+    ? result.filter(Array.isArray).reduce((sum, rows) => sum + rows.length, 0)
+    : result.length;
+}
+
+/** Says of what is too much how the server goes about it. */
+async function explained(uri: string, plans: Plan[]): Promise<Plan[]> {
+  const connection = await createConnection({ uri });
+  for (const plan of plans.filter(({ faults }) => faults.length > 0)) {
+    const rows = await connection.query(`explain ${plan.statement}`).catch((error) => [String(error)]);
+    plan.faults.push(JSON.stringify(rows[0]));
+  }
+  await connection.end();
+  return plans;
+}

@@ -1,0 +1,7 @@
+import { test } from "vitest";
+import { exercise } from "./exercise.ts";
+import { mysqlServer } from "./mysql-database.ts";
+import { selected } from "./stores.ts";
+
+if (selected.includes(mysqlServer)) exercise(mysqlServer);
+else test.todo("MySQL is not selected");
