@@ -30,17 +30,17 @@ export class Chooser {
   }
 
   hasRoom(run: Candidate): boolean {
-    return !this.#usage.isClosed(run.name) && this.#gates(run).every((gate) => this.#room.get(gate)! > 0);
+    return !this.#usage.isClosed(run.name) && this.gates(run).every((gate) => this.#room.get(gate)! > 0);
   }
 
   take(run: Candidate): boolean {
     if (!this.hasRoom(run)) return false;
-    for (const gate of this.#gates(run)) this.#room.set(gate, this.#room.get(gate)! - 1);
+    for (const gate of this.gates(run)) this.#room.set(gate, this.#room.get(gate)! - 1);
     return true;
   }
 
   /** Every limit the run is under, each with its room looked up once. */
-  #gates({ name, lane, queue }: Candidate): string[] {
+  gates({ name, lane, queue }: Candidate): string[] {
     const usage = this.#usage;
     const gates: string[] = [];
     const add = (gate: string, limit: number, running: () => number) => {

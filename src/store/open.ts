@@ -1,5 +1,7 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Clock } from "../time.ts";
+import { isMysqlHandle } from "./mysql/handle.ts";
+import { isPostgresHandle } from "./postgres/handle.ts";
 import type { Store } from "./store.ts";
 
 /** A URL, or a database handle of the caller's. */
@@ -10,40 +12,55 @@ export interface OpenOptions {
   prefix: string;
 }
 
+type Kind = "sqlite" | "postgres" | "mysql";
+
+const SCHEMES: Record<string, Kind> = {
+  sqlite: "sqlite",
+  postgres: "postgres",
+  postgresql: "postgres",
+  mysql: "mysql",
+  mariadb: "mysql",
+};
+
 /** Only this file names databases. Each is loaded when it is asked for. */
 export async function openStore(source: DatabaseSource, options: OpenOptions): Promise<Store> {
-  const kind = kindOf(source);
-  switch (kind) {
+  switch (kindOf(source)) {
     case "sqlite": {
       const { openSqlite } = await import("./sqlite/open.ts");
       return openSqlite(source, options);
+    }
+    case "postgres": {
+      const { openPostgres } = await import("./postgres/open.ts");
+      return openPostgres(source, options);
+    }
+    case "mysql": {
+      const { openMysql } = await import("./mysql/open.ts");
+      return openMysql(source, options);
     }
   }
 }
 
 /** Checks the form at once, without opening anything. */
-export function kindOf(source: unknown): "sqlite" {
+export function kindOf(source: unknown): Kind {
   if (typeof source === "string") {
-    if (source === ":memory:" || source.startsWith("sqlite:")) return "sqlite";
+    if (source === ":memory:") return "sqlite";
     const scheme = /^([a-z][a-z0-9+]*):/i.exec(source)?.[1];
-    if (scheme && ["postgres", "postgresql", "mysql", "mariadb"].includes(scheme.toLowerCase())) {
-      throw new PunctualError(
-        "DATABASE_URL",
-        `${scheme}: databases are not supported by this version of Punctual. Use a SQLite URL such as "sqlite:./jobs.db".`,
-      );
-    }
+    const kind = scheme && Object.hasOwn(SCHEMES, scheme.toLowerCase()) && SCHEMES[scheme.toLowerCase()];
+    if (kind) return kind;
     const hint = scheme ? "" : ` For a SQLite file write "sqlite:${source}".`;
     // Never the whole URL: it may carry a password.
     throw new PunctualError(
       "DATABASE_URL",
-      `Expected a database URL such as "sqlite:./jobs.db", got ${scheme ? `one that begins with "${scheme}:"` : show(source)}.${hint}`,
+      `Expected a database URL such as "sqlite:./jobs.db", "postgres://…", "mysql://…" or "mariadb://…", got ${scheme ? `one that begins with "${scheme}:"` : show(source)}.${hint}`,
     );
   }
+  if (isPostgresHandle(source)) return "postgres";
+  if (isMysqlHandle(source)) return "mysql";
   const handle = source as { prepare?: unknown; exec?: unknown } | null;
   if (typeof handle?.prepare === "function" && typeof handle.exec === "function") return "sqlite";
   throw new PunctualError(
     "DATABASE_URL",
-    `Expected a database URL or a DatabaseSync, got ${show(source)}. ` +
+    `Expected a database URL, a DatabaseSync, a pg Pool or Client, or a mysql2 pool or connection, got ${show(source)}. ` +
       "Leave the argument out to use PUNCTUAL_DATABASE_URL or ./punctual.db.",
   );
 }

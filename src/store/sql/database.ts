@@ -21,6 +21,11 @@ export interface TransactionOptions {
   retry?: boolean;
 }
 
+export interface Statement {
+  text: string;
+  params: Param[];
+}
+
 export type ColumnType = "integer" | "text";
 
 /** A database, and where its SQL differs from the others'. */
@@ -68,8 +73,15 @@ export interface ServerDatabase extends Database {
   readonly orNothing: string;
   /** Whether an insert was refused because of a unique index. */
   isDuplicate(error: unknown): boolean;
-  /** A `select` of each `queue` that has ready runs which are nobody's own, without reading through the runs. */
+  /** A `select` of each `queue` and `limited` that has ready runs which are nobody's own, without reading through the runs. */
   readyQueues(tables: Tables): string;
+  /** A `select` of each `priority` and `lane` of a queue that has ready runs under limits, in order, after a place, at most `count`. */
+  readyLanes(
+    tables: Tables,
+    queue: string,
+    after: { priority: number; lane: string },
+    count: number,
+  ): Statement;
 }
 
 const TABLES = [

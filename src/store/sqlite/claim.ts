@@ -10,10 +10,12 @@ import {
 } from "../sql/claimed.ts";
 import type { Tables } from "../sql/database.ts";
 import { cancelledOf } from "../sql/settle.ts";
-import { KEY_AT_START } from "../sql/unique.ts";
+import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { Looker } from "./look.ts";
+
+const KEY = keyAtStart("?");
 
 /** The claim, wholly SQLite's own: the write lock is the gate, so what is counted cannot change before it is taken. */
 export class Claimer {
@@ -90,7 +92,7 @@ export class Claimer {
       this.#connection.change(
         `update ${this.#t.runs}
             set state = 2, attempts = attempts + 1, lease_token = ?, locked_by = ?, locked_until = ?, started_at = ?,
-                unique_key = ${KEY_AT_START.unique_key}, unique_scope = ${KEY_AT_START.unique_scope}
+                unique_key = ${KEY.unique_key}, unique_scope = ${KEY.unique_scope}
           where id in (select value from json_each(?))`,
         request.token,
         worker,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../time.ts";
-import type { ServerDatabase, Sql, Tables } from "./database.ts";
-import type { Schema } from "./migrate.ts";
+import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
+import type { Schema } from "../sql/migrate.ts";
 
 /** What a database server's folder gives to make a store of it. */
 export interface ServerParts {

@@ -1,0 +1,127 @@
+import {
+  COLUMNS,
+  inOrder,
+  leaseOf,
+  merge,
+  PROMOTED,
+  type Row,
+  startsAtOnce,
+  toClaimed,
+} from "../sql/claimed.ts";
+import { marks, type Param, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { keyAtStart } from "../sql/unique.ts";
+import type { ClaimedRun, ClaimRequest } from "../store.ts";
+import { unite } from "./arms.ts";
+import type { Facts } from "./facts.ts";
+import { Limits } from "./limits.ts";
+
+/** The claim on a server: nothing in it waits for a lock that another holds. */
+export class Claimer {
+  readonly #db: ServerDatabase;
+  readonly #t: Tables;
+  readonly #limits: Limits;
+
+  constructor(db: ServerDatabase, tables: Tables) {
+    this.#db = db;
+    this.#t = tables;
+    this.#limits = new Limits(db, tables);
+  }
+
+  async promote(tx: Sql, now: number): Promise<void> {
+    const due = await tx.all<{ id: number }>(
+      `select id from ${this.#t.runs} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED}${this.#db.skipLocked}`,
+      now,
+    );
+    if (due.length === 0) return;
+    await tx.run(
+      this.#db.updateFrom(this.#t.runs, { state: "1" }, this.#db.rows({ id: "integer" })),
+      JSON.stringify(due.map(({ id }) => [id])),
+    );
+  }
+
+  async claimedUnder(tx: Sql, token: string, worker: string, now: number): Promise<ClaimedRun[]> {
+    const rows = await tx.all<Row & { started_at: number | null }>(
+      `select ${COLUMNS}, started_at from ${this.#t.runs} where state = 2 and locked_by = ? and lease_token = ?`,
+      worker,
+      token,
+    );
+    return rows.sort(inOrder).map((row) => toClaimed(row, token, now, row.started_at !== null));
+  }
+
+  async claim(
+    tx: Sql,
+    request: ClaimRequest,
+    facts: Facts,
+    worker: string,
+    now: number,
+  ): Promise<{ claimed: ClaimedRun[]; lost: boolean }> {
+    const closed = new Set([...request.exclude, ...facts.pausedJobs]);
+    const wanted = (queues: string[]) =>
+      request.queues === null ? queues : queues.filter((queue) => request.queues!.includes(queue));
+    const free = await this.#unlimited(tx, request, wanted(facts.free), facts.owned, closed);
+    const limited = await this.#limits.choose(tx, wanted(facts.limited), closed, request.start);
+    const chosen = merge(free, limited.rows, request);
+    await this.#take(tx, chosen, request, worker, now);
+    const claimed = chosen.map((row, index) => {
+      row.attempts++;
+      return toClaimed(row, request.token, now, startsAtOnce(row, index, request));
+    });
+    return { claimed, lost: limited.lost };
+  }
+
+  async #unlimited(
+    tx: Sql,
+    request: ClaimRequest,
+    queues: string[],
+    owned: boolean,
+    closed: Set<string>,
+  ): Promise<Row[]> {
+    const arm = (where: string) =>
+      `select ${COLUMNS} from ${this.#t.runs} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
+    const but = closed.size > 0 ? `and name not in (${marks([...closed])})` : "";
+    const arms: { text: string; params: Param[] }[] = queues.map((queue) => ({
+      text: arm(`limited = 0 and owner is null and queue = ? ${but}`),
+      params: [queue, ...closed, request.limit],
+    }));
+    if (owned) arms.push({ text: arm("owner = ?"), params: [request.owner, request.limit] });
+    if (arms.length === 0 || request.limit <= 0) return [];
+    const { text, params } = unite(arms);
+    return (await tx.all<Row>(text, ...params)).sort(inOrder);
+  }
+
+  async #take(tx: Sql, rows: Row[], request: ClaimRequest, worker: string, now: number): Promise<void> {
+    if (rows.length === 0) return;
+    await tx.run(
+      this.#db.updateFrom(
+        this.#t.runs,
+        {
+          state: "2",
+          attempts: "r.attempts + 1",
+          lease_token: "v.token",
+          locked_by: "v.worker",
+          locked_until: "v.until",
+          started_at: "v.started",
+          ...keyAtStart("v.at"),
+        },
+        this.#db.rows({
+          id: "integer",
+          token: "text",
+          worker: "text",
+          until: "integer",
+          started: "integer",
+          at: "integer",
+        }),
+      ),
+      JSON.stringify(
+        rows.map((row, index) => [
+          row.id,
+          request.token,
+          worker,
+          now + leaseOf(row.name, request),
+          startsAtOnce(row, index, request) ? now : null,
+          now,
+        ]),
+      ),
+    );
+  }
+}

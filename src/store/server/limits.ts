@@ -1,0 +1,127 @@
+import { Chooser } from "../choose.ts";
+import { COLUMNS, inOrder, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { unite } from "./arms.ts";
+import { stripeOf } from "./stripes.ts";
+import { readUsage } from "./usage.ts";
+
+/** How many lanes one claim walks at most; the next claim goes on from there. */
+const LANES = 64;
+
+/** How many runs of one lane are looked at beyond those already seen. */
+const PER_LANE = 16;
+
+const START = { priority: -(2 ** 31), lane: "" };
+
+/**
+ * Finds runs that fit under their limits. First without any lock; then the gates of what was chosen are locked, and
+ * what is in use is counted again: whoever claims under a limit holds its gate, so until this transaction ends the
+ * count can only fall.
+ */
+export class Limits {
+  readonly #db: ServerDatabase;
+  readonly #t: Tables;
+  readonly #places = new Map<string, { priority: number; lane: string }>();
+
+  constructor(db: ServerDatabase, tables: Tables) {
+    this.#db = db;
+    this.#t = tables;
+  }
+
+  /** `lost`: others held a gate of something that would have fitted. */
+  async choose(
+    tx: Sql,
+    queues: string[],
+    closed: Set<string>,
+    wanted: number,
+  ): Promise<{ rows: Row[]; lost: boolean }> {
+    if (wanted <= 0 || queues.length === 0) return { rows: [], lost: false };
+    const picked = await this.#pick(tx, queues, closed, wanted);
+    if (picked.length === 0) return { rows: [], lost: false };
+    const chooser = new Chooser(await readUsage(tx, this.#t, picked, closed));
+    const open = await this.#lockGates(tx, picked, (look) => chooser.gates(look));
+    const recounted = new Chooser(await readUsage(tx, this.#t, picked, closed));
+    const sure = picked.filter((look) => open.has(look) && recounted.take(look));
+    return { rows: await this.#load(tx, sure), lost: open.size < picked.length };
+  }
+
+  /** Look, then choose: first the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
+  async #pick(tx: Sql, queues: string[], closed: Set<string>, wanted: number): Promise<Look[]> {
+    const looks = await this.#windows(tx, queues);
+    const fitting = async () => {
+      const chooser = new Chooser(await readUsage(tx, this.#t, looks, closed));
+      const chosen: Look[] = [];
+      for (const look of looks.sort(inOrder)) {
+        if (chosen.length < wanted && chooser.take(look)) chosen.push(look);
+      }
+      return chosen;
+    };
+    if (looks.length === 0) return [];
+    const chosen = await fitting();
+    const inQueue = Map.groupBy(looks, ({ queue }) => queue);
+    const full = queues.filter((queue) => (inQueue.get(queue)?.length ?? 0) >= WINDOW);
+    if (chosen.length >= wanted || full.length === 0) return chosen;
+    for (const queue of full) looks.push(...(await this.#walkLanes(tx, queue, inQueue.get(queue)!, wanted)));
+    return fitting();
+  }
+
+  #windows(tx: Sql, queues: string[]): Promise<Look[]> {
+    const { text, params } = unite(
+      queues.map((queue) => ({
+        text: `select ${LOOK} from ${this.#t.runs}
+                where state = 1 and limited = 1 and owner is null and queue = ?
+                order by priority, run_at, id limit ${WINDOW}`,
+        params: [queue],
+      })),
+    );
+    return tx.all<Look>(text, ...params);
+  }
+
+  async #walkLanes(tx: Sql, queue: string, seen: Look[], wanted: number): Promise<Look[]> {
+    const place = this.#places.get(queue) ?? START;
+    const heads = this.#db.readyLanes(this.#t, queue, place, LANES);
+    const lanes = await tx.all<{ priority: number; lane: string }>(heads.text, ...heads.params);
+    if (lanes.length < LANES) this.#places.delete(queue);
+    else this.#places.set(queue, lanes.at(-1)!);
+    if (lanes.length === 0) return [];
+    const { text, params } = unite(
+      lanes.map(({ priority, lane }) => ({
+        text: `select ${LOOK} from ${this.#t.runs}
+                where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
+                order by run_at, id limit ?`,
+        params: [
+          queue,
+          priority,
+          lane,
+          seen.filter((look) => look.lane === lane).length + Math.min(wanted, PER_LANE),
+        ],
+      })),
+    );
+    const known = new Set(seen.map(({ id }) => id));
+    return (await tx.all<Look>(text, ...params)).filter(({ id }) => !known.has(id));
+  }
+
+  /** Those of which every gate could be had. */
+  async #lockGates(tx: Sql, looks: Look[], gatesOf: (look: Look) => string[]): Promise<Set<Look>> {
+    const stripes = new Map(looks.map((look) => [look, gatesOf(look).map(stripeOf)]));
+    const needed = [...new Set([...stripes.values()].flat())];
+    if (needed.length === 0) return new Set(looks);
+    const rows = await tx.all<{ id: number }>(
+      `select id from ${this.#t.gates} where id in (${marks(needed)}) order by id${this.#db.skipLocked}`,
+      ...needed,
+    );
+    const had = new Set(rows.map(({ id }) => id));
+    return new Set(looks.filter((look) => stripes.get(look)!.every((stripe) => had.has(stripe))));
+  }
+
+  async #load(tx: Sql, chosen: Look[]): Promise<Row[]> {
+    if (chosen.length === 0) return [];
+    const columns = COLUMNS.split(", ").map((column) => `r.${column}`);
+    const rows = await tx.all<Row>(
+      `select ${columns.join(", ")} from ${this.#db.rows({ id: "integer" })} v join ${this.#t.runs} r on r.id = v.id
+        where r.state = 1${this.#db.skipLocked}`,
+      JSON.stringify(chosen.map(({ id }) => [id])),
+    );
+    return rows.sort(inOrder);
+  }
+}
