@@ -12,7 +12,8 @@ export interface Held {
 export interface Connections {
   /** Whether a new connection can be had when one was lost. */
   readonly renewable: boolean;
-  take(): Promise<Held>;
+  /** For one statement, where it is given; else for a transaction. */
+  take(statement?: string): Promise<Held>;
   close(): Promise<void>;
 }
 
@@ -70,6 +71,9 @@ export class PoolConnections implements Connections {
 /** How long one waits for a turn on the one connection. */
 const PATIENCE = 30_000;
 
+/** What reads and locks nothing does no harm in a transaction of the caller's, who may be waiting for it there. */
+const READS = /^select\b(?![\s\S]*\bfor update\b)/;
+
 /**
  * The one connection of a caller's `Client`: everything goes through it in turn. What the caller sends on it meanwhile
  * comes in between; a transaction of theirs is waited for.
@@ -85,10 +89,10 @@ export class OneConnection implements Connections {
     listenTo(client);
   }
 
-  async take(): Promise<Held> {
+  async take(statement = ""): Promise<Held> {
     if (this.#taken) await this.#turn();
     this.#taken = true;
-    await this.#untilCallerIsDone();
+    if (!READS.test(statement)) await this.#untilCallerIsDone();
     let held = true;
     return {
       client: this.#client,

@@ -42,6 +42,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
+  readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #connections: Connections;
   /** The server has answered once. */
   #reached = false;
@@ -53,10 +54,6 @@ export class PostgresDatabase implements ServerDatabase {
 
   readonly rows: (columns: Record<string, ColumnType>) => string = dialect.rows;
 
-  inOrderOfUpdate(set: Param[], rows: string, where: Param[] = []): Param[] {
-    return [...set, rows, ...where];
-  }
-
   async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
     const rows = await sql.all<{ id: number }>(
       `select nextval('${dialect.idSequence(tables)}') as id from generate_series(1, ?)`,
@@ -67,7 +64,7 @@ export class PostgresDatabase implements ServerDatabase {
 
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
     return this.#patiently(async () => {
-      const held = await this.#take();
+      const held = await this.#take(text);
       let broken = true;
       try {
         const result = await query(held.client, text, params);
@@ -176,9 +173,9 @@ export class PostgresDatabase implements ServerDatabase {
     return isLost(error) && this.#connections.renewable && (this.#reached || !isMistake(error));
   }
 
-  async #take(): Promise<Held> {
+  async #take(statement?: string): Promise<Held> {
     try {
-      const held = await this.#connections.take();
+      const held = await this.#connections.take(statement);
       this.#reached = true;
       return held;
     } catch (error) {

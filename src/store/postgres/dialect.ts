@@ -1,4 +1,4 @@
-import type { ColumnType, Tables } from "../sql/database.ts";
+import type { ColumnType, Statement, Tables } from "../sql/database.ts";
 
 const TYPES: Record<ColumnType, string> = { integer: "bigint", text: "text" };
 
@@ -7,7 +7,8 @@ export function rows(columns: Record<string, ColumnType>): string {
     const value = `e.v ->> ${index}`;
     return `${type === "text" ? value : `(${value})::${TYPES[type]}`} as ${column}`;
   });
-  return `(select ${values.join(", ")} from jsonb_array_elements(?::jsonb) as e (v))`;
+  // By way of text: a library of the caller's may encode what it takes for JSON once more.
+  return `(select ${values.join(", ")} from jsonb_array_elements(?::text::jsonb) as e (v))`;
 }
 
 export function updateFrom(table: string, set: Record<string, string>, from: string, where?: string): string {
@@ -51,4 +52,26 @@ export function readyQueues(t: Tables): string {
   return `with recursive ${steps("free", 0)}, ${steps("bound", 1)}
     select queue, 0 as limited from free where queue is not null
     union all select queue, 1 from bound where queue is not null`;
+}
+
+/** One step in the index for each lane, however many runs are in it. */
+export function readyLanes(
+  t: Tables,
+  queue: string,
+  after: { priority: number; lane: string },
+  count: number,
+): Statement {
+  const next = (place: string) =>
+    `select priority, lane from ${t.runs}
+      where state = 1 and limited = 1 and owner is null and queue = ? and (priority, lane) > ${place}
+      order by priority, lane limit 1`;
+  return {
+    text: `with recursive heads as (
+      (select priority, lane, 1 as n from (${next("(?, ?)")}) first)
+      union all
+      select next.priority, next.lane, heads.n + 1
+        from heads cross join lateral (${next("(heads.priority, heads.lane)")}) next where heads.n < ?)
+      select priority, lane from heads`,
+    params: [queue, after.priority, after.lane, queue, count],
+  };
 }

@@ -31,7 +31,7 @@ export class Announcer {
   /** In the caller's transaction it is heard when that commits; otherwise nobody waits for it. */
   async announce(caller: Sql | null): Promise<void> {
     if (caller) {
-      await caller.all("select pg_notify(cast(? as text), '') as told", this.#channel);
+      await caller.all("select cast(pg_notify(cast(? as text), '') as text) as told", this.#channel);
       return;
     }
     this.#more = true;

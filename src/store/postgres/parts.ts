@@ -2,7 +2,7 @@ import { PunctualError } from "../../errors.ts";
 import type { OpenOptions } from "../open.ts";
 import type { ServerParts } from "../server/parts.ts";
 import { tablesWith } from "../sql/database.ts";
-import { enter } from "./caller.ts";
+import { Callers } from "./caller.ts";
 import { type Connections, OneConnection, PoolConnections } from "./connections.ts";
 import { PostgresDatabase } from "./database.ts";
 import { loadPg, type PgClient, type PgConfig, type PgOwnClient, type PgPool } from "./driver.ts";
@@ -35,6 +35,7 @@ export async function postgresParts(
   const place = opened.schema ?? schemaName(asked);
   const tables = tablesWith(place === null ? prefix : `"${place}".${prefix}`);
   const db = new PostgresDatabase(opened.connections);
+  const callers = new Callers(db, tables);
   const channel = channelOf(place, prefix);
   const announcer = opened.connect && new Announcer(db, channel);
   const listener = opened.connect && new Listener(opened.connect, channel);
@@ -43,7 +44,7 @@ export async function postgresParts(
     schema,
     tables,
     clock,
-    enter: (tx) => enter(tx, db, tables),
+    enter: (tx) => callers.enter(tx),
     announce: async (caller) => announcer?.announce(caller),
     watch: (onChange) => listener?.listen(onChange) ?? (() => {}),
     async close() {
