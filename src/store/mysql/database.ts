@@ -1,0 +1,247 @@
+import { createHash } from "node:crypto";
+import { PunctualError } from "../../errors.ts";
+import { backOff } from "../../time.ts";
+import type {
+  ColumnType,
+  Param,
+  ServerDatabase,
+  Sql,
+  Tables,
+  Transaction,
+  TransactionOptions,
+} from "../sql/database.ts";
+import { PATIENCE, patiently } from "../sql/patience.ts";
+import type { Connections, Held } from "./connections.ts";
+import * as dialect from "./dialect.ts";
+import type { MysqlConnection } from "./driver.ts";
+import { isConflict, isDuplicate, isLost, isMistake, translate } from "./errors.ts";
+import { HOWEVER_LONG, headerOf, isOurs, query, rowsOf } from "./query.ts";
+
+/** A server that was never reached is more likely not there. */
+const FIRST_PATIENCE = 5000;
+
+/** How long an installer waits for another, in seconds. */
+const INSTALLING = 60;
+
+/** How long one in a transaction waits for a second connection. */
+const SPARE = 100;
+
+interface Try {
+  again: boolean;
+  /** The work has been called. */
+  entered: boolean;
+  /** Commit was sent. */
+  committing: boolean;
+}
+
+/** MySQL from version 8.0 on, and MariaDB from 10.6 on. */
+export class MysqlDatabase implements ServerDatabase {
+  readonly forUpdate = " for update";
+  readonly skipLocked = " for update skip locked";
+  readonly text = "?";
+  readonly tagged = "json_contains(tags, json_quote(?))";
+  /** Whatever the session's time zone is. */
+  readonly clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as now";
+  readonly orNothing = "";
+  readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
+  readonly upsert: typeof dialect.upsert = dialect.upsert;
+  readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
+  readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
+  readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
+  readonly #connections: Connections;
+  readonly #working = new Set<Promise<unknown>>();
+  #name: dialect.Server | null = null;
+  #closed = false;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  /** Known once the server has been asked. */
+  get name(): dialect.Server {
+    return this.#name!;
+  }
+
+  rows(columns: Record<string, ColumnType>): string {
+    return dialect.rows(this.name, columns);
+  }
+
+  all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
+    return this.#patiently(() =>
+      this.#holding(async ({ connection }) => rowsOf<Row>(await query(connection, text, params))),
+    );
+  }
+
+  async run(text: string, ...params: Param[]): Promise<void> {
+    await this.all(text, ...params);
+  }
+
+  transaction<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    { retry = true }: TransactionOptions = {},
+  ): Promise<Result> {
+    const state: Try = { again: false, entered: false, committing: false };
+    return this.#patiently(
+      () => {
+        state.again ||= state.committing;
+        Object.assign(state, { entered: false, committing: false });
+        return this.#holding((held) => this.#inside(held, state, work));
+      },
+      () => retry || !state.entered,
+    );
+  }
+
+  /**
+   * A change of the schema commits at once on these servers, so there is no transaction: a lock keeps other installers
+   * out, and every statement has to bear being repeated.
+   */
+  alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#patiently(() =>
+      this.#holding(async ({ connection }) => {
+        const tx = sqlOn(connection, false, HOWEVER_LONG);
+        const [named] = await tx.all<{ name: string }>("select database() as name");
+        // The server takes no longer names, and has one room of them for all databases.
+        const lock = `punctual.${createHash("sha256").update(`${named?.name}.${prefix}`).digest("hex").slice(0, 40)}`;
+        const [got] = await tx.all<{ got: number | null }>("select get_lock(?, ?) as got", lock, INSTALLING);
+        if (got?.got !== 1) {
+          throw new PunctualError(
+            "DATABASE_BUSY",
+            `Another process has been installing for ${INSTALLING} s. Wait for it, or end it, and try again.`,
+          );
+        }
+        try {
+          return await work(tx);
+        } finally {
+          await tx.all("select release_lock(?) as released", lock);
+        }
+      }),
+    );
+  }
+
+  /** Waits for what was begun; what meets a fault from now on does not try again. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#working);
+    await this.#connections.close();
+  }
+
+  /**
+   * On a connection of its own: in the transaction that asks, the row of the ids would stay locked for everybody until
+   * it ends. Only where there is no second connection to be had, that is better than to wait for oneself.
+   */
+  async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
+    const reserve = ({ connection }: Held) => reserveIds(connection, tables, count);
+    if (sql === this) return this.#patiently(() => this.#holding(reserve));
+    const spare = await this.#spare();
+    if (spare) return this.#using(spare, reserve);
+    await sql.run(RESERVE(tables), count);
+    const [row] = await sql.all<{ last: number }>("select last_insert_id() as last");
+    return endingWith(row!.last, count);
+  }
+
+  /** Asks the server who it is. */
+  async meet<Row>(text: string, nameOf: (row: Row) => dialect.Server): Promise<Row> {
+    const [row] = await this.all<Row>(text);
+    this.#name = nameOf(row!);
+    return row!;
+  }
+
+  /** A connection beside the one that a transaction holds; null: there is none free. */
+  async #spare(): Promise<Held | null> {
+    if (!this.#connections.renewable) return null;
+    const taking = this.#connections.take();
+    const nobody = taking.catch(() => null);
+    const held = await Promise.race([nobody, backOff(SPARE).then(() => null)]);
+    if (!held) nobody.then((late) => late?.giveBack(false));
+    return held;
+  }
+
+  async #inside<Result>(
+    { connection }: Held,
+    state: Try,
+    work: (tx: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    const { isolate } = this.#connections;
+    if (isolate) await query(connection, isolate, []);
+    await query(connection, "start transaction", []);
+    try {
+      state.entered = true;
+      const result = await work(sqlOn(connection, state.again));
+      state.committing = true;
+      await query(connection, "commit", []);
+      return result;
+    } catch (error) {
+      if (isOurs(error) && isLost(error)) throw error;
+      // An answer to commit, be it a refusal, means that nothing is in doubt.
+      state.committing = false;
+      await query(connection, "rollback", []).catch(() => {
+        throw new Unusable(error);
+      });
+      throw error;
+    }
+  }
+
+  async #holding<Result>(work: (held: Held) => Promise<Result>): Promise<Result> {
+    return this.#using(await this.#connections.take(), work);
+  }
+
+  async #using<Result>(held: Held, work: (held: Held) => Promise<Result>): Promise<Result> {
+    const working = work(held);
+    this.#working.add(working);
+    let broken = false;
+    try {
+      return await working;
+    } catch (error) {
+      broken = error instanceof Unusable || (isOurs(error) && isLost(error));
+      throw error instanceof Unusable ? error.cause : error;
+    } finally {
+      this.#working.delete(working);
+      held.giveBack(broken);
+    }
+  }
+
+  #patiently<Result>(work: () => Promise<Result>, mayRetry = () => true): Promise<Result> {
+    return patiently(work, {
+      isPassing: (error) => !this.#closed && mayRetry() && this.#isPassing(error),
+      translate: (error) => (isOurs(error) ? translate(error) : error),
+      patience: () => (this.#name === null ? FIRST_PATIENCE : PATIENCE),
+    });
+  }
+
+  #isPassing(error: unknown): boolean {
+    if (!isOurs(error)) return false;
+    if (isConflict(error)) return true;
+    return isLost(error) && this.#connections.renewable && !(this.#name === null && isMistake(error));
+  }
+}
+
+/** The rollback failed as well, so that the connection must not be used again. */
+class Unusable extends Error {
+  constructor(cause: unknown) {
+    super("the transaction could not be rolled back", { cause });
+  }
+}
+
+function sqlOn(connection: MysqlConnection, again: boolean, within?: number): Transaction {
+  return {
+    handle: connection,
+    again,
+    all: async <Row>(text: string, ...params: Param[]) =>
+      rowsOf<Row>(await query(connection, text, params, within)),
+    run: async (text, ...params) => {
+      await query(connection, text, params, within);
+    },
+  };
+}
+
+const RESERVE = ({ ids }: Tables) => `update ${ids} set next = last_insert_id(next + ?) where id = 1`;
+
+/** The server tells the last of them with its answer to the update. */
+async function reserveIds(connection: MysqlConnection, tables: Tables, count: number): Promise<number[]> {
+  const { insertId } = headerOf(await query(connection, RESERVE(tables), [count]));
+  return endingWith(insertId, count);
+}
+
+function endingWith(last: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => last - count + 1 + index);
+}

@@ -1,0 +1,74 @@
+import type { ColumnType, Statement, Tables } from "../sql/database.ts";
+
+export type Server = "mysql" | "mariadb";
+
+/** By bytes, and a space at the end counts. */
+export function collation(server: Server): string {
+  return server === "mysql" ? "utf8mb4_0900_bin" : "utf8mb4_nopad_bin";
+}
+
+/**
+ * Text with its collation: left out, MariaDB takes the database's character set, which may lose characters, and either
+ * server refuses to compare two columns of different collations.
+ */
+export function rows(server: Server, columns: Record<string, ColumnType>): string {
+  const text = `longtext character set utf8mb4 collate ${collation(server)}`;
+  const list = Object.entries(columns).map(
+    ([name, type], index) =>
+      `${name} ${type === "integer" ? "bigint" : text} path '$[${index}]' error on error`,
+  );
+  return `json_table(?, '$[*]' columns (${list.join(", ")}))`;
+}
+
+/** In the order given: a column that is set earlier already has its new value in what comes after it. */
+export function updateFrom(table: string, set: Record<string, string>, from: string, where?: string): string {
+  const sets = Object.entries(set).map(([column, to]) => `r.${column} = ${to}`);
+  return `update ${table} r join ${from} v on v.id = r.id set ${sets.join(", ")}${where ? ` where ${where}` : ""}`;
+}
+
+export function upsert(
+  table: string,
+  key: string[],
+  columns: string[],
+  update: (string | { column: string; to: string })[],
+  count = 1,
+): string {
+  const sets = update.map((set) =>
+    typeof set === "string"
+      ? `${set} = values(${set})`
+      : `${set.column} = ${set.to.replace(/\bexcluded\.(\w+)/g, "values($1)")}`,
+  );
+  const nothing = `${key[0]} = ${table}.${key[0]}`;
+  const values = `(${columns.map(() => "?").join(", ")})`;
+  return (
+    `insert into ${table} (${columns.join(", ")}) values ${Array(count).fill(values).join(", ")} ` +
+    `on duplicate key update ${sets.length > 0 ? sets.join(", ") : nothing}`
+  );
+}
+
+const READY = "state = 1 and owner is null";
+
+/** Grouped by all that comes before the queue in the index, so that the server hops from one queue to the next. */
+export function readyQueues(t: Tables): string {
+  const ready = (limited: 0 | 1) =>
+    `select queue, ${limited} as limited from ${t.runs}
+      where ${READY} and limited = ${limited} group by state, limited, owner, queue`;
+  return `${ready(0)} union all ${ready(1)}`;
+}
+
+/** The same with lanes. In two parts: one condition over both columns reads every run of the queue. */
+export function readyLanes(
+  t: Tables,
+  queue: string,
+  after: { priority: number; lane: string },
+  count: number,
+): Statement {
+  const lanes = (where: string) =>
+    `select priority, lane from ${t.runs}
+      where ${READY} and limited = 1 and queue = ? and ${where}
+      group by state, limited, owner, queue, priority, lane order by priority, lane limit ?`;
+  return {
+    text: `(${lanes("priority = ? and lane > ?")}) union all (${lanes("priority > ?")}) order by priority, lane limit ?`,
+    params: [queue, after.priority, after.lane, count, queue, after.priority, count, count],
+  };
+}

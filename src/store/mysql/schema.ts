@@ -1,0 +1,255 @@
+import type { Tables } from "../sql/database.ts";
+import type { Schema } from "../sql/migrate.ts";
+import { collation, type Server } from "./dialect.ts";
+
+/** How many stripes there are to lock limits by. */
+const GATES = 256;
+
+/** A name, a queue, a key: at most 191 bytes. */
+const NAME = "varchar(191)";
+
+/** `name|key`. */
+const LANE = "varchar(383)";
+
+/** The id of a worker, a token, a fingerprint: ours to make. */
+const ID = "varchar(64)";
+
+/** A time for people, in UTC whatever the session's zone is. */
+function readable(column: string): string {
+  const time = `date_add(cast('1970-01-01' as datetime(6)), interval ${column} * 1000 microsecond)`;
+  return `left(date_format(${time}, '%Y-%m-%d %H:%i:%s.%f'), 23)`;
+}
+
+/**
+ * Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped.
+ *
+ * Every statement may be repeated: each commits at once, so an install that died is taken up by the next from its beginning.
+ */
+export function schemaFor(server: Server): Schema {
+  const table = `engine = InnoDB, row_format = dynamic, default character set utf8mb4 collate ${collation(server)}`;
+  return {
+    ledger: (t) =>
+      `create table if not exists ${t.migrations} (number int not null primary key, applied_at bigint not null) ${table}`,
+
+    async hasLedger(sql, t) {
+      const found = await sql.all(
+        "select 1 from information_schema.tables where table_schema = database() and table_name = ?",
+        t.migrations,
+      );
+      return found.length > 0;
+    },
+
+    migrations: [
+      {
+        number: 1,
+        statements: (t) => [...hot(t, table), ...cold(t, table), ...definitions(t, table), ...views(t)],
+      },
+    ],
+  };
+}
+
+function hot(t: Tables, table: string): string[] {
+  return [
+    // One index for each thing the worker asks, in exactly the order it asks for: "owner is null" counts as an equality.
+    // Never a column that renewals change: every renewal would rewrite the index.
+    `create table if not exists ${t.runs} (
+       id bigint not null primary key,
+       name ${NAME} not null,
+       queue ${NAME} not null,
+       lane ${LANE} not null,
+       limited tinyint not null,
+       priority int not null,
+       run_at bigint not null,
+       state tinyint not null,
+       args longtext,
+       attempts int not null default 0,
+       crashes int not null default 0,
+       timeout bigint,
+       lease_token ${ID},
+       locked_by ${ID},
+       locked_until bigint,
+       started_at bigint,
+       cancelled_at bigint,
+       schedule bigint,
+       tick_at bigint,
+       unique_key ${NAME},
+       unique_scope tinyint,
+       unique_until bigint,
+       owner ${ID},
+       progress longtext,
+       tags longtext,
+       parent_id bigint,
+       batch_id ${ID},
+       expires_at bigint,
+       traceparent ${NAME},
+       created_at bigint not null,
+       key ${t.runs}_ready (state, limited, owner, queue, priority, run_at, id),
+       key ${t.runs}_lanes (state, limited, owner, queue, priority, lane, run_at, id),
+       key ${t.runs}_owned (owner, state, priority, run_at, id),
+       key ${t.runs}_scheduled (state, run_at, id),
+       key ${t.runs}_leased (locked_by, state),
+       key ${t.runs}_counted (state, limited, name, lane),
+       key ${t.runs}_queued (state, limited, queue),
+       unique key ${t.runs}_unique (unique_key),
+       unique key ${t.runs}_tick (schedule, tick_at)
+     ) ${table}`,
+    `create table if not exists ${t.gates} (id smallint not null primary key, seq bigint not null default 0) ${table}`,
+    `insert into ${t.gates} (id) values ${Array.from({ length: GATES }, (_, id) => `(${id})`).join(", ")}
+       on duplicate key update id = ${t.gates}.id`,
+    // The mark tells this database from others, wherever it was moved or replicated to.
+    `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${ID} not null) ${table}`,
+    `insert into ${t.ids} (id, next, mark) values (1, 0, uuid()) on duplicate key update id = ${t.ids}.id`,
+  ];
+}
+
+function cold(t: Tables, table: string): string[] {
+  return [
+    `create table if not exists ${t.history} (
+       id bigint not null primary key,
+       name ${NAME} not null,
+       queue ${NAME} not null,
+       lane ${LANE} not null,
+       limited tinyint not null,
+       priority int not null,
+       run_at bigint not null,
+       state tinyint not null,
+       args longtext,
+       attempts int not null,
+       crashes int not null,
+       timeout bigint,
+       worker ${ID},
+       started_at bigint,
+       finished_at bigint not null,
+       keep_until bigint,
+       error longtext,
+       fingerprint ${ID},
+       result longtext,
+       schedule bigint,
+       tick_at bigint,
+       unique_key ${NAME},
+       unique_until bigint,
+       owner ${ID},
+       progress longtext,
+       tags longtext,
+       parent_id bigint,
+       batch_id ${ID},
+       traceparent ${NAME},
+       created_at bigint not null,
+       key ${t.history}_keep (keep_until),
+       key ${t.history}_name (name, id),
+       key ${t.history}_failed (state, id),
+       key ${t.history}_unique (unique_key, unique_until)
+     ) ${table}`,
+    `create table if not exists ${t.attempts} (
+       run_id bigint not null,
+       attempt int not null,
+       outcome ${ID} not null,
+       worker ${ID},
+       started_at bigint,
+       finished_at bigint not null,
+       error longtext,
+       fingerprint ${ID},
+       primary key (run_id, attempt)
+     ) ${table}`,
+  ];
+}
+
+function definitions(t: Tables, table: string): string[] {
+  return [
+    `create table if not exists ${t.jobs} (
+       name ${NAME} not null primary key,
+       queue ${NAME} not null,
+       priority int not null,
+       lim int not null,
+       key_lim int not null,
+       cron longtext,
+       fingerprint ${ID} not null,
+       defined_at bigint not null,
+       defined_by ${ID},
+       paused_at bigint,
+       last_run bigint,
+       last_error longtext,
+       fail_count int not null default 0,
+       seen_at bigint,
+       created_at bigint not null,
+       key ${t.jobs}_paused (paused_at)
+     ) ${table}`,
+    `create table if not exists ${t.schedules} (
+       id bigint not null auto_increment primary key,
+       job ${NAME} not null,
+       slot ${NAME} not null,
+       cron longtext not null,
+       timezone ${NAME} not null,
+       args longtext,
+       queue ${NAME},
+       fingerprint ${ID} not null,
+       last_tick bigint,
+       next_tick bigint,
+       resumed_at bigint,
+       paused_at bigint,
+       missed bigint not null default 0,
+       created_at bigint not null,
+       unique key ${t.schedules}_slot (job, slot),
+       key ${t.schedules}_next (next_tick)
+     ) ${table}`,
+    `create table if not exists ${t.queues} (
+       name ${NAME} not null primary key,
+       lim int not null default 0,
+       defined_at bigint,
+       defined_by ${ID},
+       paused_at bigint,
+       paused_until bigint
+     ) ${table}`,
+    `create table if not exists ${t.workers} (
+       id ${ID} not null primary key,
+       host varchar(255) not null,
+       pid bigint not null,
+       parallel int not null,
+       queues longtext,
+       settle_seq bigint not null default 0,
+       started_at bigint not null,
+       seen_at bigint not null
+     ) ${table}`,
+    `create table if not exists ${t.minutes} (
+       minute bigint not null,
+       name ${NAME} not null,
+       dispatched bigint not null default 0,
+       completed bigint not null default 0,
+       retried bigint not null default 0,
+       failed bigint not null default 0,
+       skipped bigint not null default 0,
+       cancelled bigint not null default 0,
+       snoozed bigint not null default 0,
+       released bigint not null default 0,
+       crashed bigint not null default 0,
+       busy bigint not null default 0,
+       primary key (minute, name)
+     ) ${table}`,
+  ];
+}
+
+/** With the rights of whoever asks: the one who installed may be gone some day. */
+function views(t: Tables): string[] {
+  const view = "create or replace sql security invoker view";
+  return [
+    `${view} ${t.prefix}pending as
+       select id, name, queue, priority, case state when 0 then 'scheduled' else 'ready' end as state,
+              ${readable("run_at")} as run_at, attempts, crashes, args, unique_key, tags,
+              ${readable("created_at")} as created_at
+         from ${t.runs} where state in (0, 1)
+       union all
+       select null, s.job, coalesce(s.queue, j.queue), j.priority, 'next tick',
+              ${readable("s.next_tick")}, 0, 0, s.args, null, null, null
+         from ${t.schedules} s join ${t.jobs} j on j.name = s.job
+        where s.next_tick is not null and s.paused_at is null and j.paused_at is null`,
+    `${view} ${t.prefix}running as
+       select id, name, queue, priority, attempts, crashes, locked_by as worker,
+              ${readable("started_at")} as started_at, ${readable("locked_until")} as locked_until,
+              args, progress, tags
+         from ${t.runs} where state = 2`,
+    `${view} ${t.prefix}failed as
+       select id, name, queue, attempts, crashes, worker, error,
+              ${readable("finished_at")} as finished_at, args, tags
+         from ${t.history} where state = 4`,
+  ];
+}
