@@ -1,7 +1,7 @@
 import { systemClock } from "../../time.ts";
 import type { MysqlConnection, MysqlCore, MysqlPool, MysqlPoolConnection } from "./driver.ts";
 import { ownersTransaction } from "./errors.ts";
-import { headerOf, ours, query } from "./query.ts";
+import { headerOf, IN_TRANSACTION, ours, query } from "./query.ts";
 
 /** A connection that is one transaction's until it is given back. */
 export interface Held {
@@ -114,8 +114,6 @@ export class PoolConnections implements Connections {
     this.#pool.pool.removeListener("acquire", listenTo);
   }
 }
-
-const IN_TRANSACTION = 1;
 
 /**
  * The one connection of a caller's: everything goes through it in turn. What the caller sends on it meanwhile comes in

@@ -87,6 +87,15 @@ export function isDuplicate(error: unknown): boolean {
   return numberOf(error) === 1062;
 }
 
+export function isMissingTable(error: unknown): boolean {
+  return numberOf(error) === 1146;
+}
+
+/** Whether the server, or the connection to it, has said this. */
+export function isServerError(error: unknown): boolean {
+  return numberOf(error) > 0 || isLost(error);
+}
+
 function isReadOnly(error: unknown): boolean {
   const number = numberOf(error);
   return READ_ONLY.includes(number) && (number !== 1290 || /read.?only/i.test(messageOf(error)));

@@ -2,12 +2,13 @@ import { PunctualError, show } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import type { ServerParts } from "../server/parts.ts";
 import { tablesWith } from "../sql/database.ts";
+import { Callers } from "./caller.ts";
 import { type Connections, OneConnection, OwnConnections, PoolConnections } from "./connections.ts";
 import { MysqlDatabase } from "./database.ts";
 import { loadMysql } from "./driver.ts";
 import { nameOfVersion } from "./errors.ts";
 import { asConnection, asPool } from "./handle.ts";
-import { watchByPolling } from "./poll.ts";
+import { Poller } from "./poll.ts";
 import { schemaFor } from "./schema.ts";
 import { parseMysqlUrl } from "./url.ts";
 
@@ -34,14 +35,17 @@ export async function mysqlParts(
     await db.close();
     throw error;
   }
+  const callers = new Callers(db, tables);
+  const poller = new Poller(db, tables, clock);
   return {
     db,
     schema: schemaFor(db.name),
     tables,
     clock,
-    enter: () => Promise.reject(new Error("not yet")),
+    enter: (tx) => callers.enter(tx),
+    // Whoever waits for runs asks for them.
     announce: async () => {},
-    watch: (onChange) => watchByPolling(db, tables, clock, onChange),
+    watch: (onChange) => poller.listen(onChange),
     close: () => db.close(),
   };
 }

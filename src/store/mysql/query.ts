@@ -11,6 +11,10 @@ export const HOWEVER_LONG = 0;
 /** So many prepared statements of ours stay on a connection; the server has a bound for all connections together. */
 export const PREPARED = 200;
 
+/** Flags of the server's state. */
+export const IN_TRANSACTION = 1;
+export const AUTOCOMMIT = 2;
+
 const faults = new WeakSet<object>();
 
 /** Whether this error came from a statement or a connection of ours, not from what a caller did beside it. */

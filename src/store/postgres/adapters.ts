@@ -1,8 +1,8 @@
 import { PunctualError } from "../../errors.ts";
+import { withNumbers } from "../server/numbers.ts";
 import type { Param, Sql } from "../sql/database.ts";
 import type { PgClient } from "./driver.ts";
 import { isClient, isPool } from "./handle.ts";
-import { withNumbers } from "./numbers.ts";
 import { numbered } from "./placeholders.ts";
 import { query } from "./query.ts";
 
