@@ -91,7 +91,7 @@ export function racing(database: Database): void {
       const take = (name: string, more: string, count: number) =>
         at.sql(
           `update punctual_runs set state = 2 where id in
-             (select id from (select id from punctual_runs where name = '${name}' and state = 1 ${more} order by id limit ${count}) some)`,
+             (select id from (select id from punctual_runs where name = '${name}' and state = 1 ${more} order by id limit ${count}) as few)`,
         );
       await take("job", "and queue = 'default'", 3);
       await take("keyed", "and lane = 'keyed|k0'", 1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Store } from "../../src/store/store.ts";
+import type { ClaimedRun, Store } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
 import {
   beat,
@@ -11,6 +11,7 @@ import {
   insert,
   insertOne,
   names,
+  settle,
   settlement,
   times,
 } from "./requests.ts";
@@ -121,9 +122,12 @@ export function scale(database: Database): void {
       const readWith = async (count: number) => {
         await fill(count, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
         await insert(at.store, { name: "open", limited: true, priority: 2 }, { name: "free", priority: 3 });
+        let claimed: ClaimedRun[] = [];
         const plans = await at.plans(async (store) => {
-          expect(names(await claim(store))).toEqual(["open", "free"]);
+          claimed = await claim(store);
         });
+        expect(names(claimed)).toEqual(["open", "free"]);
+        for (const run of claimed) await settle(at.store, run, "completed");
         return plans.reduce((sum, { rows }) => sum + rows, 0);
       };
       await define(at.store, [{ name: "closed", limit: 1 }, { name: "open", limit: 9 }, { name: "free" }]);

@@ -2,7 +2,9 @@ import type { ErrorCode } from "../../src/errors.ts";
 import type { DatabaseName, Store } from "../../src/store/store.ts";
 import type { Clock } from "../../src/time.ts";
 import { isAvailable } from "../servers/find.ts";
+import { mariadbServer, mysqlServer } from "./mysql-database.ts";
 import type { Plan } from "./plan.ts";
+import { postgres } from "./postgres-database.ts";
 import { sqlite } from "./sqlite-database.ts";
 
 export type Param = string | number | null;
@@ -47,7 +49,7 @@ export interface Database {
 }
 
 /** Every database that must pass the suite. */
-export const databases: Database[] = [sqlite];
+export const databases: Database[] = [sqlite, postgres, mysqlServer, mariadbServer];
 
 const wanted = process.env.STORES?.split(",").map((name) => name.trim());
 

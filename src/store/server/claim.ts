@@ -15,6 +15,14 @@ import { unite } from "./arms.ts";
 import type { Facts } from "./facts.ts";
 import { Limits } from "./limits.ts";
 
+export interface Claimed {
+  claimed: ClaimedRun[];
+  /** Those of them that somebody asked to cancel while another had them. */
+  cancelled: number[];
+  /** Others held a gate of something that would have fitted. */
+  lost: boolean;
+}
+
 /** The claim on a server: nothing in it waits for a lock that another holds. */
 export class Claimer {
   readonly #db: ServerDatabase;
@@ -48,13 +56,7 @@ export class Claimer {
     return rows.sort(inOrder).map((row) => toClaimed(row, token, now, row.started_at !== null));
   }
 
-  async claim(
-    tx: Sql,
-    request: ClaimRequest,
-    facts: Facts,
-    worker: string,
-    now: number,
-  ): Promise<{ claimed: ClaimedRun[]; lost: boolean }> {
+  async claim(tx: Sql, request: ClaimRequest, facts: Facts, worker: string, now: number): Promise<Claimed> {
     const closed = new Set([...request.exclude, ...facts.pausedJobs]);
     const wanted = (queues: string[]) =>
       request.queues === null ? queues : queues.filter((queue) => request.queues!.includes(queue));
@@ -66,7 +68,8 @@ export class Claimer {
       row.attempts++;
       return toClaimed(row, request.token, now, startsAtOnce(row, index, request));
     });
-    return { claimed, lost: limited.lost };
+    const cancelled = chosen.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
+    return { claimed, cancelled, lost: limited.lost };
   }
 
   async #unlimited(

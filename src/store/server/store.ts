@@ -1,10 +1,12 @@
 import { backOff } from "../../time.ts";
+import type { Transaction } from "../sql/database.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ClaimedRun, ExchangeRequest, ExchangeResult, Inserted, NewRun } from "../store.ts";
+import type { ExchangeRequest, ExchangeResult, Inserted, NewRun } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import { isIdle, readFacts } from "./facts.ts";
 import { Ids } from "./ids.ts";
 import { Inserter } from "./insert.ts";
+import { Lent } from "./lent.ts";
 import type { ServerParts } from "./parts.ts";
 import { DatabaseTime } from "./time.ts";
 
@@ -18,6 +20,7 @@ export class ServerStore extends SqlStore {
   readonly #ids: Ids;
   readonly #inserter: Inserter;
   readonly #claimer: Claimer;
+  readonly #lent = new Lent();
 
   constructor(parts: ServerParts) {
     const { db, schema, tables, clock } = parts;
@@ -39,7 +42,8 @@ export class ServerStore extends SqlStore {
 
   async insert(runs: NewRun[], caller?: unknown): Promise<Inserted[]> {
     const { db, enter, announce } = this.#parts;
-    const tx = caller === undefined ? null : await enter(caller);
+    const guard = this.#lent.guardOf(caller);
+    const tx = caller === undefined ? null : guard(await enter(caller));
     if (runs.length === 0) return [];
     const now = await this.now();
     const ids = await this.#ids.take(runs.length);
@@ -49,6 +53,10 @@ export class ServerStore extends SqlStore {
       : await db.transaction((own) => this.#inserter.insert(own, numbered, now, own.again));
     if (inserted.some((one) => one.inserted)) await announce(tx);
     return inserted;
+  }
+
+  protected override callInside(work: (tx: unknown) => unknown, tx: Transaction): Promise<void> {
+    return this.#lent.during(tx.handle, async () => void (await work(tx.handle)));
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
@@ -87,14 +95,14 @@ export class ServerStore extends SqlStore {
         await this.#claimer.promote(tx, now);
         facts = await readFacts(tx, db, tables, { worker, owner }, now);
       }
-      const { claimed, lost }: { claimed: ClaimedRun[]; lost: boolean } = await this.#claimer.claim(
-        tx,
-        claim,
-        facts,
-        worker,
-        now,
-      );
-      return { settled, claimed, lost, nextDue: facts.nextDue, cancelled: facts.cancelled };
+      const { claimed, cancelled, lost } = await this.#claimer.claim(tx, claim, facts, worker, now);
+      return {
+        settled,
+        claimed,
+        lost,
+        nextDue: facts.nextDue,
+        cancelled: [...facts.cancelled, ...cancelled],
+      };
     });
   }
 

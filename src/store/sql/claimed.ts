@@ -22,10 +22,11 @@ export interface Row {
   schedule: number | null;
   tick_at: number | null;
   created_at: number;
+  cancelled_at: number | null;
 }
 
 export const COLUMNS: string =
-  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at";
+  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at";
 
 /** As much of a run as it takes to choose. */
 export type Look = Pick<Row, "id" | "name" | "lane" | "queue" | "priority" | "run_at">;

@@ -71,6 +71,12 @@ export interface Tried {
   fingerprint: string | null;
 }
 
+export interface Renewed {
+  held: Set<number>;
+  /** Those that somebody has locked: settled, taken back or about to be cancelled. */
+  locked: Renewal[];
+}
+
 /** Everything that is written about a run by the worker that holds it, in the transaction given. */
 export class Settler {
   readonly #db: Database;
@@ -241,11 +247,8 @@ export class Settler {
     return true;
   }
 
-  /**
-   * Never waits for a lock: a settle of the same process holds its rows and may want others. A run that somebody has
-   * locked counts as held where its token stands; its turn is the next renewal.
-   */
-  async renew(tx: Sql, renewals: Renewal[], now: number): Promise<Set<number>> {
+  /** Never waits for a lock: a settle of the same process holds its rows and may want others. */
+  async renew(tx: Sql, renewals: Renewal[], now: number): Promise<Renewed> {
     const standing = (rows: Map<number, Held>) =>
       renewals.filter(({ id, token }) => rows.get(id)?.token === token);
     const free = standing(await this.#held(tx, renewals, this.#db.skipLocked));
@@ -260,10 +263,9 @@ export class Settler {
       );
     }
     const held = new Set(free.map(({ id }) => id));
-    if (free.length < renewals.length && this.#db.skipLocked !== "") {
-      for (const { id } of standing(await this.#held(tx, renewals, ""))) held.add(id);
-    }
-    return held;
+    if (free.length === renewals.length || this.#db.skipLocked === "") return { held, locked: [] };
+    const seen = standing(await this.#held(tx, renewals, ""));
+    return { held, locked: seen.filter(({ id }) => !held.has(id)) };
   }
 
   async cancelledOf(sql: Sql, worker: string): Promise<number[]> {

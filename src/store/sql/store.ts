@@ -1,4 +1,5 @@
 import type { FinishedState, RunState } from "../../run/states.ts";
+import { backOff } from "../../time.ts";
 import type {
   AttemptRecord,
   JobRow,
@@ -43,6 +44,9 @@ import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
 import * as workers from "./workers.ts";
 
+/** How often a renewal asks for a run that somebody has locked. */
+const RENEWALS = 10;
+
 /** What every SQL database does with the same statements. A database adds how it inserts, claims and wakes. */
 export abstract class SqlStore implements Store {
   readonly #db: Database;
@@ -68,11 +72,19 @@ export abstract class SqlStore implements Store {
   abstract watch(onChange: () => void): () => void;
 
   async renew(worker: string, renewals: Renewal[]): Promise<{ held: Set<number>; cancelled: number[] }> {
-    const now = await this.now();
-    return this.#db.transaction(async (tx) => ({
-      held: await this.settler.renew(tx, renewals, now),
-      cancelled: await this.settler.cancelledOf(tx, worker),
-    }));
+    const held = new Set<number>();
+    let left = renewals;
+    for (let tries = 1; left.length > 0; tries++) {
+      const now = await this.now();
+      const renewed = await this.#db.transaction((tx) => this.settler.renew(tx, left, now));
+      for (const id of renewed.held) held.add(id);
+      left = renewed.locked;
+      if (left.length > 0 && tries === RENEWALS) break;
+      if (left.length > 0) await backOff(tries * Math.random() * 10);
+    }
+    // Still locked, and still under its token: its turn is the next renewal.
+    for (const { id } of left) held.add(id);
+    return { held, cancelled: await this.settler.cancelledOf(this.#db, worker) };
   }
 
   async start(lease: Lease): Promise<boolean> {
