@@ -41,10 +41,7 @@ async function syncGroup(
   alive: Set<string>,
   now: number,
 ): Promise<void> {
-  const rows = await tx.all<Row>(
-    `select ${COLUMNS}, seen_at from ${t.jobs} where name in (${marks(jobs)}) order by name${db.forUpdate}`,
-    ...jobs.map((job) => job.name),
-  );
+  const rows = await lock(db, tx, t, jobs, now);
   const known = new Map(rows.map((row) => [row.name, row]));
   const hasTheSay = ({ name }: Shown) => {
     const row = known.get(name);
@@ -97,6 +94,37 @@ async function syncGroup(
   }
 }
 
+/**
+ * The rows of jobs, which nobody else shows until this transaction ends. Rows that are missing are made first: what is
+ * not there cannot be locked, and of two that start together the older might write last.
+ */
+async function lock(db: Database, tx: Sql, t: Tables, jobs: Shown[], now: number): Promise<Row[]> {
+  const read = (lock: string) =>
+    tx.all<Row>(
+      `select ${COLUMNS}, seen_at from ${t.jobs} where name in (${marks(jobs)})${lock && ` order by name${lock}`}`,
+      ...jobs.map((job) => job.name),
+    );
+  const known = new Set((await read("")).map(({ name }) => name));
+  const missing = jobs.filter(({ name }) => !known.has(name));
+  if (missing.length > 0) {
+    const columns = [
+      "name",
+      "queue",
+      "priority",
+      "lim",
+      "key_lim",
+      "fingerprint",
+      "defined_at",
+      "created_at",
+    ];
+    await tx.run(
+      db.upsert(t.jobs, ["name"], columns, [], missing.length),
+      ...missing.flatMap(({ name }) => [name, "", 0, 0, 0, "", 0, now]),
+    );
+  }
+  return read(db.forUpdate);
+}
+
 async function syncQueues(
   db: Database,
   tx: Sql,
@@ -113,7 +141,7 @@ async function syncQueues(
   for (const queue of [...sync.queues].sort(byName)) {
     const row = await first(
       tx.all<{ lim: number; defined_at: number | null; defined_by: string | null }>(
-        `select lim, defined_at, defined_by from ${t.queues} where name = ?`,
+        `select lim, defined_at, defined_by from ${t.queues} where name = ?${db.forUpdate}`,
         queue.name,
       ),
     );
