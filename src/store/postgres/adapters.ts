@@ -30,7 +30,19 @@ export async function adapt(tx: unknown): Promise<Entered | null> {
 
 /** Statements go straight to the connection. It is the caller's: how long they wait is theirs to say. */
 function onClient(client: PgClient): Entered {
-  return { client, sql: toSql(async (text, params) => (await query(client, text, params, 0)).rows) };
+  const rows = async (text: string, params: Param[]) => {
+    // A dispatch that nobody waited for must not be carried out after the end.
+    if (client.getTransactionStatus?.() === "I") throw noneOpen();
+    return (await query(client, text, params, 0)).rows;
+  };
+  return { client, sql: toSql(rows) };
+}
+
+export function noneOpen(): PunctualError {
+  return new PunctualError(
+    "NOT_IN_TRANSACTION",
+    'within() expected an open transaction on the client, but there is none. Run "begin" first and await the dispatch before "commit", or leave within() out.',
+  );
 }
 
 function toSql(rows: (text: string, params: Param[]) => Promise<unknown[]>): Sql {

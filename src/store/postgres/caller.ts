@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../../errors.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
-import { adapt } from "./adapters.ts";
+import { adapt, noneOpen } from "./adapters.ts";
 import type { PgClient } from "./driver.ts";
 
 interface Place {
@@ -96,10 +96,7 @@ async function refuseUnlessInTransaction(client: PgClient, sql: Sql, t: Tables):
   }
   // An older pg does not know; this statement is refused outside a transaction, and inside it asks for less than the insert.
   if (!status && (await canLock(sql, t))) return;
-  throw new PunctualError(
-    "NOT_IN_TRANSACTION",
-    'within() expected an open transaction on the client, but there is none. Run "begin" first, or leave within() out.',
-  );
+  throw noneOpen();
 }
 
 async function canLock(sql: Sql, t: Tables): Promise<boolean> {

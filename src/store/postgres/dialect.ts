@@ -17,6 +17,10 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
   return `update ${table} as r set ${sets.join(", ")} from ${from} v where v.id = r.id${condition}`;
 }
 
+export function deleteFrom(table: string, column: string, from: string): string {
+  return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
+}
+
 export function upsert(
   table: string,
   key: string[],

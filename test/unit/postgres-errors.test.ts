@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { PunctualError } from "../../src/errors.ts";
+import { isConflict, isDuplicate, isLost, isMistake, translate } from "../../src/store/postgres/errors.ts";
+
+const fault = (code: string | undefined, message = "as the server says") =>
+  Object.assign(new Error(message), code === undefined ? {} : { code });
+
+test.each(["40001", "40P01", "55P03"])("%s is a conflict", (code) => {
+  expect(isConflict(fault(code))).toBe(true);
+  expect(isConflict(translate(fault(code)))).toBe(true);
+  expect(isLost(fault(code))).toBe(false);
+});
+
+test.each([
+  "57P01",
+  "57P02",
+  "57P03",
+  "08006",
+  "08003",
+  "53300",
+  "25006",
+  "ECONNRESET",
+  "EPIPE",
+  "ECONNREFUSED",
+  "ETIMEDOUT",
+])("%s is a lost connection", (code) => {
+  expect(isLost(fault(code))).toBe(true);
+  expect(isLost(translate(fault(code)))).toBe(true);
+  expect(isConflict(fault(code))).toBe(false);
+});
+
+test.each([
+  "Connection terminated",
+  "Connection terminated unexpectedly",
+  "Connection terminated due to connection timeout",
+  "Client has encountered a connection error and is not queryable",
+  "timeout expired",
+  "timeout exceeded when trying to connect",
+  "Query read timeout",
+])("%s: a lost connection without a code", (message) => {
+  expect(isLost(fault(undefined, message))).toBe(true);
+});
+
+test.each(["57014", "42P01", "23505", "28P01", "3D000", "42501", "22012"])("%s is for good", (code) => {
+  expect(isLost(fault(code))).toBe(false);
+  expect(isConflict(fault(code))).toBe(false);
+});
+
+test("what is thrown by others is nothing of ours", () => {
+  for (const thrown of [new Error("Connection refused by the handler"), "ECONNRESET", null, undefined, {}]) {
+    expect(isLost(thrown)).toBe(false);
+    expect(isConflict(thrown)).toBe(false);
+    expect(isDuplicate(thrown)).toBe(false);
+    expect(translate(thrown)).toBe(thrown);
+  }
+});
+
+test("all addresses of a host refuse", () => {
+  const all = new AggregateError([fault("ECONNREFUSED"), fault("ECONNREFUSED")]);
+  expect(isLost(all)).toBe(true);
+  expect(translate(all)).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+});
+
+test("duplicates, also in our words", () => {
+  expect(isDuplicate(fault("23505"))).toBe(true);
+  expect(isDuplicate(translate(fault("23505")))).toBe(true);
+});
+
+test("mistakes in the URL", () => {
+  expect(isMistake(fault("ENOTFOUND"))).toBe(true);
+  expect(isMistake(fault(undefined, "The server does not support SSL connections"))).toBe(true);
+  expect(isMistake(fault("ECONNREFUSED"))).toBe(false);
+});
+
+test.each([
+  ["28P01", "DATABASE_ACCESS"],
+  ["28000", "DATABASE_ACCESS"],
+  ["42501", "DATABASE_ACCESS"],
+  ["3D000", "DATABASE_MISSING"],
+  ["3F000", "DATABASE_MISSING"],
+  ["25006", "DATABASE_READ_ONLY"],
+  ["53300", "DATABASE_UNAVAILABLE"],
+  ["57P01", "DATABASE_UNAVAILABLE"],
+  ["ECONNREFUSED", "DATABASE_UNAVAILABLE"],
+  ["ENOTFOUND", "DATABASE_UNAVAILABLE"],
+  ["SELF_SIGNED_CERT_IN_CHAIN", "DATABASE_UNAVAILABLE"],
+  ["40P01", "DATABASE_BUSY"],
+  ["55P03", "DATABASE_BUSY"],
+  ["57014", "DATABASE_BUSY"],
+  ["42P01", "DATABASE"],
+  ["23505", "DATABASE"],
+])("%s becomes %s", (from, code) => {
+  const error = fault(from);
+  const ours = translate(error);
+  expect(ours).toBeInstanceOf(PunctualError);
+  expect(ours).toMatchObject({ code, cause: error });
+  expect(translate(ours)).toBe(ours);
+});
+
+test("an ended pool is closed, a full one busy", () => {
+  expect(translate(fault(undefined, "Cannot use a pool after calling end on the pool"))).toMatchObject({
+    code: "CLOSED",
+  });
+  expect(translate(fault(undefined, "timeout exceeded when trying to connect"))).toMatchObject({
+    code: "DATABASE_BUSY",
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { numbered } from "../../src/store/postgres/placeholders.ts";
+
+test.each([
+  ["select 1", "select 1"],
+  ["select ?", "select $1"],
+  ["a = ? and b in (?, ?) or c = ?", "a = $1 and b in ($2, $3) or c = $4"],
+  ["'?' || ?", "'?' || $1"],
+  ["'it''s ?' || ?", "'it''s ?' || $1"],
+  ['select "what?", ?', 'select "what?", $1'],
+  ['select "a""?" , ?', 'select "a""?" , $1'],
+  ["? -- why?\n, ?", "$1 -- why?\n, $2"],
+  ["? /* why?\n? */, ?", "$1 /* why?\n? */, $2"],
+  ["do $$ begin ? end $$; ?", "do $$ begin ? end $$; $1"],
+  ["do $a_b$ $$ ? $a_b$; ?", "do $a_b$ $$ ? $a_b$; $1"],
+  ["?::text::jsonb", "$1::text::jsonb"],
+])("%s", (text, expected) => {
+  expect(numbered(text)).toBe(expected);
+  expect(numbered(text)).toBe(expected);
+});
+
+test("more texts than are remembered", () => {
+  for (let count = 1; count <= 1500; count++) expect(numbered(`${count} = ?`)).toBe(`${count} = $1`);
+  expect(numbered("1 = ?")).toBe("1 = $1");
+});
