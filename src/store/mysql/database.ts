@@ -46,6 +46,8 @@ export class MysqlDatabase implements ServerDatabase {
   readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
+  readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
+  readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #connections: Connections;
@@ -60,6 +62,11 @@ export class MysqlDatabase implements ServerDatabase {
   /** Known once the server has been asked. */
   get name(): dialect.Server {
     return this.#name!;
+  }
+
+  /** MySQL refuses to lock a table made of a parameter, and MariaDB does not know how to leave it out. */
+  lockOnly(lock: string, alias: string): string {
+    return this.name === "mysql" ? lock.replace(" for update", ` for update of ${alias}`) : lock;
   }
 
   rows(columns: Record<string, ColumnType>): string {

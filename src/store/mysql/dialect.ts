@@ -1,4 +1,4 @@
-import type { ColumnType, Statement, Tables } from "../sql/database.ts";
+import type { ColumnType, RunsIndex, Statement, Tables } from "../sql/database.ts";
 
 export type Server = "mysql" | "mariadb";
 
@@ -17,13 +17,20 @@ export function rows(server: Server, columns: Record<string, ColumnType>): strin
     ([name, type], index) =>
       `${name} ${type === "integer" ? "bigint" : text} path '$[${index}]' error on error`,
   );
-  return `json_table(?, '$[*]' columns (${list.join(", ")}))`;
+  const table = `json_table(?, '$[*]' columns (${list.join(", ")}))`;
+  // MySQL refuses to lock what is joined with the bare one: "appears in multiple locking clauses".
+  return server === "mysql" ? `(select * from ${table} j)` : table;
 }
 
 /** In the order given: a column that is set earlier already has its new value in what comes after it. */
 export function updateFrom(table: string, set: Record<string, string>, from: string, where?: string): string {
   const sets = Object.entries(set).map(([column, to]) => `r.${column} = ${to}`);
   return `update ${table} r join ${from} v on v.id = r.id set ${sets.join(", ")}${where ? ` where ${where}` : ""}`;
+}
+
+/** As a join: given a list to look into, MariaDB reads through the table. */
+export function deleteFrom(table: string, column: string, from: string): string {
+  return `delete r from ${table} r join ${from} v on v.id = r.${column}`;
 }
 
 export function upsert(
@@ -46,17 +53,26 @@ export function upsert(
   );
 }
 
-const READY = "state = 1 and owner is null";
+/**
+ * Said outright: left to choose, both servers now and then take an index that has the right order but not the
+ * condition, and read through all runs.
+ */
+export function using(t: Tables, index: RunsIndex): string {
+  return ` force index (${t.runs}_${index})`;
+}
 
 /** Grouped by all that comes before the queue in the index, so that the server hops from one queue to the next. */
 export function readyQueues(t: Tables): string {
   const ready = (limited: 0 | 1) =>
-    `select queue, ${limited} as limited from ${t.runs}
-      where ${READY} and limited = ${limited} group by state, limited, owner, queue`;
+    `select queue, ${limited} as limited from ${t.runs}${using(t, "ready")}
+      where state = 1 and limited = ${limited} and owner is null group by state, limited, owner, queue`;
   return `${ready(0)} union all ${ready(1)}`;
 }
 
-/** The same with lanes. In two parts: one condition over both columns reads every run of the queue. */
+/**
+ * The same with lanes, in two parts: one condition over both columns reads every run of the queue. By `distinct`, which
+ * comes in the order of the index and stops at the limit; with `group by` MariaDB reads all lanes first.
+ */
 export function readyLanes(
   t: Tables,
   queue: string,
@@ -64,11 +80,12 @@ export function readyLanes(
   count: number,
 ): Statement {
   const lanes = (where: string) =>
-    `select priority, lane from ${t.runs}
-      where ${READY} and limited = 1 and queue = ? and ${where}
-      group by state, limited, owner, queue, priority, lane order by priority, lane limit ?`;
+    `select distinct state, limited, queue, priority, lane from ${t.runs}${using(t, "lanes")}
+      where state = 1 and limited = 1 and queue = ? and ${where} limit ?`;
   return {
-    text: `(${lanes("priority = ? and lane > ?")}) union all (${lanes("priority > ?")}) order by priority, lane limit ?`,
+    text: `select priority, lane from (${lanes("priority = ? and lane > ?")}) same
+      union all select priority, lane from (${lanes("priority > ?")}) later
+      order by priority, lane limit ?`,
     params: [queue, after.priority, after.lane, count, queue, after.priority, count, count],
   };
 }

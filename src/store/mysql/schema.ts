@@ -5,14 +5,11 @@ import { collation, type Server } from "./dialect.ts";
 /** How many stripes there are to lock limits by. */
 const GATES = 256;
 
-/** A name, a queue, a key: at most 191 bytes. */
+/** A name, a queue, a key, an id: at most 191 bytes. */
 const NAME = "varchar(191)";
 
 /** `name|key`. */
 const LANE = "varchar(383)";
-
-/** The id of a worker, a token, a fingerprint: ours to make. */
-const ID = "varchar(64)";
 
 /** A time for people, in UTC whatever the session's zone is. */
 function readable(column: string): string {
@@ -51,6 +48,7 @@ export function schemaFor(server: Server): Schema {
 function hot(t: Tables, table: string): string[] {
   return [
     // One index for each thing the worker asks, in exactly the order it asks for: "owner is null" counts as an equality.
+    // Lanes go without it: a run that has an owner is under no limit, and the key would be too long.
     // Never a column that renewals change: every renewal would rewrite the index.
     `create table if not exists ${t.runs} (
        id bigint not null primary key,
@@ -65,8 +63,8 @@ function hot(t: Tables, table: string): string[] {
        attempts int not null default 0,
        crashes int not null default 0,
        timeout bigint,
-       lease_token ${ID},
-       locked_by ${ID},
+       lease_token ${NAME},
+       locked_by ${NAME},
        locked_until bigint,
        started_at bigint,
        cancelled_at bigint,
@@ -75,21 +73,20 @@ function hot(t: Tables, table: string): string[] {
        unique_key ${NAME},
        unique_scope tinyint,
        unique_until bigint,
-       owner ${ID},
+       owner ${NAME},
        progress longtext,
        tags longtext,
        parent_id bigint,
-       batch_id ${ID},
+       batch_id ${NAME},
        expires_at bigint,
        traceparent ${NAME},
        created_at bigint not null,
        key ${t.runs}_ready (state, limited, owner, queue, priority, run_at, id),
-       key ${t.runs}_lanes (state, limited, owner, queue, priority, lane, run_at, id),
+       key ${t.runs}_lanes (state, limited, queue, priority, lane, run_at, id),
        key ${t.runs}_owned (owner, state, priority, run_at, id),
        key ${t.runs}_scheduled (state, run_at, id),
        key ${t.runs}_leased (locked_by, state),
        key ${t.runs}_counted (state, limited, name, lane),
-       key ${t.runs}_queued (state, limited, queue),
        unique key ${t.runs}_unique (unique_key),
        unique key ${t.runs}_tick (schedule, tick_at)
      ) ${table}`,
@@ -97,7 +94,7 @@ function hot(t: Tables, table: string): string[] {
     `insert into ${t.gates} (id) values ${Array.from({ length: GATES }, (_, id) => `(${id})`).join(", ")}
        on duplicate key update id = ${t.gates}.id`,
     // The mark tells this database from others, wherever it was moved or replicated to.
-    `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${ID} not null) ${table}`,
+    `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${NAME} not null) ${table}`,
     `insert into ${t.ids} (id, next, mark) values (1, 0, uuid()) on duplicate key update id = ${t.ids}.id`,
   ];
 }
@@ -117,22 +114,22 @@ function cold(t: Tables, table: string): string[] {
        attempts int not null,
        crashes int not null,
        timeout bigint,
-       worker ${ID},
+       worker ${NAME},
        started_at bigint,
        finished_at bigint not null,
        keep_until bigint,
        error longtext,
-       fingerprint ${ID},
+       fingerprint ${NAME},
        result longtext,
        schedule bigint,
        tick_at bigint,
        unique_key ${NAME},
        unique_until bigint,
-       owner ${ID},
+       owner ${NAME},
        progress longtext,
        tags longtext,
        parent_id bigint,
-       batch_id ${ID},
+       batch_id ${NAME},
        traceparent ${NAME},
        created_at bigint not null,
        key ${t.history}_keep (keep_until),
@@ -143,12 +140,12 @@ function cold(t: Tables, table: string): string[] {
     `create table if not exists ${t.attempts} (
        run_id bigint not null,
        attempt int not null,
-       outcome ${ID} not null,
-       worker ${ID},
+       outcome ${NAME} not null,
+       worker ${NAME},
        started_at bigint,
        finished_at bigint not null,
        error longtext,
-       fingerprint ${ID},
+       fingerprint ${NAME},
        primary key (run_id, attempt)
      ) ${table}`,
   ];
@@ -163,9 +160,9 @@ function definitions(t: Tables, table: string): string[] {
        lim int not null,
        key_lim int not null,
        cron longtext,
-       fingerprint ${ID} not null,
+       fingerprint ${NAME} not null,
        defined_at bigint not null,
-       defined_by ${ID},
+       defined_by ${NAME},
        paused_at bigint,
        last_run bigint,
        last_error longtext,
@@ -182,7 +179,7 @@ function definitions(t: Tables, table: string): string[] {
        timezone ${NAME} not null,
        args longtext,
        queue ${NAME},
-       fingerprint ${ID} not null,
+       fingerprint ${NAME} not null,
        last_tick bigint,
        next_tick bigint,
        resumed_at bigint,
@@ -196,12 +193,12 @@ function definitions(t: Tables, table: string): string[] {
        name ${NAME} not null primary key,
        lim int not null default 0,
        defined_at bigint,
-       defined_by ${ID},
+       defined_by ${NAME},
        paused_at bigint,
        paused_until bigint
      ) ${table}`,
     `create table if not exists ${t.workers} (
-       id ${ID} not null primary key,
+       id ${NAME} not null primary key,
        host varchar(255) not null,
        pid bigint not null,
        parallel int not null,

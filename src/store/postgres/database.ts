@@ -41,6 +41,8 @@ export class PostgresDatabase implements ServerDatabase {
   readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
+  readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
+  readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #connections: Connections;
@@ -53,6 +55,10 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   readonly rows: (columns: Record<string, ColumnType>) => string = dialect.rows;
+
+  lockOnly(lock: string, alias: string): string {
+    return lock.replace(" for update", ` for update of ${alias}`);
+  }
 
   async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
     const rows = await sql.all<{ id: number }>(

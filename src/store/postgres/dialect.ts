@@ -38,6 +38,11 @@ export function upsert(
   );
 }
 
+/** The conditions of its indexes tell it which to take. */
+export function using(): string {
+  return "";
+}
+
 /** The sequence that numbers the runs. */
 export function idSequence(t: Tables): string {
   return `${t.runs}_id_seq`;

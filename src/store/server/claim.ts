@@ -37,7 +37,7 @@ export class Claimer {
 
   async promote(tx: Sql, now: number): Promise<void> {
     const due = await tx.all<{ id: number }>(
-      `select id from ${this.#t.runs} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED}${this.#db.skipLocked}`,
+      `select id from ${this.#t.runs}${this.#db.using(this.#t, "scheduled")} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED}${this.#db.skipLocked}`,
       now,
     );
     if (due.length === 0) return;
@@ -79,14 +79,14 @@ export class Claimer {
     owned: boolean,
     closed: Set<string>,
   ): Promise<Row[]> {
-    const arm = (where: string) =>
-      `select ${COLUMNS} from ${this.#t.runs} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
+    const arm = (index: "ready" | "owned", where: string) =>
+      `select ${COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
     const but = closed.size > 0 ? `and name not in (${marks([...closed])})` : "";
     const arms: { text: string; params: Param[] }[] = queues.map((queue) => ({
-      text: arm(`limited = 0 and owner is null and queue = ? ${but}`),
+      text: arm("ready", `limited = 0 and owner is null and queue = ? ${but}`),
       params: [queue, ...closed, request.limit],
     }));
-    if (owned) arms.push({ text: arm("owner = ?"), params: [request.owner, request.limit] });
+    if (owned) arms.push({ text: arm("owned", "owner = ?"), params: [request.owner, request.limit] });
     if (arms.length === 0 || request.limit <= 0) return [];
     const { text, params } = unite(arms);
     return (await tx.all<Row>(text, ...params)).sort(inOrder);

@@ -68,7 +68,7 @@ export class Limits {
   #windows(tx: Sql, queues: string[]): Promise<Look[]> {
     const { text, params } = unite(
       queues.map((queue) => ({
-        text: `select ${LOOK} from ${this.#t.runs}
+        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t, "ready")}
                 where state = 1 and limited = 1 and owner is null and queue = ?
                 order by priority, run_at, id limit ${WINDOW}`,
         params: [queue],
@@ -86,7 +86,7 @@ export class Limits {
     if (lanes.length === 0) return [];
     const { text, params } = unite(
       lanes.map(({ priority, lane }) => ({
-        text: `select ${LOOK} from ${this.#t.runs}
+        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t, "lanes")}
                 where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
                 order by run_at, id limit ?`,
         params: [
@@ -119,7 +119,7 @@ export class Limits {
     const columns = COLUMNS.split(", ").map((column) => `r.${column}`);
     const rows = await tx.all<Row>(
       `select ${columns.join(", ")} from ${this.#db.rows({ id: "integer" })} v join ${this.#t.runs} r on r.id = v.id
-        where r.state = 1${this.#db.skipLocked}`,
+        where r.state = 1${this.#db.lockOnly(this.#db.skipLocked, "r")}`,
       JSON.stringify(chosen.map(({ id }) => [id])),
     );
     return rows.sort(inOrder);

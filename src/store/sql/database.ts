@@ -35,6 +35,8 @@ export interface Database extends Sql {
   readonly forUpdate: string;
   /** The same, but passes over rows that another has locked. */
   readonly skipLocked: string;
+  /** Such a lock behind a join, of the table with this alias only. */
+  lockOnly(lock: string, alias: string): string;
   /** A parameter that is text where the statement does not say so. */
   readonly text: string;
   /** Whether the list in the column `tags` has the text of the one parameter. */
@@ -61,9 +63,14 @@ export interface Database extends Sql {
   rows(columns: Record<string, ColumnType>): string;
   /** `update` of the rows of `table` (as `r`) that join those of the table expression (as `v`) by their column `id`. */
   updateFrom(table: string, set: Record<string, string>, rows: string, where?: string): string;
+  /** `delete` of the rows of `table` whose `column` is the `id` of a row of the table expression. */
+  deleteFrom(table: string, column: string, rows: string): string;
   /** New ids for runs; null where the table numbers its rows itself. They are nobody else's, whatever becomes of the transaction. */
   newIds(sql: Sql, tables: Tables, count: number): Promise<(number | null)[]>;
 }
+
+/** The indexes of the runs that a claim goes by. */
+export type RunsIndex = "ready" | "lanes" | "owned" | "scheduled";
 
 /** A database that several hosts share: it has the time, and its statements meet those of others. */
 export interface ServerDatabase extends Database {
@@ -73,6 +80,8 @@ export interface ServerDatabase extends Database {
   readonly orNothing: string;
   /** Whether an insert was refused because of a unique index. */
   isDuplicate(error: unknown): boolean;
+  /** Behind the name of the runs: the index to go by, where the database has to be told. */
+  using(tables: Tables, index: RunsIndex): string;
   /** A `select` of each `queue` and `limited` that has ready runs which are nobody's own, without reading through the runs. */
   readyQueues(tables: Tables): string;
   /** A `select` of each `priority` and `lane` of a queue that has ready runs under limits, in order, after a place, at most `count`. */

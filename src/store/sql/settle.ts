@@ -124,7 +124,7 @@ export class Settler {
     const rows = await tx.all<Held>(
       `select r.id, r.lease_token as token, r.attempts, r.unique_until
          from ${this.#db.rows({ id: "integer" })} v join ${this.#t.runs} r on r.id = v.id
-        where r.state = 2${lock && ` order by r.id${lock}`}`,
+        where r.state = 2${lock && ` order by r.id${this.#db.lockOnly(lock, "r")}`}`,
       JSON.stringify(leases.map(({ id }) => [id])),
     );
     return new Map(rows.map((row) => [row.id, row]));
@@ -160,7 +160,7 @@ export class Settler {
   async #deleteAll(tx: Sql, table: string, column: string, runs: { id: number }[]): Promise<void> {
     if (runs.length === 0) return;
     await tx.run(
-      `delete from ${table} where ${column} in (select v.id from ${this.#db.rows({ id: "integer" })} v)`,
+      this.#db.deleteFrom(table, column, this.#db.rows({ id: "integer" })),
       JSON.stringify(runs.map(({ id }) => [id])),
     );
   }

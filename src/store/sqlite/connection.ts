@@ -74,6 +74,10 @@ export class Connection implements Database {
     );
   }
 
+  lockOnly(lock: string): string {
+    return lock;
+  }
+
   alone<Result>(_prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return this.transaction(work);
   }
@@ -113,6 +117,10 @@ export class Connection implements Database {
   updateFrom(table: string, set: Record<string, string>, rows: string, where = "true"): string {
     const sets = Object.entries(set).map(([column, to]) => `${column} = ${to}`);
     return `update ${table} as r set ${sets.join(", ")} from ${rows} v where r.id = v.id and ${where}`;
+  }
+
+  deleteFrom(table: string, column: string, rows: string): string {
+    return `delete from ${table} where ${column} in (select v.id from ${rows} v)`;
   }
 
   async newIds(_sql: Sql, _tables: Tables, count: number): Promise<null[]> {
