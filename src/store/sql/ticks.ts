@@ -68,7 +68,7 @@ export async function tick(db: Database, t: Tables, request: TickRequest, now: n
 async function lock(tx: Sql, db: Database, t: Tables, due: { id: number }[], now: number): Promise<Row[]> {
   const rows = await tx.all<Row>(
     `select r.* from ${db.rows({ id: "integer" })} v join ${t.schedules} r on r.id = v.id
-      where r.next_tick <= ? and r.paused_at is null${db.skipLocked}`,
+      where r.next_tick <= ? and r.paused_at is null${db.lockOnly(db.skipLocked, "r")}`,
     JSON.stringify(due.map(({ id }) => [id])),
     now,
   );
