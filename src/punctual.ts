@@ -135,7 +135,7 @@ export class Punctual extends Control {
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#options.resolve);
-    const definition = new Definition<never>(name, handler, schema, { ...this.#defaults }, this.#home);
+    const definition = new Definition<never>(name, handler, schema, this.#defaults, this.#home);
     this.#registry.define(definition);
     if (!named) warnIfMinified(what, this.#logger);
     if (this.#fresh.push(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
@@ -325,7 +325,7 @@ export class Punctual extends Control {
     this.#refuseStopped();
     checkName(name, "a job name");
     const lane = `${randomBytes(9).toString("base64url")}|adhoc`;
-    const adHoc: AdHoc = { name, lane, handler, settings: { ...this.#defaults } };
+    const adHoc: AdHoc = { name, lane, handler, settings: this.#defaults };
     this.#registry.checkAdHoc(name);
     return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);
   }

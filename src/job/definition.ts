@@ -25,7 +25,7 @@ export interface Definition<Args = unknown> extends Configurable<Args>, Frequenc
 export class Definition<Args = unknown> extends Dispatchable<Args> {
   readonly handler: Handler<unknown>;
   readonly schema: StandardSchema | null;
-  readonly settings: Settings;
+  settings: Settings;
   readonly plan: Plan = new Plan();
   formerNames: readonly string[] = NO_NAMES;
   #recurring: Map<string, { plan: Plan; passed: Passed }> | null = null;
