@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { PunctualError, show } from "./errors.ts";
 import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
@@ -28,6 +27,7 @@ import { Dispatch } from "./run/dispatch.ts";
 import { checkName } from "./run/names.ts";
 import { checkInteger, checkKeys } from "./run/options.ts";
 import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
+import { randomText } from "./run/random.ts";
 import type { Run } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
@@ -42,7 +42,7 @@ type Named = string | JobClass | readonly [JobClass, string];
 
 /** A scheduler and queue on one database. The only part that knows all others. */
 export class Punctual extends Control {
-  readonly #id: string = randomBytes(9).toString("base64url");
+  readonly #id: string = randomText().slice(0, 12);
   readonly #store: LazyStore;
   readonly #options: PunctualOptions;
   protected override readonly clock: Clock;
@@ -324,7 +324,7 @@ export class Punctual extends Control {
   #dispatchFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
     this.#refuseStopped();
     checkName(name, "a job name");
-    const lane = `${randomBytes(9).toString("base64url")}|adhoc`;
+    const lane = `${randomText()}|adhoc`;
     const adHoc: AdHoc = { name, lane, handler, settings: this.#defaults };
     this.#registry.checkAdHoc(name);
     return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);

@@ -1,8 +1,8 @@
-import { hash } from "node:crypto";
 import { PunctualError, show } from "../errors.ts";
 import { checkName } from "../run/names.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { encodePayload } from "../run/payload.ts";
+import { digest } from "../schedule/digest.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
 import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
@@ -119,7 +119,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   recur(plan: Plan, passed: Passed): void {
     const what = JSON.stringify([plan.toCron(), plan.timezone, plan.misfire, passed]);
     this.#recurring ??= new Map();
-    this.#recurring.set(hash("sha256", what, "hex").slice(0, 16), { plan, passed });
+    this.#recurring.set(digest(what), { plan, passed });
   }
 
   /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
@@ -159,8 +159,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   /** Changes with whatever other processes have to know of the job. */
   fingerprint(): string {
     const { queue, priority, concurrency, perKey } = this.settings;
-    const known = JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]);
-    return hash("sha256", known, "hex").slice(0, 16);
+    return digest(JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]));
   }
 }
 

@@ -1,5 +1,5 @@
-import { hash } from "node:crypto";
 import { Cron } from "./cron.ts";
+import { digest } from "./digest.ts";
 import { nearestOpen, type Window } from "./window.ts";
 import { type Zone, zoneOf } from "./zones.ts";
 
@@ -43,7 +43,7 @@ export class Schedule {
   /** Changes with whatever decides when it ticks. */
   fingerprint(): string {
     const { job: _, args: __, queue: ___, misfire: ____, ...when } = this.parts;
-    return hash("sha256", JSON.stringify(when), "hex").slice(0, 16);
+    return digest(JSON.stringify(when));
   }
 
   /** The first tick after an instant; null: there is none. */
