@@ -55,7 +55,6 @@ export class Punctual extends Control {
   readonly #sender: Sender;
   readonly #preparer: Preparer;
   readonly #host: Host;
-  readonly #fresh: Definition<never>[] = [];
   #stopping: Promise<void> | null = null;
 
   /**
@@ -136,9 +135,8 @@ export class Punctual extends Control {
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#options.resolve);
     const definition = new Definition<never>(name, handler, schema, this.#defaults, this.#home);
-    this.#registry.define(definition);
+    if (this.#registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     if (!named) warnIfMinified(what, this.#logger);
-    if (this.#fresh.push(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     this.#host.definitionsChanged();
     return definition;
   }
@@ -300,7 +298,7 @@ export class Punctual extends Control {
 
   /** At the end of the turn, when the definitions' calls are complete. */
   #lookAtFresh(): void {
-    for (const { name, plan } of this.#fresh.splice(0)) this.#warnOf(name, plan.surprise(this.clock.now()));
+    for (const { name, plan } of this.#registry.fresh()) this.#warnOf(name, plan.surprise(this.clock.now()));
   }
 
   #warnOf(job: string, surprise: string | null): void {

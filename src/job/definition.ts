@@ -122,7 +122,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   recur(plan: Plan, passed: Passed): void {
     const what = JSON.stringify([plan.toCron(), plan.timezone, plan.bounds.misfire, passed]);
     this.#recurring ??= new Map();
-    this.#recurring.set(digest(what), { plan, passed });
+    this.#recurring.set(digest(what).toString(36), { plan, passed });
   }
 
   /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
@@ -161,7 +161,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   }
 
   /** Changes with whatever other processes have to know of the job. */
-  fingerprint(): string {
+  fingerprint(): number {
     const { queue, priority, concurrency, perKey } = this.settings;
     return digest(JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]));
   }

@@ -6,11 +6,16 @@ import type { Registry } from "./registry.ts";
 /** A definition as it is shown to the database. One small object: there may be thousands. */
 export class ShownJob {
   readonly definition: Definition<never>;
-  readonly fingerprint: string;
+  /** Half as large as its text. */
+  readonly #fingerprint: number;
 
   constructor(definition: Definition<never>) {
     this.definition = definition;
-    this.fingerprint = definition.fingerprint();
+    this.#fingerprint = definition.fingerprint();
+  }
+
+  get fingerprint(): string {
+    return this.#fingerprint.toString(36);
   }
 
   get name(): string {

@@ -142,7 +142,7 @@ function split(source: string): string[] {
     if (fields !== undefined) return fields.split(" ");
     refuse(source, `unknown nickname; known are ${[...NICKNAMES.keys()].join(", ").toLowerCase()}`);
   }
-  const texts = text.split(/[ \t]+/);
+  const texts = (/\t| {2}/.test(text) ? text.replace(/[ \t]+/g, " ") : text).split(" ");
   if (texts.length === 5) texts.unshift("0");
   if (texts.length !== 6) {
     const found = `it has ${texts.length} field${texts.length === 1 ? "" : "s"}`;

@@ -33,7 +33,7 @@ export function fingerprintOf({
   misfire: ____,
   ...when
 }: ScheduleParts): string {
-  return digest(JSON.stringify(when));
+  return digest(JSON.stringify(when)).toString(36);
 }
 
 /** So many ticks outside its windows in a row, and a schedule is taken for one that never ticks. */

@@ -269,7 +269,7 @@ export class Host {
 
   async #sync(store: Store): Promise<void> {
     const { registry, queueLimits, id } = this.#parts;
-    this.#shown ??= Array.from(registry.definitions(), (definition) => this.#ticks.show(definition));
+    this.#shown ??= registry.fromEach((definition) => this.#ticks.show(definition));
     this.#shownAt = this.#parts.clock.now();
     await store.syncJobs({
       worker: id,

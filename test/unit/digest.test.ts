@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { digest } from "../../src/schedule/digest.ts";
 
 test("a digest stays what it is: rows that were written before are compared with it", () => {
-  expect(digest("")).toBe(digest(""));
-  expect(digest('["0 30 9 * * *","Europe/Berlin"]')).toMatchInlineSnapshot(`"6xphxmgoe9"`);
+  expect(digest('["0 30 9 * * *","Europe/Berlin"]').toString(36)).toBe("6xphxmgoe9");
 });
 
 test("texts that differ in one place have different digests", () => {
