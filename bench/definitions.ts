@@ -1,60 +1,64 @@
 // What thousands of scheduled definitions cost: to show them, to find what is due among them, and in memory above bare Node.
-// Measures the sources as they are, so the figure of memory holds what Node needs to strip their types as well. `--quick`: fewer.
+// Measures the package as it is built, each time in a process of its own, by turns; figures of memory are medians.
+// `--quick`: fewer definitions, one round.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Punctual } from "../src/index.ts";
-import { SqliteStore } from "../src/store/sqlite/store.ts";
+import { root, runTool } from "../scripts/run-tool.ts";
 
-const COUNT = process.argv.includes("--quick") ? 500 : 5000;
-const ZONES = ["UTC", "Europe/Berlin", "America/New_York"];
+const quick = process.argv.includes("--quick");
+const COUNT = quick ? 500 : 5000;
+const ROUNDS = quick ? 1 : 5;
+const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo"];
 
-const samples: Record<"syncJobs" | "tick", number[]> = { syncJobs: [], tick: [] };
-for (const method of ["syncJobs", "tick"] as const) {
-  const original = SqliteStore.prototype[method] as (request: never) => Promise<unknown>;
-  Object.assign(SqliteStore.prototype, {
-    async [method](this: SqliteStore, request: never) {
-      const since = performance.now();
-      const answer = await original.call(this, request);
-      samples[method].push(performance.now() - since);
-      return answer;
-    },
-  });
+interface Measured {
+  resident: number;
+  syncJobs: number[];
+  tick: number[];
 }
-
-const megabytes = () => process.memoryUsage().rss / 2 ** 20;
-const bare = Number(
-  spawnSync(process.execPath, ["-p", "process.memoryUsage().rss / 2 ** 20"], { encoding: "utf8" }).stdout,
-);
 
 const folder = mkdtempSync(join(tmpdir(), "punctual-bench-"));
-const jobs = new Punctual(`sqlite:${join(folder, "jobs.db")}`, { logger: false });
-const loaded = megabytes();
-for (let i = 0; i < COUNT; i++) {
-  jobs
-    .schedule(`job ${i}`, () => {})
-    .cron(`${i % 60} ${i % 24} * * *`)
-    .timezone(ZONES[i % ZONES.length]!);
-}
-jobs.schedule("beat", () => {}).everySecond();
-const working = jobs.forever({ signals: false });
-await new Promise<void>((resolve) => {
-  let ticks = 0;
-  jobs.on("schedule.ticked", ({ job }) => {
-    if (job === "beat" && ++ticks === 3) resolve();
-  });
-});
-const resident = megabytes();
-await jobs.stop();
-await working;
-rmSync(folder, { recursive: true });
+// Without it Node would read every file twice to find out that it is a module.
+cpSync(join(root, "package.json"), join(folder, "package.json"));
+const built = join(folder, "dist");
+let databases = 0;
 
-const most = (values: number[]) => `${Math.max(...values).toFixed(1)} ms`;
-console.table({
-  [`show ${COUNT} definitions`]: { at_most: most(samples.syncJobs) },
-  "find and make what is due": { at_most: most(samples.tick) },
-  "bare Node": { resident: `${bare.toFixed(0)} MB` },
-  "with Punctual loaded": { resident: `${loaded.toFixed(0)} MB` },
-  [`with ${COUNT} definitions at work`]: { resident: `${resident.toFixed(0)} MB` },
-});
+function measure(count: number | null, zones: string[] = []): Measured {
+  const database = join(folder, `${databases++}.db`);
+  const args = count === null ? [] : [built, database, String(count), ...zones];
+  const child = spawnSync(process.execPath, [join(import.meta.dirname, "resident.mjs"), ...args], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return JSON.parse(child.stdout) as Measured;
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+try {
+  if (!runTool("tsc", "-p", "tsconfig.build.json", "--outDir", built)) process.exit(1);
+  const kinds: Record<string, () => Measured> = {
+    "bare Node": () => measure(null),
+    "Punctual at work": () => measure(0),
+    [`${COUNT} definitions in UTC`]: () => measure(COUNT),
+    [`${COUNT} in ${ZONES.length} time zones`]: () => measure(COUNT, ZONES),
+  };
+  const rounds = Array.from({ length: ROUNDS }, () => Object.values(kinds).map((run) => run()));
+  const bare = median(rounds.map(([first]) => first!.resident));
+  const rows = Object.keys(kinds).map((kind, index) => {
+    const measured = rounds.map((round) => round[index]!);
+    const resident = median(measured.map((one) => one.resident));
+    const most = (values: number[]) => (values.length === 0 ? "" : `${Math.max(...values).toFixed(1)} ms`);
+    const figures = {
+      "resident MB": resident.toFixed(1),
+      "above bare": (resident - bare).toFixed(1),
+      "to show them, at most": most(measured.flatMap((one) => one.syncJobs)),
+      "to find what is due, at most": most(measured.flatMap((one) => one.tick)),
+    };
+    return [kind, figures] as const;
+  });
+  console.table(Object.fromEntries(rows));
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { PunctualError, show } from "./errors.ts";
 import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
@@ -28,6 +27,7 @@ import { Dispatch } from "./run/dispatch.ts";
 import { checkName } from "./run/names.ts";
 import { checkInteger, checkKeys } from "./run/options.ts";
 import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
+import { randomText } from "./run/random.ts";
 import type { Run } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
@@ -42,7 +42,7 @@ type Named = string | JobClass | readonly [JobClass, string];
 
 /** A scheduler and queue on one database. The only part that knows all others. */
 export class Punctual extends Control {
-  readonly #id: string = randomBytes(9).toString("base64url");
+  readonly #id: string = randomText().slice(0, 12);
   readonly #store: LazyStore;
   readonly #options: PunctualOptions;
   protected override readonly clock: Clock;
@@ -55,7 +55,6 @@ export class Punctual extends Control {
   readonly #sender: Sender;
   readonly #preparer: Preparer;
   readonly #host: Host;
-  readonly #fresh: Definition<never>[] = [];
   #stopping: Promise<void> | null = null;
 
   /**
@@ -135,10 +134,9 @@ export class Punctual extends Control {
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#options.resolve);
-    const definition = new Definition<never>(name, handler, schema, { ...this.#defaults }, this.#home);
-    this.#registry.define(definition);
+    const definition = new Definition<never>(name, handler, schema, this.#defaults, this.#home);
+    if (this.#registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     if (!named) warnIfMinified(what, this.#logger);
-    if (this.#fresh.push(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     this.#host.definitionsChanged();
     return definition;
   }
@@ -300,7 +298,7 @@ export class Punctual extends Control {
 
   /** At the end of the turn, when the definitions' calls are complete. */
   #lookAtFresh(): void {
-    for (const { name, plan } of this.#fresh.splice(0)) this.#warnOf(name, plan.surprise(this.clock.now()));
+    for (const { name, plan } of this.#registry.fresh()) this.#warnOf(name, plan.surprise(this.clock.now()));
   }
 
   #warnOf(job: string, surprise: string | null): void {
@@ -324,8 +322,8 @@ export class Punctual extends Control {
   #dispatchFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
     this.#refuseStopped();
     checkName(name, "a job name");
-    const lane = `${randomBytes(9).toString("base64url")}|adhoc`;
-    const adHoc: AdHoc = { name, lane, handler, settings: { ...this.#defaults } };
+    const lane = `${randomText()}|adhoc`;
+    const adHoc: AdHoc = { name, lane, handler, settings: this.#defaults };
     this.#registry.checkAdHoc(name);
     return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);
   }

@@ -25,11 +25,19 @@ export interface AdHocDispatch extends Configuring<AdHocDispatch> {}
 /** A dispatch of a function: takes every configuration method of a job besides those that shape the run. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
 export class AdHocDispatch extends Dispatch<unknown> {
-  readonly settings: Settings;
+  readonly #adHoc: AdHoc;
 
   constructor(adHoc: AdHoc, shape: Shape, parentId: number | null, sending: Sending) {
     super(adHoc, shape, parentId, sending);
-    this.settings = adHoc.settings;
+    this.#adHoc = adHoc;
+  }
+
+  get settings(): Settings {
+    return this.#adHoc.settings;
+  }
+
+  set settings(settings: Settings) {
+    this.#adHoc.settings = settings;
   }
 
   static {

@@ -16,26 +16,23 @@ import {
   toTimeout,
 } from "./settings.ts";
 
-/** The configuration methods that definitions and ad hoc runs share. Each changes `settings` and nothing else. */
+/** The configuration methods that definitions and ad hoc runs share. Each replaces `settings` and nothing else. */
 export abstract class Configurable<Args> {
-  abstract readonly settings: Settings;
+  abstract settings: Settings;
 
   /** Where its runs queue. Default: `default`. */
   queue(name: string): this {
-    this.settings.queue = checkName(name, "a queue name");
-    return this;
+    return change(this, { queue: checkName(name, "a queue name") });
   }
 
   /** Lower runs sooner; negative is allowed. Default: 100. */
   priority(priority: number): this {
-    this.settings.priority = checkPriority(priority);
-    return this;
+    return change(this, { priority: checkPriority(priority) });
   }
 
   /** How long a claim holds without being renewed, at least 1 second. Default: 60 seconds. */
   lease(lease: Duration): this {
-    this.settings.lease = checkLease(lease);
-    return this;
+    return change(this, { lease: checkLease(lease) });
   }
 
   /**
@@ -47,74 +44,70 @@ export abstract class Configurable<Args> {
     options: { perKey?: number; by?: (args: Args) => string | null | undefined } = {},
   ): this {
     checkKeys(options, ["perKey", "by"], "concurrency()");
-    this.settings.concurrency = checkConcurrency(limit);
-    if (options.perKey !== undefined) {
-      this.settings.perKey = checkInteger(options.perKey, "concurrency perKey (0 = no limit)", 0);
-    }
-    if (options.by !== undefined) this.settings.keyOf = checkFunction(options.by, "concurrency by");
-    return this;
+    const { perKey, by } = options;
+    const concurrency = checkConcurrency(limit);
+    return change(this, {
+      concurrency,
+      ...(perKey !== undefined && { perKey: checkInteger(perKey, "concurrency perKey (0 = no limit)", 0) }),
+      ...(by !== undefined && { keyOf: checkFunction(by, "concurrency by") }),
+    });
   }
 
   /** How many tries in all, and how long between them. Default: 1 try. */
   retries(retries: number | Partial<RetryPolicy>): this {
-    this.settings.retries = toRetries(retries, this.settings.retries);
-    return this;
+    return change(this, { retries: toRetries(retries, this.settings.retries) });
   }
 
   /** Aborts the handler's signal after this long and fails the try; null = none, the default. */
   timeout(timeout: Duration | null): this {
-    this.settings.timeout = toTimeout(timeout);
-    return this;
+    return change(this, { timeout: toTimeout(timeout) });
   }
 
   /** How long history keeps finished runs, for all states or each; 0 = not at all. */
   keep(keep: Keep | Partial<Record<FinishedState, Keep>>): this {
     if (typeof keep === "object") checkKeys(keep, ["completed", "failed", "cancelled", "skipped"], "keep()");
-    this.settings.keep = toRetention(keep, this.settings.keep);
-    return this;
+    return change(this, { keep: toRetention(keep, this.settings.keep) });
   }
 
   /** What a tick passes, and a dispatch without arguments. */
   args(args: Args): this {
-    this.settings.args = args;
-    return this;
+    return change(this, { args });
   }
 
   /** Runs only if every `when` says yes; otherwise the run is skipped. */
   when(filter: Filter<Args>): this {
-    this.settings.when = [...this.settings.when, checkFunction(filter, "when()")];
-    return this;
+    return change(this, { when: [...this.settings.when, checkFunction(filter, "when()")] });
   }
 
   /** Skips the run if any `skip` says yes. */
   skip(filter: Filter<Args>): this {
-    this.settings.skip = [...this.settings.skip, checkFunction(filter, "skip()")];
-    return this;
+    return change(this, { skip: [...this.settings.skip, checkFunction(filter, "skip()")] });
   }
 
   /** Before the handler; throwing here fails the try. */
   onBefore(hook: Hook<Args>): this {
-    this.settings.before = [...this.settings.before, checkFunction(hook, "onBefore()")];
-    return this;
+    return change(this, { before: [...this.settings.before, checkFunction(hook, "onBefore()")] });
   }
 
   /** After the handler has succeeded. */
   onSuccess(hook: Hook<Args>): this {
-    this.settings.success = [...this.settings.success, checkFunction(hook, "onSuccess()")];
-    return this;
+    return change(this, { success: [...this.settings.success, checkFunction(hook, "onSuccess()")] });
   }
 
   /** After a try that failed, whether or not another follows. */
   onError(hook: ErrorHook<Args>): this {
-    this.settings.error = [...this.settings.error, checkFunction(hook, "onError()")];
-    return this;
+    return change(this, { error: [...this.settings.error, checkFunction(hook, "onError()")] });
   }
 
   /** After every try, whatever it came to. */
   onAfter(hook: Hook<Args>): this {
-    this.settings.after = [...this.settings.after, checkFunction(hook, "onAfter()")];
-    return this;
+    return change(this, { after: [...this.settings.after, checkFunction(hook, "onAfter()")] });
   }
+}
+
+function change<Job extends { settings: Settings }>(job: Job, changed: Partial<Settings>): Job {
+  job.settings = { ...job.settings, ...changed };
+  return job;
 }
 
 /** Gives one class the methods of another, except those it has itself: a class can extend only one. */

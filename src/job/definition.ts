@@ -1,12 +1,12 @@
-import { hash } from "node:crypto";
 import { PunctualError, show } from "../errors.ts";
 import { checkName } from "../run/names.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { encodePayload } from "../run/payload.ts";
+import { digest } from "../schedule/digest.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
 import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
-import { type Duration, type Instant, toMilliseconds } from "../time.ts";
+import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
 import { Configurable, lendMethods } from "./configurable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
 import type { JobDraft } from "./draft.ts";
@@ -14,6 +14,7 @@ import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
+import type { ShownJob } from "./ticks.ts";
 
 const NO_NAMES: readonly string[] = [];
 
@@ -25,9 +26,11 @@ export interface Definition<Args = unknown> extends Configurable<Args>, Frequenc
 export class Definition<Args = unknown> extends Dispatchable<Args> {
   readonly handler: Handler<unknown>;
   readonly schema: StandardSchema | null;
-  readonly settings: Settings;
+  settings: Settings;
   readonly plan: Plan = new Plan();
   formerNames: readonly string[] = NO_NAMES;
+  /** What the database was last told of it. */
+  shown: ShownJob | null = null;
   #recurring: Map<string, { plan: Plan; passed: Passed }> | null = null;
 
   constructor(
@@ -67,25 +70,27 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** Ticks only from one time of day to another, both included, by the clock of its zone; it may go over midnight. */
   between(from: string, to: string): this {
-    this.plan.windows = [...this.plan.windows, toWindow(from, to, true)];
+    this.plan.bind({ windows: [...this.plan.bounds.windows, toWindow(from, to, true)] });
     return this;
   }
 
   /** Does not tick from one time of day to another. */
   unlessBetween(from: string, to: string): this {
-    this.plan.windows = [...this.plan.windows, toWindow(from, to, false)];
+    this.plan.bind({ windows: [...this.plan.bounds.windows, toWindow(from, to, false)] });
     return this;
   }
 
   /** No tick before this instant. */
   startingAt(instant: Instant): this {
-    this.plan.startAt(instant);
+    toInstant(instant);
+    this.plan.bind({ start: instant });
     return this;
   }
 
   /** No tick after this instant. */
   endingAt(instant: Instant): this {
-    this.plan.endAt(instant);
+    toInstant(instant);
+    this.plan.bind({ end: instant });
     return this;
   }
 
@@ -101,36 +106,35 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
       );
     }
     checkKeys(options, ["limit", "within"], "misfire()");
-    this.plan.misfire = {
-      policy,
-      limit: checkInteger(options.limit ?? 100, "misfire limit", 1, 10_000),
-      within: options.within === undefined ? null : toMilliseconds(options.within, "misfire within"),
-    };
+    const limit = checkInteger(options.limit ?? 100, "misfire limit", 1, 10_000);
+    const within = options.within === undefined ? null : toMilliseconds(options.within, "misfire within");
+    this.plan.bind({ misfire: { policy, limit, within } });
     return this;
   }
 
   /** Ticks only where `PUNCTUAL_ENV`, else `NODE_ENV`, is one of these; dispatched runs are not touched. */
   environments(...names: string[]): this {
-    this.plan.environments = names.map((name) => checkName(name, "an environment"));
+    this.plan.bind({ environments: names.map((name) => checkName(name, "an environment")) });
     return this;
   }
 
   /** One more schedule of the same job; one that is the same in every way is the one there is. */
   recur(plan: Plan, passed: Passed): void {
-    const what = JSON.stringify([plan.toCron(), plan.timezone, plan.misfire, passed]);
+    const what = JSON.stringify([plan.toCron(), plan.timezone, plan.bounds.misfire, passed]);
     this.#recurring ??= new Map();
-    this.#recurring.set(hash("sha256", what, "hex").slice(0, 16), { plan, passed });
+    this.#recurring.set(digest(what).toString(36), { plan, passed });
   }
 
   /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
   schedules(): { slot: string; parts: ScheduleParts }[] {
-    const environment = process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
     const args = encodePayload(this.settings.args) ?? null;
-    const own = { plan: this.plan, passed: { args, queue: null } };
-    return [["", own] as const, ...(this.#recurring ?? [])].flatMap(([slot, { plan, passed }]) => {
-      const parts = plan.toParts(this.name, { ...passed, args: passed.args ?? args }, environment);
-      return parts ? [{ slot, parts }] : [];
+    const own = partsHere(this.name, this.plan, { args, queue: null });
+    const found = own ? [{ slot: "", parts: own }] : [];
+    this.#recurring?.forEach(({ plan, passed }, slot) => {
+      const parts = partsHere(this.name, plan, { ...passed, args: passed.args ?? args });
+      if (parts) found.push({ slot, parts });
     });
+    return found;
   }
 
   /** Takes over everything of a job that had another name: its runs, history and state. */
@@ -157,10 +161,9 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   }
 
   /** Changes with whatever other processes have to know of the job. */
-  fingerprint(): string {
+  fingerprint(): number {
     const { queue, priority, concurrency, perKey } = this.settings;
-    const known = JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]);
-    return hash("sha256", known, "hex").slice(0, 16);
+    return digest(JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]));
   }
 }
 
@@ -173,6 +176,13 @@ for (const [name, fieldsFor] of Object.entries(frequencies)) {
       return this;
     },
   });
+}
+
+/** Null: not in this environment. Its variables are asked for only if need be: that is slow, and few plans name any. */
+function partsHere(job: string, plan: Plan, passed: Passed): ScheduleParts | null {
+  const { environments } = plan.bounds;
+  const environment = () => process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
+  return environments === null || environments.includes(environment()) ? plan.toParts(job, passed) : null;
 }
 
 /** What a run queues in under limits: its job, or job and key. */

@@ -26,13 +26,14 @@ export class Dispatchable<Args = unknown> {
 
   /** Asks for a run; without arguments it gets those of `args()`. Options as an object; a number is the delay in seconds. */
   dispatch(args?: Args, options?: DispatchOptions | number): Dispatch<Args> {
-    const dispatch = this.#send(args === undefined || args === null ? {} : { args });
+    const shape = args === undefined || args === null ? {} : { args };
+    const dispatch = this.#home.send(this as never, shape) as unknown as Dispatch<Args>;
     return options === undefined ? dispatch : dispatch.options(options);
   }
 
   /** Asks for many runs, group by group: each with its own arguments, all with the same options. */
   dispatchMany(all: Iterable<Args> | AsyncIterable<Args>, options?: DispatchOptions): Promise<Run[]> {
-    return this.#home.sendMany(this as unknown as Dispatchable<never>, all, options);
+    return this.#home.sendMany(this as never, all, options);
   }
 
   /** A draft of this job that is due later. The job itself is not changed. */
@@ -47,10 +48,6 @@ export class Dispatchable<Args = unknown> {
 
   /** A dispatch of this job that is not sent until its own `dispatch()`. */
   draft(): JobDraft<Args> {
-    return new JobDraft<Args>((shape) => this.#send(shape));
-  }
-
-  #send(shape: Shape): Dispatch<Args> {
-    return this.#home.send(this as unknown as Dispatchable<never>, shape) as unknown as Dispatch<Args>;
+    return new JobDraft<Args>((shape) => this.#home.send(this as never, shape) as never);
   }
 }

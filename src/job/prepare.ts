@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { PunctualError, show } from "../errors.ts";
 import type { Dispatch } from "../run/dispatch.ts";
 import type { Shape } from "../run/shape.ts";
@@ -53,7 +52,7 @@ export class Preparer {
     shape: Shape,
     parentId: number | null,
   ): AsyncGenerator<NewRun> {
-    const batchId = randomUUID();
+    const batchId = crypto.randomUUID();
     const row = async (args: unknown) => ({
       ...(await this.#row(job, { ...shape, args }, false)),
       parentId,

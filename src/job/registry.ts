@@ -6,10 +6,12 @@ import type { Definition } from "./definition.ts";
 /** What one instance knows: jobs it defines, names it declares, functions it has dispatched. */
 export class Registry {
   readonly #definitions = new Map<string, Definition<never>>();
+  #known = 0;
   readonly #declared = new Set<string>();
   readonly #adHoc = new Map<string, AdHoc>();
 
-  define(definition: Definition<never>): void {
+  /** Gives how many are fresh now. */
+  define(definition: Definition<never>): number {
     if (this.#definitions.has(definition.name)) {
       throw new PunctualError(
         "DUPLICATE_JOB",
@@ -17,6 +19,7 @@ export class Registry {
       );
     }
     this.#definitions.set(definition.name, definition);
+    return this.#definitions.size - this.#known;
   }
 
   definition(name: string): Definition<never> | undefined {
@@ -25,6 +28,21 @@ export class Registry {
 
   definitions(): IterableIterator<Definition<never>> {
     return this.#definitions.values();
+  }
+
+  /** Those that were defined since the last call. Not kept in a list of their own: as it grew it would leave much garbage. */
+  *fresh(): Generator<Definition<never>> {
+    let known = this.#known;
+    this.#known = this.#definitions.size;
+    for (const definition of this.#definitions.values()) if (known-- <= 0) yield definition;
+  }
+
+  /** Something of each definition. The list has its length from the start, for the same reason. */
+  fromEach<Made>(make: (definition: Definition<never>) => Made): Made[] {
+    const list = new Array<Made>(this.#definitions.size);
+    let index = 0;
+    for (const definition of this.#definitions.values()) list[index++] = make(definition);
+    return list;
   }
 
   declare(name: string): void {

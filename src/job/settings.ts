@@ -12,29 +12,29 @@ export type Hook<Args> = (args: Args, run: RunContext) => unknown;
 export type ErrorHook<Args> = (error: unknown, args: Args, run: RunContext) => unknown;
 
 /**
- * Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. Lists
- * are never changed but replaced, so a copy costs nothing: there may be thousands of definitions.
+ * Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. Never
+ * changed but replaced, so that definitions that say nothing share the defaults: there may be thousands.
  */
 export interface Settings {
-  queue: string;
-  priority: number;
-  lease: number;
+  readonly queue: string;
+  readonly priority: number;
+  readonly lease: number;
   /** Runs at once; 0 = no limit. */
-  concurrency: number;
+  readonly concurrency: number;
   /** Runs at once with the same key; 0 = no limit. */
-  perKey: number;
-  keyOf: ((args: never) => string | null | undefined) | null;
-  retries: RetryPolicy;
+  readonly perKey: number;
+  readonly keyOf: ((args: never) => string | null | undefined) | null;
+  readonly retries: RetryPolicy;
   /** Null: none. */
-  timeout: number | null;
-  keep: Retention;
-  args: unknown;
-  when: readonly Filter<never>[];
-  skip: readonly Filter<never>[];
-  before: readonly Hook<never>[];
-  success: readonly Hook<never>[];
-  error: readonly ErrorHook<never>[];
-  after: readonly Hook<never>[];
+  readonly timeout: number | null;
+  readonly keep: Retention;
+  readonly args: unknown;
+  readonly when: readonly Filter<never>[];
+  readonly skip: readonly Filter<never>[];
+  readonly before: readonly Hook<never>[];
+  readonly success: readonly Hook<never>[];
+  readonly error: readonly ErrorHook<never>[];
+  readonly after: readonly Hook<never>[];
 }
 
 /** What `new Punctual(database, { defaults })` can change for every job. */
@@ -74,7 +74,7 @@ export function toSettings(defaults: Defaults = {}): Settings {
     ["queue", "priority", "lease", "concurrency", "retries", "timeout", "keep"],
     "defaults",
   );
-  const settings = { ...builtIn };
+  const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = { ...builtIn };
   if (defaults.queue !== undefined) settings.queue = checkName(defaults.queue, "a queue name");
   if (defaults.priority !== undefined) settings.priority = checkPriority(defaults.priority);
   if (defaults.lease !== undefined) settings.lease = checkLease(defaults.lease);

@@ -1,17 +1,21 @@
-import { Schedule } from "../schedule/schedule.ts";
+import { fingerprintOf, Schedule, type ScheduleParts } from "../schedule/schedule.ts";
 import type { DueSchedule, JobDetails, JobSync, TickRun } from "../store/store.ts";
 import { type Definition, laneOf } from "./definition.ts";
+import type { Registry } from "./registry.ts";
 
 /** A definition as it is shown to the database. One small object: there may be thousands. */
-class ShownJob {
+export class ShownJob {
   readonly definition: Definition<never>;
-  readonly fingerprint: string;
-  /** Made ready when one of them is due: of thousands of jobs, few ever are in one process. */
-  #ready: Map<string, Schedule> | null = null;
+  /** Half as large as its text. */
+  readonly #fingerprint: number;
 
   constructor(definition: Definition<never>) {
     this.definition = definition;
-    this.fingerprint = definition.fingerprint();
+    this.#fingerprint = definition.fingerprint();
+  }
+
+  get fingerprint(): string {
+    return this.#fingerprint.toString(36);
   }
 
   get name(): string {
@@ -22,15 +26,6 @@ class ShownJob {
     return this.definition.formerNames;
   }
 
-  schedule(slot: string): Schedule | undefined {
-    this.#ready ??= this.schedules();
-    return this.#ready.get(slot);
-  }
-
-  schedules(): Map<string, Schedule> {
-    return new Map(this.definition.schedules().map(({ slot, parts }) => [slot, new Schedule(parts)]));
-  }
-
   details(): JobDetails {
     const { settings, plan } = this.definition;
     return {
@@ -39,10 +34,11 @@ class ShownJob {
       limit: settings.concurrency,
       keyLimit: settings.perKey,
       cron: plan.toCron(),
-      schedules: [...this.schedules()].map(([slot, schedule]) => {
-        const { cron, timezone, args, queue } = schedule.parts;
-        const next = (after: number) => schedule.next(after);
-        return { slot, cron, timezone, args, queue, fingerprint: schedule.fingerprint(), next };
+      schedules: this.definition.schedules().map(({ slot, parts }) => {
+        const { cron, timezone, args, queue } = parts;
+        // Read only if it has changed: after most starts nothing has.
+        const next = (after: number) => new Schedule(parts).next(after);
+        return { slot, cron, timezone, args, queue, fingerprint: fingerprintOf(parts), next };
       }),
     };
   }
@@ -50,33 +46,42 @@ class ShownJob {
 
 /** The schedules of an instance's definitions, as they were when the definitions were shown. */
 export class Ticks {
+  readonly #registry: Registry;
   readonly #queueLimits: ReadonlyMap<string, number>;
-  readonly #shown = new Map<string, ShownJob>();
+  /** Made ready when one of them is due: of thousands of jobs, few ever are in one process. */
+  readonly #ready = new WeakMap<ShownJob, Map<string, Schedule>>();
 
-  constructor(queueLimits: ReadonlyMap<string, number>) {
+  constructor(registry: Registry, queueLimits: ReadonlyMap<string, number>) {
+    this.#registry = registry;
     this.#queueLimits = queueLimits;
   }
 
   /** What the database is to know of a definition; from now on its schedules tick as they are now. */
   show(definition: Definition<never>): JobSync["jobs"][number] {
     const shown = new ShownJob(definition);
-    this.#shown.set(definition.name, shown);
+    definition.shown = shown;
     if (definition.settings.keyOf) {
       // Refused now, when somebody hears of it, rather than at a tick.
-      for (const schedule of shown.schedules().values()) this.#runOf(definition, schedule);
+      for (const { parts } of definition.schedules()) this.#runOf(definition, parts);
     }
     return shown;
   }
 
   /** The schedule as this process defines it, if it has the say: other code that defines the job may be newer. */
   find(due: DueSchedule): { schedule: Schedule; run: Omit<TickRun, "tickAt"> } | null {
-    const shown = this.#shown.get(due.job);
-    if (shown?.fingerprint !== due.jobFingerprint) return null;
-    const schedule = shown.schedule(due.slot);
-    return schedule ? { schedule, run: this.#runOf(shown.definition, schedule) } : null;
+    const shown = this.#registry.definition(due.job)?.shown;
+    if (!shown || shown.fingerprint !== due.jobFingerprint) return null;
+    let schedules = this.#ready.get(shown);
+    if (!schedules) {
+      const all = shown.definition.schedules();
+      schedules = new Map(all.map(({ slot, parts }) => [slot, new Schedule(parts)]));
+      this.#ready.set(shown, schedules);
+    }
+    const schedule = schedules.get(due.slot);
+    return schedule ? { schedule, run: this.#runOf(shown.definition, schedule.parts) } : null;
   }
 
-  #runOf(definition: Definition<never>, { parts }: Schedule): Omit<TickRun, "tickAt"> {
+  #runOf(definition: Definition<never>, parts: ScheduleParts): Omit<TickRun, "tickAt"> {
     const { name, settings } = definition;
     const queue = parts.queue ?? settings.queue;
     const key = settings.keyOf

@@ -1,4 +1,4 @@
-import { types } from "node:util";
+import * as types from "node:util/types";
 import { PunctualError, show } from "../errors.ts";
 
 /** What a payload can hold. */

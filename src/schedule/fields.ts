@@ -59,6 +59,13 @@ const SPECS: readonly Spec[] = [
   },
 ];
 
+/** What `*` stands for. */
+const WHOLE: readonly Sixty[] = SPECS.map(({ low, high }) => {
+  const mask: Sixty = { low: 0, high: 0 };
+  for (let value = low; value <= high; value++) add(mask, value);
+  return mask;
+});
+
 const DAY = 3;
 const MONTH = 4;
 const WEEKDAY = 5;
@@ -76,22 +83,28 @@ const NICKNAMES: ReadonlyMap<string, string> = new Map([
 /** Every second, minute and hour in a list of its own takes 400 characters. */
 const LONGEST = 1000;
 
+/** Of the expression that is read: the field in hand, for the error. */
+interface Place {
+  readonly source: string;
+  readonly texts: readonly string[];
+  readonly index: number;
+}
+
 /** Reads five or six fields, or a nickname. */
 export function parseCron(source: string): Fields {
   const texts = split(source);
-  const monthDays: MonthDays = {
-    last: false,
-    lastWorkday: false,
-    nearest: 0,
-    nth: [0, 0, 0, 0, 0],
-    lastWeekday: 0,
-  };
-  let depends = false;
+  let monthDays: MonthDays | undefined;
   const masks = texts.map((text, index) => {
+    // Thousands of definitions are read in one go, and most of their fields are this.
+    if (text === "*") return WHOLE[index]!;
     const mask: Sixty = { low: 0, high: 0 };
+    const place: Place = { source, texts, index };
     for (const element of text.split(",")) {
-      if (addMonthDay(monthDays, element, index)) depends = true;
-      else addElement(mask, element, (problem) => fail(source, texts, index, problem), SPECS[index]!);
+      if (!dependsOnMonth(element, index)) addElement(mask, element, place);
+      else {
+        monthDays ??= noMonthDays();
+        addMonthDay(monthDays, element, index);
+      }
     }
     return mask;
   });
@@ -104,7 +117,7 @@ export function parseCron(source: string): Fields {
     day: masks[DAY]!.low >>> 1,
     month: masks[MONTH]!.low >>> 1,
     weekday: (weekday | (weekday >>> 7)) & 127,
-    monthDays: depends ? monthDays : undefined,
+    monthDays,
     anyDay: texts[DAY] === "*",
     anyWeekday: texts[WEEKDAY] === "*",
     interval: texts[1]!.startsWith("*") || texts[2]!.startsWith("*"),
@@ -129,82 +142,92 @@ function split(source: string): string[] {
     if (fields !== undefined) return fields.split(" ");
     refuse(source, `unknown nickname; known are ${[...NICKNAMES.keys()].join(", ").toLowerCase()}`);
   }
-  const texts = text.split(/[ \t]+/);
+  const texts = (/\t| {2}/.test(text) ? text.replace(/[ \t]+/g, " ") : text).split(" ");
   if (texts.length === 5) texts.unshift("0");
   if (texts.length !== 6) {
     const found = `it has ${texts.length} field${texts.length === 1 ? "" : "s"}`;
     const order = "[second] minute hour day-of-month month day-of-week";
     refuse(source, `${found}; expected 5 or 6: ${order}${texts.length === 7 ? " (there is no year)" : ""}`);
   }
-  for (const index of [DAY, WEEKDAY]) if (texts[index] === "?") texts[index] = "*";
+  if (texts[DAY] === "?") texts[DAY] = "*";
+  if (texts[WEEKDAY] === "?") texts[WEEKDAY] = "*";
   return texts;
 }
 
-/** Takes the elements whose days depend on the month; leaves all others alone. */
-function addMonthDay(days: MonthDays, element: string, index: number): boolean {
+function noMonthDays(): MonthDays {
+  return { last: false, lastWorkday: false, nearest: 0, nth: [0, 0, 0, 0, 0], lastWeekday: 0 };
+}
+
+/** `L`, `LW`, `15W` */
+const MONTH_DAY = /^(?:LW?|(?:0?[1-9]|[12]\d|3[01])W)$/;
+/** `5L`, `5#2` */
+const MONTH_WEEKDAY = /^(?:[0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)(?:L|#[1-5])$/;
+
+function dependsOnMonth(element: string, index: number): boolean {
+  if (index === DAY) return MONTH_DAY.test(element);
+  return index === WEEKDAY && MONTH_WEEKDAY.test(element);
+}
+
+function addMonthDay(days: MonthDays, element: string, index: number): void {
   if (index === DAY) {
     if (element === "L") days.last = true;
     else if (element === "LW") days.lastWorkday = true;
-    else {
-      const day = /^(\d\d?)W$/.exec(element)?.[1];
-      if (day === undefined || +day < 1 || +day > 31) return false;
-      days.nearest |= 1 << (+day - 1);
-    }
-    return true;
+    else days.nearest |= 1 << (Number.parseInt(element, 10) - 1);
+    return;
   }
-  if (index !== WEEKDAY) return false;
-  const [, name = "", week] = /^([0-7]|[A-Z]{3})(?:L|#([1-5]))$/.exec(element) ?? [];
-  const weekday = WEEKDAYS.includes(name) ? WEEKDAYS.indexOf(name) : name === "" ? Number.NaN : +name % 7;
-  if (Number.isNaN(weekday)) return false;
-  if (week === undefined) days.lastWeekday |= 1 << weekday;
-  else days.nth[+week - 1]! |= 1 << weekday;
-  return true;
+  const named = WEEKDAYS.indexOf(element.slice(0, 3));
+  const weekday = named < 0 ? Number.parseInt(element, 10) % 7 : named;
+  if (element.endsWith("L")) days.lastWeekday |= 1 << weekday;
+  else days.nth[+element.at(-1)! - 1]! |= 1 << weekday;
 }
 
-function addElement(mask: Sixty, element: string, reject: (problem: string) => never, spec: Spec): void {
-  if (element === "") reject("an element is empty; check the commas");
+function addElement(mask: Sixty, element: string, place: Place): void {
+  const spec = SPECS[place.index]!;
+  if (element === "") fail(place, "an element is empty; check the commas");
   const slash = element.indexOf("/");
   const range = slash < 0 ? element : element.slice(0, slash);
-  const step = slash < 0 ? 1 : readStep(element.slice(slash + 1), reject);
+  const step = slash < 0 ? 1 : readStep(element.slice(slash + 1), place);
   const dash = range.indexOf("-");
   let from = spec.low;
   let to = spec.high;
   if (range !== "*") {
     const first = dash < 0 ? range : range.slice(0, dash);
     const second = dash < 0 ? range : range.slice(dash + 1);
-    from = readValue(first, reject, spec);
-    to = readValue(second, reject, spec);
+    from = readValue(first, place);
+    to = readValue(second, place);
     if (dash < 0 && slash >= 0) {
-      reject(`a step needs a range; instead of ${show(element)} write "${range}-${spec.high}/${step}"`);
+      fail(place, `a step needs a range; instead of ${show(element)} write "${range}-${spec.high}/${step}"`);
     }
     // A week that is named through to Sunday ends with it.
     if (second === "SUN" && dash >= 0) to = 7;
     if (from > to) {
       const named = /^\d/.test(first) ? [spec.low, spec.high] : [spec.names[0], spec.names.at(-1)];
       const instead = `${first}-${named[1]},${named[0]}-${second}`;
-      reject(`the range ${show(range)} runs backwards; write "${instead}"`);
+      fail(place, `the range ${show(range)} runs backwards; write "${instead}"`);
     }
   }
   for (let value = from; value <= to; value += step) add(mask, value);
 }
 
-function readStep(text: string, reject: (problem: string) => never): number {
+function readStep(text: string, place: Place): number {
   if (!/^\d{1,4}$/.test(text) || +text === 0)
-    reject(`a step must be a number from 1 to 9999, got ${show(text)}`);
+    fail(place, `a step must be a number from 1 to 9999, got ${show(text)}`);
   return +text;
 }
 
-function readValue(text: string, reject: (problem: string) => never, spec: Spec): number {
+function readValue(text: string, place: Place): number {
+  const spec = SPECS[place.index]!;
   if (/^\d+$/.test(text)) {
-    if (text.length > 4 || +text < spec.low || +text > spec.high) reject(`${show(text)} is out of range`);
+    if (text.length > 4 || +text < spec.low || +text > spec.high)
+      fail(place, `${show(text)} is out of range`);
     return +text;
   }
   const index = spec.names.indexOf(text);
-  if (index < 0) reject(text === "" ? "a range lacks an end" : `cannot read ${show(text)}`);
+  if (index < 0) fail(place, text === "" ? "a range lacks an end" : `cannot read ${show(text)}`);
   return index + spec.low;
 }
 
-function fail(source: string, texts: readonly string[], index: number, problem: string): never {
+function fail({ source, texts, index }: Place, problem: string): never {
   const spec = SPECS[index]!;
   // Numbered as the user wrote them: with five fields there is no second.
   const position = index + 1 - (source.trim().split(/[ \t]+/).length === 5 ? 1 : 0);

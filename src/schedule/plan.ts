@@ -28,26 +28,49 @@ export interface Passed {
   queue: string | null;
 }
 
-// Shared by all plans that say nothing else: there may be thousands.
-const NONE: readonly Window[] = [];
-const ONCE: Misfire = { policy: "once", limit: 100, within: null };
+/** What most plans say nothing about. Never changed but replaced, so that they share `UNBOUND`: there may be thousands. */
+export interface Bounds {
+  readonly windows: readonly Window[];
+  /** As given: text without an offset is read in the zone, which may be named later. */
+  readonly start: Instant | null;
+  readonly end: Instant | null;
+  readonly misfire: Misfire;
+  /** Null: it ticks in every environment. */
+  readonly environments: readonly string[] | null;
+}
+
+const UNBOUND: Bounds = {
+  windows: [],
+  start: null,
+  end: null,
+  misfire: { policy: "once", limit: 100, within: null },
+  environments: null,
+};
+
+/** Six empty texts. */
+const UNNAMED = "     ";
+const EMPTY_TEXT = /^ | {2}| $/;
+
+/** A cron that names days of the month and days of the week. */
+const BOTH_DAYS = /^(?:\S+ ){3}(?!\* )\S+ \S+ (?!\*$)/;
 
 /** When a job is to tick, as far as its definition's calls have said. */
 export class Plan {
-  fields: Fields = {};
+  /** The six fields with a blank between them, empty where nothing was named: the smallest form, often a whole cron. */
+  #fields = UNNAMED;
+  /** The fields were found to come together, so that they are not read again for that. */
+  #possible = false;
   timezone: string | null = null;
-  windows: readonly Window[] = NONE;
-  /** An expression that was found to have ticks, so that it is not read again for that. */
-  #possible: string | null = null;
-  /** As given: text without an offset is read in the zone, which may be named later. */
-  #start: Instant | null = null;
-  #end: Instant | null = null;
-  misfire: Misfire = ONCE;
-  /** Null: it ticks in every environment. */
-  environments: string[] | null = null;
+  bounds: Bounds = UNBOUND;
 
   edit(fields: Fields): void {
-    this.fields = { ...this.fields, ...fields };
+    const texts = this.#fields.split(" ");
+    this.#fields = FIELDS.map((field, index) => fields[field] ?? texts[index]).join(" ");
+    this.#possible = false;
+  }
+
+  bind(bounds: Partial<Bounds>): void {
+    this.bounds = { ...this.bounds, ...bounds };
   }
 
   inZone(timezone: string): void {
@@ -55,52 +78,34 @@ export class Plan {
     this.timezone = timezone;
   }
 
-  startAt(instant: Instant): void {
-    toInstant(instant);
-    this.#start = instant;
-  }
-
-  endAt(instant: Instant): void {
-    toInstant(instant);
-    this.#end = instant;
-  }
-
   /** Takes a whole expression of five or six fields in place of all that was named before. */
   replace(expression: string): void {
-    const text = new Cron(expression).toString();
-    const [second, minute, hour, day, month, weekday] = text.split(" ") as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
-    this.fields = { second, minute, hour, day, month, weekday };
-    this.#possible = text;
+    this.#fields = new Cron(expression).toString();
+    this.#possible = true;
   }
 
   /** Six fields: finer than the finest one named are 0, coarser ones `*`. Null when nothing was named. */
   toCron(): string | null {
-    const named = FIELDS.filter((field) => this.fields[field] !== undefined);
-    if (named.length === 0) return null;
-    const finest = Math.min(...named.map((field) => FINENESS[field]));
-    return FIELDS.map((field) => {
-      const text = this.fields[field];
-      if (text !== undefined) return text;
+    if (this.#fields === UNNAMED) return null;
+    if (!EMPTY_TEXT.test(this.#fields)) return this.#fields;
+    const texts = this.#fields.split(" ");
+    const finest = Math.min(
+      ...FIELDS.filter((_, index) => texts[index] !== "").map((field) => FINENESS[field]),
+    );
+    return FIELDS.map((field, index) => {
+      if (texts[index] !== "") return texts[index];
       return FINENESS[field] < finest ? FIRST[field] : "*";
     }).join(" ");
   }
 
-  /** Null when nothing says when, or not in this environment, or never: `surprise` has told of that. */
-  toParts(job: string, passed: Passed, environment: string): ScheduleParts | null {
+  /** Null when nothing says when, or never: `surprise` has told of that. */
+  toParts(job: string, passed: Passed): ScheduleParts | null {
     const cron = this.toCron();
-    if (cron === null || this.environments?.includes(environment) === false || this.#impossible(cron))
-      return null;
-    const { windows, misfire } = this;
+    if (cron === null || this.impossible(cron)) return null;
+    const { windows, misfire, start, end } = this.bounds;
     const timezone = this.timezone ?? "UTC";
-    const startingAt = this.#start === null ? null : inZone(this.#start, timezone);
-    const endingAt = this.#end === null ? null : inZone(this.#end, timezone);
+    const startingAt = start === null ? null : inZone(start, timezone);
+    const endingAt = end === null ? null : inZone(end, timezone);
     return { job, cron, timezone, windows, startingAt, endingAt, misfire, ...passed };
   }
 
@@ -108,22 +113,22 @@ export class Plan {
   surprise(now: number): string | null {
     const cron = this.toCron();
     if (cron === null) return null;
-    const { day, weekday } = this.fields;
-    if (day !== undefined && day !== "*" && weekday !== undefined && weekday !== "*") {
+    if (BOTH_DAYS.test(cron)) {
       return `"${cron}" ticks on those days of the month and on those days of the week as well, as cron has it; to have both at once add a when()`;
     }
-    const never = this.#impossible(cron);
-    if (never !== null || (this.windows === NONE && this.#end === null)) return never;
-    const parts = this.toParts("", { args: null, queue: null }, this.environments?.[0] ?? "");
+    const never = this.impossible(cron);
+    const { windows, end } = this.bounds;
+    if (never !== null || (windows.length === 0 && end === null)) return never;
+    const parts = this.toParts("", { args: null, queue: null });
     return parts && new Schedule(parts).next(now) === null ? `"${cron}" never ticks from now on` : null;
   }
 
   /** Why the fields, each of them right, never come together; null: they do. */
-  #impossible(cron: string): string | null {
-    if (cron === this.#possible) return null;
+  impossible(cron: string): string | null {
+    if (this.#possible) return null;
     try {
       new Cron(cron);
-      this.#possible = cron;
+      this.#possible = true;
       return null;
     } catch (error) {
       return (error as Error).message;

@@ -1,5 +1,5 @@
-import { hash } from "node:crypto";
 import { Cron } from "./cron.ts";
+import { digest } from "./digest.ts";
 import { nearestOpen, type Window } from "./window.ts";
 import { type Zone, zoneOf } from "./zones.ts";
 
@@ -25,6 +25,17 @@ export interface ScheduleParts {
   queue: string | null;
 }
 
+/** Changes with whatever decides when it ticks. */
+export function fingerprintOf({
+  job: _,
+  args: __,
+  queue: ___,
+  misfire: ____,
+  ...when
+}: ScheduleParts): string {
+  return digest(JSON.stringify(when)).toString(36);
+}
+
 /** So many ticks outside its windows in a row, and a schedule is taken for one that never ticks. */
 const TRIES = 5000;
 
@@ -38,12 +49,6 @@ export class Schedule {
     this.parts = parts;
     this.#cron = new Cron(parts.cron, { timezone: parts.timezone });
     this.#zone = zoneOf(parts.timezone);
-  }
-
-  /** Changes with whatever decides when it ticks. */
-  fingerprint(): string {
-    const { job: _, args: __, queue: ___, misfire: ____, ...when } = this.parts;
-    return hash("sha256", JSON.stringify(when), "hex").slice(0, 16);
   }
 
   /** The first tick after an instant; null: there is none. */

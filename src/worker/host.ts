@@ -68,7 +68,7 @@ export class Host {
   constructor(parts: HostParts) {
     this.#parts = parts;
     this.#startedAt = parts.clock.now();
-    this.#ticks = new Ticks(parts.queueLimits);
+    this.#ticks = new Ticks(parts.registry, parts.queueLimits);
   }
 
   wake(): void {
@@ -269,7 +269,7 @@ export class Host {
 
   async #sync(store: Store): Promise<void> {
     const { registry, queueLimits, id } = this.#parts;
-    this.#shown ??= [...registry.definitions()].map((definition) => this.#ticks.show(definition));
+    this.#shown ??= registry.fromEach((definition) => this.#ticks.show(definition));
     this.#shownAt = this.#parts.clock.now();
     await store.syncJobs({
       worker: id,

@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { PunctualError } from "../errors.ts";
 import type { Registry } from "../job/registry.ts";
 import type { Emitter } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
+import { randomText } from "../run/random.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, ClaimRequest, Store } from "../store/store.ts";
 import { type Clock, yieldToEventLoop } from "../time.ts";
@@ -184,7 +184,7 @@ export class Worker {
     const exclude = await this.#parts.known.elsewhere();
     if (this.#stopping) return null;
     return {
-      token: randomBytes(16).toString("base64url"),
+      token: randomText(),
       limit,
       start,
       queues: this.#options.queues,
