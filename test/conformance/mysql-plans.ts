@@ -14,6 +14,8 @@ const COUNT_ALL = "set session optimizer_switch = 'index_condition_pushdown=off'
 interface Command {
   constructor: { name: string };
   sql?: string;
+  /** Of a prepared statement; else they are in the text. */
+  parameters?: SqlValue[];
   onResult?: (error: unknown, rows?: unknown, ...rest: unknown[]) => void;
   once(event: "end", listener: () => void): void;
 }
@@ -28,6 +30,8 @@ const driver = Object.getPrototypeOf(mysql.Connection.prototype) as Driver;
 
 type Counts = Map<string, number>;
 
+type SqlValue = string | number | null;
+
 /** Measures every statement that is run while `work` runs on a new store. */
 export async function recordPlans(
   url: string,
@@ -35,6 +39,7 @@ export async function recordPlans(
   work: (store: Store) => Promise<void>,
 ): Promise<Plan[]> {
   const plans = new Map<string, Plan>();
+  const parameters = new Map<string, SqlValue[] | undefined>();
   const own = new Set<string>([COUNTERS, COUNT_ALL]);
   const costs = new WeakMap<Driver, Counts>();
   const counted: Promise<unknown>[] = [];
@@ -66,6 +71,7 @@ export async function recordPlans(
     }
     const plan = plans.get(sql) ?? { statement: sql, steps: [], faults: [], rows: 0 };
     plans.set(sql, plan);
+    parameters.set(sql, command.parameters);
     if (onResult) {
       command.onResult = (error, rows, ...rest) => {
         plan.rows += rowsIn(rows);
@@ -91,7 +97,8 @@ export async function recordPlans(
   } finally {
     driver.addCommand = addCommand;
   }
-  return explained(url, [...plans.values()]);
+  await explain(url, [...plans.values()], parameters);
+  return [...plans.values()];
 }
 
 function toCounts(rows: unknown): Counts {
@@ -112,12 +119,15 @@ function rowsIn(result: unknown): number {
 }
 
 /** Says of what is too much how the server goes about it. */
-async function explained(uri: string, plans: Plan[]): Promise<Plan[]> {
+async function explain(
+  uri: string,
+  plans: Plan[],
+  parameters: Map<string, SqlValue[] | undefined>,
+): Promise<void> {
   const connection = await createConnection({ uri });
-  for (const plan of plans.filter(({ faults }) => faults.length > 0)) {
-    const rows = await connection.query(`explain ${plan.statement}`).catch((error) => [String(error)]);
-    plan.faults.push(JSON.stringify(rows[0]));
+  for (const { statement, faults } of plans.filter(({ faults }) => faults.length > 0)) {
+    const text = mysql.format(`explain ${statement}`, parameters.get(statement) ?? []);
+    faults.push(JSON.stringify(await connection.query(text).then(([rows]) => rows, String)));
   }
   await connection.end();
-  return plans;
 }

@@ -134,7 +134,8 @@ export function scale(database: Database): void {
       await insertOne(at.store, { name: "closed", limited: true });
       await claim(at.store);
       const few = await readWith(1000);
-      expect(await readWith(50_000)).toBe(few);
+      // A store may begin its look at a random place, and meet some more or fewer.
+      expect(await readWith(50_000)).toBeLessThan(few * 1.5);
     });
 
     test("1,000,000 delayed runs: a claim does not meet them", async () => {
@@ -146,6 +147,14 @@ export function scale(database: Database): void {
       expect(answer.nextDue).toBe(at.clock.now() + 60_001);
       await everyKindOfRun();
       await explained();
+    }, 300_000);
+
+    test("the check itself finds a statement that goes through the backlog", async () => {
+      await fill(10_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
+      const plans = await at.plans(async (store) => {
+        expect(await store.list({ tag: "nobody has it", limit: 1 })).toEqual([]);
+      });
+      expect(plans.flatMap(({ faults }) => faults)).not.toEqual([]);
     });
   });
 }
