@@ -227,6 +227,11 @@ function ofServer(number: number, message: string): [ErrorCode, string] | null {
 
 function ofSocket(code: string, message: string): [ErrorCode, string] | null {
   switch (code) {
+    case "HANDSHAKE_NO_SSL_SUPPORT":
+      return [
+        "DATABASE_UNAVAILABLE",
+        "This MySQL server takes no TLS connections. Turn TLS on there, or leave ssl out of the URL.",
+      ];
     case "ECONNREFUSED":
     case "ENOENT":
       return [

@@ -53,7 +53,16 @@ export async function mysqlParts(
 async function connectionsOf(source: DatabaseSource): Promise<Connections> {
   if (typeof source === "string") {
     const options = parseMysqlUrl(source);
-    return new OwnConnections((await loadMysql()).createPool(options));
+    const { createPool } = await loadMysql();
+    try {
+      return new OwnConnections(createPool(options));
+    } catch (error) {
+      throw new PunctualError(
+        "DATABASE_URL",
+        `mysql2 does not take the parameters of the MySQL URL: ${(error as Error).message}. Correct them.`,
+        { cause: error },
+      );
+    }
   }
   const pool = asPool(source);
   if (pool) return new PoolConnections(pool);

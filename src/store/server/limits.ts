@@ -36,33 +36,42 @@ export class Limits {
     wanted: number,
   ): Promise<{ rows: Row[]; lost: boolean }> {
     if (wanted <= 0 || queues.length === 0) return { rows: [], lost: false };
-    const picked = await this.#pick(tx, queues, closed, wanted);
-    if (picked.length === 0) return { rows: [], lost: false };
-    const chooser = new Chooser(await readUsage(tx, this.#t, picked, closed));
-    const open = await this.#lockGates(tx, picked, (look) => chooser.gates(look));
-    const recounted = new Chooser(await readUsage(tx, this.#t, picked, closed));
-    const sure = picked.filter((look) => open.has(look) && recounted.take(look));
-    return { rows: await this.#load(tx, sure), lost: open.size < picked.length };
+    const looks = await this.#windows(tx, queues);
+    if (looks.length === 0) return { rows: [], lost: false };
+    const { chosen, chooser } = await this.#pick(tx, looks, closed, wanted);
+    if (chosen.length === 0) return { rows: [], lost: false };
+    const open = await this.#lockGates(tx, chosen, (look) => chooser.gates(look));
+    const recounted = new Chooser(await readUsage(tx, this.#t, chosen, closed));
+    // A limit that came up in between has a gate of its own, which is not locked: its turn is the next claim.
+    const asBefore = (look: Look) => recounted.gates(look).join() === chooser.gates(look).join();
+    const sure = chosen.filter((look) => open.has(look) && asBefore(look) && recounted.take(look));
+    return { rows: await this.#load(tx, sure), lost: open.size < chosen.length };
   }
 
-  /** Look, then choose: first the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
-  async #pick(tx: Sql, queues: string[], closed: Set<string>, wanted: number): Promise<Look[]> {
-    const looks = await this.#windows(tx, queues);
+  /** First the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
+  async #pick(
+    tx: Sql,
+    looks: Look[],
+    closed: Set<string>,
+    wanted: number,
+  ): Promise<{ chosen: Look[]; chooser: Chooser }> {
     const fitting = async () => {
       const chooser = new Chooser(await readUsage(tx, this.#t, looks, closed));
       const chosen: Look[] = [];
       for (const look of looks.sort(inOrder)) {
         if (chosen.length < wanted && chooser.take(look)) chosen.push(look);
       }
-      return chosen;
+      return { chosen, chooser };
     };
-    if (looks.length === 0) return [];
-    const chosen = await fitting();
+    const first = await fitting();
     const inQueue = Map.groupBy(looks, ({ queue }) => queue);
-    const full = queues.filter((queue) => (inQueue.get(queue)?.length ?? 0) >= WINDOW);
-    if (chosen.length >= wanted || full.length === 0) return chosen;
-    for (const queue of full) looks.push(...(await this.#walkLanes(tx, queue, inQueue.get(queue)!, wanted)));
-    return fitting();
+    const full = [...inQueue].filter(([, seen]) => seen.length >= WINDOW);
+    if (first.chosen.length >= wanted || full.length === 0) return first;
+    const before = looks.length;
+    for (const [queue, seen] of full) {
+      looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted)));
+    }
+    return looks.length > before ? fitting() : first;
   }
 
   #windows(tx: Sql, queues: string[]): Promise<Look[]> {
@@ -77,24 +86,24 @@ export class Limits {
     return tx.all<Look>(text, ...params);
   }
 
-  async #walkLanes(tx: Sql, queue: string, seen: Look[], wanted: number): Promise<Look[]> {
+  /** Further runs of lanes that are not known to be closed. */
+  async #walkLanes(tx: Sql, queue: string, seen: Look[], chooser: Chooser, wanted: number): Promise<Look[]> {
     const place = this.#places.get(queue) ?? START;
     const heads = this.#db.readyLanes(this.#t, queue, place, LANES);
-    const lanes = await tx.all<{ priority: number; lane: string }>(heads.text, ...heads.params);
-    if (lanes.length < LANES) this.#places.delete(queue);
-    else this.#places.set(queue, lanes.at(-1)!);
+    const walked = await tx.all<{ priority: number; lane: string }>(heads.text, ...heads.params);
+    if (walked.length < LANES) this.#places.delete(queue);
+    else this.#places.set(queue, walked.at(-1)!);
+    const inLane = Map.groupBy(seen, ({ lane }) => lane);
+    const lanes = walked.filter(
+      ({ lane }) => inLane.get(lane)?.some((look) => chooser.hasRoom(look)) ?? true,
+    );
     if (lanes.length === 0) return [];
     const { text, params } = unite(
       lanes.map(({ priority, lane }) => ({
         text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t, "lanes")}
                 where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
                 order by run_at, id limit ?`,
-        params: [
-          queue,
-          priority,
-          lane,
-          seen.filter((look) => look.lane === lane).length + Math.min(wanted, PER_LANE),
-        ],
+        params: [queue, priority, lane, (inLane.get(lane)?.length ?? 0) + Math.min(wanted, PER_LANE)],
       })),
     );
     const known = new Set(seen.map(({ id }) => id));
