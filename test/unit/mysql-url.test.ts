@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { parseMysqlUrl } from "../../src/store/mysql/url.ts";
+
+describe("the URL of MySQL", () => {
+  test("names user, password, host, port and database, percent-encoded", () => {
+    const url = "mysql://us%40er:p%2Fass%23@db.example:3307/jo%20bs";
+    expect(parseMysqlUrl(url)).toMatchObject({
+      user: "us@er",
+      password: "p/ass#",
+      host: "db.example",
+      port: 3307,
+      database: "jo bs",
+      charset: "utf8mb4",
+    });
+  });
+
+  test("has defaults", () => {
+    expect(parseMysqlUrl("mariadb://localhost/jobs")).toMatchObject({
+      host: "localhost",
+      port: 3306,
+      connectionLimit: 10,
+      maxIdle: 10,
+      connectTimeout: 10_000,
+      enableKeepAlive: true,
+    });
+  });
+
+  test("an address of IPv6 loses its brackets", () => {
+    expect(parseMysqlUrl("mysql://root@[::1]:3306/jobs")).toMatchObject({ host: "::1" });
+  });
+
+  test("pool bounds the connections", () => {
+    expect(parseMysqlUrl("mysql://h/d?pool=3")).toMatchObject({ connectionLimit: 3, maxIdle: 3 });
+    expect(parseMysqlUrl("mysql://h/d?connectionLimit=4")).toMatchObject({ connectionLimit: 4 });
+  });
+
+  test("what mysql2 takes is handed on, JSON as what it says", () => {
+    const url = 'mysql://h/d?ssl={"rejectUnauthorized":false}&socketPath=/run/mysqld.sock&connectTimeout=500';
+    expect(parseMysqlUrl(url)).toMatchObject({
+      ssl: { rejectUnauthorized: false },
+      socketPath: "/run/mysqld.sock",
+      connectTimeout: 500,
+    });
+    expect(parseMysqlUrl("mysql://h/d?ssl=Amazon%20RDS")).toMatchObject({ ssl: "Amazon RDS" });
+  });
+
+  test.each([
+    ["mysql://root@host", /names no database/],
+    ["mysql://h/d?pool=0", /pool=<whole number from 1>/],
+    ["mysql://h/d?pool=many", /pool=<whole number from 1>/],
+    ["mysql://h/d?sslmode=require", /unknown parameter "sslmode"/],
+    ["mysql://h/d?charset=latin1", /utf8mb4/],
+    ["mysql://root:%zz@h/d", /password .* percent-encoded/],
+  ])("%s is refused", (url, message) => {
+    expect(() => parseMysqlUrl(url)).toThrow(
+      expect.objectContaining({ code: "DATABASE_URL", message: expect.stringMatching(message) }),
+    );
+  });
+
+  test("a refusal never tells the password", () => {
+    for (const url of [
+      "mysql://root:geheim@h:99999/d",
+      "mysql://root:geheim@h",
+      "mysql://root:geheim@h/d?x=1",
+    ]) {
+      try {
+        parseMysqlUrl(url);
+        expect.unreachable();
+      } catch (error) {
+        const { message, cause } = error as Error;
+        expect(`${message} ${JSON.stringify(cause)}`).not.toContain("geheim");
+      }
+    }
+  });
+});
