@@ -12,11 +12,18 @@ import { PATIENCE, patiently } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import type { PgClient } from "./driver.ts";
-import { isConflict, isDuplicate, isLost, isMistake, translate } from "./errors.ts";
+import { isConflict, isDuplicate, isLost, isMistake, isUnprepared, translate } from "./errors.ts";
+import { PreparedNames } from "./prepared.ts";
 import { query } from "./query.ts";
 
 /** No session state, so that a pooler may give each transaction to another session; hence the level with each. */
 const BEGIN = "begin isolation level read committed";
+
+/**
+ * A plan is kept that was made while the tables were empty: it must be the one for full tables. And the price put on
+ * reading a whole table must not make PostgreSQL compile what takes less than a millisecond.
+ */
+const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
@@ -45,6 +52,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
+  readonly #names = new PreparedNames();
   readonly #connections: Connections;
   /** The server has answered once. */
   #reached = false;
@@ -124,7 +132,7 @@ export class PostgresDatabase implements ServerDatabase {
         state.again ||= state.committing;
         Object.assign(state, { entered: false, committing: false });
         const held = await this.#take();
-        return this.#inside(held, state, work, limit);
+        return this.#inside(held, state, work, { ours: retry, limit });
       },
       () => retry || !state.entered,
     );
@@ -134,19 +142,20 @@ export class PostgresDatabase implements ServerDatabase {
     { client, giveBack }: Held,
     state: Try,
     work: (tx: Transaction) => Promise<Result>,
-    limit?: number,
+    { ours, limit }: { ours: boolean; limit: number | undefined },
   ): Promise<Result> {
     let broken = true;
+    const send = (text: string, params: Param[]) =>
+      query(client, text, params, limit, ours ? this.#names.nameOf(text) : undefined);
     try {
-      await query(client, BEGIN, []);
+      await query(client, ours ? BEGIN_OURS : BEGIN, []);
       state.entered = true;
       const result = await work({
         handle: client,
         again: state.again,
-        all: async <Row>(text: string, ...params: Param[]) =>
-          (await query(client, text, params, limit)).rows as Row[],
+        all: async <Row>(text: string, ...params: Param[]) => (await send(text, params)).rows as Row[],
         run: async (text, ...params) => {
-          await query(client, text, params, limit);
+          await send(text, params);
         },
       });
       state.committing = true;
@@ -175,6 +184,10 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   #isPassing(error: unknown): boolean {
+    if (isUnprepared(error)) {
+      this.#names.stop();
+      return true;
+    }
     if (isConflict(error)) return true;
     return isLost(error) && this.#connections.renewable && (this.#reached || !isMistake(error));
   }

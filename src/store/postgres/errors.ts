@@ -51,6 +51,11 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(codeOf(error));
 }
 
+/** No such prepared statement in this session, or it has one of that name that we did not make in it. */
+export function isUnprepared(error: unknown): boolean {
+  return ["26000", "42P05"].includes(codeOf(error));
+}
+
 export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === "23505";
 }

@@ -23,16 +23,17 @@ const types = {
 /** An answer that takes longer does not come any more: the other end is gone without a word. */
 const LONGEST_ANSWER = 60_000;
 
-/** Without a name: a prepared statement belongs to a session, and behind a pooler there is none. */
 export async function query(
   client: PgClient,
   text: string,
   params: Param[],
   limit: number = LONGEST_ANSWER,
+  name?: string,
 ): Promise<PgResult> {
   try {
     return await client.query({
       text: numbered(text),
+      ...(name !== undefined && { name }),
       ...(params.length > 0 && { values: params }),
       types,
       query_timeout: limit,
