@@ -1,9 +1,7 @@
+import { STRIPES } from "../server/stripes.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { collation, type Server } from "./dialect.ts";
-
-/** How many stripes there are to lock limits by. */
-const GATES = 256;
 
 /** A name, a queue, a key, an id: at most 191 bytes. */
 const NAME = "varchar(191)";
@@ -90,8 +88,8 @@ function hot(t: Tables, table: string): string[] {
        unique key ${t.runs}_unique (unique_key),
        unique key ${t.runs}_tick (schedule, tick_at)
      ) ${table}`,
-    `create table if not exists ${t.gates} (id smallint not null primary key, seq bigint not null default 0) ${table}`,
-    `insert into ${t.gates} (id) values ${Array.from({ length: GATES }, (_, id) => `(${id})`).join(", ")}
+    `create table if not exists ${t.gates} (id smallint not null primary key) ${table}`,
+    `insert into ${t.gates} (id) values ${Array.from({ length: STRIPES }, (_, id) => `(${id})`).join(", ")}
        on duplicate key update id = ${t.gates}.id`,
     // The mark tells this database from others, wherever it was moved or replicated to.
     `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${NAME} not null) ${table}`,

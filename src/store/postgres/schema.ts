@@ -1,3 +1,4 @@
+import { STRIPES } from "../server/stripes.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
@@ -29,9 +30,6 @@ const QUEUE =
 
 /** A few rows that are updated over and over. */
 const HOT = "with (fillfactor = 50)";
-
-/** Stripes that claims under limits meet on. */
-const GATES = 256;
 
 /** Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped. */
 export const schema: Schema = {
@@ -232,8 +230,8 @@ export const schema: Schema = {
              primary key (minute, name)
            ) ${HOT}`,
 
-          `create table ${t.gates} (id smallint primary key, seq bigint not null default 0) ${HOT}`,
-          `insert into ${t.gates} (id) select generate_series(0, ${GATES - 1})`,
+          `create table ${t.gates} (id smallint primary key)`,
+          `insert into ${t.gates} (id) select generate_series(0, ${STRIPES - 1})`,
 
           `create view ${t.prefix}pending as
              select id, name, queue, priority, case state when 0 then 'scheduled' else 'ready' end as state,
