@@ -1,0 +1,99 @@
+import { createPool } from "mysql2/promise";
+import pg from "pg";
+import { Punctual, PunctualError, type RunContext } from "../../src/index.ts";
+import { noteIn } from "../process/journal.ts";
+import type { ServerKind } from "../servers/server.ts";
+import { connect, type Direct, NOW } from "./direct.ts";
+
+/** A process that works until it is stopped. Prints nothing of its own: what it does stands in the journal. */
+export interface WorkerConfig {
+  name: string;
+  kind: ServerKind;
+  url: string;
+  /** The server without anything in between, for those who ask for its time. */
+  direct: string;
+  journal: string;
+  lease?: number;
+  parallel?: number;
+  sleep?: string;
+  /** Whether Punctual is given a pool of our own in place of the URL. */
+  pool?: boolean;
+  /** Handlers note the server's time with their start. */
+  tellsTime?: boolean;
+  /** Defines a job that ticks every second. */
+  ticks?: boolean;
+}
+
+export interface Act {
+  /** Takes so many milliseconds. */
+  ms?: number;
+  /** Waits until the test lets go of all who wait. */
+  held?: boolean;
+}
+
+const config = JSON.parse(process.argv[2]!) as WorkerConfig;
+const note = noteIn(config.journal, config.name);
+
+function ownPool(): object {
+  if (config.kind === "postgres") {
+    const pool = new pg.Pool({ connectionString: config.url });
+    // As its owner is told to: without it the loss of an idle connection ends the process, with or without Punctual.
+    pool.on("error", () => {});
+    return pool;
+  }
+  return createPool({ uri: config.url, charset: "utf8mb4" });
+}
+
+const jobs = new Punctual(config.pool ? ownPool() : config.url, {
+  ...(config.lease !== undefined && { defaults: { lease: config.lease } }),
+  logger: false,
+});
+
+let letGo: () => void = () => {};
+const released = new Promise<void>((resolve) => (letGo = resolve));
+process.on("message", () => letGo());
+process.on("disconnect", () => process.exit(1));
+// Only the worker may keep this process alive.
+process.channel?.unref();
+
+let direct: Promise<Direct> | null = null;
+
+async function serverTime(): Promise<string> {
+  direct ??= connect(config.kind, config.direct);
+  const [row] = await (await direct).sql<{ now: number }>(NOW[config.kind]);
+  return String(row!.now);
+}
+
+async function handler(args: Act | null, run: RunContext): Promise<unknown> {
+  const of = { run: run.id, attempt: run.attempt, crashes: run.crashes, job: run.name };
+  const due = String(run.scheduledFor.getTime());
+  note("start", { ...of, ...(config.tellsTime && { key: due, text: await serverTime() }) });
+  run.signal.addEventListener("abort", () => {
+    const { reason } = run.signal;
+    note("abort", { ...of, ...(reason instanceof PunctualError && { code: reason.code }) });
+  });
+  if (args?.held) await released;
+  if (args?.ms) await new Promise((resolve) => setTimeout(resolve, args.ms));
+  note("end", of);
+  return config.name;
+}
+
+jobs.schedule("work", handler).concurrency(0).retries(3);
+if (config.ticks) jobs.schedule("beat", handler).concurrency(0).everySecond();
+
+for (const event of ["run.completed", "run.failed", "run.retried", "run.released", "run.lost"] as const) {
+  jobs.on(event, ({ id, name, attempt }) => note(event, { run: id, job: name, attempt }));
+}
+jobs.on("run.reaped", ({ id, name }) => note("run.reaped", { run: id, job: name }));
+jobs.on("worker.started", () => note("worker.started"));
+jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${String(error)}` }));
+
+const { parallel, sleep } = config;
+await jobs.forever({
+  ...(parallel !== undefined && { parallel }),
+  ...(sleep !== undefined && { sleep }),
+});
+await (await (direct as Promise<Direct> | null))?.end();
+note("ended");
+// Its owner's pool would keep the process for as long as it has idle connections.
+if (config.pool) process.exit(0);

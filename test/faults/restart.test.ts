@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Definition, Run } from "../../src/index.ts";
+import { eventually } from "../process/eventually.ts";
+import { type Child, STACK_TRACE } from "../process/start-child.ts";
+import { startServer, type TestServer } from "../servers/start.ts";
+import type { Act } from "./child-worker.ts";
+import { onOwnServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+const NAMES = ["first", "second", "third"];
+
+/** So many runs may wait: more would only take their time in the end. */
+const AHEAD = 150;
+
+/** Dispatches groups of runs one after the other, until it is told to stop. */
+class Dispatching {
+  readonly ids: number[] = [];
+  readonly #scene: Scene;
+  readonly #job: Definition<Act>;
+  readonly #args: () => Act;
+  readonly #done: Promise<void>;
+  readonly #besides: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(scene: Scene, args: () => Act) {
+    this.#scene = scene;
+    this.#args = args;
+    const handler = () => {
+      throw new Error("the test's own process does not work");
+    };
+    this.#job = scene.punctual().schedule<Act>("work", handler).concurrency(0);
+    this.#done = this.#dispatch();
+    // It is heard in stop().
+    this.#done.catch(() => {});
+  }
+
+  /** Dispatches a group now, and does not wait for it. */
+  besides(): void {
+    const sent = this.#group();
+    sent.catch(() => {});
+    this.#besides.push(sent);
+  }
+
+  /** Fails if one of the dispatches did. */
+  async stop(): Promise<number[]> {
+    this.#stopped = true;
+    await Promise.all([this.#done, ...this.#besides]);
+    return this.ids.sort((a, b) => a - b);
+  }
+
+  async #dispatch(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#group();
+      const { journal } = this.#scene;
+      const isRoom = () => this.#stopped || this.ids.length < journal.find({ what: "start" }).length + AHEAD;
+      await eventually("runs to be started", isRoom);
+    }
+  }
+
+  async #group(): Promise<void> {
+    const group = Array.from({ length: 10 }, () => this.#job.dispatch(this.#args()) as PromiseLike<Run>);
+    for (const { id } of await Promise.all(group)) this.ids.push(id);
+  }
+}
+
+onOwnServer((kind) => {
+  let server: TestServer;
+  let scene: Scene;
+  beforeEach(async () => {
+    server = await startServer(kind);
+    scene = await Scene.on(kind, server.url);
+  });
+  afterEach(async () => {
+    await scene.clear();
+    await server.stop();
+  });
+
+  const count = (what: string) => scene.journal.find({ what }).length;
+  const untilMore = (what: string, more: number) => {
+    const before = count(what);
+    return eventually(
+      () => `${more} more of ${what}, after ${count(what)}`,
+      () => count(what) >= before + more,
+    );
+  };
+
+  /** They live, end in good order when asked to, and have printed nothing. */
+  async function expectWell(workers: Child[]): Promise<void> {
+    for (const worker of workers) {
+      expect(worker.isAlive, worker.stderr).toBe(true);
+      worker.signal("SIGTERM");
+      expect(await worker.exit()).toEqual({ code: 0, signal: null });
+      expect(worker.stderr).not.toMatch(STACK_TRACE);
+    }
+  }
+
+  test("a server that crashes under load: every run is run, and none twice", {
+    timeout: 120_000,
+  }, async () => {
+    const workers = NAMES.map((name) => scene.worker(name, { parallel: 5, lease: 60 }));
+    const dispatching = new Dispatching(scene, () => ({ ms: Math.random() * 20 }));
+    for (let crashes = 0; crashes < 2; crashes++) {
+      await untilMore("run.completed", 200);
+      await server.kill("SIGKILL");
+      dispatching.besides();
+      // What ran meanwhile has come to its end, and cannot be settled yet.
+      await eventually("handlers to end", () => count("start") === count("end"));
+      await server.restart();
+    }
+    await untilMore("run.completed", 200);
+    const ids = await dispatching.stop();
+    await scene.untilDrained();
+
+    // The insert of a run whose answer was lost was not made twice, and none is missing.
+    const history = await scene.history();
+    expect(history.map(({ id }) => id)).toEqual(ids);
+    expect(history.filter((run) => run.state !== 3 || run.attempts !== 1 || run.crashes !== 0)).toEqual([]);
+    const starts = scene.starts();
+    expect([...starts.keys()].sort((a, b) => a - b)).toEqual(ids);
+    expect([...starts].filter(([, times]) => times !== 1)).toEqual([]);
+    for (const by of NAMES) expect(scene.journal.find({ what: "start", by }).length).toBeGreaterThan(0);
+    expect(count("run.lost") + count("run.reaped")).toBe(0);
+    await expectWell(workers);
+    expect(scene.errors()).toEqual([]);
+  });
+
+  test("away for longer than a lease: what was interrupted runs again, the rest only once", {
+    timeout: 120_000,
+  }, async () => {
+    const workers = NAMES.map((name) => scene.worker(name, { parallel: 5, lease: 1 }));
+    const dispatching = new Dispatching(scene, () => ({ ms: Math.random() < 0.03 ? 1500 : 10 }));
+    await untilMore("run.completed", 100);
+    await server.kill("SIGKILL");
+    dispatching.besides();
+    await untilMore("abort", 1);
+    await server.restart();
+    await untilMore("run.completed", 100);
+    const ids = await dispatching.stop();
+    await scene.untilDrained();
+
+    const history = await scene.history();
+    expect(history.map(({ id }) => id)).toEqual(ids);
+    expect(history.filter(({ state }) => state !== 3)).toEqual([]);
+    const starts = scene.starts();
+    expect([...starts.keys()].sort((a, b) => a - b)).toEqual(ids);
+    const lost = new Set(
+      [...scene.journal.find({ what: "run.lost" }), ...scene.journal.find({ what: "run.reaped" })].map(
+        ({ run }) => run,
+      ),
+    );
+    expect([...starts].filter(([id, times]) => times > 1 && !lost.has(id))).toEqual([]);
+    expect(lost.size).toBeGreaterThan(0);
+    await expectWell(workers);
+  });
+});
