@@ -114,9 +114,17 @@ export class Sender implements Sending {
         return null;
       }
     };
+    const ready = (await Promise.all(dispatches.map(prepare))).filter((one) => one !== null);
+    // Whoever holds a key in an open transaction keeps those waiting that ask for it, but not all the others.
+    const keyed = ready.filter(({ run }) => run.unique !== null);
+    const free = ready.filter(({ run }) => run.unique === null);
+    await Promise.all([this.#insertInGroups(free, tx), this.#insertInGroups(keyed, tx)]);
+  }
+
+  async #insertInGroups(ready: Ready[], tx?: unknown): Promise<void> {
     const groups = new Groups<Ready>(({ run }) => run);
-    for (const prepared of await Promise.all(dispatches.map(prepare))) {
-      const full = prepared && groups.add(prepared);
+    for (const one of ready) {
+      const full = groups.add(one);
       if (full) await this.#insertAll(full, tx);
     }
     await this.#insertAll(groups.rest(), tx);
