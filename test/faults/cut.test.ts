@@ -1,0 +1,148 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Definition, Punctual, Run } from "../../src/index.ts";
+import { eventually } from "../process/eventually.ts";
+import { startProxy, type TestProxy } from "../servers/proxy.ts";
+import type { ServerKind } from "../servers/server.ts";
+import { sharedServer } from "../servers/shared.ts";
+import { onEachServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+const RUNS = 5;
+
+/** A packet that is nothing but "commit": behind its head of five bytes and before a zero, or behind its kind, 3. */
+function isCommit(kind: ServerKind, sent: Buffer): boolean {
+  if (kind === "postgres") return sent[0] === 0x51 && sent.toString("latin1", 5) === "commit\0";
+  // MySQL's has an empty list of attributes in front of the text.
+  return sent[4] === 3 && ["commit", "\0\u0001commit"].includes(sent.toString("latin1", 5));
+}
+
+/** What the transaction has sent before, by which it is known; the texts of prepared statements are sent once. */
+const MARKS = {
+  insert: /insert into punctual_runs/,
+  claim: /punctual_runs[\s\S]*lease_token = v\.token/,
+  completion: /insert into punctual_history/,
+};
+
+/**
+ * The first commit after such a statement, counted over all connections: little else is sent meanwhile, and whatever
+ * is hit, the promises hold.
+ */
+function commitOf(kind: ServerKind, what: keyof typeof MARKS): (sent: Buffer) => boolean {
+  let seen = false;
+  return (sent) => {
+    seen ||= MARKS[what].test(sent.toString("latin1"));
+    return seen && isCommit(kind, sent);
+  };
+}
+
+onEachServer((kind) => {
+  let server: string;
+  let proxy: TestProxy;
+  let scene: Scene;
+  let jobs: Punctual;
+  let job: Definition<{ n: number }>;
+  let ran: number[];
+  let working: Promise<number> | null;
+  let errors: unknown[];
+
+  beforeAll(async () => {
+    server = (await sharedServer(kind)).url;
+  });
+  beforeEach(async () => {
+    proxy = await startProxy(Number(new URL(server).port), new URL(server).hostname);
+    scene = await Scene.on(kind, server, { through: (url) => proxy.url(url) });
+    ran = [];
+    errors = [];
+    working = null;
+    jobs = scene.punctual();
+    job = jobs.schedule("work", (_: { n: number }, run) => void ran.push(run.id)).concurrency(0);
+    jobs.on("error", ({ error, during }) => errors.push(`${during}: ${error}`));
+  });
+  afterEach(async () => {
+    await scene.clear();
+    await proxy.close();
+  });
+
+  const dispatchAll = () =>
+    Promise.all(Array.from({ length: RUNS }, (_, n) => job.dispatch({ n }) as PromiseLike<Run>));
+
+  async function work(): Promise<void> {
+    const started = new Promise<void>((resolve) => void jobs.on("worker.started", () => resolve()));
+    working = jobs.forever({ signals: false });
+    await started;
+  }
+
+  async function expectEachOnce(runs: Run[]): Promise<void> {
+    const ids = runs.map(({ id }) => id);
+    await scene.untilDrained();
+    await jobs.stop();
+    expect(await working).toBe(RUNS);
+    expect(ran.sort((a, b) => a - b)).toEqual(ids);
+    const history = await scene.history();
+    expect(history.map(({ id, state, attempts, crashes }) => ({ id, state, attempts, crashes }))).toEqual(
+      ids.map((id) => ({ id, state: 3, attempts: 1, crashes: 0 })),
+    );
+    expect(await scene.sql("select * from punctual_attempts")).toEqual([]);
+    expect(
+      await scene.sql(
+        "select sum(dispatched) as dispatched, sum(completed) as completed, sum(crashed) as crashed from punctual_minutes",
+      ),
+    ).toEqual([{ dispatched: RUNS, completed: RUNS, crashed: 0 }]);
+    expect(errors).toEqual([]);
+  }
+
+  describe.each([
+    { how: "delivered, and the answer is lost", deliver: true },
+    { how: "not delivered", deliver: false },
+  ])("$how", ({ deliver }) => {
+    test("the commit of an insert", async () => {
+      await work();
+      const cut = proxy.cutWhen(commitOf(kind, "insert"), { deliver });
+      const runs = await dispatchAll();
+      await cut;
+      await expectEachOnce(runs);
+    });
+
+    test("the commit of an insert with unique keys: they are one's own", async () => {
+      const inserted: boolean[] = [];
+      jobs.on("run.dispatched", (event) => inserted.push(event.inserted));
+      const cut = proxy.cutWhen(commitOf(kind, "insert"), { deliver });
+      const runs = await Promise.all(
+        Array.from({ length: RUNS }, (_, n) => job.dispatch({ n }).unique(`key ${n}`) as PromiseLike<Run>),
+      );
+      await cut;
+      expect(inserted).toEqual(Array.from({ length: RUNS }, () => true));
+      await work();
+      await expectEachOnce(runs);
+    });
+
+    test("the commit of a claim", async () => {
+      const runs = await dispatchAll();
+      const cut = proxy.cutWhen(commitOf(kind, "claim"), { deliver });
+      await work();
+      await cut;
+      await expectEachOnce(runs);
+    });
+
+    test("the commit of a completion", async () => {
+      const runs = await dispatchAll();
+      const cut = proxy.cutWhen(commitOf(kind, "completion"), { deliver });
+      await work();
+      await cut;
+      await expectEachOnce(runs);
+    });
+  });
+
+  test("every connection at once, again and again", async () => {
+    await work();
+    const cutting = setInterval(() => proxy.cut(), 50);
+    const runs: Run[] = [];
+    for (let n = 0; n < RUNS; n++) {
+      const run = await job.dispatch({ n });
+      runs.push(run);
+      await eventually(`run ${run.id}`, () => ran.includes(run.id));
+    }
+    clearInterval(cutting);
+    await expectEachOnce(runs);
+  });
+});
