@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { sendingAgain } from "./again.ts";
+import { agreeing } from "./agreement.ts";
 import { claiming } from "./claim.ts";
 import { control } from "./control.ts";
 import { fencing } from "./fencing.ts";
@@ -59,6 +60,7 @@ export function exercise(database: Database): void {
       payloads,
       transactions,
       watching,
+      agreeing,
     ]) {
       group(database);
     }
