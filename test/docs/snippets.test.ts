@@ -3,32 +3,10 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { pages, read, root } from "./markdown.ts";
-import { preludes } from "./preludes.ts";
+import { root } from "./markdown.ts";
+import { type Snippet, snippets } from "./snippets.ts";
 
-interface Snippet {
-  page: string;
-  line: number;
-  code: string;
-}
-
-const checked = pages.filter((page) => page === "README.md" || page.startsWith("docs/guide/"));
-
-function snippetsOf(page: string): Snippet[] {
-  const blocks = read(page).matchAll(/(?:<!-- prelude: (\w+) -->\n)?^```ts\n([\s\S]*?)^```$/gm);
-  return [...blocks].map((block) => {
-    const [text, name, code = ""] = block;
-    if (name !== undefined && !(name in preludes)) throw new Error(`${page} asks for no prelude "${name}".`);
-    const before = read(page).slice(0, block.index + text.indexOf(code));
-    return {
-      page,
-      line: before.split("\n").length,
-      code: `${preludes[name ?? ""] ?? ""}\n${code}\nexport {};\n`,
-    };
-  });
-}
-
-function typeCheck(snippets: Snippet[]): string {
+function typeCheck(snippets: Pick<Snippet, "page" | "line" | "code">[]): string {
   const folder = mkdtempSync(join(tmpdir(), "punctual-snippets-"));
   try {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"), "dir");
@@ -55,8 +33,6 @@ function typeCheck(snippets: Snippet[]): string {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-const snippets = checked.flatMap(snippetsOf);
 
 test("every block of code in the README and the guide is right", () => {
   expect(snippets.length).toBeGreaterThan(20);
