@@ -15,6 +15,7 @@ import type { Connections, Held } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import type { MysqlConnection } from "./driver.ts";
 import { isConflict, isDuplicate, isLost, isMistake, translate } from "./errors.ts";
+import * as hops from "./hops.ts";
 import { HOWEVER_LONG, headerOf, isOurs, query, rowsOf } from "./query.ts";
 
 /** A server that was never reached is more likely not there. */
@@ -48,8 +49,8 @@ export class MysqlDatabase implements ServerDatabase {
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
   readonly using: typeof dialect.using = dialect.using;
-  readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
-  readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
+  readonly readyQueues: typeof hops.readyQueues = hops.readyQueues;
+  readonly readyLanes: typeof hops.readyLanes = hops.readyLanes;
   readonly #connections: Connections;
   readonly #working = new Set<Promise<unknown>>();
   #name: dialect.Server | null = null;

@@ -1,4 +1,4 @@
-import type { ColumnType, RunsIndex, Statement, Tables } from "../sql/database.ts";
+import type { ColumnType, RunsIndex, Tables } from "../sql/database.ts";
 
 export type Server = "mysql" | "mariadb";
 
@@ -59,49 +59,4 @@ export function upsert(
  */
 export function using(t: Tables, index: RunsIndex): string {
   return ` force index (${t.runs}_${index})`;
-}
-
-/** So many queues are found whatever the server's statistics say. */
-const SURE_QUEUES = 4;
-
-/**
- * The least queue, the least above it, and so on: each one step into the index, made before the server plans anything.
- * What comes after these is grouped by all that stands before the queue in the index, so that the server hops from one
- * to the next. That alone is not enough: with statistics of an emptier table it reads all ready runs instead.
- */
-export function readyQueues(t: Tables): string {
-  const found = (limited: 0 | 1) => {
-    const from = `from ${t.runs}${using(t, "ready")} where state = 1 and limited = ${limited} and owner is null`;
-    const arms: string[] = [];
-    let above = "";
-    for (let step = 0; step < SURE_QUEUES; step++) {
-      const least = `select min(queue) as queue ${from}${above}`;
-      arms.push(`select queue, ${limited} as limited from (${least}) q${step} where queue is not null`);
-      above = ` and queue > (${least})`;
-    }
-    arms.push(`select queue, ${limited} ${from}${above} group by state, limited, owner, queue`);
-    return arms.join(" union all ");
-  };
-  return `${found(0)} union all ${found(1)}`;
-}
-
-/**
- * Hops from lane to lane, in two parts: one condition over both columns reads every run of the queue. By `distinct`,
- * which comes in the order of the index and stops at the limit; with `group by` MariaDB reads all lanes first.
- */
-export function readyLanes(
-  t: Tables,
-  queue: string,
-  after: { priority: number; lane: string },
-  count: number,
-): Statement {
-  const lanes = (where: string) =>
-    `select distinct state, limited, queue, priority, lane from ${t.runs}${using(t, "lanes")}
-      where state = 1 and limited = 1 and queue = ? and ${where} limit ?`;
-  return {
-    text: `select priority, lane from (${lanes("priority = ? and lane > ?")}) same
-      union all select priority, lane from (${lanes("priority > ?")}) later
-      order by priority, lane limit ?`,
-    params: [queue, after.priority, after.lane, count, queue, after.priority, count, count],
-  };
 }
