@@ -59,7 +59,7 @@ describe("a URL that cannot be", () => {
     [new Map(), "got {}"],
     [true, "got true"],
   ])("%j", async (source, got) => {
-    await expectRefusal(() => make(source), "DATABASE_URL", "Expected a database URL or a DatabaseSync", got);
+    await expectRefusal(() => make(source), "DATABASE_URL", "Expected a database URL, a DatabaseSync", got);
   });
 
   test("a bare path says how to write it", async () => {
