@@ -20,6 +20,8 @@ export interface WorkerConfig {
   pool?: boolean;
   /** Handlers note the server's time with their start. */
   tellsTime?: boolean;
+  /** Notes of each run only that it started, where there are many. */
+  brief?: boolean;
   /** Defines a job that ticks every second. */
   ticks?: boolean;
 }
@@ -35,12 +37,8 @@ const config = JSON.parse(process.argv[2]!) as WorkerConfig;
 const note = noteIn(config.journal, config.name);
 
 function ownPool(): object {
-  if (config.kind === "postgres") {
-    const pool = new pg.Pool({ connectionString: config.url });
-    // As its owner is told to: without it the loss of an idle connection ends the process, with or without Punctual.
-    pool.on("error", () => {});
-    return pool;
-  }
+  // Nobody listens to its errors but Punctual: otherwise the loss of an idle connection ends the process.
+  if (config.kind === "postgres") return new pg.Pool({ connectionString: config.url });
   return createPool({ uri: config.url, charset: "utf8mb4" });
 }
 
@@ -74,20 +72,24 @@ async function handler(args: Act | null, run: RunContext): Promise<unknown> {
   });
   if (args?.held) await released;
   if (args?.ms) await new Promise((resolve) => setTimeout(resolve, args.ms));
-  note("end", of);
+  if (!config.brief) note("end", of);
   return config.name;
 }
 
 jobs.schedule("work", handler).concurrency(0).retries(3);
 if (config.ticks) jobs.schedule("beat", handler).concurrency(0).everySecond();
 
-for (const event of ["run.completed", "run.failed", "run.retried", "run.released", "run.lost"] as const) {
+const events = config.brief
+  ? (["run.lost"] as const)
+  : (["run.completed", "run.failed", "run.retried", "run.released", "run.lost"] as const);
+for (const event of events) {
   jobs.on(event, ({ id, name, attempt }) => note(event, { run: id, job: name, attempt }));
 }
 jobs.on("run.reaped", ({ id, name }) => note("run.reaped", { run: id, job: name }));
 jobs.on("worker.started", () => note("worker.started"));
 jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${String(error)}` }));
 
+note("clock", { text: JSON.stringify({ wall: Date.now() }) });
 const { parallel, sleep } = config;
 await jobs.forever({
   ...(parallel !== undefined && { parallel }),

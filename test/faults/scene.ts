@@ -125,10 +125,15 @@ export class Scene {
     return this.journal.find({ what: "error" }).map(({ by, text }) => `${by}: ${text}`);
   }
 
+  /** What they have counted is written then. */
+  async stopInstances(): Promise<void> {
+    await Promise.all(this.#instances.map((jobs) => jobs.stop()));
+  }
+
   async clear(): Promise<void> {
     for (const child of this.#children) child.signal("SIGKILL");
     await Promise.all(this.#children.map((child) => child.gone));
-    await Promise.all(this.#instances.map((jobs) => jobs.stop()));
+    await this.stopInstances();
     await (await this.#connection?.catch(() => null))?.end();
     const admin = await connect(this.kind, this.#server);
     await admin.sql(`drop database ${this.database}${this.kind === "postgres" ? " with (force)" : ""}`);

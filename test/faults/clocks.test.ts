@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Definition } from "../../src/index.ts";
+import { eventually } from "../process/eventually.ts";
+import { sharedServer } from "../servers/shared.ts";
+import type { Act, WorkerConfig } from "./child-worker.ts";
+import { onEachServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+const HOUR = 3_600_000;
+
+/** The system's own calls are deceived where libfaketime is here; otherwise what JavaScript sees of them. */
+const FAKETIME = ["x86_64", "aarch64"]
+  .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`)
+  .find((path) => existsSync(path));
+
+function wrongBy(skew: number): NodeJS.ProcessEnv {
+  if (!FAKETIME) {
+    const module = fileURLToPath(new URL("skewed.ts", import.meta.url));
+    return { SKEW: String(skew), NODE_OPTIONS: `--import ${module}` };
+  }
+  const seconds = skew / 1000;
+  return { LD_PRELOAD: FAKETIME, FAKETIME: `${seconds < 0 ? "" : "+"}${seconds}s`, DONT_FAKE_MONOTONIC: "1" };
+}
+
+onEachServer((kind) => {
+  let scene: Scene;
+  let job: Definition<Act>;
+  beforeEach(async () => {
+    scene = await Scene.on(kind, (await sharedServer(kind)).url);
+    job = scene
+      .punctual()
+      .schedule<Act>("work", () => {})
+      .concurrency(0);
+  });
+  afterEach(() => scene.clear());
+
+  describe.each([
+    { skew: HOUR, how: "ahead" },
+    { skew: -HOUR, how: "behind" },
+  ])("a worker whose clock is an hour $how", ({ skew }) => {
+    const start = async (name: string, by: number, config: Partial<WorkerConfig> = {}) => {
+      const worker = scene.worker(name, { tellsTime: true, ...config }, by === 0 ? {} : wrongBy(by));
+      await scene.journal.until({ what: "worker.started", by: name });
+      // Otherwise nothing was put to the test.
+      const { wall } = JSON.parse((await scene.journal.until({ what: "clock", by: name })).text!);
+      expect(Math.abs(wall - Date.now() - by)).toBeLessThan(HOUR / 2);
+      return worker;
+    };
+
+    test("starts nothing before it is due, and everything after; ticks neither early nor an hour late", async () => {
+      await start("wrong", skew, { ticks: true });
+      const runs = await Promise.all([1, 2, 3].map(async (delay) => job.dispatch({}).delay(delay)));
+      for (const { id } of runs) await scene.journal.until({ what: "run.completed", run: id });
+      const ticks = () => scene.journal.find({ what: "start", job: "beat" });
+      await eventually("ticks", () => ticks().length >= 3);
+      const started = scene.journal.find({ what: "start" });
+      const [first] = started;
+      for (const { key: due, text: serverTime, job: name } of started) {
+        expect(Number(due), name).toBeLessThanOrEqual(Number(serverTime));
+        // Not a tick of an hour ago that would have been caught up with.
+        expect(Number(due), name).toBeGreaterThan(Number(first!.text) - HOUR / 2);
+      }
+      const rows = await scene.sql("select id from punctual_history where started_at < run_at");
+      expect(rows).toEqual([]);
+      expect(scene.errors()).toEqual([]);
+    });
+
+    test("takes no run from a worker that holds its lease, nor loses one to it", async () => {
+      await start("right", 0, { lease: 2, parallel: 2 });
+      const held = await job.dispatch({ held: true });
+      await scene.journal.until({ what: "start", by: "right", run: held.id });
+      // It looks for leases that have ended before it says that it has started.
+      const other = await start("wrong", skew, { lease: 2 });
+      const runs = await job.dispatchMany([1, 2, 3, 4].map(() => ({ held: true })));
+      for (const { id } of runs) await scene.journal.until({ what: "start", run: id });
+      // Renewed more than once, and looked for by both; the time of the server tells.
+      const seen = async () =>
+        (await scene.sql<{ until: number }>("select max(locked_until) as until from punctual_runs"))[0]!
+          .until;
+      const before = await seen();
+      await eventually("leases to be renewed", async () => (await seen()) > before + 3000);
+      expect(scene.journal.find({ what: "run.reaped" })).toEqual([]);
+      expect(scene.journal.find({ what: "run.lost" })).toEqual([]);
+      expect(scene.journal.find({ what: "start" }).map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
+      expect(other.isAlive).toBe(true);
+      expect(scene.errors()).toEqual([]);
+    });
+  });
+});
