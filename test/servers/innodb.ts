@@ -10,6 +10,8 @@ export function innodbOptions({ dataDir, port, durable }: Place): string[] {
     "--bind-address=127.0.0.1",
     `--socket=${join(folder, "socket")}`,
     `--pid-file=${join(folder, "pid")}`,
+    // A server that starts removes what others have in the same folder.
+    `--tmpdir=${folder}`,
     "--secure-file-priv=",
     "--max-connections=300",
     "--innodb-buffer-pool-size=256M",
