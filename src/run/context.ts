@@ -29,5 +29,5 @@ export interface RunContext {
   /** Ends the run as cancelled: nothing left to do, and no failure. */
   discard(reason?: string): never;
   /** Your writes and the run's completion in one commit, or nothing of both. On SQLite `work` must be synchronous. */
-  transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => void): Promise<void>;
+  transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => unknown): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import type { DueSchedule, Store, TickDecision, TickedSchedule, TickRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { decide } from "./misfire.ts";
+import { monotonicOf } from "./moment.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** How many schedules one transaction ticks at most. */
@@ -24,6 +25,7 @@ export interface TickerParts {
  */
 export class Ticker {
   readonly #parts: TickerParts;
+  /** On the monotonic clock: the wall clock here may be another than the database's. */
   #next: number | null = Number.NEGATIVE_INFINITY;
   /** Schedules of jobs that newer code than ours has the say about. */
   readonly #foreign = new Set<string>();
@@ -34,7 +36,7 @@ export class Ticker {
 
   /** Milliseconds until the next tick that this process knows of. */
   get wait(): number {
-    return this.#next === null ? Number.POSITIVE_INFINITY : this.#next - this.#parts.clock.now();
+    return this.#next === null ? Number.POSITIVE_INFINITY : this.#next - this.#parts.clock.monotonic();
   }
 
   /** Schedules may have changed: look at them all again. */
@@ -45,17 +47,18 @@ export class Ticker {
 
   async tick(): Promise<void> {
     // If the database does not answer, not again at once.
-    this.#next = this.#parts.clock.now() + RETRY;
+    const { store, clock } = this.#parts;
+    this.#next = clock.monotonic() + RETRY;
     for (;;) {
       const known = this.#foreign.size;
       const exclude = [...(await this.#parts.elsewhere()), ...this.#foreign];
-      const { ticked, nextTick } = await this.#parts.store.tick({
+      const { ticked, nextTick } = await store.tick({
         exclude,
         limit: AT_ONCE,
         decide: this.#decide,
       });
       for (const one of ticked) this.#parts.ticked(one);
-      this.#next = nextTick;
+      this.#next = await monotonicOf(nextTick, { store, clock });
       if (this.wait > 0 || (ticked.length === 0 && this.#foreign.size === known)) return;
     }
   }

@@ -324,7 +324,7 @@ export interface Store {
   /** False: there is no such schedule. Ticks that fall into a pause are not missed. */
   pauseSchedule(id: number, paused: boolean): Promise<boolean>;
 
-  beat(worker: WorkerRow): Promise<void>;
+  beat(worker: Omit<WorkerRow, "seenAt">): Promise<void>;
   leave(worker: string): Promise<void>;
 
   find(id: number): Promise<RunRecord | null>;

@@ -79,7 +79,7 @@ export class Context implements RunContext {
     return this.#end({ kind: "discarded", reason: reason === undefined ? null : String(reason) });
   }
 
-  transaction<Tx>(work: (tx: Tx) => void): Promise<void> {
+  transaction<Tx>(work: (tx: Tx) => unknown): Promise<void> {
     return this.#parts.transact(work as (tx: unknown) => unknown);
   }
 

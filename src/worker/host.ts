@@ -46,7 +46,7 @@ const PRESENCE_EVERY = 10_000;
 /** The workers of one instance: one at a time, with the duties that go with it. */
 export class Host {
   readonly #parts: HostParts;
-  readonly #startedAt: number;
+  #startedAt: number | null = null;
   readonly #ticks: Ticks;
   #worker: Worker | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -67,7 +67,6 @@ export class Host {
 
   constructor(parts: HostParts) {
     this.#parts = parts;
-    this.#startedAt = parts.clock.now();
     this.#ticks = new Ticks(parts.registry, parts.queueLimits);
   }
 
@@ -253,18 +252,22 @@ export class Host {
   }
 
   async #beat(parallel: number, queues: string[] | null): Promise<void> {
-    const { id, host, clock } = this.#parts;
+    const { id, host } = this.#parts;
     const store = await this.#parts.store();
-    const now = clock.now();
     await store.beat({
       id,
       host,
       pid: process.pid,
       parallel,
       queues,
-      startedAt: this.#startedAt,
-      seenAt: now,
+      startedAt: await this.#started(store),
     });
+  }
+
+  /** By the database's time, for it decides whose definitions are the latest. */
+  async #started(store: Store): Promise<number> {
+    this.#startedAt ??= await store.now();
+    return this.#startedAt;
   }
 
   async #sync(store: Store): Promise<void> {
@@ -273,7 +276,7 @@ export class Host {
     this.#shownAt = this.#parts.clock.now();
     await store.syncJobs({
       worker: id,
-      startedAt: this.#startedAt,
+      startedAt: await this.#started(store),
       jobs: this.#shown,
       queues: [...queueLimits].map(([name, limit]) => ({ name, limit })),
     });

@@ -63,11 +63,9 @@ export class Outbox {
     job: Runnable | undefined,
   ): Promise<boolean> {
     const result = { outcome: "completed", result: null, value: undefined, written: true } as const;
-    const duration = this.#parts.clock.now() - run.claimedAt;
-    return this.#parts.store.transaction(
-      toSettling(run, result, duration, job!.settings.keep).settlement,
-      work,
-    );
+    const { store } = this.#parts;
+    const duration = (await store.now()) - run.claimedAt;
+    return store.transaction(toSettling(run, result, duration, job!.settings.keep).settlement, work);
   }
 
   /** Sends until it is answered: what a handler did must not be lost to a fault of the moment. */

@@ -4,6 +4,7 @@ import type { Emitter } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import { randomText } from "../run/random.ts";
 import { defaultRetention } from "../run/retention.ts";
+import { monotonicOf } from "../schedule/moment.ts";
 import type { ClaimedRun, ClaimRequest, Store } from "../store/store.ts";
 import { type Clock, yieldToEventLoop } from "../time.ts";
 import { Buffer } from "./buffer.ts";
@@ -153,7 +154,6 @@ export class Worker {
     this.#looking = false;
     const started = this.#running.startedSince();
     const answer = await this.#outbox.exchange(started, claim);
-    this.#nextDue = answer.nextDue;
     if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
     this.#claimed += answer.claimed.length;
     for (const run of answer.claimed) {
@@ -163,6 +163,7 @@ export class Worker {
     if (this.#stopping) for (const run of this.#buffer.takeAll()) this.#giveBack(run);
     this.#cancel(answer.cancelled);
     this.#fill();
+    this.#nextDue = await monotonicOf(answer.nextDue, this.#parts);
     return answer.claimed.length;
   }
 
@@ -343,6 +344,6 @@ export class Worker {
     if (this.#stopping) return Number.POSITIVE_INFINITY;
     const { clock, ticker } = this.#parts;
     const claims = this.#nextDue !== null && this.#room().limit > 0;
-    return Math.min(ticker.wait, claims ? this.#nextDue! - clock.now() : Number.POSITIVE_INFINITY);
+    return Math.min(ticker.wait, claims ? this.#nextDue! - clock.monotonic() : Number.POSITIVE_INFINITY);
   }
 }

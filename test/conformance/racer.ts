@@ -13,7 +13,6 @@ await store.beat({
   parallel: 8,
   queues: null,
   startedAt: 0,
-  seenAt: 0,
 });
 
 const outcomes = ["completed", "completed", "retried", "snoozed", "released", "failed"] as const;

@@ -38,12 +38,21 @@ export class Callers {
     return entered.sql;
   }
 
+  /** What failed is asked again the next time. */
+  #askHome(): Promise<Place> {
+    const asking = placeOf(this.#own, this.#t);
+    asking.catch(() => {
+      this.#home = null;
+    });
+    return asking;
+  }
+
   /** Each time: a connection may choose another database whenever it likes. */
   async #refuseElsewhere(sql: Sql): Promise<void> {
     const theirs = await placeOf(sql, this.#t);
-    this.#home ??= placeOf(this.#own, this.#t);
+    this.#home ??= this.#askHome();
     // Asked once more before it is refused: it may have been installed since.
-    if (!isSame(await this.#home, theirs)) this.#home = placeOf(this.#own, this.#t);
+    if (!isSame(await this.#home, theirs)) this.#home = this.#askHome();
     const home = await this.#home;
     const named = home.db?.toLowerCase() === theirs.db?.toLowerCase();
     if (named && theirs.mark === null) {

@@ -15,7 +15,10 @@ export interface Connections {
   readonly renewable: boolean;
   /** What precedes `start transaction`. */
   readonly isolate: string | null;
-  take(): Promise<Held>;
+  /** How many there are at most. */
+  readonly most: number;
+  /** For one statement, where it is given; else for a transaction. */
+  take(statement?: string): Promise<Held>;
   close(): Promise<void>;
 }
 
@@ -41,11 +44,13 @@ const SESSION = `set session sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_
 export class OwnConnections implements Connections {
   readonly renewable = true;
   readonly isolate = null;
+  readonly most: number;
   readonly #pool: MysqlPool;
   readonly #ready = new WeakSet<object>();
 
-  constructor(pool: MysqlPool) {
+  constructor(pool: MysqlPool, most: number) {
     this.#pool = pool;
+    this.most = most;
   }
 
   async take(): Promise<Held> {
@@ -93,10 +98,13 @@ const ISOLATE_NEXT = "set transaction isolation level read committed";
 export class PoolConnections implements Connections {
   readonly renewable = true;
   readonly isolate: string = ISOLATE_NEXT;
+  readonly most: number;
   readonly #pool: MysqlPool;
 
   constructor(pool: MysqlPool) {
     this.#pool = pool;
+    // What mysql2 takes where nothing is said.
+    this.most = pool.pool.config?.connectionLimit ?? 10;
     // Also those that others take: a connection that we have used stays in the pool, and dies there.
     pool.pool.on("acquire", listenTo);
   }
@@ -115,6 +123,9 @@ export class PoolConnections implements Connections {
   }
 }
 
+/** What reads and locks nothing does no harm in a transaction of the caller's, who may be waiting for it there. */
+const READS = /^select\b(?![\s\S]*\bfor update\b)/;
+
 /**
  * The one connection of a caller's: everything goes through it in turn. What the caller sends on it meanwhile comes in
  * between; a transaction of theirs is waited for, as for a lock.
@@ -122,6 +133,7 @@ export class PoolConnections implements Connections {
 export class OneConnection implements Connections {
   readonly renewable = false;
   readonly isolate: string = ISOLATE_NEXT;
+  readonly most = 1;
   readonly #connection: MysqlConnection;
   #turn: Promise<void> = Promise.resolve();
 
@@ -130,13 +142,14 @@ export class OneConnection implements Connections {
     listenTo(connection.connection);
   }
 
-  async take(): Promise<Held> {
+  async take(statement = ""): Promise<Held> {
     const before = this.#turn;
     let done = ignore;
     this.#turn = new Promise((resolve) => {
       done = resolve;
     });
     await before;
+    if (READS.test(statement)) return { connection: this.#connection, giveBack: () => done() };
     try {
       const { serverStatus } = headerOf(await query(this.#connection, "do 0", []));
       if (serverStatus & IN_TRANSACTION) await ours(Promise.reject(ownersTransaction()));

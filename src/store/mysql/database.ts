@@ -76,7 +76,7 @@ export class MysqlDatabase implements ServerDatabase {
 
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
     return this.#patiently(() =>
-      this.#holding(async ({ connection }) => rowsOf<Row>(await query(connection, text, params))),
+      this.#holding(async ({ connection }) => rowsOf<Row>(await query(connection, text, params)), text),
     );
   }
 
@@ -189,8 +189,8 @@ export class MysqlDatabase implements ServerDatabase {
     }
   }
 
-  async #holding<Result>(work: (held: Held) => Promise<Result>): Promise<Result> {
-    return this.#using(await this.#connections.take(), work);
+  async #holding<Result>(work: (held: Held) => Promise<Result>, statement?: string): Promise<Result> {
+    return this.#using(await this.#connections.take(statement), work);
   }
 
   async #using<Result>(held: Held, work: (held: Held) => Promise<Result>): Promise<Result> {

@@ -28,7 +28,12 @@ export interface MysqlCore {
   on(event: string, listener: (...args: never[]) => void): unknown;
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
   readonly stream?: { ref?(): unknown; unref?(): unknown };
-  readonly config?: { typeCast?: unknown; supportBigNumbers?: boolean; decimalNumbers?: boolean };
+  readonly config?: {
+    typeCast?: unknown;
+    connectionLimit?: number;
+    supportBigNumbers?: boolean;
+    decimalNumbers?: boolean;
+  };
 }
 
 /** What Punctual uses of a connection of `mysql2/promise`; the caller's own may be of another version. */

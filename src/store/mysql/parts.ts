@@ -27,7 +27,8 @@ export async function mysqlParts(
   source: DatabaseSource,
   { clock, prefix }: OpenOptions,
 ): Promise<ServerParts> {
-  const db = new MysqlDatabase(await connectionsOf(source));
+  const connections = await connectionsOf(source);
+  const db = new MysqlDatabase(connections);
   const tables = tablesWith(prefix);
   try {
     check(await db.meet<Facts>(FACTS, ({ version }) => nameOfVersion(version)));
@@ -42,6 +43,7 @@ export async function mysqlParts(
     schema: schemaFor(db.name),
     tables,
     clock,
+    connections: connections.most,
     enter: (tx) => callers.enter(tx),
     // Whoever waits for runs asks for them.
     announce: async () => {},
@@ -55,7 +57,7 @@ async function connectionsOf(source: DatabaseSource): Promise<Connections> {
     const options = parseMysqlUrl(source);
     const { createPool } = await loadMysql();
     try {
-      return new OwnConnections(createPool(options));
+      return new OwnConnections(createPool(options), Number(options.connectionLimit));
     } catch (error) {
       throw new PunctualError(
         "DATABASE_URL",

@@ -41,12 +41,21 @@ export class Callers {
     return sql;
   }
 
+  /** What failed is asked again the next time. */
+  #askHome(): Promise<Place> {
+    const asking = placeOf(this.#own, this.#t);
+    asking.catch(() => {
+      this.#home = null;
+    });
+    return asking;
+  }
+
   async #refuseElsewhere(sql: Sql): Promise<void> {
     const theirs = await placeOf(sql, this.#t);
-    this.#home ??= placeOf(this.#own, this.#t);
+    this.#home ??= this.#askHome();
     const isHome = (home: Place) => home.server === theirs.server && home.database === theirs.database;
     // Asked once more before it is refused: the server may have been started anew since.
-    if (!isHome(await this.#home)) this.#home = placeOf(this.#own, this.#t);
+    if (!isHome(await this.#home)) this.#home = this.#askHome();
     const home = await this.#home;
     if (!isHome(home)) {
       throw new PunctualError(

@@ -18,6 +18,7 @@ export interface PostgresOptions extends OpenOptions {
 
 interface Opened {
   connections: Connections;
+  most: number;
   schema: string | null;
   /** A connection outside the pool; null: nobody is told of anything, nor hears. */
   connect: (() => PgOwnClient) | null;
@@ -44,6 +45,7 @@ export async function postgresParts(
     schema,
     tables,
     clock,
+    connections: opened.most,
     enter: (tx) => callers.enter(tx),
     announce: async (caller) => announcer?.announce(caller),
     watch: (onChange) => listener?.listen(onChange) ?? (() => {}),
@@ -64,6 +66,7 @@ async function openUrl(source: string): Promise<Opened> {
   const pool = new pg.Pool({ ...config, max: url.pool, allowExitOnIdle: true, idleTimeoutMillis: 30_000 });
   return {
     connections: new PoolConnections(pool, true),
+    most: url.pool,
     schema: url.schema,
     connect: url.notify ? connect : null,
   };
@@ -95,12 +98,17 @@ function check(makeClient: () => unknown): void {
 
 function openHandle(source: object): Opened {
   if (!isPool(source)) {
-    return { connections: new OneConnection(source as PgClient), schema: null, connect: null };
+    return { connections: new OneConnection(source as PgClient), most: 1, schema: null, connect: null };
   }
-  const pool = source as PgPool & { Client?: new (options: unknown) => PgOwnClient; options?: object };
+  const pool = source as PgPool & {
+    Client?: new (options: unknown) => PgOwnClient;
+    options?: { max?: number };
+  };
   const { Client, options } = pool;
   return {
     connections: new PoolConnections(pool, false),
+    // What pg takes where nothing is said.
+    most: options?.max ?? 10,
     schema: null,
     connect: Client && options ? () => new Client(options) : null,
   };

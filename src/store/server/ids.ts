@@ -1,4 +1,4 @@
-import type { ServerDatabase, Tables } from "../sql/database.ts";
+import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 
 const BLOCK = 100;
 
@@ -17,12 +17,14 @@ export class Ids {
     this.#t = tables;
   }
 
-  take(count: number): Promise<number[]> {
+  /** `sql` is what more are asked for by, where there are not enough left. */
+  take(count: number, sql: Sql): Promise<number[]> {
     const mine = this.#reserving.then(async () => {
       const missing = count - this.#free.length;
       if (missing > 0) {
-        // What a bulk insert needs is reserved exactly; small ones share a block.
-        const more = await this.#db.newIds(this.#db, this.#t, Math.max(missing, count < BLOCK ? BLOCK : 0));
+        // A block for the small ones that come after this; but not in a transaction that may be rolled back with all it wrote.
+        const isOwn = sql === this.#db;
+        const more = await this.#db.newIds(sql, this.#t, isOwn && missing < BLOCK ? BLOCK : missing);
         this.#free.push(...(more as number[]));
       }
       return this.#free.splice(0, count);

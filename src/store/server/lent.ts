@@ -1,27 +1,32 @@
 import { PunctualError } from "../../errors.ts";
-import type { Sql } from "../sql/database.ts";
+import type { Sql, Transaction } from "../sql/database.ts";
+
+interface Loan {
+  tx: Transaction;
+  ended: boolean;
+}
 
 /**
  * Our own connections, while a handler writes on them. What a handler sends there and does not wait for would be
  * carried out after the end of its transaction, perhaps in somebody else's.
  */
 export class Lent {
-  readonly #open = new WeakMap<object, { ended: boolean }>();
+  readonly #open = new WeakMap<object, Loan>();
 
-  async during(handle: unknown, work: () => Promise<void>): Promise<void> {
-    const loan = { ended: false };
-    this.#open.set(handle as object, loan);
+  async during(tx: Transaction, work: (handle: unknown) => unknown): Promise<void> {
+    const loan = { tx, ended: false };
+    this.#open.set(tx.handle as object, loan);
     try {
-      await work();
+      await work(tx.handle);
     } finally {
       loan.ended = true;
     }
   }
 
-  /** To be asked for before the first statement: the connection may be lent anew by the next. */
-  guardOf(handle: unknown): (sql: Sql) => Sql {
+  /** The transaction that this handle was lent for; null: it is not one of ours. */
+  transactionOf(handle: unknown): Sql | null {
     const loan = Object(handle) === handle ? this.#open.get(handle as object) : undefined;
-    if (!loan) return (sql) => sql;
+    if (!loan) return null;
     const refuseEnded = () => {
       if (!loan.ended) return;
       throw new PunctualError(
@@ -30,15 +35,15 @@ export class Lent {
       );
     };
     refuseEnded();
-    return (sql) => ({
+    return {
       async all(text, ...params) {
         refuseEnded();
-        return sql.all(text, ...params);
+        return loan.tx.all(text, ...params);
       },
       async run(text, ...params) {
         refuseEnded();
-        return sql.run(text, ...params);
+        return loan.tx.run(text, ...params);
       },
-    });
+    };
   }
 }

@@ -8,6 +8,8 @@ export interface ServerParts {
   schema: Schema;
   tables: Tables;
   clock: Clock;
+  /** How many there are at most. */
+  connections: number;
   /** The caller's transaction, as statements go through it. Refuses what is none, or is one elsewhere. */
   enter(tx: unknown): Promise<Sql>;
   /** Tells other processes that there are new runs: in the caller's transaction where there is one, else by itself. */

@@ -1,7 +1,7 @@
 import { backOff } from "../../time.ts";
 import type { Transaction } from "../sql/database.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ExchangeRequest, ExchangeResult, Inserted, NewRun } from "../store.ts";
+import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import { isIdle, readFacts } from "./facts.ts";
 import { Ids } from "./ids.ts";
@@ -9,6 +9,10 @@ import { Inserter } from "./insert.ts";
 import { Lent } from "./lent.ts";
 import type { ServerParts } from "./parts.ts";
 import { DatabaseTime } from "./time.ts";
+import { Turns } from "./turns.ts";
+
+/** Connections that are kept from handlers' transactions. */
+const SPARE = 2;
 
 /** How often a claim looks again whose gates others held. */
 const TRIES = 5;
@@ -21,15 +25,17 @@ export class ServerStore extends SqlStore {
   readonly #inserter: Inserter;
   readonly #claimer: Claimer;
   readonly #lent = new Lent();
+  readonly #turns: Turns;
 
   constructor(parts: ServerParts) {
     const { db, schema, tables, clock } = parts;
     super(db, schema, tables);
     this.#parts = parts;
-    this.#time = new DatabaseTime(clock, async () => (await db.all<{ now: number }>(db.clock))[0]!.now);
+    this.#time = new DatabaseTime(clock, db.clock);
     this.#ids = new Ids(db, tables);
     this.#inserter = new Inserter(db, tables);
     this.#claimer = new Claimer(db, tables);
+    this.#turns = new Turns(Math.max(1, parts.connections - SPARE));
   }
 
   close(): Promise<void> {
@@ -37,16 +43,16 @@ export class ServerStore extends SqlStore {
   }
 
   now(): Promise<number> {
-    return this.#time.now();
+    return this.#time.now(this.#parts.db);
   }
 
   async insert(runs: NewRun[], caller?: unknown): Promise<Inserted[]> {
     const { db, enter, announce } = this.#parts;
-    const guard = this.#lent.guardOf(caller);
-    const tx = caller === undefined ? null : guard(await enter(caller));
+    const tx = caller === undefined ? null : (this.#lent.transactionOf(caller) ?? (await enter(caller)));
     if (runs.length === 0) return [];
-    const now = await this.now();
-    const ids = await this.#ids.take(runs.length);
+    // By the caller's connection, if there is one: theirs may be the last one free.
+    const now = await this.#time.now(tx ?? db);
+    const ids = await this.#ids.take(runs.length, tx ?? db);
     const numbered = runs.map((run, index) => ({ run, id: ids[index]! }));
     const inserted = tx
       ? await this.#inserter.insert(tx, numbered, now, false)
@@ -55,8 +61,13 @@ export class ServerStore extends SqlStore {
     return inserted;
   }
 
+  /** Handlers that write in a transaction must not hold all connections: their leases are renewed by others. */
+  override transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
+    return this.#turns.run(() => super.transaction(settlement, work));
+  }
+
   protected override callInside(work: (tx: unknown) => unknown, tx: Transaction): Promise<void> {
-    return this.#lent.during(tx.handle, async () => void (await work(tx.handle)));
+    return this.#lent.during(tx, work);
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../time.ts";
+import type { Sql } from "../sql/database.ts";
 
 /** How long one reading of the database's time is carried on by the local monotonic clock. */
 const TRUSTED = 10_000;
@@ -10,25 +11,22 @@ const TRUSTED = 10_000;
  */
 export class DatabaseTime {
   readonly #clock: Clock;
-  readonly #read: () => Promise<number>;
+  readonly #read: string;
   #reading: { time: number; at: number } | null = null;
 
-  constructor(clock: Clock, read: () => Promise<number>) {
+  /** `read` is the statement that asks for it, as `now`. */
+  constructor(clock: Clock, read: string) {
     this.#clock = clock;
     this.#read = read;
   }
 
-  async now(): Promise<number> {
+  async now(sql: Sql): Promise<number> {
     if (this.#clock.manual) return this.#clock.now();
     const since = this.#reading === null ? TRUSTED : this.#clock.monotonic() - this.#reading.at;
     if (since < TRUSTED) return this.#reading!.time + Math.floor(since);
-    const time = await this.#read();
+    const [row] = await sql.all<{ now: number }>(this.#read);
+    const time = row!.now;
     this.#reading = { time, at: this.#clock.monotonic() };
     return time;
-  }
-
-  /** Another server may answer from now on, with a clock of its own. */
-  forget(): void {
-    this.#reading = null;
   }
 }

@@ -232,7 +232,7 @@ export abstract class SqlStore implements Store {
     return jobs.flush(this.#db, this.#t, tallies);
   }
 
-  async beat(worker: WorkerRow): Promise<void> {
+  async beat(worker: Omit<WorkerRow, "seenAt">): Promise<void> {
     return workers.beat(this.#db, this.#t, worker, await this.now());
   }
 

@@ -25,7 +25,12 @@ export function toWorker(row: Row): WorkerRow {
   };
 }
 
-export async function beat(db: Database, t: Tables, worker: WorkerRow, now: number): Promise<void> {
+export async function beat(
+  db: Database,
+  t: Tables,
+  worker: Omit<WorkerRow, "seenAt">,
+  now: number,
+): Promise<void> {
   await db.run(
     db.upsert(t.workers, ["id"], WORKER_COLUMNS.split(", "), ["parallel", "queues", "seen_at"]),
     worker.id,
