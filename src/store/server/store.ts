@@ -32,7 +32,7 @@ export class ServerStore extends SqlStore {
     super(db, schema, tables);
     this.#parts = parts;
     this.#time = new DatabaseTime(clock, db.clock);
-    this.#ids = new Ids(db, tables);
+    this.#ids = new Ids(db, tables, clock);
     this.#inserter = new Inserter(db, tables);
     this.#claimer = new Claimer(db, tables);
     this.#turns = new Turns(Math.max(1, parts.connections - SPARE));

@@ -68,7 +68,7 @@ export function pause(db: Database, t: Tables, name: string, paused: boolean, no
     await tx.run(`update ${t.jobs} set paused_at = ? where name = ?`, paused ? now : null, name);
     if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, t, name, now);
     // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
-    if (paused) await markLimited(tx, t, "name", [name]);
+    if (paused) await markLimited(tx, db, t, "name", [name]);
     return true;
   });
 }

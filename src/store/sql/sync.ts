@@ -88,7 +88,7 @@ async function syncGroup(
     return row !== undefined && (row.lim > 0 || row.key_lim > 0);
   };
   const newlyLimited = written.filter((job) => limits(job) && !wasLimited(job)).map((job) => job.name);
-  await markLimited(tx, t, "name", newlyLimited);
+  await markLimited(tx, db, t, "name", newlyLimited);
   if (seen.length > 0) {
     await tx.run(`update ${t.jobs} set seen_at = ? where name in (${marks(seen)})`, now, ...seen);
   }
@@ -148,7 +148,7 @@ async function syncQueues(
     const newer = row?.defined_by && alive.has(row.defined_by) && (row.defined_at ?? 0) > sync.startedAt;
     if (newer || (row?.lim === queue.limit && row.defined_by === sync.worker)) continue;
     await tx.run(upsert, queue.name, queue.limit, sync.startedAt, sync.worker);
-    if (queue.limit > 0 && (row?.lim ?? 0) === 0) await markLimited(tx, t, "queue", [queue.name]);
+    if (queue.limit > 0 && (row?.lim ?? 0) === 0) await markLimited(tx, db, t, "queue", [queue.name]);
   }
 }
 
