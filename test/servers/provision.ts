@@ -2,14 +2,32 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "./cache.ts";
-import { isAvailable, missing } from "./find.ts";
+import { givenUrl, isAvailable, missing } from "./find.ts";
 import { mysqlRoot } from "./mysql.ts";
 import { findProgram, isRoot } from "./programs.ts";
 import { label, type ServerKind } from "./server.ts";
 
 /** Sees to it that a server of this kind can be used: on Debian, and as root, it is installed where it is missing. */
 export function provision(kind: ServerKind): void {
-  if (isAvailable(kind)) return;
+  if (!isAvailable(kind)) install(kind);
+  if (kind === "postgres" && givenUrl(kind) === undefined) provisionPooler();
+}
+
+/** PgBouncer, which PostgreSQL's users often have in front of it. Its tests are left out where it is neither here nor required. */
+function provisionPooler(): void {
+  if (findProgram("pgbouncer")) return;
+  try {
+    if (!isRoot() || !findProgram("apt-get")) throw new Error("There is no way to install it here.");
+    console.log("PgBouncer is not here yet; installing it …");
+    aptInstall("pgbouncer");
+  } catch (error) {
+    const sentence = `PgBouncer was not found: install it (Debian: apt-get install pgbouncer). ${(error as Error).message}`;
+    if (process.env.PUNCTUAL_TEST_REQUIRE === "all") throw new Error(sentence);
+    console.log(`${sentence}\nIts tests are left out.`);
+  }
+}
+
+function install(kind: ServerKind): void {
   if (!isRoot() || !findProgram("apt-get")) throw missing(kind);
   console.log(`${label[kind]} is not here yet; installing it …`);
   if (kind === "postgres") aptInstall("postgresql");
