@@ -87,15 +87,17 @@ export class Scene {
     return child;
   }
 
-  /** Past everything that is under test. After the server was away, on a new connection. */
+  /** Past everything that is under test. A connection that was lost with the others is made anew. */
   async sql<Found = Row>(text: string, ...params: Param[]): Promise<Found[]> {
+    const known = this.#connection !== null;
     this.#connection ??= connect(this.kind, this.direct);
     try {
       return await (await this.#connection).sql<Found>(text, ...params);
     } catch (error) {
       const lost = this.#connection;
       this.#connection = null;
-      await (await lost?.catch(() => null))?.end();
+      await (await lost.catch(() => null))?.end();
+      if (known) return this.sql(text, ...params);
       throw error;
     }
   }
