@@ -29,6 +29,9 @@ import { uniqueness } from "./uniqueness.ts";
 import { watching } from "./watch.ts";
 import { workers } from "./workers.ts";
 
+/** What takes most of the time, and seldom breaks alone: `npm run check` leaves it out. */
+const slow = [racing, scale, agreeing];
+
 /** Everything a store promises, on one database. */
 export function exercise(database: Database): void {
   describe(database.name, () => {
@@ -42,8 +45,6 @@ export function exercise(database: Database): void {
       fencing,
       limits,
       lanes,
-      racing,
-      scale,
       uniqueness,
       leases,
       control,
@@ -60,7 +61,7 @@ export function exercise(database: Database): void {
       payloads,
       transactions,
       watching,
-      agreeing,
+      ...(process.env.PUNCTUAL_TEST_FAST ? [] : slow),
     ]) {
       group(database);
     }
