@@ -21,7 +21,7 @@ const COLUMNS = "id, name, queue, lane, limited, priority, run_at, state, create
 
 export function scale(database: Database): void {
   describe("scale", () => {
-    const at = fresh(database);
+    const at = fresh(database, "once");
     const SCHEDULED = 0;
     const READY = 1;
 
@@ -96,6 +96,12 @@ export function scale(database: Database): void {
     }
 
     test("nothing a worker does scans or sorts", async () => {
+      await everyKindOfRun();
+      await explained();
+    });
+
+    test("100,000 ready runs: nothing scans or sorts", async () => {
+      await fill(100_000, { name: "free", limited: 0, state: READY, due: at.clock.now() - 200_000 });
       await everyKindOfRun();
       await explained();
     });
