@@ -1,4 +1,4 @@
-import { describe } from "vitest";
+import { afterAll, describe } from "vitest";
 import { sendingAgain } from "./again.ts";
 import { agreeing } from "./agreement.ts";
 import { claiming } from "./claim.ts";
@@ -34,6 +34,7 @@ const slow = [racing, scale, agreeing];
 
 /** Everything a store promises, on one database. */
 export function exercise(database: Database): void {
+  afterAll(() => database.end());
   describe(database.name, () => {
     for (const group of [
       installing,

@@ -6,13 +6,16 @@ export interface Fresh extends Opened {
   clock: TestClock;
 }
 
-/** A new database for each test of the surrounding group, with everything installed and time standing still. */
-export function fresh(database: Database): Fresh {
+/**
+ * A database for each test of the surrounding group, with everything installed, no rows, and time standing still. Where
+ * tests leave very many rows behind, each should have one that nobody uses again.
+ */
+export function fresh(database: Database, use: "again" | "once" = "again"): Fresh {
   const at = {} as Fresh;
   beforeEach(async () => {
     const clock = new TestClock();
-    Object.assign(at, await database.open(clock), { clock });
-    await at.store.install();
+    Object.assign(at, await database[use === "once" ? "open" : "openInstalled"](clock), { clock });
+    if (use === "once") await at.store.install();
   });
   afterEach(() => at.teardown());
   return at;

@@ -5,6 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { Clock } from "../../src/time.ts";
 import { sharedServer } from "../servers/shared.ts";
 import { recordPlans } from "./mysql-plans.ts";
+import { type Host, type Place, serverDatabase } from "./server-database.ts";
 import type { CallersTransaction, Database, Opened, Param, WrongHandle } from "./stores.ts";
 
 const PREFIX = "punctual_";
@@ -33,25 +34,44 @@ function series(count: number): string {
   return `(select 1 + ${number} as n from ${joined} where ${number} < ${count})`;
 }
 
-/** Runs statements on the server itself, not in a test's database. */
-async function onServer(uri: string, ...statements: string[]): Promise<void> {
+async function query<Row>(uri: string, ...statements: string[]): Promise<Row[]> {
   const connection = await mysql.createConnection({ uri });
-  for (const statement of statements) await connection.query(statement);
+  let rows: unknown = [];
+  for (const statement of statements) [rows] = await connection.query(statement);
   await connection.end();
+  return rows as Row[];
 }
 
-async function create(server: string): Promise<{ url: string; name: string }> {
-  const name = `conformance_${randomBytes(8).toString("hex")}`;
-  await onServer(server, `create database ${name}`);
-  const url = new URL(server);
-  url.pathname = name;
-  return { url: url.href, name };
+const TABLES = `select table_name as name from information_schema.tables
+  where table_schema = database() and table_type = 'BASE TABLE'`;
+
+function on(kind: "mysql" | "mariadb"): Host {
+  const create = async (): Promise<Place> => {
+    const server = await sharedServer(kind);
+    const name = `conformance_${randomBytes(8).toString("hex")}`;
+    await query(server.url, `create database ${name}`);
+    const url = new URL(server.url);
+    url.pathname = name;
+    return { url: url.href, name };
+  };
+  const drop = async ({ name }: Place): Promise<void> => {
+    await query((await sharedServer(kind)).url, `drop database ${name}`);
+  };
+  return {
+    create,
+    drop,
+    query,
+    tables: TABLES,
+    open: (place, clock) => open(place, clock, { create, drop }),
+  };
 }
 
-async function open(kind: "mysql" | "mariadb", clock: Clock): Promise<Opened> {
-  const server = await sharedServer(kind);
-  const { url, name } = await create(server.url);
-  const databases = [name];
+async function open(
+  { url }: Place,
+  clock: Clock,
+  { create, drop }: Pick<Host, "create" | "drop">,
+): Promise<Opened> {
+  const others: Place[] = [];
   const stores: Store[] = [];
   const closing: { end(): Promise<void> }[] = [];
   const another = async (options?: { prefix?: string; clock?: Clock }) => {
@@ -88,8 +108,8 @@ async function open(kind: "mysql" | "mariadb", clock: Clock): Promise<Opened> {
     },
 
     async wrongHandles(): Promise<WrongHandle[]> {
-      const other = await create(server.url);
-      databases.push(other.name);
+      const other = await create();
+      others.push(other);
       const elsewhere = await handle(other.url);
       await elsewhere.query(`create table ${PREFIX}runs (id bigint primary key)`);
       await elsewhere.beginTransaction();
@@ -113,10 +133,7 @@ async function open(kind: "mysql" | "mariadb", clock: Clock): Promise<Opened> {
 
     async plans(work) {
       // As the server does by itself from time to time.
-      const tables = await sql<{ name: string }>(
-        "select table_name as name from information_schema.tables where table_schema = ? and table_type = 'BASE TABLE'",
-        name,
-      );
+      const tables = await sql<{ name: string }>(TABLES);
       await sql(`analyze table ${tables.map((table) => table.name).join(", ")}`);
       return recordPlans(url, another, work);
     },
@@ -124,10 +141,10 @@ async function open(kind: "mysql" | "mariadb", clock: Clock): Promise<Opened> {
     async teardown() {
       for (const store of stores) await store.close();
       for (const one of closing) await one.end();
-      await onServer(server.url, ...databases.map((database) => `drop database ${database}`));
+      for (const other of others) await drop(other);
     },
   };
 }
 
-export const mysqlServer: Database = { name: "mysql", open: (clock) => open("mysql", clock) };
-export const mariadbServer: Database = { name: "mariadb", open: (clock) => open("mariadb", clock) };
+export const mysqlServer: Database = serverDatabase("mysql", on("mysql"));
+export const mariadbServer: Database = serverDatabase("mariadb", on("mariadb"));

@@ -5,6 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { Clock } from "../../src/time.ts";
 import { sharedServer } from "../servers/shared.ts";
 import { recordPlans } from "./postgres-plans.ts";
+import { type Place, serverDatabase } from "./server-database.ts";
 import type { CallersTransaction, Database, Opened, Param, WrongHandle } from "./stores.ts";
 
 const PREFIX = "punctual_";
@@ -35,27 +36,31 @@ async function connect(connectionString: string): Promise<pg.Client> {
   return client;
 }
 
-/** Runs statements on the server itself, not in a test's database. */
-async function onServer(url: string, ...statements: string[]): Promise<void> {
+async function query<Row>(url: string, ...statements: string[]): Promise<Row[]> {
   const client = await connect(url);
-  for (const statement of statements) await client.query(statement);
+  let rows: unknown[] = [];
+  for (const statement of statements) rows = (await client.query(statement)).rows;
   await client.end();
+  return rows as Row[];
 }
 
-/** A new database, in the quickest way the server knows. */
-async function create(server: { url: string; version: string }): Promise<{ url: string; name: string }> {
+/** In the quickest way the server knows. */
+async function create(): Promise<Place> {
+  const server = await sharedServer("postgres");
   const name = `conformance_${randomBytes(8).toString("hex")}`;
   const quickly = Number.parseInt(server.version, 10) >= 15 ? " strategy file_copy" : "";
-  await onServer(server.url, `create database ${name}${quickly}`);
+  await query(server.url, `create database ${name}${quickly}`);
   const url = new URL(server.url);
   url.pathname = name;
   return { url: url.href, name };
 }
 
-async function open(clock: Clock): Promise<Opened> {
-  const server = await sharedServer("postgres");
-  const { url, name } = await create(server);
-  const databases = [name];
+async function drop({ name }: Place): Promise<void> {
+  await query((await sharedServer("postgres")).url, `drop database ${name} with (force)`);
+}
+
+async function open({ url }: Place, clock: Clock): Promise<Opened> {
+  const others: Place[] = [];
   const stores: Store[] = [];
   const closing: { end(): Promise<void> }[] = [];
   const another = async (options?: { prefix?: string; clock?: Clock }) => {
@@ -96,8 +101,8 @@ async function open(clock: Clock): Promise<Opened> {
     },
 
     async wrongHandles(): Promise<WrongHandle[]> {
-      const other = await create(server);
-      databases.push(other.name);
+      const other = await create();
+      others.push(other);
       const elsewhere = await handle(other.url);
       await elsewhere.query(`create table ${PREFIX}runs (id bigint primary key)`);
       await elsewhere.query("begin");
@@ -125,9 +130,12 @@ async function open(clock: Clock): Promise<Opened> {
     async teardown() {
       for (const store of stores) await store.close();
       for (const one of closing) await one.end();
-      await onServer(server.url, ...databases.map((database) => `drop database ${database} with (force)`));
+      for (const other of others) await drop(other);
     },
   };
 }
 
-export const postgres: Database = { name: "postgres", open };
+const tables = `select relnamespace::regnamespace || '.' || relname as name from pg_class
+  where relkind = 'r' and relnamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)`;
+
+export const postgres: Database = serverDatabase("postgres", { create, drop, open, query, tables });

@@ -92,4 +92,10 @@ async function open(clock: Clock): Promise<Opened> {
   };
 }
 
-export const sqlite: Database = { name: "sqlite", open };
+async function openInstalled(clock: Clock): Promise<Opened> {
+  const opened = await open(clock);
+  await opened.store.install();
+  return opened;
+}
+
+export const sqlite: Database = { name: "sqlite", open, openInstalled, end: async () => {} };

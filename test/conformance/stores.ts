@@ -46,6 +46,10 @@ export interface Database {
   name: DatabaseName;
   /** Empty: nothing is installed in it. */
   open(clock: Clock): Promise<Opened>;
+  /** Everything is installed, and there are no rows; an earlier test may have used it. */
+  openInstalled(clock: Clock): Promise<Opened>;
+  /** Removes what was kept for tests to come. */
+  end(): Promise<void>;
 }
 
 /** Every database that must pass the suite. */
