@@ -11,6 +11,9 @@ const LANES = 64;
 /** How many runs of one lane are looked at beyond those already seen. */
 const PER_LANE = 16;
 
+/** Where something fits, hidden lanes are looked for by every so many claims only. */
+const WALK_EVERY = 4;
+
 const START = { priority: -(2 ** 31), lane: "" };
 
 /**
@@ -21,6 +24,7 @@ const START = { priority: -(2 ** 31), lane: "" };
 export class Limits {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
+  #claims = 0;
   readonly #places = new Map<string, { priority: number; lane: string }>();
 
   constructor(db: ServerDatabase, tables: Tables) {
@@ -67,6 +71,7 @@ export class Limits {
     const inQueue = Map.groupBy(looks, ({ queue }) => queue);
     const full = [...inQueue].filter(([, seen]) => seen.length >= WINDOW);
     if (first.chosen.length >= wanted || full.length === 0) return first;
+    if (first.chosen.length > 0 && ++this.#claims % WALK_EVERY !== 0) return first;
     const before = looks.length;
     for (const [queue, seen] of full) {
       looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted)));
