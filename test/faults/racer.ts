@@ -83,7 +83,6 @@ await Promise.all(
       parallel: 8,
       queues: null,
       startedAt: 0,
-      seenAt: 0,
     });
     // The first looks at every queue, each of the others at one.
     const mine = index === 0 ? null : [queues[(index + Number(name.at(-1))) % queues.length]!];
