@@ -1,153 +1,19 @@
-import { PunctualError } from "../../errors.ts";
-import { withNumbers } from "../server/numbers.ts";
-import type { Param, Sql } from "../sql/database.ts";
+import { Adapters } from "../server/adapters.ts";
 import type { MysqlConnection } from "./driver.ts";
 import { translate } from "./errors.ts";
 import { asConnection, asPool } from "./handle.ts";
 import { HOWEVER_LONG, query, rowsOf } from "./query.ts";
 
-/** A transaction of the caller's, as statements go through it. */
-export interface Entered {
-  sql: Sql;
-  /** The connection below, where it can be reached. */
-  connection: MysqlConnection | null;
-}
-
-/** Turns a handle into statements; null: it is none of this kind. */
-type Adapter = (handle: object) => Entered | Promise<Entered> | null;
-
-/** Each is told by its shape: none of these packages is loaded here, and the caller's may be of any version. */
-const ADAPTERS: Adapter[] = [fromMysql2, fromKysely, fromDrizzle, fromKnex, fromPrisma];
-
-export async function adapt(tx: unknown): Promise<Entered | null> {
-  if ((typeof tx !== "object" && typeof tx !== "function") || tx === null) return null;
-  for (const adapter of ADAPTERS) {
-    const entered = await adapter(tx);
-    if (entered) return entered;
-  }
-  return null;
-}
-
-/** Statements go straight to the connection. It is the caller's: how long they wait is theirs to say. */
-function onConnection(connection: MysqlConnection): Entered {
-  const sql = toSql(async (text, params) => rowsOf(await query(connection, text, params, HOWEVER_LONG)));
-  return { connection, sql };
-}
-
-function toSql(
-  rows: (text: string, params: Param[]) => Promise<unknown[]>,
-  run: (text: string, params: Param[]) => Promise<unknown> = rows,
-): Sql {
-  const inOurWords = async <Result>(work: Promise<Result>) => {
-    try {
-      return await work;
-    } catch (error) {
-      throw translate(error);
-    }
-  };
-  return {
-    all: async <Row>(text: string, ...params: Param[]) => (await inOurWords(rows(text, params))) as Row[],
-    run: async (text, ...params) => {
-      await inOurWords(run(text, params));
-    },
-  };
-}
-
-function fromMysql2(handle: object): Entered | null {
-  if (asPool(handle)) {
-    throw new PunctualError(
-      "INVALID_OPTION",
+export const adapters: Adapters<MysqlConnection> = new Adapters({
+  words: {
+    poolRefused:
       "within() expected the connection on which your transaction is open, got a pool: each of its queries may go to another connection. Take one with pool.getConnection() and begin there.",
-    );
-  }
-  const connection = asConnection(handle);
-  return connection && onConnection(connection);
-}
-
-interface Kysely {
-  isTransaction: boolean;
-  executeQuery(query: unknown): Promise<{ rows: unknown[] }>;
-  withoutPlugins?(): Kysely;
-}
-
-function fromKysely(handle: object): Entered | null {
-  const given = handle as Kysely;
-  if (typeof given.executeQuery !== "function" || typeof given.isTransaction !== "boolean") return null;
-  if (!given.isTransaction) throw notInTransaction("Kysely", "db.transaction().execute((tx) => …)");
-  // A plugin may give columns other names.
-  const tx = given.withoutPlugins?.() ?? given;
-  const sql = toSql(async (text, params) => {
-    const compiled = {
-      sql: text,
-      parameters: params,
-      query: { kind: "RawNode", sqlFragments: [text], parameters: [] },
-      queryId: { queryId: "punctual" },
-    };
-    return withNumbers((await tx.executeQuery(compiled)).rows);
-  });
-  return { connection: null, sql };
-}
-
-function fromDrizzle(handle: object): Entered | null {
-  const { session, execute } = handle as { session?: { client?: unknown }; execute?: unknown };
-  if (typeof execute !== "function" || typeof session !== "object") return null;
-  if (asPool(session?.client)) throw notInTransaction("Drizzle", "db.transaction(async (tx) => …)");
-  const connection = asConnection(session?.client);
-  return connection && onConnection(connection);
-}
-
-interface Knex {
-  raw: unknown;
-  isTransaction?: boolean;
-  isCompleted?(): boolean;
-  client: { acquireConnection(): Promise<unknown> };
-}
-
-async function knexConnection(trx: Knex): Promise<Entered> {
-  if (trx.isCompleted?.()) {
-    throw new PunctualError(
-      "NOT_IN_TRANSACTION",
-      "within() expected an open transaction of Knex, got one that has ended. Dispatch before it commits.",
-    );
-  }
-  // Always the same one inside a transaction, and not to be given back. Below Knex, so that nothing renames columns.
-  const connection = asConnection(await trx.client.acquireConnection());
-  if (connection) return onConnection(connection);
-  throw new PunctualError(
-    "INVALID_OPTION",
-    'within() expected a Knex transaction on MySQL or MariaDB with the client "mysql2", got one on something else.',
-  );
-}
-
-function fromKnex(handle: object): Promise<Entered> | null {
-  const knex = handle as Knex;
-  if (typeof knex.raw !== "function" || typeof knex.client?.acquireConnection !== "function") return null;
-  if (!knex.isTransaction) throw notInTransaction("Knex", "knex.transaction(async (trx) => …)");
-  return knexConnection(knex);
-}
-
-interface Prisma {
-  $queryRawUnsafe(text: string, ...params: Param[]): Promise<unknown[]>;
-  $executeRawUnsafe(text: string, ...params: Param[]): Promise<number>;
-  $transaction?: unknown;
-}
-
-function fromPrisma(handle: object): Entered | null {
-  const prisma = handle as Prisma;
-  if (typeof prisma.$queryRawUnsafe !== "function") return null;
-  if (typeof prisma.$transaction === "function") {
-    throw notInTransaction("Prisma", "prisma.$transaction(async (tx) => …)");
-  }
-  const sql = toSql(
-    async (text, params) => withNumbers(await prisma.$queryRawUnsafe(text, ...params)),
-    (text, params) => prisma.$executeRawUnsafe(text, ...params),
-  );
-  return { connection: null, sql };
-}
-
-function notInTransaction(library: string, how: string): PunctualError {
-  return new PunctualError(
-    "NOT_IN_TRANSACTION",
-    `within() expected the transaction of ${library}, got the instance that begins one. Write ${how} and give within() what the function gets.`,
-  );
-}
+    knexRefused:
+      'within() expected a Knex transaction on MySQL or MariaDB with the client "mysql2", got one on something else.',
+  },
+  isPool: (value) => asPool(value) !== null,
+  asConnection,
+  send: async (connection, text, params) => rowsOf(await query(connection, text, params, HOWEVER_LONG)),
+  textOf: (text) => text,
+  translate,
+});

@@ -1,6 +1,7 @@
 import { PunctualError, show } from "../../errors.ts";
+import type { Entered } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
-import { adapt, type Entered } from "./adapters.ts";
+import { adapters } from "./adapters.ts";
 import type { MysqlConnection } from "./driver.ts";
 import { isMissingTable, isServerError } from "./errors.ts";
 import { AUTOCOMMIT, HOWEVER_LONG, headerOf, IN_TRANSACTION, query } from "./query.ts";
@@ -24,7 +25,7 @@ export class Callers {
 
   /** A connection with an open transaction, or the transaction object of Kysely, Drizzle, Knex or Prisma. */
   async enter(tx: unknown): Promise<Sql> {
-    const entered = await adapt(tx);
+    const entered = await adapters.adapt(tx);
     if (!entered) {
       throw new PunctualError(
         "INVALID_OPTION",
@@ -96,7 +97,7 @@ async function refuseUnlessInTransaction(connection: MysqlConnection): Promise<v
 }
 
 /** Where texts would not arrive as they were sent. */
-async function refuseUnsafe({ sql, connection }: Entered): Promise<void> {
+async function refuseUnsafe({ sql, connection }: Entered<MysqlConnection>): Promise<void> {
   const text = "select @@character_set_client as charset, @@sql_mode as modes";
   const session = await first(sql.all<{ charset: string; modes: string }>(text)).catch((error) => {
     if (isServerError(error)) throw error;

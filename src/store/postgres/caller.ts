@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../../errors.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
-import { adapt, noneOpen } from "./adapters.ts";
+import { adapters, noneOpen } from "./adapters.ts";
 import type { PgClient } from "./driver.ts";
 
 interface Place {
@@ -26,7 +26,7 @@ export class Callers {
 
   /** A `Client` with an open transaction, or the transaction object of Kysely, Drizzle, Knex or Prisma. */
   async enter(tx: unknown): Promise<Sql> {
-    const entered = await adapt(tx);
+    const entered = await adapters.adapt(tx);
     if (!entered) {
       throw new PunctualError(
         "INVALID_OPTION",
@@ -34,7 +34,7 @@ export class Callers {
           `got ${show(tx)}.`,
       );
     }
-    const { sql, client } = entered;
+    const { sql, connection: client } = entered;
     if (client) await refuseUnlessInTransaction(client, sql, this.#t);
     if (!client || !this.#known.has(client)) await this.#refuseElsewhere(sql);
     if (client) this.#known.add(client);
