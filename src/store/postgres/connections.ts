@@ -40,11 +40,12 @@ export class PoolConnections implements Connections {
     this.#pool = pool;
     this.#ours = ours;
     pool.on("error", ignore);
+    // The pool stops listening as it hands a connection over, and what comes with the same packet is told before we have it.
+    pool.on("acquire", listenTo);
   }
 
   async take(): Promise<Held> {
     const client: PgPoolClient = await this.#pool.connect();
-    listenTo(client);
     return { client, giveBack: (broken) => client.release(broken) };
   }
 
@@ -52,6 +53,7 @@ export class PoolConnections implements Connections {
   async close(): Promise<void> {
     if (!this.#ours) {
       this.#pool.removeListener("error", ignore);
+      this.#pool.removeListener("acquire", listenTo);
       return;
     }
     // The timer keeps the process alive meanwhile: idle connections do not.
