@@ -27,7 +27,7 @@ export interface WorkerConfig {
 }
 
 export interface Act {
-  /** Takes so many milliseconds. */
+  /** Takes so many milliseconds, the first time. */
   ms?: number;
   /** Waits until the test lets go of all who wait. */
   held?: boolean;
@@ -71,7 +71,7 @@ async function handler(args: Act | null, run: RunContext): Promise<unknown> {
     note("abort", { ...of, ...(reason instanceof PunctualError && { code: reason.code }) });
   });
   if (args?.held) await released;
-  if (args?.ms) await new Promise((resolve) => setTimeout(resolve, args.ms));
+  if (args?.ms && run.attempt === 1) await new Promise((resolve) => setTimeout(resolve, args.ms));
   if (!config.brief) note("end", of);
   return config.name;
 }
