@@ -66,10 +66,14 @@ export function racing(database: Database): void {
 
     test("no limit is ever exceeded, and no run is two processes' at once", async () => {
       await at.audit();
-      const seen = await race(at.url, 4);
-      const steps = await audited();
-      // Otherwise nothing was put to the test.
-      expect(steps.length).toBeGreaterThan(100);
+      const seen: Seen[] = [];
+      let steps: Step[] = [];
+      // As long as it takes to put something to the test, on a busy machine too.
+      for (let rounds = 0; rounds < 10 && steps.length <= 200; rounds++) {
+        seen.push(...(await race(at.url, 4)));
+        steps = await audited();
+      }
+      expect(steps.length).toBeGreaterThan(200);
       expect(new Set(seen.map(({ name }) => name))).toEqual(new Set(["job", "keyed", "free"]));
       expect(violations(steps, LIMITS)).toEqual([]);
       expect(violations(inOrder(seen), LIMITS)).toEqual([]);
