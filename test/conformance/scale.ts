@@ -144,7 +144,8 @@ export function scale(database: Database): void {
       expect(await readWith(50_000)).toBeLessThan(few * 1.5);
     });
 
-    test("1,000,000 delayed runs: a claim does not meet them", { timeout: 400_000 }, async () => { // InnoDB takes minutes to put a million runs into all its indexes.
+    test("1,000,000 delayed runs: a claim does not meet them", { timeout: 400_000 }, async () => {
+      // InnoDB takes minutes to put a million runs into all its indexes.
       await fill(1_000_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
       expect(await claim(at.store)).toEqual([]);
       const id = await insertOne(at.store, { priority: 9 });
