@@ -60,9 +60,11 @@ export class Poller {
       const before = this.#seen;
       const [row] = await this.#sql.all<{ seen: string }>(this.#text);
       this.#seen = row?.seen ?? null;
-      return before !== null && this.#seen !== before;
+      // Also the first look: what came just before it would never be told of.
+      return this.#seen !== before;
     } catch {
       // The worker's next exchange meets the same fault and reports it.
+      this.#seen = null;
       return false;
     }
   }
