@@ -104,7 +104,10 @@ async function lock(db: Database, tx: Sql, t: Tables, jobs: Shown[], now: number
       `select ${COLUMNS}, seen_at from ${t.jobs} where name in (${marks(jobs)})${lock && ` order by name${lock}`}`,
       ...jobs.map((job) => job.name),
     );
-  const known = new Set((await read("")).map(({ name }) => name));
+  const rows = await read("");
+  // The write lock of SQLite has locked what is not there as well.
+  if (db.forUpdate === "") return rows;
+  const known = new Set(rows.map(({ name }) => name));
   const missing = jobs.filter(({ name }) => !known.has(name));
   if (missing.length > 0) {
     const columns = [
