@@ -3,15 +3,12 @@ import { selected } from "../conformance/stores.ts";
 import { findServer } from "../servers/find.ts";
 import { label, type ServerKind, serverKinds } from "../servers/server.ts";
 
-/** Servers are killed and restarted while everything else on the machine goes on: what only took too long may be tried once more. */
-const OPTIONS = { retry: 1 };
-
 const isSelected = (kind: ServerKind) => selected.some(({ name }) => name === kind);
 
 /** One group of tests for each server that was selected, as for the conformance suite. */
 export function onEachServer(tests: (kind: ServerKind) => void): void {
   for (const kind of serverKinds) {
-    if (isSelected(kind)) describe(label[kind], OPTIONS, () => tests(kind));
+    if (isSelected(kind)) describe(label[kind], () => tests(kind));
     else describe.todo(`${label[kind]} is not selected`);
   }
 }
@@ -19,7 +16,7 @@ export function onEachServer(tests: (kind: ServerKind) => void): void {
 /** The same for tests that need a server of their own: one that somebody gave us by a URL is not ours to kill. */
 export function onOwnServer(tests: (kind: ServerKind) => void): void {
   for (const kind of serverKinds) {
-    if (isSelected(kind) && findServer(kind)) describe(label[kind], OPTIONS, () => tests(kind));
+    if (isSelected(kind) && findServer(kind)) describe(label[kind], () => tests(kind));
     else describe.todo(`${label[kind]} is not selected, or its programs are not here`);
   }
 }

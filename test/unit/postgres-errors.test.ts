@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { PunctualError } from "../../src/errors.ts";
-import { isConflict, isDuplicate, isLost, isMistake, translate } from "../../src/store/postgres/errors.ts";
+import {
+  isConflict,
+  isDuplicate,
+  isLost,
+  isMistake,
+  refuseOlder,
+  translate,
+} from "../../src/store/postgres/errors.ts";
 
 const fault = (code: string | undefined, message = "as the server says") =>
   Object.assign(new Error(message), code === undefined ? {} : { code });
@@ -104,4 +111,15 @@ test("an ended pool is closed, a full one busy", () => {
   expect(translate(fault(undefined, "timeout exceeded when trying to connect"))).toMatchObject({
     code: "DATABASE_BUSY",
   });
+});
+
+test.each([
+  [120_022, "it is 12"],
+  [90_624, "it is 9"],
+])("a server of version %i is refused", (version, told) => {
+  expect(() => refuseOlder(version)).toThrow(told);
+});
+
+test("the first version that will do", () => {
+  expect(refuseOlder(130_000)).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
+import { GONE_SOCKET } from "../server/sockets.ts";
 
 /** Deadlock, lock wait timeout, record or table changed since it was read, refused by the cluster: nothing was written. */
 const CONFLICTS = [1213, 1205, 1020, 1412, 1615, 3101];
@@ -11,20 +12,12 @@ const GONE = [
 
 const READ_ONLY = [1290, 1792, 1836];
 
-const GONE_SOCKET = [
+const GONE_CONNECTION = [
+  ...GONE_SOCKET,
   "PROTOCOL_CONNECTION_LOST",
   "PROTOCOL_SEQUENCE_TIMEOUT",
   "PROTOCOL_PACKETS_OUT_OF_ORDER",
-  "ECONNRESET",
-  "ECONNREFUSED",
-  "ECONNABORTED",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EHOSTDOWN",
-  "EAI_AGAIN",
-  "ENOTFOUND",
+  // Of a socket in the file system.
   "ENOENT",
 ];
 
@@ -106,7 +99,7 @@ export function isLost(error: unknown): boolean {
   return (
     GONE.includes(numberOf(error)) ||
     isReadOnly(error) ||
-    GONE_SOCKET.includes(codeOf(error)) ||
+    GONE_CONNECTION.includes(codeOf(error)) ||
     GONE_MESSAGE.test(messageOf(error))
   );
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
+import { GONE_SOCKET } from "../server/sockets.ts";
 
 /** Serialization failure, deadlock, lock timeout: nothing was written, and the next try may well succeed. */
 const CONFLICTS = ["40001", "40P01", "55P03"];
@@ -8,19 +9,6 @@ const CONFLICTS = ["40001", "40P01", "55P03"];
  * 25P03, 25P04 and 57P05 are time limits that end the connection.
  */
 const GONE = ["57P01", "57P02", "57P03", "57P05", "53300", "25006", "25P03", "25P04"];
-
-const GONE_SOCKET = [
-  "ECONNRESET",
-  "ECONNREFUSED",
-  "ECONNABORTED",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EHOSTDOWN",
-  "EAI_AGAIN",
-  "ENOTFOUND",
-];
 
 /** What pg throws of its own accord has no code. */
 const GONE_MESSAGE =
@@ -192,4 +180,13 @@ function words(code: string, message: string): [ErrorCode, string] | null {
     ];
   }
   return null;
+}
+
+/** As the server numbers itself: 150020 is 15.20. */
+export function refuseOlder(version: number): void {
+  if (version >= 130_000) return;
+  throw new PunctualError(
+    "DATABASE",
+    `Expected PostgreSQL 13 or newer, but the server says that it is ${Math.floor(version / 10_000)}. Update it, or use another database.`,
+  );
 }

@@ -2,6 +2,7 @@ import { STRIPES } from "../server/stripes.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
+import { refuseOlder } from "./errors.ts";
 
 /** Names are compared by bytes, whatever the database's language. */
 const NAME = 'text collate "C"';
@@ -47,8 +48,13 @@ export const schema: Schema = {
   },
 
   async hasLedger(sql, t) {
-    const found = await sql.all("select 1 where to_regclass(?) is not null", t.migrations);
-    return found.length > 0;
+    const [found] = await sql.all<{ version: number; ledger: number }>(
+      `select cast(current_setting('server_version_num') as integer) as version,
+              case when to_regclass(?) is null then 0 else 1 end as ledger`,
+      t.migrations,
+    );
+    refuseOlder(found!.version);
+    return found!.ledger === 1;
   },
 
   migrations: [
