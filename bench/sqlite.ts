@@ -5,16 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Punctual } from "../src/index.ts";
+import { dispatchOneByOne, drain, fill } from "./shared/drain.ts";
+import { type Case, inRounds, type Measured, perSecond, show } from "./shared/rounds.ts";
 
 const quick = process.argv.includes("--quick");
 const ROUNDS = quick ? 1 : 5;
 const RUNS = quick ? 2000 : 40_000;
 const AWAITED = quick ? 200 : 3000;
-const payload = { text: "x".repeat(88) };
-
-type Measured = Record<string, number>;
-
-const perSecond = (count: number, since: number) => Math.round((count / (performance.now() - since)) * 1000);
 
 async function withDatabase<Result>(work: (url: string, file: string) => Promise<Result>): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "punctual-bench-"));
@@ -26,50 +23,13 @@ async function withDatabase<Result>(work: (url: string, file: string) => Promise
   }
 }
 
-/** Drains through a worker; `limit` is the job's concurrency. */
-function punctual(synchronous: string, runs: number, limit: number, keep: boolean): Promise<Measured> {
-  return withDatabase(async (url) => {
-    const jobs = new Punctual(`${url}?synchronous=${synchronous}`, { logger: false });
-    const finished = Promise.withResolvers<void>();
-    let ran = 0;
-    const job = jobs.schedule("bench", async (_: typeof payload) => {
-      if (++ran === runs) finished.resolve();
-    });
-    job.concurrency(limit);
-    if (!keep) job.keep(0);
-    let since = performance.now();
-    await job.dispatchMany(Array.from({ length: runs }, () => payload));
-    const bulk = perSecond(runs, since);
-    since = performance.now();
-    const working = jobs.forever({ parallel: 50, signals: false });
-    await finished.promise;
-    const drain = perSecond(runs, since);
-    await jobs.stop();
-    await working;
-    return { bulk, drain };
-  });
-}
-
-function dispatchOneByOne(synchronous: string): Promise<Measured> {
-  return withDatabase(async (url) => {
-    const jobs = new Punctual(`${url}?synchronous=${synchronous}`, { logger: false });
-    const job = jobs.schedule("bench", async (_: typeof payload) => {});
-    await job.dispatch(payload);
-    const since = performance.now();
-    for (let sent = 0; sent < AWAITED; sent++) await job.dispatch(payload);
-    const dispatch = perSecond(AWAITED, since);
-    await jobs.stop();
-    return { dispatch };
-  });
-}
+const open = (url: string, synchronous: string) =>
+  new Punctual(`${url}?synchronous=${synchronous}`, { logger: false });
 
 /** Claim 500, move them to history, delete them: the least that has to be written, with nothing around it. */
 function bareLoop(synchronous: string, runs: number): Promise<Measured> {
   return withDatabase(async (url, file) => {
-    const jobs = new Punctual(url, { logger: false });
-    const job = jobs.schedule("bench", async (_: typeof payload) => {}).concurrency(0);
-    await job.dispatchMany(Array.from({ length: runs }, () => payload));
-    await jobs.stop();
+    await fill(open(url, synchronous), runs);
     const db = new DatabaseSync(file);
     db.exec(`pragma synchronous = ${synchronous}`);
     const claim = db.prepare(
@@ -100,36 +60,16 @@ function bareLoop(synchronous: string, runs: number): Promise<Measured> {
   });
 }
 
-const cases: [string, () => Promise<Measured>][] = ["full", "normal"].flatMap((mode): typeof cases => [
-  [`bare loop, ${mode}`, () => bareLoop(mode, RUNS)],
-  [`punctual, ${mode}`, () => punctual(mode, RUNS, 0, true)],
-  [`punctual keep(0), ${mode}`, () => punctual(mode, RUNS, 0, false)],
-  [`punctual limit 1, ${mode}`, () => punctual(mode, Math.ceil(RUNS / 10), 1, true)],
-  [`awaited one by one, ${mode}`, () => dispatchOneByOne(mode)],
-]);
+const cases = ["full", "normal"].flatMap((mode): Case[] => {
+  const on = (measure: (jobs: Punctual) => Promise<Measured>) => () =>
+    withDatabase((url) => measure(open(url, mode)));
+  return [
+    [`bare loop, ${mode}`, () => bareLoop(mode, RUNS)],
+    [`punctual, ${mode}`, on((jobs) => drain(jobs, RUNS, 0, true))],
+    [`punctual keep(0), ${mode}`, on((jobs) => drain(jobs, RUNS, 0, false))],
+    [`punctual limit 1, ${mode}`, on((jobs) => drain(jobs, Math.ceil(RUNS / 10), 1, true))],
+    [`awaited one by one, ${mode}`, on((jobs) => dispatchOneByOne(jobs, AWAITED))],
+  ];
+});
 
-const samples = new Map<string, Record<string, number[]>>();
-for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, measure] of cases) {
-    const found = samples.get(name) ?? {};
-    for (const [what, value] of Object.entries(await measure()))
-      found[what] = [...(found[what] ?? []), value];
-    samples.set(name, found);
-  }
-}
-
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
-const table = Object.fromEntries(
-  [...samples].map(([name, found]) => [
-    name,
-    Object.fromEntries(Object.entries(found).map(([what, values]) => [`${what}/s`, median(values)])),
-  ]),
-);
-for (const mode of ["full", "normal"]) {
-  const bare = median(samples.get(`bare loop, ${mode}`)!.drain!);
-  for (const name of [`punctual, ${mode}`, `punctual keep(0), ${mode}`]) {
-    Object.assign(table[name]!, { "of bare": Number((median(samples.get(name)!.drain!) / bare).toFixed(2)) });
-  }
-}
-console.table(table);
-if (process.argv.includes("--json")) console.log(JSON.stringify(table));
+show(await inRounds(ROUNDS, cases, (name) => `bare loop, ${name.split(", ")[1]}`));

@@ -10,7 +10,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { PATIENCE, patiently } from "../sql/patience.ts";
+import { PATIENCE, patiently, Try } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import type { MysqlConnection } from "./driver.ts";
@@ -26,14 +26,6 @@ const INSTALLING = 60;
 
 /** How long one in a transaction waits for a second connection. */
 const SPARE = 100;
-
-interface Try {
-  again: boolean;
-  /** The work has been called. */
-  entered: boolean;
-  /** Commit was sent. */
-  committing: boolean;
-}
 
 /** MySQL from version 8.0 on, and MariaDB from 10.6 on. */
 export class MysqlDatabase implements ServerDatabase {
@@ -88,11 +80,10 @@ export class MysqlDatabase implements ServerDatabase {
     work: (tx: Transaction) => Promise<Result>,
     { retry = true }: TransactionOptions = {},
   ): Promise<Result> {
-    const state: Try = { again: false, entered: false, committing: false };
+    const state = new Try();
     return this.#patiently(
       () => {
-        state.again ||= state.committing;
-        Object.assign(state, { entered: false, committing: false });
+        state.begin();
         return this.#holding((held) => this.#inside(held, state, work));
       },
       () => retry || !state.entered,

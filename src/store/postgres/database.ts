@@ -8,7 +8,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { PATIENCE, patiently } from "../sql/patience.ts";
+import { PATIENCE, patiently, Try } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import type { PgClient } from "./driver.ts";
@@ -27,14 +27,6 @@ const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = of
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
-
-interface Try {
-  again: boolean;
-  /** The work has been called. */
-  entered: boolean;
-  /** Commit was sent. */
-  committing: boolean;
-}
 
 /** PostgreSQL, from version 13 on. */
 export class PostgresDatabase implements ServerDatabase {
@@ -126,11 +118,10 @@ export class PostgresDatabase implements ServerDatabase {
     retry: boolean,
     limit?: number,
   ): Promise<Result> {
-    const state: Try = { again: false, entered: false, committing: false };
+    const state = new Try();
     return this.#patiently(
       async () => {
-        state.again ||= state.committing;
-        Object.assign(state, { entered: false, committing: false });
+        state.begin();
         const held = await this.#take();
         return this.#inside(held, state, work, { ours: retry, limit });
       },

@@ -87,14 +87,16 @@ export class ServerStore extends SqlStore {
     const now = await this.now();
     const settles = request.settle.length > 0 || request.started.length > 0;
     const idle = { settled: [], claimed: [], lost: false };
-    if (!settles && !request.again) {
-      // An idle worker looks, and opens no transaction.
-      const { nextDue, cancelled, ...facts } = await readFacts(db, db, tables, { worker, owner }, now);
-      if (!claim || isIdle({ nextDue, cancelled, ...facts }, now)) return { ...idle, nextDue, cancelled };
+    // An idle worker looks, and opens no transaction.
+    let looked = settles || request.again ? null : await readFacts(db, db, tables, { worker, owner }, now);
+    if (looked && (!claim || isIdle(looked, now))) {
+      return { ...idle, nextDue: looked.nextDue, cancelled: looked.cancelled };
     }
     return db.transaction(async (tx) => {
       const settled = await this.settleOnce(tx, request, now);
-      let facts = await readFacts(tx, db, tables, { worker, owner }, now);
+      let facts = looked ?? (await readFacts(tx, db, tables, { worker, owner }, now));
+      // Begun anew, it may be some time later.
+      looked = null;
       if (!claim) return { ...idle, settled, nextDue: facts.nextDue, cancelled: facts.cancelled };
       if (request.again || tx.again) {
         const claimed = await this.#claimer.claimedUnder(tx, claim.token, worker, now);

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { PunctualError } from "../../errors.ts";
-import { backOff, systemClock } from "../../time.ts";
 import type { ColumnType, Database, Param, Sql, Tables, Transaction } from "../sql/database.ts";
+import { PATIENCE, patiently } from "../sql/patience.ts";
 
 const BUSY = 5;
 const LOCKED = 6;
@@ -9,8 +9,8 @@ const READ_ONLY = 8;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
-/** How long a write may wait for other processes' writes before it gives up. */
-const PATIENCE = 30_000;
+/** Another process holds the lock for some milliseconds. */
+const WAITS = { first: 1, longest: 25 };
 
 /**
  * One SQLite connection. A transaction has it to itself from begin to commit; a lock held by another process is
@@ -153,22 +153,9 @@ export class Connection implements Database {
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    const mine = this.#turn.then(() => this.#patiently(work));
+    const mine = this.#turn.then(() => patiently(work, { isPassing: isBusy, translate, waits: WAITS }));
     this.#turn = mine.catch(() => {});
     return mine;
-  }
-
-  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-    const started = systemClock.monotonic();
-    for (let tries = 0; ; tries++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isBusy(error)) throw translate(error);
-        if (systemClock.monotonic() - started > PATIENCE) throw translate(error);
-        await backOff(1 + Math.random() * Math.min(25, 2 + tries));
-      }
-    }
   }
 }
 

@@ -1,0 +1,41 @@
+export type Measured = Record<string, number>;
+
+export type Case = [name: string, measure: () => Promise<Measured>];
+
+export const perSecond = (count: number, since: number): number =>
+  Math.round((count / (performance.now() - since)) * 1000);
+
+const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+/** All cases in turn, so many times; the medians by case. Drains are also told as a part of the bare case that belongs to theirs. */
+export async function inRounds(
+  rounds: number,
+  cases: Case[],
+  bareOf: (name: string) => string,
+): Promise<Record<string, Measured>> {
+  const samples = new Map<string, Record<string, number[]>>();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, measure] of cases) {
+      const found = samples.get(name) ?? {};
+      for (const [what, value] of Object.entries(await measure()))
+        found[what] = [...(found[what] ?? []), value];
+      samples.set(name, found);
+    }
+  }
+  const table: Record<string, Measured> = {};
+  for (const [name, found] of samples) {
+    const row: Measured = {};
+    for (const [what, values] of Object.entries(found)) row[`${what}/s`] = median(values);
+    const bare = samples.get(bareOf(name))?.drain;
+    if (found.drain && bare && found.drain !== bare) {
+      row["of bare"] = Number((median(found.drain) / median(bare)).toFixed(2));
+    }
+    table[name] = row;
+  }
+  return table;
+}
+
+export function show(table: Record<string, Measured>): void {
+  console.table(table);
+  if (process.argv.includes("--json")) console.log(JSON.stringify(table));
+}
