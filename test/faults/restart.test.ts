@@ -41,6 +41,13 @@ class Dispatching {
     this.#besides.push(sent);
   }
 
+  /** Dispatches one run; gives its id. */
+  async one(args: Act): Promise<number> {
+    const { id } = await this.#job.dispatch(args);
+    this.ids.push(id);
+    return id;
+  }
+
   /** Fails if one of the dispatches did. */
   async stop(): Promise<number[]> {
     this.#stopped = true;
@@ -128,8 +135,11 @@ onOwnServer((kind) => {
     timeout: 120_000,
   }, async () => {
     const workers = NAMES.map((name) => scene.worker(name, { parallel: 5, lease: 3 }));
-    const dispatching = new Dispatching(scene, () => ({ ms: Math.random() < 0.02 ? 4000 : 10 }));
+    const dispatching = new Dispatching(scene, () => ({ ms: 10 }));
     await untilMore("run.completed", 100);
+    // One at least is under way when the server goes, and outlives its lease.
+    const long = await dispatching.one({ ms: 8000 });
+    await eventually("the long one to start", () => scene.starts().has(long));
     await server.kill("SIGKILL");
     dispatching.besides();
     await untilMore("abort", 1);
