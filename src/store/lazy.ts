@@ -1,6 +1,7 @@
 import { PunctualError } from "../errors.ts";
+import type { Inspection, InstallReport } from "./inspection.ts";
 import { type DatabaseSource, kindOf, type OpenOptions, openStore } from "./open.ts";
-import type { InstallReport, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 /** A store that is opened when it is first needed, so that defining jobs touches no database. */
 export class LazyStore {
@@ -33,6 +34,13 @@ export class LazyStore {
     const installing = this.#installing();
     this.#keep(installing.then(({ store }) => store));
     return (await installing).report;
+  }
+
+  /** Tables that are missing or of another version are no fault here. */
+  async inspect(): Promise<Inspection> {
+    if (this.#opened) return (await this.#opened).inspect();
+    const store = await openStore(this.#source, this.#options);
+    return store.inspect().finally(() => store.close());
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import { PunctualError, show } from "../errors.ts";
 import type { Clock } from "../time.ts";
 import { isMysqlHandle } from "./mysql/handle.ts";
 import { isPostgresHandle } from "./postgres/handle.ts";
+import { withSchema } from "./postgres/url.ts";
 import type { Store } from "./store.ts";
 
 /** A URL, or a database handle of the caller's. */
@@ -38,6 +39,24 @@ export async function openStore(source: DatabaseSource, options: OpenOptions): P
       return openMysql(source, options);
     }
   }
+}
+
+const NO_SCHEMAS = {
+  sqlite:
+    "SQLite has no schemas: a file is a database by itself. Name another file in the URL, or give the tables a prefix of their own (prefix in punctual.config.ts).",
+  mysql:
+    "MySQL and MariaDB have no schemas within a database: there a schema is a database. Name it in the URL (mysql://host/name), or give the tables a prefix of their own (prefix in punctual.config.ts).",
+};
+
+/** The URL of the same database with the tables in this schema, which only PostgreSQL has; the same URL, if it says so already. */
+export function inSchema(source: DatabaseSource, schema: string): string {
+  const kind = kindOf(source);
+  if (kind !== "postgres") throw new PunctualError("INVALID_OPTION", NO_SCHEMAS[kind]);
+  if (typeof source === "string") return withSchema(source, schema);
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `A pool or client of yours says by its search path where the tables are: new pg.Pool({ …, options: "-c search_path=${schema}" }).`,
+  );
 }
 
 /** Checks the form at once, without opening anything. */

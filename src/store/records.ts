@@ -1,4 +1,5 @@
-import type { RunState } from "../run/states.ts";
+import type { FinishedState, RunState } from "../run/states.ts";
+import type { Served } from "./served.ts";
 
 /** What a job's row says. Written by workers that define it, read by producers that do not. */
 export interface JobRow {
@@ -10,6 +11,15 @@ export interface JobRow {
   cron: string | null;
   fingerprint: string;
 }
+
+/** Who paused it and why, where they said so. */
+export interface Pause {
+  since: number;
+  by: string | null;
+  reason: string | null;
+}
+
+export type PauseNote = Omit<Pause, "since">;
 
 /** A schedule as the database has it. */
 export interface ScheduleRow {
@@ -25,16 +35,33 @@ export interface ScheduleRow {
   /** Ticks that no run was made for. */
   missed: number;
   paused: boolean;
+  pause: Pause | null;
 }
 
-export interface WorkerRow {
+/** A worker as it shows itself. */
+export interface WorkerRow extends Served {
   id: string;
   host: string;
   pid: number;
   parallel: number;
-  queues: string[] | null;
+  /** How its queues share it: those that are not named weigh 1. Null: by priority alone. */
+  weights: Record<string, number> | null;
+  /** Whether it ticks. */
+  schedules: boolean;
   startedAt: number;
   seenAt: number;
+}
+
+/** A line that a handler logged. */
+export interface LogRecord {
+  /** Orders the lines of a run: the time in microseconds, one more where two fall together. */
+  position: number;
+  attempt: number;
+  /** UTC milliseconds. */
+  at: number;
+  message: string;
+  /** JSON; null: none was given. */
+  data: string | null;
 }
 
 /** A run as people look at it, finished or not. */
@@ -50,6 +77,8 @@ export interface RunRecord {
   attempts: number;
   crashes: number;
   worker: string | null;
+  /** The child process of the worker, as `number:pid`; null without a supervisor. */
+  child: string | null;
   lockedUntil: number | null;
   startedAt: number | null;
   finishedAt: number | null;
@@ -76,28 +105,18 @@ export interface AttemptRecord {
   error: string | null;
 }
 
-export interface RunFilter {
-  states?: RunState[];
-  name?: string;
-  queue?: string;
-  key?: string;
-  tag?: string;
-  batchId?: string;
-  parentId?: number;
-  /** Only runs with a smaller id: the last id of the page before. */
-  before?: number;
-  limit: number;
-}
-
 export interface JobStatus extends JobRow {
   paused: boolean;
+  pause: Pause | null;
   running: number;
   waiting: number;
   lastRun: number | null;
   lastError: string | null;
   fails: number;
   seenAt: number | null;
+  /** Of its running runs the lease that ends last: until when, and the worker that has it. */
   leasedUntil: number | null;
+  leasedBy: string | null;
   /** The next tick of its schedules. */
   nextRun: number | null;
 }
@@ -107,9 +126,12 @@ export interface QueueStatus {
   limit: number;
   paused: boolean;
   pausedUntil: number | null;
+  pause: Pause | null;
   ready: number;
   scheduled: number;
   running: number;
+  /** When the first of its ready runs was due. */
+  oldest: number | null;
 }
 
 export interface Status {
@@ -117,6 +139,19 @@ export interface Status {
   jobs: JobStatus[];
   queues: QueueStatus[];
   workers: WorkerRow[];
+  /** Ticks that came more than a few seconds ago and that nobody has ticked, at most 100. */
+  late: LateSchedule[];
+  /** Runs whose lease ended a while ago and that nobody took back. */
+  expired: number;
+  /** More runs wait than were counted: counts of waiting runs are "at least". */
+  capped: boolean;
+}
+
+/** A schedule whose next tick has passed. */
+export interface LateSchedule {
+  id: number;
+  job: string;
+  nextTick: number;
 }
 
 /** What `why` needs to know about a run that is not running. */
@@ -124,8 +159,14 @@ export interface WaitFacts {
   now: number;
   run: RunRecord;
   limited: boolean;
-  job: { limit: number; keyLimit: number; paused: boolean; seenAt: number | null } | null;
-  queue: { limit: number; paused: boolean; pausedUntil: number | null } | null;
+  job: {
+    limit: number;
+    keyLimit: number;
+    paused: boolean;
+    pause: Pause | null;
+    seenAt: number | null;
+  } | null;
+  queue: { limit: number; paused: boolean; pausedUntil: number | null; pause: Pause | null } | null;
   runningOfJob: number;
   runningOfLane: number;
   runningOfQueue: number;
@@ -134,3 +175,6 @@ export interface WaitFacts {
   workers: WorkerRow[];
   ownerAlive: boolean;
 }
+
+/** `requested`: it is running, and its worker will be told. */
+export type CancelAnswer = "cancelled" | "requested" | FinishedState | null;

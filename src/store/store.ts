@@ -1,14 +1,21 @@
-import type { FinishedState, Outcome, RunState } from "../run/states.ts";
+import type { Outcome, RunState } from "../run/states.ts";
+import type { Inspection, InstallReport, MissingObject } from "./inspection.ts";
+import type { PruneForecast, PruneReport, PruneRequest } from "./pruning.ts";
 import type {
   AttemptRecord,
+  CancelAnswer,
   JobRow,
-  RunFilter,
+  LogRecord,
+  PauseNote,
   RunRecord,
   ScheduleRow,
   Status,
   WaitFacts,
   WorkerRow,
 } from "./records.ts";
+import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
+import type { Served } from "./served.ts";
+import type { ScheduleSync, TickRequest, TickResult } from "./ticking.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
 
@@ -47,6 +54,8 @@ export interface Inserted {
 export interface Lease {
   id: number;
   token: string;
+  /** The child process of the worker that has the run, as `number:pid`; null: the worker itself. */
+  child?: string | null;
 }
 
 /** A run as its claimer gets it. */
@@ -74,6 +83,8 @@ export interface ClaimedRun extends Lease {
   claimedAt: number;
   /** Marked as started by the claim itself; otherwise it waits in the claimer's buffer. */
   started: boolean;
+  /** How many lines were logged under this attempt's number: by tries that were given back, then by this one. */
+  logged: number;
 }
 
 /** The outcome of one attempt, to be written only while its lease is held. */
@@ -89,16 +100,23 @@ export interface Settlement extends Lease {
   result: string | null;
   /** How long history keeps it: null for ever, 0 not at all. */
   keep: number | null;
+  /** Lines logged under this attempt's number: where the run is not kept, they go with it. */
+  logged: number;
 }
 
-export interface ClaimRequest {
+/** A line that a handler logged. */
+export interface NewLine extends LogRecord {
+  runId: number;
+}
+
+export interface ClaimRequest extends Served {
   /** New for each claim; a claim sent again under the same token gives the same runs. */
   token: string;
   limit: number;
   /** How many of them start at once. Runs under a limit are never claimed beyond this. */
   start: number;
-  /** Null: every queue. */
-  queues: string[] | null;
+  /** How far a queue's next run stands behind its last: the nearest comes first. Null: one order for all queues. */
+  stride: ((queue: string) => number) | null;
   /** Jobs that the database knows and this process does not define. */
   exclude: string[];
   owner: string;
@@ -114,7 +132,7 @@ export interface ExchangeRequest {
   /** The same exchange was sent before and its answer was lost. */
   again: boolean;
   settle: Settlement[];
-  /** Runs that had been claimed ahead and have started since. */
+  /** Runs that have started and were not told of: claimed ahead, or given to a child process since. */
   started: Lease[];
   claim: ClaimRequest | null;
 }
@@ -141,73 +159,6 @@ export interface ReapedRun {
   state: "ready" | "failed" | "cancelled";
   /** False when the try had not begun and was given back. */
   crashed: boolean;
-}
-
-/** A schedule as a definition says it. */
-export interface ScheduleSync {
-  /** Stays the same while the schedule changes; the job's own one has an empty slot. */
-  slot: string;
-  cron: string;
-  timezone: string;
-  args: string | null;
-  queue: string | null;
-  /** Changes with whatever decides when it ticks. */
-  fingerprint: string;
-  next(after: number): number | null;
-}
-
-/** A schedule whose next tick has come. */
-export interface DueSchedule {
-  id: number;
-  job: string;
-  slot: string;
-  /** Of the definition that has the say. */
-  jobFingerprint: string;
-  nextTick: number;
-  /** Ticks up to here fell into a pause. */
-  resumedAt: number | null;
-  /** A run of an earlier tick has not started yet. */
-  waiting: boolean;
-}
-
-/** The run that one tick asks for. */
-export interface TickRun {
-  name: string;
-  queue: string;
-  lane: string;
-  limited: boolean;
-  priority: number;
-  args: string | null;
-  tickAt: number;
-}
-
-export interface TickDecision {
-  /** The new mark; null: it stays. */
-  last: number | null;
-  next: number | null;
-  missed: number;
-  runs: TickRun[];
-}
-
-export interface TickRequest {
-  /** Jobs whose schedules are left alone. */
-  exclude: string[];
-  limit: number;
-  /** Pure and synchronous: it is asked inside the transaction. Null: not ours to tick. */
-  decide(schedule: DueSchedule, now: number): TickDecision | null;
-}
-
-export interface TickedSchedule {
-  schedule: number;
-  job: string;
-  runs: { id: number; tickAt: number }[];
-  missed: number;
-}
-
-export interface TickResult {
-  ticked: TickedSchedule[];
-  /** The soonest tick of the schedules that were not excluded. */
-  nextTick: number | null;
 }
 
 export interface JobDetails extends Omit<JobRow, "name" | "fingerprint"> {
@@ -240,29 +191,6 @@ export interface Tally {
   last: { ok: boolean; failed: number; error: string | null } | null;
 }
 
-export interface PruneRequest {
-  /** Finished runs whose retention has ended; given a number, those finished longer ago than this as well. */
-  finishedFor: number | null;
-  /** Definitions that no worker has shown for this long, unless something of them is unfinished. */
-  jobsUnseenFor: number | null;
-  /** Waiting runs older than this whose job nobody has shown for this long. */
-  orphansOlderThan: number | null;
-  batch: number;
-}
-
-export interface PruneReport {
-  history: number;
-  jobs: number;
-  orphans: number;
-  workers: number;
-}
-
-export interface InstallReport {
-  from: number;
-  to: number;
-  statements: string[];
-}
-
 /**
  * The contract that every database fulfils, proven by `test/conformance`.
  *
@@ -276,6 +204,12 @@ export interface Store {
   install(options?: { dryRun?: boolean }): Promise<InstallReport>;
   /** Refuses a schema that is missing, or newer than this code. */
   verify(): Promise<void>;
+  /** What the database says of itself, for diagnoses; tables that are missing or of another version are told, not refused. */
+  inspect(): Promise<Inspection>;
+  /** Makes an index or a view that is missing, without holding up others where the database can do so. */
+  restore(missing: MissingObject): Promise<void>;
+  /** Deletes the rows of workers that died long ago, as `prune()` does; gives how many there were. */
+  forgetWorkers(): Promise<number>;
   close(): Promise<void>;
   now(): Promise<number>;
 
@@ -287,32 +221,45 @@ export interface Store {
   renew(worker: string, renewals: Renewal[]): Promise<{ held: Set<number>; cancelled: number[] }>;
   /** Marks one run as started before its handler runs: a crash from here on is charged to it. */
   start(lease: Lease): Promise<boolean>;
+  /** Keeps how far a run has come, as JSON; false: the lease is lost. */
   progress(lease: Lease, progress: string): Promise<boolean>;
+  /**
+   * Writes lines that handlers logged; those that are there already, or whose run is not, are left out. Not fenced: a
+   * try that lost its lease has said what it said.
+   */
+  log(lines: NewLine[]): Promise<void>;
   /** Runs `work` and writes the settlement in one transaction; false and nothing of either if the lease is lost. */
   transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean>;
   /** Takes back runs whose lease has ended, at most `limit`; so many crashes as `crashCap` says end a run. */
   reap(limit: number, crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
+  /** Takes back runs that were lost with a child process, each charged with a crash; those no longer held are left alone. */
+  takeBack(leases: Lease[], crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
   /** Fails ad hoc runs that wait for an owner which is gone. */
   reapOwnerless(error: string, keep: number | null): Promise<number[]>;
   /** Fails the waiting ad hoc runs of this owner. */
   disown(owner: string, error: string, keep: number | null): Promise<number[]>;
 
-  /** `requested`: it is running, and its worker will be told. */
-  cancel(id: number, keep: number | null): Promise<"cancelled" | "requested" | FinishedState | null>;
+  /** `requested`: it is running, and its worker will be told. With `force` it ends at once, and its lease with it. */
+  cancel(id: number, keep: number | null, force?: boolean): Promise<CancelAnswer>;
   /** Moves a run that nobody has claimed; otherwise says what state it is in. */
   move(id: number, runAt: number): Promise<"moved" | RunState | null>;
-  /** Brings a finished run back under its own id, with all its attempts before it. */
-  revive(id: number): Promise<"revived" | RunState | null>;
+  /** Brings a finished run back under its own id, with all its attempts before it; due now unless a time is given. */
+  revive(id: number, runAt?: number | null): Promise<"revived" | RunState | null>;
   /** Deletes a run that is not running. */
   remove(id: number): Promise<"removed" | RunState | null>;
 
+  /** Shows what a worker defines. Of several workers alive the latest started has the say. */
   syncJobs(sync: JobSync): Promise<void>;
   /** Makes names known that are dispatched here and defined elsewhere. */
   declareJobs(names: string[], queue: string, priority: number): Promise<void>;
   job(name: string): Promise<JobRow | null>;
+  /** Every job that was ever shown or declared, and not pruned. */
   jobNames(): Promise<string[]>;
-  pauseJob(name: string, paused: boolean): Promise<boolean>;
-  pauseQueue(name: string, paused: boolean, until: number | null): Promise<void>;
+  /** False: there is no such job. Ticks that fall into a pause are not missed. */
+  pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean>;
+  /** Until a time, or until it is resumed. The queue need not be known. */
+  pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void>;
+  /** Adds to the counts by the minute and to what jobs say of their last tries. May count twice if its answer is lost. */
   flush(tallies: Tally[]): Promise<void>;
 
   /**
@@ -322,18 +269,29 @@ export interface Store {
   tick(request: TickRequest): Promise<TickResult>;
   schedules(): Promise<ScheduleRow[]>;
   /** False: there is no such schedule. Ticks that fall into a pause are not missed. */
-  pauseSchedule(id: number, paused: boolean): Promise<boolean>;
+  pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean>;
 
   beat(worker: Omit<WorkerRow, "seenAt">): Promise<void>;
+  /** Takes a worker out of those alive; what it still holds stays its own until the leases end. */
   leave(worker: string): Promise<void>;
 
   find(id: number): Promise<RunRecord | null>;
+  /** Tries that failed or were lost, the first one first. */
   attempts(id: number): Promise<AttemptRecord[]>;
-  list(filter: RunFilter): Promise<RunRecord[]>;
+  /** The lines that its tries logged, in order, after a position. */
+  logs(id: number, after: number, limit: number): Promise<LogRecord[]>;
+  countLogs(id: number): Promise<number>;
+  /** The newest first. One call reads a bounded number of rows, however many there are. */
+  search(search: RunSearch): Promise<RunPage>;
+  /** How many runs a search would find, up to `cap`. */
+  count(where: RunCondition[], cap: number): Promise<RunCount>;
+  /** Its cost is bounded however many runs wait: from some number on they are not counted. */
   status(): Promise<Status>;
   waitFacts(id: number): Promise<WaitFacts | null>;
 
+  /** Deletes in batches, and lets others have their turn between them. Nothing that is running. */
   prune(request: PruneRequest): Promise<PruneReport>;
+  countPrunable(request: PruneRequest): Promise<PruneForecast>;
 
   /** Calls back when another process may have changed something; returns how to stop. */
   watch(onChange: () => void): () => void;

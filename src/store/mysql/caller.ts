@@ -78,7 +78,7 @@ async function placeOf(sql: Sql, t: Tables): Promise<Place> {
   const named = await first(sql.all<{ db: string | null }>("select database() as db"));
   const db = named?.db ?? null;
   try {
-    const row = await first(sql.all<{ mark: string }>(`select mark from ${t.ids} where id = 1`));
+    const row = await first(sql.all<{ mark: string }>(`select mark from ${t.ids} where id = 2`));
     return { db, mark: row?.mark ?? null };
   } catch (error) {
     if (isMissingTable(error)) return { db, mark: null };

@@ -15,6 +15,8 @@ export interface Connections {
   readonly renewable: boolean;
   /** What precedes `start transaction`. */
   readonly isolate: string | null;
+  /** Whether one packet may have several statements in it. */
+  readonly takesSeveral: boolean;
   /** How many there are at most. */
   readonly most: number;
   /** For one statement, where it is given; else for a transaction. */
@@ -44,6 +46,7 @@ const SESSION = `set session sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_
 export class OwnConnections implements Connections {
   readonly renewable = true;
   readonly isolate = null;
+  readonly takesSeveral = true;
   readonly most: number;
   readonly #pool: MysqlPool;
   readonly #ready = new WeakSet<object>();
@@ -98,6 +101,7 @@ const ISOLATE_NEXT = "set transaction isolation level read committed";
 export class PoolConnections implements Connections {
   readonly renewable = true;
   readonly isolate: string = ISOLATE_NEXT;
+  readonly takesSeveral = false;
   readonly most: number;
   readonly #pool: MysqlPool;
 
@@ -133,6 +137,7 @@ const READS = /^select\b(?![\s\S]*\bfor update\b)/;
 export class OneConnection implements Connections {
   readonly renewable = false;
   readonly isolate: string = ISOLATE_NEXT;
+  readonly takesSeveral = false;
   readonly most = 1;
   readonly #connection: MysqlConnection;
   #turn: Promise<void> = Promise.resolve();

@@ -1,22 +1,27 @@
 import { createHash } from "node:crypto";
 import { PunctualError } from "../../errors.ts";
 import { backOff } from "../../time.ts";
+import type { MissingObject } from "../inspection.ts";
 import type {
   ColumnType,
   Param,
   ServerDatabase,
   Sql,
+  Statement,
   Tables,
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
 import { PATIENCE, patiently, Try } from "../sql/patience.ts";
+import { stretch } from "../sql/stretch.ts";
 import type { Connections, Held } from "./connections.ts";
+import { Conversation, LONGEST } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { MysqlConnection } from "./driver.ts";
 import { isConflict, isDuplicate, isLost, isMistake, translate } from "./errors.ts";
 import * as hops from "./hops.ts";
-import { HOWEVER_LONG, headerOf, isOurs, query, rowsOf } from "./query.ts";
+import * as matching from "./matching.ts";
+import { HOWEVER_LONG, headerOf, isOurs, query, querySeveral, rowsOf } from "./query.ts";
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
@@ -33,13 +38,20 @@ export class MysqlDatabase implements ServerDatabase {
   readonly skipLocked = " for update skip locked";
   readonly text = "?";
   readonly tagged = "json_contains(tags, json_quote(?))";
+  readonly key = "substr(lane, char_length(name) + 2)";
+  readonly like: typeof matching.like = matching.like;
+  readonly pattern: typeof matching.pattern = matching.pattern;
+  readonly scalar: typeof matching.scalar = matching.scalar;
   /** Whatever the session's time zone is. */
   readonly clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as now";
   readonly orNothing = "";
   readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
+  readonly move = null;
+  readonly lookUp: typeof dialect.lookUp = dialect.lookUp;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
+  readonly stretch: typeof stretch = stretch;
   readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof hops.readyQueues = hops.readyQueues;
   readonly readyLanes: typeof hops.readyLanes = hops.readyLanes;
@@ -78,16 +90,32 @@ export class MysqlDatabase implements ServerDatabase {
 
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
-    { retry = true }: TransactionOptions = {},
+    { retry = true, first }: TransactionOptions = {},
   ): Promise<Result> {
     const state = new Try();
     return this.#patiently(
       () => {
         state.begin();
-        return this.#holding((held) => this.#inside(held, state, work));
+        return this.#holding((held) => this.#inside(held, state, work, { ours: retry, first }));
       },
       () => retry || !state.entered,
     );
+  }
+
+  async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
+    const first = dialect.literally(one);
+    if (!this.#connections.takesSeveral || dialect.lengthOf(other) > LONGEST) {
+      return this.transaction((tx) => (tx.again ? again(tx) : tx.run(other.text, ...other.params)), {
+        first,
+      });
+    }
+    const packet = ["start transaction", first, dialect.literally(other), "commit"];
+    try {
+      await this.#holding((held) => this.#orRollBack(held, () => querySeveral(held.connection, packet)));
+    } catch (error) {
+      if (this.#closed || !this.#isPassing(error)) throw isOurs(error) ? translate(error) : error;
+      await this.transaction(again);
+    }
   }
 
   /**
@@ -97,7 +125,7 @@ export class MysqlDatabase implements ServerDatabase {
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return this.#patiently(() =>
       this.#holding(async ({ connection }) => {
-        const tx = sqlOn(connection, false, HOWEVER_LONG);
+        const tx = sqlOn(connection);
         const [named] = await tx.all<{ name: string }>("select database() as name");
         // The server takes no longer names, and has one room of them for all databases.
         const lock = `punctual.${createHash("sha256").update(`${named?.name}.${prefix}`).digest("hex").slice(0, 40)}`;
@@ -132,10 +160,29 @@ export class MysqlDatabase implements ServerDatabase {
     const reserve = ({ connection }: Held) => reserveIds(connection, tables, count);
     if (sql === this) return this.#patiently(() => this.#holding(reserve));
     const spare = await this.#spare();
-    if (spare) return this.#using(spare, reserve);
+    if (spare) {
+      return this.#using(spare, reserve).catch((error) => {
+        throw isOurs(error) ? translate(error) : error;
+      });
+    }
     await sql.run(RESERVE(tables), count);
     const [row] = await sql.all<{ last: number }>("select last_insert_id() as last");
     return endingWith(row!.last, count);
+  }
+
+  async about(): Promise<{ version: string; settings: Record<string, string> }> {
+    const [row] = await this.all<{ version: string }>("select version() as version");
+    return { version: row!.version, settings: {} };
+  }
+
+  objects(): Statement {
+    const text = `select table_name as name from information_schema.tables where table_schema = database()
+       union select index_name from information_schema.statistics where table_schema = database()`;
+    return { text, params: [] };
+  }
+
+  restore(tables: Tables, { statement }: MissingObject): Promise<void> {
+    return this.alone(tables.prefix, (tx) => tx.run(statement));
   }
 
   /** Asks the server who it is. */
@@ -156,23 +203,46 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   async #inside<Result>(
-    { connection }: Held,
+    held: Held,
     state: Try,
     work: (tx: Transaction) => Promise<Result>,
+    { ours, first }: { ours: boolean; first?: string | undefined },
   ): Promise<Result> {
-    const { isolate } = this.#connections;
-    if (isolate) await query(connection, isolate, []);
-    await query(connection, "start transaction", []);
-    try {
+    const { connection } = held;
+    const { isolate, takesSeveral } = this.#connections;
+    const talk = new Conversation(connection, takesSeveral);
+    const inside = async () => {
+      if (isolate) talk.post(isolate, []);
+      talk.post("start transaction", []);
+      if (first && !state.again) talk.post(first, []);
+      // What others send on the connection must not overtake what is ours.
+      if (!ours) await talk.send("do 0", []);
       state.entered = true;
-      const result = await work(sqlOn(connection, state.again));
+      const result = await work({
+        handle: connection,
+        again: state.again,
+        all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await talk.send(text, params)),
+        run: async (text, ...params) => {
+          if (ours) talk.post(text, params);
+          else await talk.send(text, params);
+        },
+      });
       state.committing = true;
-      await query(connection, "commit", []);
+      await talk.send("commit", []).catch((error) => {
+        // An answer to commit, be it a refusal, means that nothing is in doubt.
+        state.committing = isLost(error);
+        throw error;
+      });
       return result;
+    };
+    return this.#orRollBack(held, () => inside().finally(() => talk.end()));
+  }
+
+  async #orRollBack<Result>({ connection }: Held, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
     } catch (error) {
       if (isOurs(error) && isLost(error)) throw error;
-      // An answer to commit, be it a refusal, means that nothing is in doubt.
-      state.committing = false;
       await query(connection, "rollback", []).catch(() => {
         throw new Unusable(error);
       });
@@ -221,15 +291,14 @@ class Unusable extends Error {
   }
 }
 
-function sqlOn(connection: MysqlConnection, again: boolean, within?: number): Transaction {
+/** Without a transaction. */
+function sqlOn(connection: MysqlConnection): Transaction {
+  const send = (text: string, params: Param[]) => query(connection, text, params, HOWEVER_LONG);
   return {
     handle: connection,
-    again,
-    all: async <Row>(text: string, ...params: Param[]) =>
-      rowsOf<Row>(await query(connection, text, params, within)),
-    run: async (text, ...params) => {
-      await query(connection, text, params, within);
-    },
+    again: false,
+    all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await send(text, params)),
+    run: async (text, ...params) => void (await send(text, params)),
   };
 }
 

@@ -43,8 +43,18 @@ export async function query(
   if (params.length > 0) forgetOldest(connection, text);
   const sent = params.length === 0 ? connection.query(statement) : connection.execute(statement);
   const [result, fields] = await ours(within === HOWEVER_LONG ? sent : answeredWithin(within, sent));
-  if (Array.isArray(result)) toNumbers(connection, result as Record<string, unknown>[], fields);
+  if (Array.isArray(result)) toNumbers(connection, result as Row[], fields);
   return result;
+}
+
+/** Several statements in one packet, none of them with parameters, and the answer to each. The first that fails is the last. */
+export async function querySeveral(connection: MysqlConnection, texts: string[]): Promise<MysqlResult[]> {
+  const sent = connection.query(toQuery(connection, texts.join("; "), []));
+  const [results, fields] = await ours(answeredWithin(ANSWER_WITHIN, sent));
+  for (const [index, result] of (results as MysqlResult[]).entries()) {
+    if (Array.isArray(result)) toNumbers(connection, result as Row[], (fields as unknown as Fields[])[index]);
+  }
+  return results as MysqlResult[];
 }
 
 /** The driver's own timeout does not cover the preparing of a statement. */
@@ -81,15 +91,14 @@ function toQuery(connection: MysqlConnection, text: string, params: Param[]): My
 
 const asItIs = (_field: unknown, next: () => unknown): unknown => next();
 
+type Row = Record<string, unknown>;
+type Fields = MysqlField[] | undefined;
+
 const BIGINT = 8;
 const DECIMALS = [0, 246];
 
 /** Sums are decimals, and these come as text unless the connection was set up otherwise; so do big numbers of some. */
-function toNumbers(
-  connection: MysqlConnection,
-  rows: Record<string, unknown>[],
-  fields: MysqlField[] | undefined,
-): void {
+function toNumbers(connection: MysqlConnection, rows: Row[], fields: Fields): void {
   const { supportBigNumbers, decimalNumbers } = connection.connection.config ?? {};
   const isText = (type: number | undefined) =>
     type === BIGINT ? supportBigNumbers : DECIMALS.includes(type ?? -1) && !decimalNumbers;

@@ -39,6 +39,7 @@ export function schemaFor(server: Server): Schema {
         number: 1,
         statements: (t) => [...hot(t, table), ...cold(t, table), ...definitions(t, table), ...views(t)],
       },
+      { number: 2, statements: (t) => [logs(t, table), ...addLogged(t)] },
     ],
   };
 }
@@ -63,6 +64,7 @@ function hot(t: Tables, table: string): string[] {
        timeout bigint,
        lease_token ${NAME},
        locked_by ${NAME},
+       child ${NAME},
        locked_until bigint,
        started_at bigint,
        cancelled_at bigint,
@@ -91,9 +93,15 @@ function hot(t: Tables, table: string): string[] {
     `create table if not exists ${t.gates} (id smallint not null primary key) ${table}`,
     `insert into ${t.gates} (id) values ${Array.from({ length: STRIPES }, (_, id) => `(${id})`).join(", ")}
        on duplicate key update id = ${t.gates}.id`,
-    // The mark tells this database from others, wherever it was moved or replicated to.
+    // The mark tells this database from others, wherever it was moved or replicated to. It is in a row of its own: who
+    // reads it in a serializable transaction has it locked, and the other row is written meanwhile.
     `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${NAME} not null) ${table}`,
-    `insert into ${t.ids} (id, next, mark) values (1, 0, uuid()) on duplicate key update id = ${t.ids}.id`,
+    `insert into ${t.ids} (id, next, mark) values (1, 0, ''), (2, 0, uuid()) on duplicate key update id = ${t.ids}.id`,
+    `create table if not exists ${t.receipts} (
+       id bigint not null primary key,
+       created_at bigint not null,
+       found tinyint not null default 0
+     ) ${table}`,
   ];
 }
 
@@ -113,6 +121,7 @@ function cold(t: Tables, table: string): string[] {
        crashes int not null,
        timeout bigint,
        worker ${NAME},
+       child ${NAME},
        started_at bigint,
        finished_at bigint not null,
        keep_until bigint,
@@ -149,6 +158,30 @@ function cold(t: Tables, table: string): string[] {
   ];
 }
 
+function logs(t: Tables, table: string): string {
+  return `create table if not exists ${t.logs} (
+       run_id bigint not null,
+       position bigint not null,
+       attempt int not null,
+       at bigint not null,
+       message text not null,
+       data text,
+       primary key (run_id, position)
+     ) ${table}`;
+}
+
+/** MySQL has no "add column if not exists", and what an install that died has done must bear being repeated. */
+function addLogged(t: Tables): string[] {
+  const alter = `alter table ${t.runs} add column logged int not null default 0`;
+  return [
+    `set @punctual_step = (select if(count(*) = 0, '${alter}', 'do 0') from information_schema.columns
+        where table_schema = database() and table_name = '${t.runs}' and column_name = 'logged')`,
+    "prepare punctual_step from @punctual_step",
+    "execute punctual_step",
+    "deallocate prepare punctual_step",
+  ];
+}
+
 function definitions(t: Tables, table: string): string[] {
   return [
     `create table if not exists ${t.jobs} (
@@ -162,6 +195,8 @@ function definitions(t: Tables, table: string): string[] {
        defined_at bigint not null,
        defined_by ${NAME},
        paused_at bigint,
+       paused_by ${NAME},
+       paused_reason longtext,
        last_run bigint,
        last_error longtext,
        fail_count int not null default 0,
@@ -182,6 +217,8 @@ function definitions(t: Tables, table: string): string[] {
        next_tick bigint,
        resumed_at bigint,
        paused_at bigint,
+       paused_by ${NAME},
+       paused_reason longtext,
        missed bigint not null default 0,
        created_at bigint not null,
        unique key ${t.schedules}_slot (job, slot),
@@ -193,6 +230,8 @@ function definitions(t: Tables, table: string): string[] {
        defined_at bigint,
        defined_by ${NAME},
        paused_at bigint,
+       paused_by ${NAME},
+       paused_reason longtext,
        paused_until bigint
      ) ${table}`,
     `create table if not exists ${t.workers} (
@@ -238,12 +277,12 @@ function views(t: Tables): string[] {
          from ${t.schedules} s join ${t.jobs} j on j.name = s.job
         where s.next_tick is not null and s.paused_at is null and j.paused_at is null`,
     `${view} ${t.prefix}running as
-       select id, name, queue, priority, attempts, crashes, locked_by as worker,
+       select id, name, queue, priority, attempts, crashes, locked_by as worker, child,
               ${readable("started_at")} as started_at, ${readable("locked_until")} as locked_until,
               args, progress, tags
          from ${t.runs} where state = 2`,
     `${view} ${t.prefix}failed as
-       select id, name, queue, attempts, crashes, worker, error,
+       select id, name, queue, attempts, crashes, worker, child, error,
               ${readable("finished_at")} as finished_at, args, tags
          from ${t.history} where state = 4`,
   ];

@@ -1,4 +1,5 @@
 import { PunctualError, show } from "../../errors.ts";
+import { closeNames } from "../../run/names.ts";
 
 const POOL = 10;
 const CONNECT_TIMEOUT = 10_000;
@@ -42,8 +43,9 @@ export function parseMysqlUrl(url: string): Record<string, unknown> {
     else if (key === "charset") checkCharset(value);
     else if (THEIRS.includes(key)) options[key] = jsonOrText(value);
     else {
+      const close = closeNames(key, ["pool", "connectionLimit", ...THEIRS])[0];
       throw refusal(
-        `The MySQL URL has an unknown parameter ${show(key)}. Known: pool, ${THEIRS.join(", ")}.`,
+        `The MySQL URL has an unknown parameter ${show(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: pool, ${THEIRS.join(", ")}.`,
       );
     }
   }
@@ -61,6 +63,8 @@ export function parseMysqlUrl(url: string): Record<string, unknown> {
     decimalNumbers: true,
     enableKeepAlive: true,
     connectionLimit: pool,
+    // Every statement that has a caller's values in it is prepared, and then there can be only one.
+    multipleStatements: true,
     // Fewer would start a timer that keeps the process alive.
     maxIdle: pool,
     // Stacks are taken for each statement otherwise.

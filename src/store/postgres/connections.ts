@@ -5,6 +5,8 @@ import type { PgClient, PgPool, PgPoolClient } from "./driver.ts";
 /** A connection that is one transaction's until it is given back. */
 export interface Held {
   client: PgClient;
+  /** Makes it one as callers know them, before any statement: cursors and the like do not go with a pipeline. */
+  lend(): void;
   /** Broken: it is not used again. */
   giveBack(broken: boolean): void;
 }
@@ -46,7 +48,18 @@ export class PoolConnections implements Connections {
 
   async take(): Promise<Held> {
     const client: PgPoolClient = await this.#pool.connect();
-    return { client, giveBack: (broken) => client.release(broken) };
+    const pipelined = this.#ours && client.pipeline === true;
+    const hurry = (yes: boolean) => {
+      if (pipelined) client.pipeline = yes;
+    };
+    return {
+      client,
+      lend: () => hurry(false),
+      giveBack: (broken) => {
+        hurry(true);
+        client.release(broken);
+      },
+    };
   }
 
   /** A pool of the caller's stays open. */
@@ -98,6 +111,7 @@ export class OneConnection implements Connections {
     let held = true;
     return {
       client: this.#client,
+      lend: ignore,
       giveBack: () => {
         if (held) this.#giveBack();
         held = false;

@@ -1,20 +1,26 @@
 import { PunctualError } from "../../errors.ts";
+import type { MissingObject } from "../inspection.ts";
 import type {
   ColumnType,
   Param,
   ServerDatabase,
   Sql,
+  Statement,
   Tables,
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
+import { lookUp } from "../sql/look-up.ts";
 import { PATIENCE, patiently, Try } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
+import { Conversation } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { PgClient } from "./driver.ts";
 import { isConflict, isDuplicate, isLost, isMistake, isUnprepared, translate } from "./errors.ts";
+import * as matching from "./matching.ts";
 import { PreparedNames } from "./prepared.ts";
 import { query } from "./query.ts";
+import { beside } from "./schema.ts";
 
 /** No session state, so that a pooler may give each transaction to another session; hence the level with each. */
 const BEGIN = "begin isolation level read committed";
@@ -35,12 +41,19 @@ export class PostgresDatabase implements ServerDatabase {
   readonly skipLocked = " for update skip locked";
   readonly text = "?::text";
   readonly tagged = "jsonb_exists(tags::jsonb, ?)";
+  readonly key = "substr(lane, char_length(name) + 2)";
+  readonly like: typeof matching.like = matching.like;
+  readonly pattern: typeof matching.pattern = matching.pattern;
+  readonly scalar: typeof matching.scalar = matching.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
   readonly orNothing = " on conflict do nothing";
   readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
+  readonly move: typeof dialect.move = dialect.move;
+  readonly lookUp: typeof lookUp = lookUp;
+  readonly stretch: typeof dialect.stretch = dialect.stretch;
   readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
@@ -60,6 +73,26 @@ export class PostgresDatabase implements ServerDatabase {
     return lock.replace(" for update", ` for update of ${alias}`);
   }
 
+  async about(): Promise<{ version: string; settings: Record<string, string> }> {
+    const [row] = await this.all<{ version: string }>("select current_setting('server_version') as version");
+    return { version: row!.version, settings: {} };
+  }
+
+  /** An index whose making was broken off is there, but is not used. */
+  objects(tables: Tables): Statement {
+    const text = `select c.relname as name from pg_class c left join pg_index i on i.indexrelid = c.oid
+       where coalesce(i.indisvalid, true)
+         and c.relnamespace = (select relnamespace from pg_class where oid = to_regclass(cast(? as text)))`;
+    return { text, params: [tables.migrations] };
+  }
+
+  /** An index is built beside the work of others, which no transaction can do. One that was broken off has the name. */
+  async restore(tables: Tables, { name, kind, statement }: MissingObject): Promise<void> {
+    if (kind !== "index") return this.alone(tables.prefix, (tx) => tx.run(statement));
+    await this.#once(`drop index concurrently if exists ${beside(tables, name)}`, [], { limit: 0 });
+    await this.#once(statement, [], { limit: 0 });
+  }
+
   async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
     const rows = await sql.all<{ id: number }>(
       `select nextval('${dialect.idSequence(tables)}') as id from generate_series(1, ?)`,
@@ -69,20 +102,27 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
-    return this.#patiently(async () => {
-      const held = await this.#take(text);
-      let broken = true;
-      try {
-        const result = await query(held.client, text, params);
-        broken = false;
-        return result.rows as Row[];
-      } catch (error) {
-        broken = isLost(error);
-        throw error;
-      } finally {
-        held.giveBack(broken);
-      }
-    });
+    return this.#patiently(() => this.#once<Row>(text, params));
+  }
+
+  /** On any connection, by itself. */
+  async #once<Row>(
+    text: string,
+    params: Param[],
+    { name, limit }: { name?: string | undefined; limit?: number } = {},
+  ): Promise<Row[]> {
+    const held = await this.#take(text);
+    let broken = true;
+    try {
+      const result = await query(held.client, text, params, limit, name);
+      broken = false;
+      return result.rows as Row[];
+    } catch (error) {
+      broken = isLost(error);
+      throw error;
+    } finally {
+      held.giveBack(broken);
+    }
   }
 
   async run(text: string, ...params: Param[]): Promise<void> {
@@ -91,9 +131,19 @@ export class PostgresDatabase implements ServerDatabase {
 
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
-    { retry = true }: TransactionOptions = {},
+    { retry = true, first }: TransactionOptions = {},
   ): Promise<Result> {
-    return this.#transaction(work, retry);
+    return this.#transaction(work, retry, { first });
+  }
+
+  async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
+    const text = `with one as (${one.text}) ${other.text}`;
+    try {
+      await this.#once(text, [...one.params, ...other.params], { name: this.#names.nameOf(text) });
+    } catch (error) {
+      if (!this.#isPassing(error) || this.#closed) throw error;
+      await this.transaction(again);
+    }
   }
 
   /** Waits for whoever else installs, however long it takes them. */
@@ -104,7 +154,7 @@ export class PostgresDatabase implements ServerDatabase {
         return work(tx);
       },
       true,
-      0,
+      { limit: 0 },
     );
   }
 
@@ -116,44 +166,52 @@ export class PostgresDatabase implements ServerDatabase {
   #transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     retry: boolean,
-    limit?: number,
+    rest: { first?: string | undefined; limit?: number },
   ): Promise<Result> {
     const state = new Try();
     return this.#patiently(
       async () => {
         state.begin();
         const held = await this.#take();
-        return this.#inside(held, state, work, { ours: retry, limit });
+        return this.#inside(held, state, work, { ours: retry, ...rest });
       },
       () => retry || !state.entered,
     );
   }
 
   async #inside<Result>(
-    { client, giveBack }: Held,
+    { client, lend, giveBack }: Held,
     state: Try,
     work: (tx: Transaction) => Promise<Result>,
-    { ours, limit }: { ours: boolean; limit: number | undefined },
+    { ours, first, limit }: { ours: boolean; first?: string | undefined; limit?: number },
   ): Promise<Result> {
     let broken = true;
-    const send = (text: string, params: Param[]) =>
-      query(client, text, params, limit, ours ? this.#names.nameOf(text) : undefined);
+    const nameOf = (text: string) => (ours ? this.#names.nameOf(text) : undefined);
+    const talk = new Conversation(client, { limit, nameOf });
     try {
-      await query(client, ours ? BEGIN_OURS : BEGIN, []);
+      if (!ours) lend();
+      const begin = ours ? BEGIN_OURS : BEGIN;
+      const opening = first && !state.again ? `${begin}; ${first}` : begin;
+      if (ours) talk.post(opening, []);
+      // What others send on the connection must not overtake what is ours.
+      else await talk.send(opening, []);
       state.entered = true;
       const result = await work({
         handle: client,
         again: state.again,
-        all: async <Row>(text: string, ...params: Param[]) => (await send(text, params)).rows as Row[],
+        all: async <Row>(text: string, ...params: Param[]) => (await talk.send(text, params)).rows as Row[],
         run: async (text, ...params) => {
-          await send(text, params);
+          if (ours) talk.post(text, params);
+          else await talk.send(text, params);
         },
       });
       state.committing = true;
-      await commit(client);
+      await commit(talk);
+      talk.end();
       broken = false;
       return result;
     } catch (error) {
+      talk.end();
       // An answer to commit, be it a refusal, means that nothing is left open or in doubt.
       if (!isLost(error)) {
         state.committing = false;
@@ -195,8 +253,8 @@ export class PostgresDatabase implements ServerDatabase {
 }
 
 /** PostgreSQL answers the commit of a transaction in which a statement has failed by rolling it back, without an error. */
-async function commit(client: PgClient): Promise<void> {
-  const { command } = await query(client, "commit", []);
+async function commit(talk: Conversation): Promise<void> {
+  const { command } = await talk.send("commit", []);
   if (command === "COMMIT") return;
   throw new PunctualError(
     "DATABASE",

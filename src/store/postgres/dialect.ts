@@ -1,4 +1,4 @@
-import type { ColumnType, Statement, Tables } from "../sql/database.ts";
+import type { ColumnType, Moving, Statement, Tables, Way } from "../sql/database.ts";
 
 const TYPES: Record<ColumnType, string> = { integer: "bigint", text: "text" };
 
@@ -21,6 +21,16 @@ export function deleteFrom(table: string, column: string, from: string): string 
   return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
 }
 
+export function move({ from, to, rows, given, where, columns, besides, when, told }: Moving): string {
+  // What a parameter is has to be said where it goes into no column.
+  const values = given.map(({ name, value, type }) => `cast(${value} as ${TYPES[type]}) as ${name}`);
+  const known = Object.entries({ ...columns, ...besides }).map(([name, value]) => `${value} as ${name}`);
+  const names = Object.keys(columns).join(", ");
+  return `with gone as (delete from ${from} r using (select ${values.join(", ")} from ${rows} v) v where r.id = v.id and ${where} returning ${known.join(", ")}),
+    moved as (insert into ${to} (${names}) select ${names} from gone where ${when})
+    select ${told.join(", ")} from gone`;
+}
+
 export function upsert(
   table: string,
   key: string[],
@@ -36,6 +46,15 @@ export function upsert(
     `insert into ${table} (${columns.join(", ")}) values ${Array(count).fill(values).join(", ")} ` +
     `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
   );
+}
+
+/** Compared as rows: with `name = ?` it may go by the ids of all names, where it expects this one to be spread over them evenly. */
+export function stretch(name: string, after: number, upTo: number): Way {
+  return {
+    text: "(r.name, r.id) > (?, ?) and (r.name, r.id) <= (?, ?)",
+    params: [name, after, name, upTo],
+    order: ["r.name", "r.id"],
+  };
 }
 
 /** The conditions of its indexes tell it which to take. */

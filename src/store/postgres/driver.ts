@@ -7,6 +7,8 @@ export interface PgClient {
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
   /** "I" outside a transaction, "T" inside, "E" in one that has failed; missing in old versions of pg. */
   getTransactionStatus?(): string | null;
+  /** Whether a statement is sent before those ahead of it are answered; missing in old versions of pg. */
+  pipeline?: boolean;
 }
 
 export interface PgQuery {
@@ -50,6 +52,7 @@ export interface PgConfig {
   max?: number;
   allowExitOnIdle?: boolean;
   idleTimeoutMillis?: number;
+  pipeline?: boolean;
 }
 
 export interface Pg {

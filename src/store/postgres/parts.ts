@@ -63,7 +63,13 @@ async function openUrl(source: string): Promise<Opened> {
   const config = configOf(url);
   const connect = () => new pg.Client(config);
   check(connect);
-  const pool = new pg.Pool({ ...config, max: url.pool, allowExitOnIdle: true, idleTimeoutMillis: 30_000 });
+  const pool = new pg.Pool({
+    ...config,
+    max: url.pool,
+    allowExitOnIdle: true,
+    idleTimeoutMillis: 30_000,
+    pipeline: true,
+  });
   return {
     connections: new PoolConnections(pool, true),
     most: url.pool,

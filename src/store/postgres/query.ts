@@ -32,7 +32,7 @@ export async function query(
 ): Promise<PgResult> {
   try {
     return await client.query({
-      text: numbered(text),
+      text: params.length > 0 ? numbered(text) : text,
       ...(name !== undefined && { name }),
       ...(params.length > 0 && { values: params }),
       types,

@@ -12,6 +12,12 @@ function withoutSchema(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 
+/** A name in the schema of the tables, where they have one. */
+export function beside(t: Tables, name: string): string {
+  const schema = schemaOf(t);
+  return schema === null ? name : `${schema}.${name}`;
+}
+
 function schemaOf(t: Tables): string | null {
   const dot = t.prefix.lastIndexOf(".");
   return dot < 0 ? null : t.prefix.slice(0, dot);
@@ -82,6 +88,7 @@ export const schema: Schema = {
              timeout bigint,
              lease_token ${NAME},
              locked_by ${NAME},
+             child ${NAME},
              locked_until bigint,
              started_at bigint,
              cancelled_at bigint,
@@ -127,6 +134,7 @@ export const schema: Schema = {
              crashes integer not null,
              timeout bigint,
              worker ${NAME},
+             child ${NAME},
              started_at bigint,
              finished_at bigint not null,
              keep_until bigint,
@@ -173,6 +181,8 @@ export const schema: Schema = {
              defined_at bigint not null,
              defined_by ${NAME},
              paused_at bigint,
+             paused_by ${NAME},
+             paused_reason text,
              last_run bigint,
              last_error text,
              fail_count bigint not null default 0,
@@ -194,6 +204,8 @@ export const schema: Schema = {
              next_tick bigint,
              resumed_at bigint,
              paused_at bigint,
+             paused_by ${NAME},
+             paused_reason text,
              missed bigint not null default 0,
              created_at bigint not null,
              unique (job, slot)
@@ -206,6 +218,8 @@ export const schema: Schema = {
              defined_at bigint,
              defined_by ${NAME},
              paused_at bigint,
+             paused_by ${NAME},
+             paused_reason text,
              paused_until bigint
            )`,
 
@@ -239,6 +253,12 @@ export const schema: Schema = {
           `create table ${t.gates} (id smallint primary key)`,
           `insert into ${t.gates} (id) select generate_series(0, ${STRIPES - 1})`,
 
+          `create table ${t.receipts} (
+             id bigint primary key,
+             created_at bigint not null,
+             found smallint not null default 0
+           )`,
+
           `create view ${t.prefix}pending as
              select id, name, queue, priority, case state when 0 then 'scheduled' else 'ready' end as state,
                     ${readable("run_at")} as run_at, attempts, crashes, args, unique_key, tags,
@@ -250,16 +270,31 @@ export const schema: Schema = {
                from ${t.schedules} s join ${t.jobs} j on j.name = s.job
               where s.next_tick is not null and s.paused_at is null and j.paused_at is null`,
           `create view ${t.prefix}running as
-             select id, name, queue, priority, attempts, crashes, locked_by as worker,
+             select id, name, queue, priority, attempts, crashes, locked_by as worker, child,
                     ${readable("started_at")} as started_at, ${readable("locked_until")} as locked_until,
                     args, progress, tags
                from ${t.runs} where state = 2`,
           `create view ${t.prefix}failed as
-             select id, name, queue, attempts, crashes, worker, error,
+             select id, name, queue, attempts, crashes, worker, child, error,
                     ${readable("finished_at")} as finished_at, args, tags
                from ${t.history} where state = 4`,
         ];
       },
+    },
+    {
+      number: 2,
+      statements: (t) => [
+        `create table ${t.logs} (
+           run_id bigint not null,
+           position bigint not null,
+           attempt integer not null,
+           at bigint not null,
+           message text not null,
+           data text,
+           primary key (run_id, position)
+         )`,
+        `alter table ${t.runs} add column logged integer not null default 0`,
+      ],
     },
   ],
 };

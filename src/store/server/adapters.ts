@@ -39,7 +39,7 @@ interface Knex {
 interface Prisma {
   $queryRawUnsafe(text: string, ...params: Param[]): Promise<unknown[]>;
   $executeRawUnsafe(text: string, ...params: Param[]): Promise<number>;
-  $transaction?: unknown;
+  $connect?: unknown;
 }
 
 /** Turns transactions of drivers and query builders into statements. */
@@ -115,13 +115,14 @@ export class Adapters<Connection> {
   #fromPrisma(handle: object): Entered<Connection> | null {
     const prisma = handle as Prisma;
     if (typeof prisma.$queryRawUnsafe !== "function") return null;
-    if (typeof prisma.$transaction === "function") {
+    // The transaction begins others since version 7, and connects in none.
+    if (typeof prisma.$connect === "function") {
       throw notInTransaction("Prisma", "prisma.$transaction(async (tx) => …)");
     }
     const { textOf } = this.#driver;
     const sql = this.#toSql(
-      async (text, params) => withNumbers(await prisma.$queryRawUnsafe(textOf(text), ...params)),
-      (text, params) => prisma.$executeRawUnsafe(textOf(text), ...params),
+      async (text, params) => withNumbers(await plainly(prisma.$queryRawUnsafe(textOf(text), ...params))),
+      (text, params) => plainly(prisma.$executeRawUnsafe(textOf(text), ...params)),
     );
     return { connection: null, sql };
   }
@@ -149,6 +150,22 @@ export class Adapters<Connection> {
         await inOurWords(run(text, params));
       },
     };
+  }
+}
+
+interface PrismaError {
+  meta?: { driverAdapterError?: { cause?: { originalCode?: string; originalMessage?: string } } };
+}
+
+/** What the server said is deep inside of what Prisma throws, from version 7 on. */
+async function plainly<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    const said = (error as PrismaError | null)?.meta?.driverAdapterError?.cause;
+    if (said?.originalCode === undefined) throw error;
+    const plain = new Error(said.originalMessage, { cause: error });
+    throw Object.assign(plain, { code: said.originalCode, errno: Number(said.originalCode) });
   }
 }
 

@@ -1,19 +1,13 @@
-import {
-  COLUMNS,
-  inOrder,
-  leaseOf,
-  merge,
-  PROMOTED,
-  type Row,
-  startsAtOnce,
-  toClaimed,
-} from "../sql/claimed.ts";
+import type { Candidate } from "../choose.ts";
+import { serves } from "../served.ts";
+import { COLUMNS, leaseOf, merge, PROMOTED, type Row, startsAtOnce, toClaimed } from "../sql/claimed.ts";
 import { marks, type Param, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { inOrder, Order } from "../sql/order.ts";
 import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import { unite } from "./arms.ts";
 import type { Facts } from "./facts.ts";
-import { Limits } from "./limits.ts";
+import { Limits, type Sight } from "./limits.ts";
 
 export interface Claimed {
   claimed: ClaimedRun[];
@@ -23,11 +17,21 @@ export interface Claimed {
   lost: boolean;
 }
 
+/** What a claim could take. */
+interface Found {
+  /** Jobs that are not for this worker, or paused. */
+  closed: Set<string>;
+  free: Row[];
+  /** Null: nothing under limits. */
+  sight: Sight | null;
+}
+
 /** The claim on a server: nothing in it waits for a lock that another holds. */
 export class Claimer {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
   readonly #limits: Limits;
+  #last: Facts | null = null;
 
   constructor(db: ServerDatabase, tables: Tables) {
     this.#db = db;
@@ -35,7 +39,7 @@ export class Claimer {
     this.#limits = new Limits(db, tables);
   }
 
-  async promote(tx: Sql, now: number): Promise<void> {
+  async #promote(tx: Sql, now: number): Promise<void> {
     const due = await tx.all<{ id: number }>(
       `select id from ${this.#t.runs}${this.#db.using(this.#t, "scheduled")} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED}${this.#db.skipLocked}`,
       now,
@@ -56,13 +60,53 @@ export class Claimer {
     return rows.sort(inOrder).map((row) => toClaimed(row, token, now, row.started_at !== null));
   }
 
-  async claim(tx: Sql, request: ClaimRequest, facts: Facts, worker: string, now: number): Promise<Claimed> {
+  /**
+   * What there is, and what of it may be taken. Where that is not known, it looks where there was something the last
+   * time, together with the question; what is not to be had after all is left out.
+   */
+  async search(
+    tx: Sql,
+    request: ClaimRequest,
+    looked: Facts | null,
+    read: () => Promise<Facts>,
+    now: number,
+  ): Promise<{ facts: Facts; found: Found }> {
+    const guess = looked ?? this.#last;
+    let [facts, found] = await Promise.all([looked ?? read(), guess && this.#find(tx, request, guess)]);
+    if (facts.nextDue !== null && facts.nextDue <= now) {
+      await this.#promote(tx, now);
+      facts = await read();
+      found = null;
+    }
+    this.#last = facts;
+    if (!found || !covers(guess!, facts)) found = await this.#find(tx, request, facts);
+    return { facts, found: only(found, facts) };
+  }
+
+  async #find(tx: Sql, request: ClaimRequest, facts: Facts): Promise<Found> {
     const closed = new Set([...request.exclude, ...facts.pausedJobs]);
-    const wanted = (queues: string[]) =>
-      request.queues === null ? queues : queues.filter((queue) => request.queues!.includes(queue));
-    const free = await this.#unlimited(tx, request, wanted(facts.free), facts.owned, closed);
-    const limited = await this.#limits.choose(tx, wanted(facts.limited), closed, request.start);
-    const chosen = merge(free, limited.rows, request);
+    const wanted = (queues: string[]) => queues.filter((queue) => serves(request, queue));
+    const [free, sight] = await Promise.all([
+      this.#unlimited(tx, request, wanted(facts.free), facts.owned, closed),
+      request.start > 0 ? this.#limits.look(tx, wanted(facts.limited), closed) : null,
+    ]);
+    return { closed, free, sight };
+  }
+
+  /** `freed`: runs under limits that this transaction has settled. */
+  async claim(
+    tx: Sql,
+    request: ClaimRequest,
+    { closed, free, sight }: Found,
+    freed: Candidate[],
+    worker: string,
+    now: number,
+  ): Promise<Claimed> {
+    const order = new Order(request);
+    const limited = sight
+      ? await this.#limits.choose(tx, sight, closed, order, request.start, freed)
+      : { rows: [], lost: false };
+    const chosen = merge(free, limited.rows, order, request);
     await this.#take(tx, chosen, request, worker, now);
     const claimed = chosen.map((row, index) => {
       row.attempts++;
@@ -89,7 +133,7 @@ export class Claimer {
     if (owned) arms.push({ text: arm("owned", "owner = ?"), params: [request.owner, request.limit] });
     if (arms.length === 0 || request.limit <= 0) return [];
     const { text, params } = unite(arms);
-    return (await tx.all<Row>(text, ...params)).sort(inOrder);
+    return tx.all<Row>(text, ...params);
   }
 
   async #take(tx: Sql, rows: Row[], request: ClaimRequest, worker: string, now: number): Promise<void> {
@@ -127,4 +171,26 @@ export class Claimer {
       ),
     );
   }
+}
+
+/** Whether one who went by what there was has looked everywhere where there is something. */
+function covers(was: Facts, is: Facts): boolean {
+  const within = (some: string[], all: string[]) => some.every((one) => all.includes(one));
+  return (
+    was === is ||
+    (within(is.free, was.free) &&
+      within(is.limited, was.limited) &&
+      (was.owned || !is.owned) &&
+      within(was.pausedJobs, is.pausedJobs) &&
+      within(is.pausedJobs, was.pausedJobs))
+  );
+}
+
+/** Without queues that were paused meanwhile. */
+function only({ closed, free, sight }: Found, facts: Facts): Found {
+  return {
+    closed,
+    free: free.filter(({ queue, owner }) => owner !== null || facts.free.includes(queue)),
+    sight: sight && { ...sight, looks: sight.looks.filter(({ queue }) => facts.limited.includes(queue)) },
+  };
 }

@@ -30,7 +30,7 @@ export async function readFacts(
      union all
      select 'ready', queue, limited from (${db.readyQueues(t)}) q
      union all
-     select 'owned', '', case when exists (select 1 from ${t.runs} where owner = ? and state = 1) then 1 else 0 end
+     select 'owned', '', case when exists (select 1 from ${t.runs}${db.using(t, "owned")} where owner = ? and state = 1) then 1 else 0 end
      union all
      select 'cancelled', '', id from (${cancelledOf(t)}) c
      union all

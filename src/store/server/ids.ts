@@ -1,7 +1,9 @@
 import type { Clock } from "../../time.ts";
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 
-const BLOCK = 100;
+/** The most that is reserved beyond what is asked for. */
+const LARGEST_BLOCK = 100;
+const GROWTH = 4;
 
 /** What is left of a block is given up by then: a run that comes later would seem to be older than those of others. */
 const KEPT = 1000;
@@ -15,6 +17,8 @@ export class Ids {
   readonly #t: Tables;
   readonly #clock: Clock;
   #reservedAt = 0;
+  /** Grows while blocks are used up: who dispatches now and then leaves no gaps between the ids of his runs. */
+  #block = 1;
   #free: number[] = [];
   #reserving: Promise<void> = Promise.resolve();
 
@@ -27,12 +31,16 @@ export class Ids {
   /** `sql` is what more are asked for by, where there are not enough left. */
   take(count: number, sql: Sql): Promise<number[]> {
     const mine = this.#reserving.then(async () => {
-      if (this.#clock.monotonic() - this.#reservedAt > KEPT) this.#free = [];
+      if (this.#clock.monotonic() - this.#reservedAt > KEPT) {
+        this.#free = [];
+        this.#block = 1;
+      }
       const missing = count - this.#free.length;
       if (missing > 0) {
         // A block for the small ones that come after this; but not in a transaction that may be rolled back with all it wrote.
         const isOwn = sql === this.#db;
-        const more = await this.#db.newIds(sql, this.#t, isOwn && missing < BLOCK ? BLOCK : missing);
+        const more = await this.#db.newIds(sql, this.#t, isOwn ? Math.max(missing, this.#block) : missing);
+        if (isOwn) this.#block = Math.min(LARGEST_BLOCK, this.#block * GROWTH);
         this.#free.push(...(more as number[]));
         this.#reservedAt = this.#clock.monotonic();
       }

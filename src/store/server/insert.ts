@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { marks, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
 import { NEW_RUN, toValues } from "../sql/new-run.ts";
 import { spread } from "../sql/spread.ts";
 import { WINDOW } from "../sql/unique.ts";
@@ -23,65 +23,67 @@ export class Inserter {
     this.#t = tables;
   }
 
-  /** In the order given. `again`: an earlier try may have been committed. */
-  async insert(tx: Sql, runs: Numbered[], now: number, again: boolean): Promise<Inserted[]> {
-    const done = again ? await this.#whichExist(tx, runs) : new Set<number>();
-    const missing = runs.filter(({ id }) => !done.has(id));
+  /** In the order given. */
+  async insert(tx: Sql, runs: Numbered[], now: number): Promise<Inserted[]> {
     await this.#insertAll(
       tx,
-      missing.filter(({ run }) => run.unique === null),
+      runs.filter(({ run }) => run.unique === null),
       now,
     );
-    const keyed = runs.filter(({ run }) => run.unique !== null);
-    const holders = await this.#insertKeyed(tx, keyed, done, now);
-    return runs.map(({ id, run }) => {
-      const holder = run.unique === null ? id : holders.get(run.unique.key)!;
-      return { id: holder, inserted: holder === id };
-    });
+    return inOrder(runs, await this.#insertKeyed(tx, firstOfKeys(runs), now));
   }
 
-  /** They may have finished since. One that left no history behind cannot be told from one that never came. */
-  async #whichExist(tx: Sql, runs: Numbered[]): Promise<Set<number>> {
-    const ids = JSON.stringify(runs.map(({ id }) => [id]));
+  /**
+   * What came of an insert that was committed. Of a key that nobody holds any more it can no longer be told who held it:
+   * it is taken for one's own.
+   */
+  async recall(tx: Sql, runs: Numbered[], now: number): Promise<Inserted[]> {
+    const byKey = firstOfKeys(runs);
+    const holders = new Map([...byKey].map(([key, { id }]) => [key, id]));
+    const gone = new Set(byKey.keys());
+    const left = await this.#whichExist(tx, [...holders.values()]);
+    for (const [key, id] of holders) if (left.has(id)) gone.delete(key);
+    if (gone.size > 0)
+      for (const [key, id] of await this.#holders(tx, [...gone], now, "")) holders.set(key, id);
+    return inOrder(runs, holders);
+  }
+
+  async #whichExist(tx: Sql, ids: number[]): Promise<Set<number>> {
+    if (ids.length === 0) return new Set();
+    const list = JSON.stringify(ids.map((id) => [id]));
     const found = await tx.all<{ id: number }>(
       [this.#t.runs, this.#t.history]
-        .map(
-          (table) => `select r.id from ${this.#db.rows({ id: "integer" })} v join ${table} r on r.id = v.id`,
-        )
+        .map((table) => `select r.id from ${this.#db.lookUp(this.#db.rows({ id: "integer" }), table)}`)
         .join(" union all "),
-      ids,
-      ids,
+      list,
+      list,
     );
     return new Set(found.map(({ id }) => id));
   }
 
   async #insertAll(tx: Sql, runs: Numbered[], now: number): Promise<void> {
     if (runs.length === 0) return;
+    const { text, params } = this.statement(runs, now);
+    // Its answer is waited for: it may be that another has a key.
+    await tx.all(text, ...params);
+  }
+
+  /** Of runs without unique keys, or of those whose keys are free. */
+  statement(runs: Numbered[], now: number): Statement {
     const columns = { id: "integer", ...NEW_RUN } as const;
     const { values, rows, params } = spread(
       this.#db,
       columns,
       runs.map(({ id, run }) => [id, ...toValues(run, now)]),
     );
-    await tx.run(
-      `insert into ${this.#t.runs} (${Object.keys(columns).join(", ")}) select ${values.join(", ")} from ${rows} v${this.#db.orNothing}`,
-      ...params,
-    );
+    return {
+      text: `insert into ${this.#t.runs} (${Object.keys(columns).join(", ")}) select ${values.join(", ")} from ${rows} v${this.#db.orNothing}`,
+      params,
+    };
   }
 
   /** Who holds each key in the end. In order of key: two that insert the same ones must not wait for each other crosswise. */
-  async #insertKeyed(
-    tx: Sql,
-    keyed: Numbered[],
-    done: Set<number>,
-    now: number,
-  ): Promise<Map<string, number>> {
-    const byKey = new Map<string, Numbered>();
-    for (const one of keyed) {
-      const { key } = one.run.unique!;
-      // Of several with one key the first counts; the others find it.
-      if (!byKey.has(key)) byKey.set(key, one);
-    }
+  async #insertKeyed(tx: Sql, byKey: Map<string, Numbered>, now: number): Promise<Map<string, number>> {
     const holders = new Map<string, number>();
     let open = [...byKey.keys()].sort();
     for (let tries = 0; open.length > 0; tries++) {
@@ -96,12 +98,7 @@ export class Inserter {
       const lock = tries === 0 ? "" : this.#db.forUpdate;
       for (const [key, id] of await this.#holders(tx, open, now, lock)) holders.set(key, id);
       const free = open.map((key) => byKey.get(key)!).filter(({ run }) => !holders.has(run.unique!.key));
-      for (const { id, run } of free) if (done.has(id)) holders.set(run.unique!.key, id);
-      await this.#insertFree(
-        tx,
-        free.filter(({ id }) => !done.has(id)),
-        now,
-      );
+      await this.#insertFree(tx, free, now);
       for (const [key, id] of await this.#holders(tx, open, now, lock)) holders.set(key, id);
       open = open.filter((key) => !holders.has(key));
     }
@@ -147,4 +144,21 @@ export class Inserter {
     );
     return new Map([...finished, ...waiting].map(({ unique_key, id }) => [unique_key, id]));
   }
+}
+
+/** Of several with one key the first counts; the others find it. */
+function firstOfKeys(runs: Numbered[]): Map<string, Numbered> {
+  const byKey = new Map<string, Numbered>();
+  for (const one of runs) {
+    const key = one.run.unique?.key;
+    if (key !== undefined && !byKey.has(key)) byKey.set(key, one);
+  }
+  return byKey;
+}
+
+function inOrder(runs: Numbered[], holders: Map<string, number>): Inserted[] {
+  return runs.map(({ id, run }) => {
+    const holder = run.unique === null ? id : holders.get(run.unique.key)!;
+    return { id: holder, inserted: holder === id };
+  });
 }

@@ -1,9 +1,10 @@
-import { Chooser } from "../choose.ts";
-import { COLUMNS, inOrder, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { type Candidate, Chooser, type Usage } from "../choose.ts";
+import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
 import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import type { Order } from "../sql/order.ts";
 import { unite } from "./arms.ts";
 import { stripeOf } from "./stripes.ts";
-import { readUsage } from "./usage.ts";
+import { type Limited, limitedBy, readUsage } from "./usage.ts";
 
 /** How many lanes one claim walks at most; the next claim goes on from there. */
 const LANES = 64;
@@ -16,67 +17,108 @@ const WALK_EVERY = 4;
 
 const START = { priority: -(2 ** 31), lane: "" };
 
+/** Ready runs under limits, and what is in use of these. */
+export interface Sight {
+  looks: Look[];
+  usage: Usage;
+}
+
 /**
  * Finds runs that fit under their limits. First without any lock; then the gates of what was chosen are locked, and
  * what is in use is counted again: whoever claims under a limit holds its gate, so until this transaction ends the
- * count can only fall.
+ * count can only fall. A run that takes the place of one that this transaction has just settled needs no gate: nobody
+ * sees the one without the other, so the count stays what it was.
  */
 export class Limits {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
   #claims = 0;
   readonly #places = new Map<string, { priority: number; lane: string }>();
+  /** Of the runs seen last: their limits are asked for before it is known that it is them again. */
+  #last: Limited | null = null;
 
   constructor(db: ServerDatabase, tables: Tables) {
     this.#db = db;
     this.#t = tables;
   }
 
-  /** `lost`: others held a gate of something that would have fitted. */
+  /** The first runs of each queue. */
+  async look(tx: Sql, queues: string[], closed: Set<string>): Promise<Sight | null> {
+    if (queues.length === 0) return null;
+    const guess = this.#last;
+    const [looks, usage] = await Promise.all([
+      this.#windows(tx, queues),
+      guess && readUsage(tx, this.#t, guess, closed),
+    ]);
+    if (looks.length === 0) return null;
+    const limited = limitedBy(looks);
+    this.#last = limited;
+    const guessed =
+      guess &&
+      limited.names.every((name) => guess.names.includes(name)) &&
+      limited.queues.every((queue) => guess.queues.includes(queue));
+    return { looks, usage: (guessed && usage) || (await readUsage(tx, this.#t, limited, closed)) };
+  }
+
+  /** `freed`: what this transaction has settled. `lost`: others held a gate of something that would have fitted. */
   async choose(
     tx: Sql,
-    queues: string[],
+    sight: Sight,
     closed: Set<string>,
+    order: Order,
     wanted: number,
+    freed: Candidate[],
   ): Promise<{ rows: Row[]; lost: boolean }> {
-    if (wanted <= 0 || queues.length === 0) return { rows: [], lost: false };
-    const looks = await this.#windows(tx, queues);
-    if (looks.length === 0) return { rows: [], lost: false };
-    const { chosen, chooser } = await this.#pick(tx, looks, closed, wanted);
+    const { chosen, chooser } = await this.#pick(tx, sight, closed, order, wanted);
     if (chosen.length === 0) return { rows: [], lost: false };
-    const open = await this.#lockGates(tx, chosen, (look) => chooser.gates(look));
-    const recounted = new Chooser(await readUsage(tx, this.#t, chosen, closed));
+    const heirs = inherit(chosen, freed);
+    if (heirs.size === chosen.length)
+      return { rows: inOrderOf(chosen, await this.#load(tx, chosen)), lost: false };
+    const gated = chosen.filter((look) => !heirs.has(look));
+    const open = new Set([...heirs, ...(await this.#lockGates(tx, gated, (look) => chooser.gates(look)))]);
+    const lost = open.size < chosen.length;
+    if (open.size === 0) return { rows: [], lost };
+    const [usage, rows] = await Promise.all([
+      readUsage(tx, this.#t, limitedBy([...open]), closed),
+      this.#load(tx, [...open]),
+    ]);
+    const recounted = new Chooser(usage);
     // A limit that came up in between has a gate of its own, which is not locked: its turn is the next claim.
     const asBefore = (look: Look) => recounted.gates(look).join() === chooser.gates(look).join();
-    const sure = chosen.filter((look) => open.has(look) && asBefore(look) && recounted.take(look));
-    return { rows: await this.#load(tx, sure), lost: open.size < chosen.length };
+    const loaded = new Set(rows.map(({ id }) => id));
+    const fits = (look: Look) => loaded.has(look.id) && asBefore(look) && recounted.take(look);
+    const sure = [...open].filter(fits);
+    return { rows: inOrderOf(sure, rows), lost };
   }
 
   /** First the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
   async #pick(
     tx: Sql,
-    looks: Look[],
+    { looks, usage }: Sight,
     closed: Set<string>,
+    order: Order,
     wanted: number,
   ): Promise<{ chosen: Look[]; chooser: Chooser }> {
-    const fitting = async () => {
-      const chooser = new Chooser(await readUsage(tx, this.#t, looks, closed));
-      const chosen: Look[] = [];
-      for (const look of looks.sort(inOrder)) {
-        if (chosen.length < wanted && chooser.take(look)) chosen.push(look);
-      }
-      return { chosen, chooser };
+    const fitting = (used: Usage) => {
+      const chooser = new Chooser(used);
+      const open = new Set<string>();
+      if (order.hasShares) for (const look of looks) if (chooser.hasRoom(look)) open.add(look.queue);
+      const chosen = order.pick(looks, wanted, (look) => chooser.take(look));
+      return { chosen, chooser, open };
     };
-    const first = await fitting();
+    const first = fitting(usage);
     const inQueue = Map.groupBy(looks, ({ queue }) => queue);
     const full = [...inQueue].filter(([, seen]) => seen.length >= WINDOW);
-    if (first.chosen.length >= wanted || full.length === 0) return first;
+    // What other queues have must not keep a queue from its share whose runs are out of sight.
+    const isHidden = order.hasShares && full.some(([queue]) => !first.open.has(queue));
+    if ((first.chosen.length >= wanted && !isHidden) || full.length === 0) return first;
     if (first.chosen.length > 0 && ++this.#claims % WALK_EVERY !== 0) return first;
     const before = looks.length;
     for (const [queue, seen] of full) {
       looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted)));
     }
-    return looks.length > before ? fitting() : first;
+    if (looks.length === before) return first;
+    return fitting(await readUsage(tx, this.#t, limitedBy(looks), closed));
   }
 
   #windows(tx: Sql, queues: string[]): Promise<Look[]> {
@@ -116,26 +158,36 @@ export class Limits {
   }
 
   /** Those of which every gate could be had. */
-  async #lockGates(tx: Sql, looks: Look[], gatesOf: (look: Look) => string[]): Promise<Set<Look>> {
+  async #lockGates(tx: Sql, looks: Look[], gatesOf: (look: Look) => string[]): Promise<Look[]> {
     const stripes = new Map(looks.map((look) => [look, gatesOf(look).map(stripeOf)]));
     const needed = [...new Set([...stripes.values()].flat())];
-    if (needed.length === 0) return new Set(looks);
+    if (needed.length === 0) return looks;
     const rows = await tx.all<{ id: number }>(
       `select id from ${this.#t.gates} where id in (${marks(needed)}) order by id${this.#db.skipLocked}`,
       ...needed,
     );
     const had = new Set(rows.map(({ id }) => id));
-    return new Set(looks.filter((look) => stripes.get(look)!.every((stripe) => had.has(stripe))));
+    return looks.filter((look) => stripes.get(look)!.every((stripe) => had.has(stripe)));
   }
 
   async #load(tx: Sql, chosen: Look[]): Promise<Row[]> {
-    if (chosen.length === 0) return [];
     const columns = COLUMNS.split(", ").map((column) => `r.${column}`);
-    const rows = await tx.all<Row>(
-      `select ${columns.join(", ")} from ${this.#db.rows({ id: "integer" })} v join ${this.#t.runs} r on r.id = v.id
+    return tx.all<Row>(
+      `select ${columns.join(", ")} from ${this.#db.lookUp(this.#db.rows({ id: "integer" }), this.#t.runs)}
         where r.state = 1${this.#db.lockOnly(this.#db.skipLocked, "r")}`,
       JSON.stringify(chosen.map(({ id }) => [id])),
     );
-    return rows.sort(inOrder);
   }
+}
+
+/** Those that can take the place of one that was freed: under the very same limits, each in a place of its own. */
+function inherit(chosen: Look[], freed: Candidate[]): Set<Look> {
+  const placeOf = ({ name, lane, queue }: Candidate) => JSON.stringify([name, lane, queue]);
+  const places = Map.groupBy(freed, placeOf);
+  return new Set(chosen.filter((look) => places.get(placeOf(look))?.pop()));
+}
+
+function inOrderOf(looks: Look[], rows: Row[]): Row[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return looks.flatMap(({ id }) => byId.get(id) ?? []);
 }

@@ -9,7 +9,7 @@ const NUMBERS = new Set([
   ),
   ..."fail_count seen_at last_tick next_tick resumed_at missed pid parallel settle_seq minute".split(" "),
   ..."dispatched completed retried failed skipped cancelled snoozed released crashed busy".split(" "),
-  ..."seq number applied_at now n".split(" "),
+  ..."seq number applied_at now n found position at logged".split(" "),
 ]);
 
 /** Rows as they come through somebody else's library, which may make text or a bigint of a large number. */

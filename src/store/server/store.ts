@@ -1,13 +1,15 @@
 import { backOff } from "../../time.ts";
+import type { PruneReport, PruneRequest } from "../pruning.ts";
 import type { Transaction } from "../sql/database.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import { isIdle, readFacts } from "./facts.ts";
 import { Ids } from "./ids.ts";
-import { Inserter } from "./insert.ts";
+import { Inserter, type Numbered } from "./insert.ts";
 import { Lent } from "./lent.ts";
 import type { ServerParts } from "./parts.ts";
+import { Receipts } from "./receipts.ts";
 import { DatabaseTime } from "./time.ts";
 import { Turns } from "./turns.ts";
 
@@ -23,6 +25,7 @@ export class ServerStore extends SqlStore {
   readonly #time: DatabaseTime;
   readonly #ids: Ids;
   readonly #inserter: Inserter;
+  readonly #receipts: Receipts;
   readonly #claimer: Claimer;
   readonly #lent = new Lent();
   readonly #turns: Turns;
@@ -34,6 +37,7 @@ export class ServerStore extends SqlStore {
     this.#time = new DatabaseTime(clock, db.clock);
     this.#ids = new Ids(db, tables, clock);
     this.#inserter = new Inserter(db, tables);
+    this.#receipts = new Receipts(db, tables);
     this.#claimer = new Claimer(db, tables);
     this.#turns = new Turns(Math.max(1, parts.connections - SPARE));
   }
@@ -54,11 +58,29 @@ export class ServerStore extends SqlStore {
     const now = await this.#time.now(tx ?? db);
     const ids = await this.#ids.take(runs.length, tx ?? db);
     const numbered = runs.map((run, index) => ({ run, id: ids[index]! }));
-    const inserted = tx
-      ? await this.#inserter.insert(tx, numbered, now, false)
-      : await db.transaction((own) => this.#inserter.insert(own, numbered, now, own.again));
+    const inserted = await (tx ? this.#inserter.insert(tx, numbered, now) : this.#insertOnce(numbered, now));
     if (inserted.some((one) => one.inserted)) await announce(tx);
     return inserted;
+  }
+
+  async #insertOnce(runs: Numbered[], now: number): Promise<Inserted[]> {
+    const { db } = this.#parts;
+    const receipt = runs[0]!.id;
+    const again = async (tx: Transaction) => {
+      const done = await this.#receipts.find(tx, receipt, now);
+      return done ? this.#inserter.recall(tx, runs, now) : this.#inserter.insert(tx, runs, now);
+    };
+    if (runs.some(({ run }) => run.unique !== null)) {
+      return db.transaction((tx) => (tx.again ? again(tx) : this.#inserter.insert(tx, runs, now)), {
+        first: this.#receipts.literal(receipt, now),
+      });
+    }
+    await db.both(
+      this.#receipts.statement(receipt, now),
+      this.#inserter.statement(runs, now),
+      async (tx) => void (await again(tx)),
+    );
+    return runs.map(({ id }) => ({ id, inserted: true }));
   }
 
   /** Handlers that write in a transaction must not hold all connections: their leases are renewed by others. */
@@ -93,22 +115,24 @@ export class ServerStore extends SqlStore {
       return { ...idle, nextDue: looked.nextDue, cancelled: looked.cancelled };
     }
     return db.transaction(async (tx) => {
-      const settled = await this.settleOnce(tx, request, now);
-      let facts = looked ?? (await readFacts(tx, db, tables, { worker, owner }, now));
+      const settling = this.settleOnce(tx, request, now);
+      const known = looked;
       // Begun anew, it may be some time later.
       looked = null;
-      if (!claim) return { ...idle, settled, nextDue: facts.nextDue, cancelled: facts.cancelled };
-      if (request.again || tx.again) {
-        const claimed = await this.#claimer.claimedUnder(tx, claim.token, worker, now);
-        if (claimed.length > 0) {
-          return { ...idle, settled, claimed, nextDue: facts.nextDue, cancelled: facts.cancelled };
-        }
+      const read = () => readFacts(tx, db, tables, { worker, owner }, now);
+      const again = request.again || tx.again;
+      if (!claim || again) {
+        const { written: settled } = await settling;
+        const { nextDue, cancelled } = known ?? (await read());
+        const claimed = claim ? await this.#claimer.claimedUnder(tx, claim.token, worker, now) : [];
+        if (!claim || claimed.length > 0) return { ...idle, settled, claimed, nextDue, cancelled };
       }
-      if (facts.nextDue !== null && facts.nextDue <= now) {
-        await this.#claimer.promote(tx, now);
-        facts = await readFacts(tx, db, tables, { worker, owner }, now);
-      }
-      const { claimed, cancelled, lost } = await this.#claimer.claim(tx, claim, facts, worker, now);
+      if (!this.settler.isSwift(request.settle)) await settling;
+      const [{ written: settled, freed }, { facts, found }] = await Promise.all([
+        settling,
+        this.#claimer.search(tx, claim, known, read, now),
+      ]);
+      const { claimed, cancelled, lost } = await this.#claimer.claim(tx, claim, found, freed, worker, now);
       return {
         settled,
         claimed,
@@ -117,6 +141,12 @@ export class ServerStore extends SqlStore {
         cancelled: [...facts.cancelled, ...cancelled],
       };
     });
+  }
+
+  override async prune(request: PruneRequest): Promise<PruneReport> {
+    const report = await super.prune(request);
+    await this.#receipts.prune(await this.now());
+    return report;
   }
 
   watch(onChange: () => void): () => void {

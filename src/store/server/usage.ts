@@ -4,10 +4,26 @@ import { marks, type Sql, type Tables } from "../sql/database.ts";
 
 type Fact = { kind: string; name: string; lane: string; number: number; key_limit: number };
 
-/** The limits that these runs are under, and how much of them is in use: one statement, so one moment. */
-export async function readUsage(tx: Sql, t: Tables, looks: Look[], closed: Set<string>): Promise<Usage> {
-  const names = [...new Set(looks.map(({ name }) => name))];
-  const queues = [...new Set(looks.map(({ queue }) => queue))];
+/** What can have limits. */
+export interface Limited {
+  names: string[];
+  queues: string[];
+}
+
+export function limitedBy(looks: Look[]): Limited {
+  return {
+    names: [...new Set(looks.map(({ name }) => name))],
+    queues: [...new Set(looks.map(({ queue }) => queue))],
+  };
+}
+
+/** The limits that these are under, and how much of them is in use: one statement, so one moment. */
+export async function readUsage(
+  tx: Sql,
+  t: Tables,
+  { names, queues }: Limited,
+  closed: Set<string>,
+): Promise<Usage> {
   const facts = await tx.all<Fact>(
     `select 'job' as kind, name, '' as lane, lim as number, key_lim as key_limit from ${t.jobs} where name in (${marks(names)})
      union all

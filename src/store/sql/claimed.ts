@@ -1,4 +1,5 @@
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
+import type { Order } from "./order.ts";
 
 /** A run as the claim reads it. */
 export interface Row {
@@ -23,10 +24,11 @@ export interface Row {
   tick_at: number | null;
   created_at: number;
   cancelled_at: number | null;
+  logged: number;
 }
 
 export const COLUMNS: string =
-  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at";
+  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged";
 
 /** As much of a run as it takes to choose. */
 export type Look = Pick<Row, "id" | "name" | "lane" | "queue" | "priority" | "run_at">;
@@ -39,11 +41,6 @@ export const WINDOW = 64;
 /** How many due runs one claim turns from scheduled to ready. */
 export const PROMOTED = 1000;
 
-type InOrder = Pick<Row, "priority" | "run_at" | "id">;
-
-export const inOrder = (a: InOrder, b: InOrder): number =>
-  a.priority - b.priority || a.run_at - b.run_at || a.id - b.id;
-
 /** Jobs may have the names of what every object has. */
 export function leaseOf(name: string, { leases, lease }: ClaimRequest): number {
   return Object.hasOwn(leases, name) ? leases[name]! : lease;
@@ -55,22 +52,9 @@ export function startsAtOnce(row: Row, index: number, request: ClaimRequest): bo
 }
 
 /** The best of both in order; a run under a limit is only taken where it starts at once. */
-export function merge(free: Row[], limited: Row[], { limit, start }: ClaimRequest): Row[] {
-  const chosen: Row[] = [];
-  let f = 0;
-  let l = 0;
-  while (chosen.length < limit) {
-    const one = free[f];
-    const other = chosen.length < start ? limited[l] : undefined;
-    if (one && (!other || inOrder(one, other) < 0)) {
-      chosen.push(one);
-      f++;
-    } else if (other) {
-      chosen.push(other);
-      l++;
-    } else break;
-  }
-  return chosen;
+export function merge(free: Row[], limited: Row[], order: Order, { limit, start }: ClaimRequest): Row[] {
+  const held = new Set(limited);
+  return order.pick([...free, ...limited], limit, (row, index) => index < start || !held.has(row));
 }
 
 /** `row.attempts` counts this try in. */
@@ -99,5 +83,6 @@ export function toClaimed(row: Row, token: string, now: number, started: boolean
     createdAt: row.created_at,
     claimedAt: now,
     started,
+    logged: row.logged,
   };
 }

@@ -38,14 +38,18 @@ export function revive(
   db: Database,
   t: Tables,
   id: number,
+  runAt: number | null,
   now: number,
 ): Promise<"revived" | RunState | null> {
   return db.transaction(async (tx) => {
     const state = await stateOf(tx, db, t, id);
     if (state === null || stateCodes[state] < stateCodes.completed) return state;
+    const to = runAt !== null && runAt > now ? stateCodes.scheduled : stateCodes.ready;
     await tx.run(
-      `insert into ${t.runs} (${CARRIED}, run_at, state) select ${CARRIED}, ?, 1 from ${t.history} where id = ?`,
-      now,
+      `insert into ${t.runs} (${CARRIED}, run_at, state, logged)
+       select ${CARRIED}, ?, ${to}, (select count(*) from ${t.logs} l where l.run_id = h.id and l.attempt = h.attempts + 1)
+         from ${t.history} h where id = ?`,
+      runAt ?? now,
       id,
     );
     await tx.run(`delete from ${t.history} where id = ?`, id);
@@ -60,6 +64,7 @@ export function remove(db: Database, t: Tables, id: number): Promise<"removed" |
     await tx.run(`delete from ${t.runs} where id = ? and state <> 2`, id);
     await tx.run(`delete from ${t.history} where id = ?`, id);
     await tx.run(`delete from ${t.attempts} where run_id = ?`, id);
+    await tx.run(`delete from ${t.logs} where run_id = ?`, id);
     return "removed";
   });
 }

@@ -1,3 +1,4 @@
+import type { MissingObject } from "../inspection.ts";
 import type { DatabaseName } from "../store.ts";
 
 export type Param = string | number | bigint | null;
@@ -8,7 +9,10 @@ export interface Sql {
   run(text: string, ...params: Param[]): Promise<void>;
 }
 
-/** An open transaction. */
+/**
+ * An open transaction. `run` may return before its statement is answered, or sent: a fault shows with the next `all`, or
+ * when the transaction ends.
+ */
 export interface Transaction extends Sql {
   /** The driver's own connection, for a caller who writes in the same transaction. */
   readonly handle: unknown;
@@ -19,11 +23,41 @@ export interface Transaction extends Sql {
 export interface TransactionOptions {
   /** False: a conflict or a lost connection is the caller's to see, who may have done more than statements. */
   retry?: boolean;
+  /**
+   * A statement without parameters that goes along with `begin`, in one packet where that can be. Left out where an
+   * earlier try may have been committed.
+   */
+  first?: string;
 }
 
 export interface Statement {
   text: string;
   params: Param[];
+}
+
+/** A condition, and the columns by which what it finds comes in order. */
+export interface Way extends Statement {
+  order: string[];
+}
+
+/** Rows that change tables. */
+export interface Moving {
+  from: string;
+  to: string;
+  /** The table expression (as `v`) that has the ids of those to move. */
+  rows: string;
+  /** What `v` has besides, or in place of what its rows have: a value of theirs, or a parameter. */
+  given: { name: string; value: string; type: ColumnType }[];
+  /** Which of them, besides, by their columns (as `r`) and those of the table expression. */
+  where: string;
+  /** What each column of the other table becomes. */
+  columns: Record<string, string>;
+  /** What else is known of each row that leaves. */
+  besides: Record<string, string>;
+  /** Which of them come into the other table, by either of these. */
+  when: string;
+  /** What is given back of each that leaves, of the same. */
+  told: string[];
 }
 
 export type ColumnType = "integer" | "text";
@@ -41,6 +75,17 @@ export interface Database extends Sql {
   readonly text: string;
   /** Whether the list in the column `tags` has the text of the one parameter. */
   readonly tagged: string;
+  /** The key in the column `lane`, which is `name|key`. */
+  readonly key: string;
+  /** Whether the text of a column is like the one parameter, made by `pattern`; by its bytes. */
+  like(column: string): string;
+  /** The pieces between stars, each of which stands for anything. */
+  pattern(pieces: string[]): string;
+  /**
+   * The value at a path within a column of JSON, as JSON writes it, a text without its quotes; null for lists, objects
+   * and what is not there. A number in the path is a place in a list, or a name in an object.
+   */
+  scalar(column: string, path: string[]): Statement;
   /**
    * All of it or nothing, at read committed; nobody else's statement on this connection comes in between. A conflict
    * with others, or a lost connection, begins it anew, so `work` may be called more than once.
@@ -61,10 +106,28 @@ export interface Database extends Sql {
   ): string;
   /** A table expression made of one parameter: JSON, a list of rows, each a list of values in the order of the columns. */
   rows(columns: Record<string, ColumnType>): string;
+  /**
+   * For a `from`: the rows of the table expression (as `v`), each with those of `table` (as `r`) whose `column`, the first
+   * of its primary key, is its `id`.
+   */
+  lookUp(rows: string, table: string, column?: string): string;
   /** `update` of the rows of `table` (as `r`) that join those of the table expression (as `v`) by their column `id`. */
   updateFrom(table: string, set: Record<string, string>, rows: string, where?: string): string;
   /** `delete` of the rows of `table` whose `column` is the `id` of a row of the table expression. */
   deleteFrom(table: string, column: string, rows: string): string;
+  /** Moves rows from one table to another in one statement; null: the database has none that does. */
+  readonly move: ((moving: Moving) => string) | null;
+  /**
+   * Finished runs, as `r`, of one name, from after this id up to that one: the condition and the order, in either
+   * direction, with which the database goes along the index of the two and meets no others.
+   */
+  stretch(name: string, after: number, upTo: number): Way;
+  /** Its version and what of its settings matters, for people. */
+  about(): Promise<{ version: string; settings: Record<string, string> }>;
+  /** A `select` of the `name` of every table, view, sequence and usable index beside the tables. */
+  objects(tables: Tables): Statement;
+  /** Makes an index or a view anew, however long it takes; an index while others go on working, where that can be. */
+  restore(tables: Tables, missing: MissingObject): Promise<void>;
   /** New ids for runs; null where the table numbers its rows itself. They are nobody else's, whatever becomes of the transaction. */
   newIds(sql: Sql, tables: Tables, count: number): Promise<(number | null)[]>;
 }
@@ -78,6 +141,11 @@ export interface ServerDatabase extends Database {
   readonly clock: string;
   /** Behind `insert … select`: what is there already is left alone, where the database can say so. */
   readonly orNothing: string;
+  /**
+   * Two inserts as one transaction, in one packet where that can be. Where they met a fault, done or not, `again` takes
+   * their place.
+   */
+  both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void>;
   /** Whether an insert was refused because of a unique index. */
   isDuplicate(error: unknown): boolean;
   /** Behind the name of the runs: the index to go by, where the database has to be told. */
@@ -97,6 +165,7 @@ const TABLES = [
   "runs",
   "history",
   "attempts",
+  "logs",
   "jobs",
   "schedules",
   "queues",
@@ -105,6 +174,7 @@ const TABLES = [
   "migrations",
   "gates",
   "ids",
+  "receipts",
 ] as const;
 
 export type Tables = Record<(typeof TABLES)[number], string> & { prefix: string };
@@ -121,6 +191,11 @@ export async function first<Row>(rows: Promise<Row[]>): Promise<Row | null> {
 /** Placeholders for `in (…)`. */
 export function marks(values: readonly unknown[]): string {
   return values.map(() => "?").join(", ");
+}
+
+/** The parameter of `rows({ id: "integer" })`. */
+export function asJson(ids: readonly number[]): string {
+  return JSON.stringify(ids.map((id) => [id]));
 }
 
 /** Splits work so that no statement grows with the size of what it is given. */

@@ -1,7 +1,8 @@
-import type { JobRow } from "../records.ts";
+import type { JobRow, PauseNote } from "../records.ts";
 import type { Tally } from "../store.ts";
 import { type Database, first, type Sql, type Tables } from "./database.ts";
 import { markLimited } from "./limited.ts";
+import { PAUSE, PAUSE_COLUMNS, pauseValues } from "./pause.ts";
 import { resumeSchedulesOf } from "./schedules.ts";
 
 export interface Row {
@@ -59,13 +60,20 @@ export async function names(db: Sql, t: Tables): Promise<string[]> {
   return (await db.all<{ name: string }>(`select name from ${t.jobs}`)).map((row) => row.name);
 }
 
-export function pause(db: Database, t: Tables, name: string, paused: boolean, now: number): Promise<boolean> {
+export function pause(
+  db: Database,
+  t: Tables,
+  name: string,
+  paused: boolean,
+  now: number,
+  note?: PauseNote,
+): Promise<boolean> {
   return db.transaction(async (tx) => {
     const known = await first(
       tx.all<{ paused_at: number | null }>(`select paused_at from ${t.jobs} where name = ?`, name),
     );
     if (!known) return false;
-    await tx.run(`update ${t.jobs} set paused_at = ? where name = ?`, paused ? now : null, name);
+    await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(paused, now, note), name);
     if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, t, name, now);
     // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
     if (paused) await markLimited(tx, db, t, "name", [name]);
@@ -80,11 +88,13 @@ export async function pauseQueue(
   paused: boolean,
   until: number | null,
   now: number,
+  note?: PauseNote,
 ): Promise<void> {
+  const columns = [...PAUSE_COLUMNS, "paused_until"];
   await db.run(
-    db.upsert(t.queues, ["name"], ["name", "paused_at", "paused_until"], ["paused_at", "paused_until"]),
+    db.upsert(t.queues, ["name"], ["name", ...columns], columns),
     name,
-    paused ? now : null,
+    ...pauseValues(paused, now, note),
     paused ? until : null,
   );
 }

@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import type { InstallReport } from "../store.ts";
+import type { InstallReport } from "../inspection.ts";
 import type { Database, Sql, Tables } from "./database.ts";
 
 export interface Migration {
@@ -15,7 +15,7 @@ export interface Schema {
   hasLedger(sql: Sql, tables: Tables): Promise<boolean>;
 }
 
-async function installedVersion(sql: Sql, schema: Schema, tables: Tables): Promise<number> {
+export async function installedVersion(sql: Sql, schema: Schema, tables: Tables): Promise<number> {
   if (!(await schema.hasLedger(sql, tables))) return 0;
   const [row] = await sql.all<{ version: number | null }>(
     `select max(number) as version from ${tables.migrations}`,
@@ -23,7 +23,7 @@ async function installedVersion(sql: Sql, schema: Schema, tables: Tables): Promi
   return row?.version ?? 0;
 }
 
-function newest(schema: Schema): number {
+export function newest(schema: Schema): number {
   return schema.migrations.at(-1)!.number;
 }
 
@@ -36,19 +36,23 @@ export async function install(
   dryRun: boolean,
 ): Promise<InstallReport> {
   const pending = (from: number) => schema.migrations.filter(({ number }) => number > from);
+  const opening = (from: number) => (from === 0 ? [schema.ledger(tables)] : []);
   const found = await installedVersion(database, schema, tables);
   refuseNewer(found, schema, tables);
   // Asked first: where nothing is missing, no lock is taken, and no right to make tables is needed.
   if (dryRun || found === newest(schema)) {
     const from = found;
-    const statements = pending(from).flatMap((migration) => migration.statements(tables));
+    const statements = [
+      ...opening(from),
+      ...pending(from).flatMap((migration) => migration.statements(tables)),
+    ];
     return { from, to: newest(schema), statements };
   }
   return database.alone(tables.prefix, async (tx) => {
     await tx.run(schema.ledger(tables));
     const from = await installedVersion(tx, schema, tables);
     refuseNewer(from, schema, tables);
-    const statements: string[] = [];
+    const statements: string[] = opening(from);
     for (const migration of pending(from)) {
       for (const statement of migration.statements(tables)) {
         await tx.run(statement);
@@ -71,7 +75,7 @@ export async function verify(sql: Sql, schema: Schema, tables: Tables): Promise<
     const found = version === 0 ? "has no Punctual tables" : `is at schema ${version}`;
     throw new PunctualError(
       "NOT_INSTALLED",
-      `Expected schema ${newest(schema)} with table prefix "${tables.prefix}", but the database ${found}. Call install() first.`,
+      `Expected schema ${newest(schema)} with table prefix "${tables.prefix}", but the database ${found}. Call install() first, or run: punctual install`,
     );
   }
 }

@@ -1,65 +1,272 @@
-import { type PruneReport, type PruneRequest, WORKER_DEAD_AFTER } from "../store.ts";
-import { type Database, first, marks, type Param, type Tables } from "./database.ts";
+import { stateCodes } from "../../run/states.ts";
+import { yieldToEventLoop } from "../../time.ts";
+import type { PruneForecast, PruneReport, PruneRequest } from "../pruning.ts";
+import {
+  asJson,
+  type Database,
+  first,
+  inGroups,
+  marks,
+  type Param,
+  type Statement,
+  type Tables,
+  type Way,
+} from "./database.ts";
+import { inLightGroups, type Sweeper } from "./logs.ts";
+import { endRuns } from "./reap.ts";
+import type { Settler } from "./settle.ts";
+import { surplus } from "./surplus.ts";
+import { countDead, forgetDead } from "./workers.ts";
 
 /** Rollups by the minute are kept this long. */
 const MINUTES_KEPT = 7 * 24 * 60;
 
-/** Deletes in groups, each its own statement, so that nothing is locked for long. */
+/** How far finished runs are counted. */
+const MOST_COUNTED = 1_000_000;
+
+/** Rollups go by so many minutes at a time. */
+const MINUTES_AT_ONCE = 60;
+
+/** Deletes in groups, each its own transaction, so that nothing is locked for long. */
 export async function prune(
+  db: Database,
+  t: Tables,
+  settler: Settler,
+  sweeper: Sweeper,
+  request: PruneRequest,
+  now: number,
+): Promise<PruneReport> {
+  const report: PruneReport = { history: 0, jobs: 0, orphans: 0, workers: 0 };
+  const { batch, jobsUnseenFor, orphansOlderThan } = request;
+  const each = async (walk: Walk, end: (ids: number[]) => Promise<number>, what: "history" | "orphans") => {
+    for await (const ids of pages(db, walk, batch)) {
+      report[what] += await end(ids);
+      if (!(request.onBatch?.({ ...report }) ?? true)) return false;
+    }
+    return true;
+  };
+  for await (const walk of finished(db, t, request, now)) {
+    if (!(await each(walk, (ids) => deleteFinished(db, t, walk, ids), "history"))) return report;
+  }
+  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(db, t, now - jobsUnseenFor);
+  report.workers = await forgetDead(db, t, now);
+  await pruneMinutes(db, t, Math.floor(now / 60_000) - MINUTES_KEPT);
+  if (orphansOlderThan !== null) {
+    const walk = orphaned(t, now - orphansOlderThan);
+    if (!(await each(walk, (ids) => withdraw(db, t, settler, walk, ids, now), "orphans"))) return report;
+  }
+  await sweeper.sweep(orphansOlderThan !== null);
+  return report;
+}
+
+/** Rows of a table, as `r`, that go. */
+interface Walk extends Statement {
+  table: string;
+  /**
+   * Where no index leads to them: the way through the table, once from end to end and not from its beginning for each batch.
+   * It is not asked for again when rows are deleted: PostgreSQL would read all that it leads to once more.
+   */
+  along?: (after: number) => Way;
+}
+
+function byId(after: number): Way {
+  return { text: "r.id > ?", params: [after], order: ["r.id"] };
+}
+
+/** What is asked of the table to find rows of a walk that come after this one. */
+function foundAfter(after: number, { text, params, along }: Walk): Statement {
+  if (!along) return { text, params };
+  const way = along(after);
+  return {
+    text: `${way.text} and ${text} order by ${way.order.join(", ")}`,
+    params: [...way.params, ...params],
+  };
+}
+
+/** Runs that wait for a job which nobody has shown for so long. */
+function orphaned(t: Tables, before: number): Walk {
+  const text = `state in (0, 1) and owner is null and created_at < ? and name not in (select name from ${t.jobs} where seen_at >= ?)`;
+  return { table: t.runs, text, params: [before, before], along: byId };
+}
+
+/** What would go. */
+export async function forecast(
   db: Database,
   t: Tables,
   request: PruneRequest,
   now: number,
-): Promise<PruneReport> {
-  let history = await pruneHistory(db, t, "keep_until <= ?", [now], request.batch);
-  if (request.finishedFor !== null) {
-    // A unique key that is held for a while is held by the run that has it.
-    const old = "finished_at <= ? and (unique_until is null or unique_until <= ?)";
-    history += await pruneHistory(db, t, old, [now - request.finishedFor, now], request.batch);
-  }
-  const jobs = request.jobsUnseenFor === null ? 0 : await pruneJobs(db, t, now - request.jobsUnseenFor);
-  const gone = now - 10 * WORKER_DEAD_AFTER;
-  const workers = await count(db, `select count(*) as n from ${t.workers} where seen_at < ?`, gone);
-  if (workers > 0) await db.run(`delete from ${t.workers} where seen_at < ?`, gone);
-  await db.run(`delete from ${t.minutes} where minute < ?`, Math.floor(now / 60_000) - MINUTES_KEPT);
-  return { history, jobs, orphans: 0, workers };
+): Promise<PruneForecast> {
+  const history = await countFinished(db, t, request, now);
+  const { jobsUnseenFor, orphansOlderThan } = request;
+  const orphans = orphansOlderThan === null ? null : orphaned(t, now - orphansOlderThan);
+  return {
+    history: Math.min(history, MOST_COUNTED),
+    capped: history > MOST_COUNTED,
+    jobs:
+      jobsUnseenFor === null
+        ? 0
+        : await count(db, `select count(*) as n from ${t.jobs} where ${unseen(t)}`, now - jobsUnseenFor),
+    orphans: orphans
+      ? await count(db, `select count(*) as n from ${t.runs} where ${orphans.text}`, ...orphans.params)
+      : 0,
+    workers: await countDead(db, t, now),
+  };
 }
 
-async function pruneHistory(
+/** How many finished runs would go, up to one more than are counted. */
+async function countFinished(db: Database, t: Tables, request: PruneRequest, now: number): Promise<number> {
+  const enough = MOST_COUNTED + 1;
+  const some = (text: string, params: Param[], limit: number) =>
+    count(
+      db,
+      `select count(*) as n from (select 1 as one from ${t.history} r where ${text} limit ?) as found`,
+      ...params,
+      limit,
+    );
+  if (typeof request.keep === "number") {
+    let sum = 0;
+    for await (const walk of beyond(db, t, request, request.keep, now)) {
+      const { text, params } = foundAfter(0, walk);
+      sum += await some(text, params, enough - sum);
+      if (sum === enough) break;
+    }
+    return sum;
+  }
+  const which = byAge(t, request, now);
+  const either = which.map(({ text }) => `(${text})`).join(" or ");
+  return some(
+    either,
+    which.flatMap(({ params }) => params),
+    enough,
+  );
+}
+
+/** Which finished runs go: each of these is a walk of its own. */
+async function* finished(db: Database, t: Tables, request: PruneRequest, now: number): AsyncGenerator<Walk> {
+  const { keep } = request;
+  if (typeof keep === "number") yield* beyond(db, t, request, keep, now);
+  else yield* byAge(t, request, now);
+}
+
+/** A unique key that is held for a while is held by the run that has it. */
+const FREE = "(r.unique_until is null or r.unique_until <= ?)";
+
+function byAge(t: Tables, { finishedFor, states }: PruneRequest, now: number): Walk[] {
+  const table = t.history;
+  const of = inStates(states);
+  const over = { table, text: `r.keep_until <= ?${of}`, params: [now] };
+  if (finishedFor === null) return [over];
+  const old = `r.finished_at <= ? and ${FREE}${of}`;
+  return [over, { table, text: old, params: [now - finishedFor, now], along: byId }];
+}
+
+/** A walk for each job that has more than are kept. */
+async function* beyond(
   db: Database,
   t: Tables,
-  where: string,
-  params: number[],
-  batch: number,
-): Promise<number> {
-  for (let total = 0; ; ) {
+  { states, finishedFor }: PruneRequest,
+  keep: number,
+  now: number,
+): AsyncGenerator<Walk> {
+  const of = inStates(states);
+  const old = finishedFor === null ? "" : " and r.finished_at <= ?";
+  const params = [now, ...(finishedFor === null ? [] : [now - finishedFor])];
+  for await (const { name, from } of surplus(db, t, keep, of)) {
+    const along = (after: number) => db.stretch(name, after, from);
+    yield { table: t.history, along, text: `${FREE}${of}${old}`, params };
+    await yieldToEventLoop();
+  }
+}
+
+function inStates(states: PruneRequest["states"]): string {
+  if (!states) return "";
+  return ` and r.state in (${states.map((state) => stateCodes[state]).join(", ") || "null"})`;
+}
+
+/** The ids of what goes, page by page. Only read: whoever deletes them looks once more. */
+async function* pages(db: Database, walk: Walk, batch: number): AsyncGenerator<number[]> {
+  for (let after = 0; ; ) {
+    const { text, params } = foundAfter(after, walk);
     const rows = await db.all<{ id: number }>(
-      `select id from ${t.history} where ${where} limit ?`,
+      `select r.id from ${walk.table} r where ${text} limit ?`,
       ...params,
       batch,
     );
-    if (rows.length === 0) return total;
-    const ids = rows.map((row) => row.id);
-    // By the condition once more: somebody may have brought one of them back meanwhile.
-    const still = `id in (${marks(ids)}) and ${where}`;
-    await db.transaction(async (tx) => {
-      const attempts = `delete from ${t.attempts} where run_id in (select id from ${t.history} where ${still})`;
-      await tx.run(attempts, ...ids, ...params);
-      await tx.run(`delete from ${t.history} where ${still}`, ...ids, ...params);
-    });
-    total += ids.length;
+    if (rows.length === 0) return;
+    yield rows.map(({ id }) => id);
+    after = rows.at(-1)!.id;
+    // SQLite answers in the same turn: nothing else would have its turn until all is gone, not even a signal.
+    await yieldToEventLoop();
   }
 }
 
-async function pruneJobs(db: Database, t: Tables, before: number): Promise<number> {
-  const stale = `coalesce(seen_at, created_at) < ? and name not in (select name from ${t.runs})`;
-  const found = await count(db, `select count(*) as n from ${t.jobs} where ${stale}`, before);
-  if (found === 0) return 0;
-  await db.transaction(async (tx) => {
-    await tx.run(`delete from ${t.jobs} where ${stale}`, before);
-    await tx.run(`delete from ${t.schedules} where job not in (select name from ${t.jobs})`);
+/** A few runs that logged much are as much to delete as many others. */
+async function deleteFinished(db: Database, t: Tables, walk: Walk, ids: number[]): Promise<number> {
+  let deleted = 0;
+  for (const group of await inLightGroups(db, t, ids)) deleted += await deleteGroup(db, t, walk, group);
+  return deleted;
+}
+
+/** History first, as everybody who brings back or removes a run locks them, and by the condition once more: one may have been brought back. */
+function deleteGroup(db: Database, t: Tables, { text, params }: Walk, ids: number[]): Promise<number> {
+  const list = db.rows({ id: "integer" });
+  return db.transaction(async (tx) => {
+    const still = await tx.all<{ id: number }>(
+      `select r.id from ${db.lookUp(list, t.history)}
+        where ${text}${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
+      asJson(ids),
+      ...params,
+    );
+    const going = asJson(still.map(({ id }) => id));
+    await tx.run(db.deleteFrom(t.attempts, "run_id", list), going);
+    await tx.run(db.deleteFrom(t.logs, "run_id", list), going);
+    await tx.run(db.deleteFrom(t.history, "id", list), going);
+    return still.length;
   });
-  return found;
+}
+
+function withdraw(
+  db: Database,
+  t: Tables,
+  settler: Settler,
+  { text, params }: Walk,
+  ids: number[],
+  now: number,
+): Promise<number> {
+  const which = { where: `id in (${marks(ids)}) and ${text}`, params: [...ids, ...params] };
+  const end = { state: "cancelled", error: null, keep: 0, now } as const;
+  return db.transaction(async (tx) => (await endRuns(tx, db, t, settler, which, end)).length);
+}
+
+async function pruneMinutes(db: Database, t: Tables, before: number): Promise<void> {
+  for (;;) {
+    const oldest = await first(
+      db.all<{ minute: number | null }>(`select min(minute) as minute from ${t.minutes}`),
+    );
+    const from = oldest?.minute ?? before;
+    if (from >= before) return;
+    await db.run(`delete from ${t.minutes} where minute < ?`, Math.min(from + MINUTES_AT_ONCE, before));
+    await yieldToEventLoop();
+  }
+}
+
+function unseen(t: Tables): string {
+  return `coalesce(seen_at, created_at) < ? and name not in (select name from ${t.runs})`;
+}
+
+/** Chosen by a plain read: MySQL locks every row that a `delete` looks at, and these would be all runs. */
+async function pruneJobs(db: Database, t: Tables, before: number): Promise<number> {
+  const found = await db.all<{ name: string }>(`select name from ${t.jobs} where ${unseen(t)}`, before);
+  for (const group of inGroups(found.map(({ name }) => name))) {
+    await db.transaction(async (tx) => {
+      const these = `in (${marks(group)})`;
+      const stale = `name ${these} and coalesce(seen_at, created_at) < ?`;
+      await tx.run(`delete from ${t.jobs} where ${stale}`, ...group, before);
+      const left = `job ${these} and job not in (select name from ${t.jobs} where name ${these})`;
+      await tx.run(`delete from ${t.schedules} where ${left}`, ...group, ...group);
+    });
+  }
+  return found.length;
 }
 
 async function count(db: Database, text: string, ...params: Param[]): Promise<number> {

@@ -1,14 +1,17 @@
 import { stateCodes } from "../../run/states.ts";
-import type { ReapedRun } from "../store.ts";
-import { inOrder } from "./claimed.ts";
+import type { Lease, ReapedRun } from "../store.ts";
 import { type Database, first, inGroups, type Param, type Sql, type Tables } from "./database.ts";
-import type { Ending, Settler } from "./settle.ts";
+import type { Ending } from "./ending.ts";
+import { inOrder } from "./order.ts";
+import type { Settler } from "./settle.ts";
 
-interface Expired {
+/** A run whose worker, or whose child process, is gone. */
+interface Lost {
   id: number;
   name: string;
   worker: string | null;
   attempts: number;
+  logged: number;
   crashes: number;
   unique_until: number | null;
   started_at: number | null;
@@ -17,23 +20,65 @@ interface Expired {
   run_at: number;
 }
 
+/** What becomes of runs that were lost. */
+export interface Loss {
+  crashCap: number;
+  error: string;
+  keep: number | null;
+}
+
+const LOST =
+  "r.id, r.name, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
+
 /** Takes back runs whose lease has ended. */
 export async function reap(
   tx: Sql,
   db: Database,
   t: Tables,
   settler: Settler,
-  { limit, crashCap, error, keep }: { limit: number; crashCap: number; error: string; keep: number | null },
+  { limit, ...loss }: Loss & { limit: number },
   now: number,
 ): Promise<ReapedRun[]> {
-  const expired = await tx.all<Expired>(
-    `select id, name, locked_by as worker, attempts, crashes, unique_until, started_at, cancelled_at, priority, run_at
-       from ${t.runs} where state = 2 and locked_until < ? order by locked_until, id limit ?${db.skipLocked}`,
+  const expired = await tx.all<Lost>(
+    `select ${LOST} from ${t.runs} r
+      where state = 2 and locked_until < ? order by locked_until, id limit ?${db.skipLocked}`,
     now,
     limit,
   );
-  const begun = await whichBegan(tx, t, expired);
-  const crashed = expired.filter((run) => begun.has(run));
+  return giveUp(tx, db, t, settler, expired, await whichBegan(tx, t, expired), loss, now);
+}
+
+/** Takes back runs that had begun in a process which is gone, where their leases are still held. */
+export async function takeBack(
+  tx: Sql,
+  db: Database,
+  t: Tables,
+  settler: Settler,
+  { leases, ...loss }: Loss & { leases: Lease[] },
+  now: number,
+): Promise<ReapedRun[]> {
+  const found = await tx.all<Lost & { token: string; lease_token: string }>(
+    `select ${LOST}, v.token, r.lease_token
+       from ${db.lookUp(db.rows({ id: "integer", token: "text" }), t.runs)}
+      where r.state = 2${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
+    JSON.stringify(leases.map(({ id, token }) => [id, token])),
+  );
+  const held = found.filter((run) => run.token === run.lease_token);
+  return giveUp(tx, db, t, settler, held, new Set(held), loss, now);
+}
+
+/** Charges those that had begun, and lets all of them run again, or ends them. */
+async function giveUp(
+  tx: Sql,
+  db: Database,
+  t: Tables,
+  settler: Settler,
+  lost: Lost[],
+  begun: Set<Lost>,
+  { crashCap, error, keep }: Loss,
+  now: number,
+): Promise<ReapedRun[]> {
+  const crashed = lost.filter((run) => begun.has(run));
   await settler.record(
     tx,
     crashed.map(({ id, started_at }) => ({
@@ -51,8 +96,8 @@ export async function reap(
       JSON.stringify(crashed.map(({ id }) => [id])),
     );
   }
-  const reaped = expired.map(({ id, name, worker, cancelled_at, crashes }, index): ReapedRun => {
-    const isCrashed = begun.has(expired[index]!);
+  const reaped = lost.map(({ id, name, worker, cancelled_at, crashes }, index): ReapedRun => {
+    const isCrashed = begun.has(lost[index]!);
     const failed = isCrashed && crashes + 1 >= crashCap;
     const state = cancelled_at !== null ? "cancelled" : failed ? "failed" : "ready";
     return { id, name, worker, state, crashed: isCrashed };
@@ -60,22 +105,32 @@ export async function reap(
   const waiting = reaped.filter(({ state }) => state === "ready");
   await settler.putBack(
     tx,
-    waiting.map((run) => ({ id: run.id, delay: 0, counts: run.crashed })),
+    waiting.map((run) => ({ id: run.id, delay: 0, counts: run.crashed, logged: null })),
     now,
   );
   const endings = reaped.flatMap(({ id, state }, index): Ending[] => {
     if (state === "ready") return [];
-    const run = expired[index]!;
+    const run = lost[index]!;
     const failure =
       state === "failed" ? { error, fingerprint: "crashed" } : { error: null, fingerprint: null };
-    const { started_at: startedAt, unique_until: uniqueUntil } = run;
+    const { started_at: startedAt, unique_until: uniqueUntil, logged } = run;
     // One more: the try that was lost is written down by now.
     const attempts = run.attempts + 1;
     return [
-      { id, state: stateCodes[state], ...failure, startedAt, result: null, keep, uniqueUntil, attempts },
+      {
+        id,
+        state: stateCodes[state],
+        ...failure,
+        startedAt,
+        result: null,
+        keep,
+        uniqueUntil,
+        attempts,
+        logged,
+      },
     ];
   });
-  await settler.end(tx, endings, now);
+  await settler.endings.end(tx, endings, now);
   return reaped;
 }
 
@@ -83,7 +138,7 @@ export async function reap(
  * Runs that had begun when their worker was lost. Of those claimed ahead the first may have begun since it last told
  * of any: as many as it had slots for, less those it told of.
  */
-async function whichBegan(tx: Sql, t: Tables, expired: Expired[]): Promise<Set<Expired>> {
+async function whichBegan(tx: Sql, t: Tables, expired: Lost[]): Promise<Set<Lost>> {
   const begun = new Set(expired.filter((run) => run.started_at !== null));
   for (const [worker, runs] of Map.groupBy(expired, (run) => run.worker ?? "")) {
     const row = await first(
@@ -101,32 +156,33 @@ async function whichBegan(tx: Sql, t: Tables, expired: Expired[]): Promise<Set<E
   return begun;
 }
 
-/** Ends runs that are not running, by a condition on `runs`; gives their ids. */
-export async function endWaiting(
+/** Ends runs that are not running, and with `force` those that are too, by a condition on `runs`; gives their ids. */
+export async function endRuns(
   tx: Sql,
   db: Database,
   t: Tables,
   settler: Settler,
-  { where, params }: { where: string; params: Param[] },
+  { where, params, force = false }: { where: string; params: Param[]; force?: boolean },
   end: { state: "failed" | "cancelled"; error: string | null; keep: number | null; now: number },
 ): Promise<number[]> {
-  const waiting = await tx.all<{ id: number; unique_until: number | null; attempts: number }>(
-    `select id, unique_until, attempts from ${t.runs} where state in (0, 1) and ${where} order by id${db.forUpdate}`,
+  const found = await tx.all<Pick<Lost, "id" | "unique_until" | "started_at" | "attempts" | "logged">>(
+    `select id, unique_until, started_at, attempts, logged from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${where} order by id${db.forUpdate}`,
     ...params,
   );
-  for (const group of inGroups(waiting)) {
-    const endings = group.map(({ id, unique_until, attempts }) => ({
+  for (const group of inGroups(found)) {
+    const endings = group.map(({ id, unique_until, started_at, attempts, logged }) => ({
       id,
       state: stateCodes[end.state],
-      startedAt: null,
+      startedAt: started_at,
       error: end.error,
       fingerprint: null,
       result: null,
       keep: end.keep,
       uniqueUntil: unique_until,
       attempts: attempts + 1,
+      logged,
     }));
-    await settler.end(tx, endings, end.now);
+    await settler.endings.end(tx, endings, end.now);
   }
-  return waiting.map(({ id }) => id);
+  return found.map(({ id }) => id);
 }

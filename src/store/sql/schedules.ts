@@ -1,8 +1,9 @@
-import type { ScheduleRow } from "../records.ts";
-import type { ScheduleSync } from "../store.ts";
+import type { PauseNote, ScheduleRow } from "../records.ts";
+import type { ScheduleSync } from "../ticking.ts";
 import { type Database, first, marks, type Param, type Sql, type Tables } from "./database.ts";
+import { PAUSE, type PausedRow, pauseValues, toPause } from "./pause.ts";
 
-export interface Row {
+export interface Row extends PausedRow {
   id: number;
   job: string;
   slot: string;
@@ -14,7 +15,6 @@ export interface Row {
   last_tick: number | null;
   next_tick: number | null;
   resumed_at: number | null;
-  paused_at: number | null;
   missed: number;
 }
 
@@ -24,12 +24,14 @@ export interface Row {
  */
 export async function syncSchedules(
   tx: Sql,
+  db: Database,
   t: Tables,
   jobs: { name: string; schedules: ScheduleSync[]; seenAt: number | null }[],
   now: number,
 ): Promise<void> {
+  // Locked, for a mark that somebody moves between the reading and the writing would be moved back, and tick twice.
   const rows = await tx.all<Row>(
-    `select * from ${t.schedules} where job in (${marks(jobs)})`,
+    `select * from ${t.schedules} where job in (${marks(jobs)}) order by id${db.forUpdate}`,
     ...jobs.map((job) => job.name),
   );
   const left = new Map(rows.map((row) => [JSON.stringify([row.job, row.slot]), row]));
@@ -81,17 +83,26 @@ export async function list(sql: Sql, t: Tables): Promise<ScheduleRow[]> {
     nextTick: row.next_tick,
     missed: row.missed,
     paused: row.paused_at !== null,
+    pause: toPause(row),
   }));
 }
 
 /** Ticks that fall into a pause are not missed: on resuming, the schedule goes on with the next one. */
-export function pause(db: Database, t: Tables, id: number, paused: boolean, now: number): Promise<boolean> {
+export function pause(
+  db: Database,
+  t: Tables,
+  id: number,
+  paused: boolean,
+  now: number,
+  note?: PauseNote,
+): Promise<boolean> {
   return db.transaction(async (tx) => {
     const row = await first(tx.all<Row>(`select * from ${t.schedules} where id = ?`, id));
     if (!row) return false;
-    if (paused) await tx.run(`update ${t.schedules} set paused_at = ? where id = ?`, now, id);
+    const values = pauseValues(paused, now, note);
+    if (paused) await tx.run(`update ${t.schedules} set ${PAUSE} where id = ?`, ...values, id);
     else if (row.paused_at !== null) {
-      await tx.run(`update ${t.schedules} set paused_at = null, resumed_at = ? where id = ?`, now, id);
+      await tx.run(`update ${t.schedules} set ${PAUSE}, resumed_at = ? where id = ?`, ...values, now, id);
     }
     return true;
   });

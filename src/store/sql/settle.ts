@@ -1,65 +1,36 @@
-import { outcomeRules, stateCodes } from "../../run/states.ts";
+import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
 import type { Lease, Renewal, Settlement } from "../store.ts";
-import type { ColumnType, Database, Sql, Tables } from "./database.ts";
-import { spread } from "./spread.ts";
+import type { Row } from "./claimed.ts";
+import type { Database, Sql, Tables } from "./database.ts";
+import { type Ending, Endings } from "./ending.ts";
 
-/** What history takes over from the run as it is. */
-const COPIED = [
-  "name",
-  "queue",
-  "lane",
-  "limited",
-  "priority",
-  "run_at",
-  "args",
-  "attempts",
-  "crashes",
-  "timeout",
-  "schedule",
-  "tick_at",
-  "unique_key",
-  "unique_until",
-  "owner",
-  "progress",
-  "tags",
-  "parent_id",
-  "batch_id",
-  "traceparent",
-  "created_at",
-];
-
-/** What history says besides. */
-const ENDING: Record<string, ColumnType> = {
-  id: "integer",
-  state: "integer",
-  started_at: "integer",
-  finished_at: "integer",
-  keep_until: "integer",
-  error: "text",
-  fingerprint: "text",
-  result: "text",
-};
+/** A run, and which limits it is under. */
+type Place = Pick<Row, "id" | "name" | "lane" | "queue">;
 
 /** A run whose lease is held, as the one who writes about it found it. */
-interface Held {
-  id: number;
+interface Held extends Place {
   token: string;
+  limited: number;
   attempts: number;
+  logged: number;
   unique_until: number | null;
 }
 
-/** How a run ends. */
-export interface Ending {
+export interface Settled {
+  /** In the order given: true where the lease was held. */
+  written: boolean[];
+  /** Runs under limits that are not running any more, as far as this transaction goes. */
+  freed: Place[];
+}
+
+/** A run that goes back to wait. */
+interface Waiting {
   id: number;
-  state: number;
-  startedAt: number | null;
-  error: string | null;
-  fingerprint: string | null;
-  result: string | null;
-  keep: number | null;
-  /** A run that holds a unique key for a while stays that long, whatever its retention. */
-  uniqueUntil: number | null;
-  attempts: number;
+  delay: number;
+  /** False: the try is given back, and the next one has its number. */
+  counts: boolean;
+  /** Lines logged under that number; null: as many as before. */
+  logged: number | null;
 }
 
 /** A try that is written down. */
@@ -77,25 +48,73 @@ export interface Renewed {
   locked: Renewal[];
 }
 
+/** What was settled, and the run as it was. */
+interface Mine {
+  settlement: Settlement;
+  run: Place & { limited: number };
+}
+
+function leaseOf({ id, token }: Lease): string {
+  return `${id} ${token}`;
+}
+
 /** Everything that is written about a run by the worker that holds it, in the transaction given. */
 export class Settler {
+  readonly endings: Endings;
   readonly #db: Database;
   readonly #t: Tables;
 
   constructor(db: Database, tables: Tables) {
+    this.endings = new Endings(db, tables);
     this.#db = db;
     this.#t = tables;
   }
 
-  /** In the order given: true where the lease was held. */
-  async settleAll(tx: Sql, settlements: Settlement[], now: number): Promise<boolean[]> {
+  async settleAll(tx: Sql, settlements: Settlement[], now: number): Promise<Settled> {
+    const byLease = new Map<string, Settlement>();
+    // Of several about one run the first counts.
+    for (const one of settlements) if (!byLease.has(leaseOf(one))) byLease.set(leaseOf(one), one);
+    const [swift, steps] = await Promise.all([
+      this.#settleSwiftly(tx, byLease, now),
+      this.#settleInSteps(
+        tx,
+        [...byLease.values()].filter((one) => !this.#isSwift(one)),
+        now,
+      ),
+    ]);
+    const mine = new Set([...swift, ...steps].map(({ settlement }) => settlement));
+    return {
+      written: settlements.map((one) => mine.has(one)),
+      freed: [...swift, ...steps].map(({ run }) => run).filter(({ limited }) => limited === 1),
+    };
+  }
+
+  /** Whether all of it is one statement, so that what is asked behind it sees what it did. */
+  isSwift(settlements: Settlement[]): boolean {
+    return settlements.every((one) => this.#isSwift(one));
+  }
+
+  #isSwift({ outcome }: Settlement): boolean {
+    const { to, recorded } = outcomeRules[outcome];
+    return this.#db.move !== null && to !== "waiting" && !recorded;
+  }
+
+  /** Those that end their runs and leave nothing else to write. */
+  async #settleSwiftly(tx: Sql, byLease: Map<string, Settlement>, now: number): Promise<Mine[]> {
+    const ending = [...byLease.values()].filter((one) => this.#isSwift(one));
+    const endings = ending.map(({ outcome, duration, ...one }) => ({
+      ...one,
+      state: stateCodes[outcomeRules[outcome].to as RunState],
+      startedAt: now - duration,
+    }));
+    const ended = await this.endings.endHeld(tx, endings, now);
+    return ended.map((run) => ({ run, settlement: byLease.get(leaseOf(run))! }));
+  }
+
+  async #settleInSteps(tx: Sql, settlements: Settlement[], now: number): Promise<Mine[]> {
+    if (settlements.length === 0) return [];
     const held = await this.#held(tx, settlements, this.#db.forUpdate);
-    const told = new Set<number>();
-    const mine = settlements.filter(({ id, token }) => {
-      if (held.get(id)?.token !== token || told.has(id)) return false;
-      told.add(id);
-      return true;
-    });
+    const mine = settlements.filter(({ id, token }) => held.get(id)?.token === token);
     const forgets = ({ id, keep, outcome }: Settlement) =>
       outcomeRules[outcome].to !== "waiting" && keep === 0 && !((held.get(id)!.unique_until ?? 0) > now);
     const tried = mine
@@ -105,67 +124,36 @@ export class Settler {
     const waiting = mine.filter(({ outcome }) => outcomeRules[outcome].to === "waiting");
     await this.putBack(
       tx,
-      waiting.map(({ id, delay, outcome }) => ({ id, delay, counts: outcomeRules[outcome].counts })),
+      waiting.map(({ id, delay, outcome, logged }) => ({
+        id,
+        delay,
+        counts: outcomeRules[outcome].counts,
+        logged,
+      })),
       now,
     );
     const endings = mine.flatMap(({ outcome, duration, ...one }): Ending[] => {
       const { to } = outcomeRules[outcome];
       if (to === "waiting") return [];
-      const { unique_until: uniqueUntil, attempts } = held.get(one.id)!;
+      const { unique_until: uniqueUntil, attempts, ...before } = held.get(one.id)!;
+      const logged = one.logged + before.logged;
       // From the duration, so that both ends of it are the database's time.
-      return [{ ...one, state: stateCodes[to], startedAt: now - duration, uniqueUntil, attempts }];
+      return [{ ...one, state: stateCodes[to], startedAt: now - duration, uniqueUntil, attempts, logged }];
     });
-    await this.end(tx, endings, now);
-    const settled = new Set(mine);
-    return settlements.map((one) => settled.has(one));
+    await this.endings.end(tx, endings, now);
+    return mine.map((settlement) => ({ settlement, run: held.get(settlement.id)! }));
   }
 
   async #held(tx: Sql, leases: Lease[], lock: string): Promise<Map<number, Held>> {
     const rows = await tx.all<Held>(
-      `select r.id, r.lease_token as token, r.attempts, r.unique_until
-         from ${this.#db.rows({ id: "integer" })} v join ${this.#t.runs} r on r.id = v.id
-        where r.state = 2${lock && ` order by r.id${this.#db.lockOnly(lock, "r")}`}`,
+      `select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
+         from ${this.#db.lookUp(this.#db.rows({ id: "integer" }), this.#t.runs)}${lock && ` order by r.id${this.#db.lockOnly(lock, "r")}`}`,
       JSON.stringify(leases.map(({ id }) => [id])),
     );
     return new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** Moves runs into history, or deletes them with their tries where they are not kept. */
-  async end(tx: Sql, endings: Ending[], now: number): Promise<void> {
-    if (endings.length === 0) return;
-    const isKept = ({ keep, uniqueUntil }: Ending) => keep !== 0 || (uniqueUntil ?? 0) > now;
-    const kept = endings.filter(isKept);
-    if (kept.length > 0) {
-      const { values, rows, params } = spread(
-        this.#db,
-        ENDING,
-        kept.map(({ id, state, startedAt, keep, uniqueUntil, error, fingerprint, result }) => {
-          const keepUntil = keep === null ? null : Math.max(now + keep, uniqueUntil ?? 0);
-          return [id, state, startedAt, now, keepUntil, error, fingerprint, result];
-        }),
-      );
-      const copied = COPIED.map((column) => `r.${column}`).join(", ");
-      await tx.run(
-        `insert into ${this.#t.history} (${COPIED.join(", ")}, worker, ${Object.keys(ENDING).join(", ")})
-         select ${copied}, r.locked_by, ${values.join(", ")}
-           from ${rows} v join ${this.#t.runs} r on r.id = v.id`,
-        ...params,
-      );
-    }
-    const forgotten = endings.filter((ending) => !isKept(ending) && ending.attempts > 1);
-    await this.#deleteAll(tx, this.#t.attempts, "run_id", forgotten);
-    await this.#deleteAll(tx, this.#t.runs, "id", endings);
-  }
-
-  async #deleteAll(tx: Sql, table: string, column: string, runs: { id: number }[]): Promise<void> {
-    if (runs.length === 0) return;
-    await tx.run(
-      this.#db.deleteFrom(table, column, this.#db.rows({ id: "integer" })),
-      JSON.stringify(runs.map(({ id }) => [id])),
-    );
-  }
-
-  async putBack(tx: Sql, runs: { id: number; delay: number; counts: boolean }[], now: number): Promise<void> {
+  async putBack(tx: Sql, runs: Waiting[], now: number): Promise<void> {
     if (runs.length === 0) return;
     await tx.run(
       this.#db.updateFrom(
@@ -176,17 +164,27 @@ export class Settler {
           attempts: "r.attempts - v.given_back",
           lease_token: "null",
           locked_by: "null",
+          child: "null",
           locked_until: "null",
           started_at: "null",
+          logged: "coalesce(v.logged, r.logged)",
         },
-        this.#db.rows({ id: "integer", to_state: "integer", due: "integer", given_back: "integer" }),
+        this.#db.rows({
+          id: "integer",
+          to_state: "integer",
+          due: "integer",
+          given_back: "integer",
+          logged: "integer",
+        }),
       ),
       JSON.stringify(
-        runs.map(({ id, delay, counts }) => [
+        runs.map(({ id, delay, counts, logged }) => [
           id,
           delay > 0 ? stateCodes.scheduled : stateCodes.ready,
           delay > 0 ? now + delay : null,
           counts ? 0 : 1,
+          // The next try has another number, and no lines under it.
+          counts ? 0 : logged,
         ]),
       ),
     );
@@ -205,7 +203,7 @@ export class Settler {
     await tx.run(
       `insert into ${this.#t.attempts} (run_id, attempt, outcome, worker, started_at, finished_at, error, fingerprint)
        select r.id, r.attempts, v.outcome, r.locked_by, v.started_at, v.finished_at, v.error, v.fingerprint
-         from ${rows} v join ${this.#t.runs} r on r.id = v.id`,
+         from ${this.#db.lookUp(rows, this.#t.runs)}`,
       JSON.stringify(
         tried.map(({ id, outcome, startedAt, error, fingerprint }) => [
           id,
@@ -225,25 +223,30 @@ export class Settler {
     await tx.run(
       this.#db.updateFrom(
         this.#t.runs,
-        { started_at: "coalesce(r.started_at, v.started)" },
-        this.#db.rows({ id: "integer", token: "text", started: "integer" }),
+        { started_at: "coalesce(r.started_at, v.started)", child: "v.child" },
+        this.#db.rows({ id: "integer", token: "text", started: "integer", child: "text" }),
         "r.state = 2 and r.lease_token = v.token",
       ),
-      JSON.stringify(leases.map(({ id, token }) => [id, token, now])),
+      JSON.stringify(leases.map(({ id, token, child = null }) => [id, token, now, child])),
     );
   }
 
-  /** One column of one run, if its lease is held. */
+  /** One column of one run, and which child has it, if its lease is held. */
   async write(
     tx: Sql,
-    { id, token }: Lease,
+    { id, token, child = null }: Lease,
     column: "started_at" | "progress",
     value: string | number,
   ): Promise<boolean> {
     const held = await this.#held(tx, [{ id, token }], this.#db.forUpdate);
     if (held.get(id)?.token !== token) return false;
     const to = column === "started_at" ? "coalesce(started_at, ?)" : "?";
-    await tx.run(`update ${this.#t.runs} set ${column} = ${to} where id = ?`, value, id);
+    await tx.run(
+      `update ${this.#t.runs} set ${column} = ${to}, child = coalesce(${this.#db.text}, child) where id = ?`,
+      value,
+      child,
+      id,
+    );
     return true;
   }
 

@@ -1,47 +1,53 @@
 import type { FinishedState, RunState } from "../../run/states.ts";
 import { backOff } from "../../time.ts";
+import type { Inspection, InstallReport, MissingObject } from "../inspection.ts";
+import type { PruneForecast, PruneReport, PruneRequest } from "../pruning.ts";
 import type {
   AttemptRecord,
+  CancelAnswer,
   JobRow,
-  RunFilter,
+  LogRecord,
+  PauseNote,
   RunRecord,
   ScheduleRow,
   Status,
   WaitFacts,
   WorkerRow,
 } from "../records.ts";
+import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import {
   type DatabaseName,
   type ExchangeRequest,
   type ExchangeResult,
   type Inserted,
-  type InstallReport,
   type JobSync,
   type Lease,
+  type NewLine,
   type NewRun,
-  type PruneReport,
-  type PruneRequest,
   type ReapedRun,
   type Renewal,
   type Settlement,
   type Store,
   type Tally,
-  type TickRequest,
-  type TickResult,
   WORKER_DEAD_AFTER,
 } from "../store.ts";
+import type { TickRequest, TickResult } from "../ticking.ts";
 import * as control from "./control.ts";
 import { type Database, first, type Param, type Tables, type Transaction } from "./database.ts";
+import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
+import * as logs from "./logs.ts";
 import { install, type Schema, verify } from "./migrate.ts";
 import * as prune from "./prune.ts";
 import * as reads from "./reads.ts";
-import { endWaiting, reap } from "./reap.ts";
+import { endRuns, reap, takeBack } from "./reap.ts";
 import * as schedules from "./schedules.ts";
-import { Settler } from "./settle.ts";
+import { count, search } from "./search.ts";
+import { type Settled, Settler } from "./settle.ts";
 import * as status from "./status.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
+import { waitFacts } from "./wait-facts.ts";
 import * as workers from "./workers.ts";
 
 /** How often a renewal asks for a run that somebody has locked. */
@@ -53,12 +59,14 @@ export abstract class SqlStore implements Store {
   readonly #schema: Schema;
   readonly #t: Tables;
   protected readonly settler: Settler;
+  readonly #sweeper: logs.Sweeper;
 
   constructor(database: Database, schema: Schema, tables: Tables) {
     this.#db = database;
     this.#schema = schema;
     this.#t = tables;
     this.settler = new Settler(database, tables);
+    this.#sweeper = new logs.Sweeper(database, tables);
   }
 
   get database(): DatabaseName {
@@ -96,6 +104,10 @@ export abstract class SqlStore implements Store {
     return this.#db.transaction((tx) => this.settler.write(tx, lease, "progress", progress));
   }
 
+  log(lines: NewLine[]): Promise<void> {
+    return logs.write(this.#db, this.#t, lines);
+  }
+
   /** Once only: `work` is the handler's, and may do more than write here. If the answer is lost, the fence decides. */
   async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
     const now = await this.now();
@@ -103,8 +115,8 @@ export abstract class SqlStore implements Store {
       async (tx) => {
         if (!(await this.settler.write(tx, settlement, "started_at", now))) return false;
         await this.callInside(work, tx);
-        const [settled] = await this.settler.settleAll(tx, [settlement], await this.now());
-        return settled!;
+        const { written } = await this.settler.settleAll(tx, [settlement], await this.now());
+        return written[0]!;
       },
       { retry: false },
     );
@@ -120,6 +132,17 @@ export abstract class SqlStore implements Store {
     return this.#db.transaction((tx) => reap(tx, this.#db, this.#t, this.settler, request, now));
   }
 
+  async takeBack(
+    leases: Lease[],
+    crashCap: number,
+    error: string,
+    keep: number | null,
+  ): Promise<ReapedRun[]> {
+    const now = await this.now();
+    const request = { leases, crashCap, error, keep };
+    return this.#db.transaction((tx) => takeBack(tx, this.#db, this.#t, this.settler, request, now));
+  }
+
   async reapOwnerless(error: string, keep: number | null): Promise<number[]> {
     const now = await this.now();
     const where = `owner is not null and owner not in (select id from ${this.#t.workers} where seen_at > ?)`;
@@ -131,12 +154,12 @@ export abstract class SqlStore implements Store {
     return this.#endWaiting("owner is not null and owner = ?", [owner], end);
   }
 
-  async cancel(id: number, keep: number | null): Promise<"cancelled" | "requested" | FinishedState | null> {
+  async cancel(id: number, keep: number | null, force?: boolean): Promise<CancelAnswer> {
     const now = await this.now();
     const end = { state: "cancelled", error: null, keep, now } as const;
     return this.#db.transaction(async (tx) => {
-      const one = { where: "id = ?", params: [id] };
-      const ended = await endWaiting(tx, this.#db, this.#t, this.settler, one, end);
+      const one = { where: "id = ?", params: [id], ...(force && { force }) };
+      const ended = await endRuns(tx, this.#db, this.#t, this.settler, one, end);
       if (ended.length > 0) return "cancelled";
       const state = await control.stateOf(tx, this.#db, this.#t, id);
       if (state !== "running") return state as FinishedState | null;
@@ -145,10 +168,8 @@ export abstract class SqlStore implements Store {
     });
   }
 
-  #endWaiting(where: string, params: Param[], end: Parameters<typeof endWaiting>[5]): Promise<number[]> {
-    return this.#db.transaction((tx) =>
-      endWaiting(tx, this.#db, this.#t, this.settler, { where, params }, end),
-    );
+  #endWaiting(where: string, params: Param[], end: Parameters<typeof endRuns>[5]): Promise<number[]> {
+    return this.#db.transaction((tx) => endRuns(tx, this.#db, this.#t, this.settler, { where, params }, end));
   }
 
   /** The number tells a group that was written, though its answer was lost, from one that never arrived. */
@@ -156,17 +177,20 @@ export abstract class SqlStore implements Store {
     tx: Transaction,
     { worker, seq, again, settle, started }: ExchangeRequest,
     now: number,
-  ): Promise<boolean[]> {
-    let settled: boolean[] = [];
+  ): Promise<Settled> {
+    let settled: Settled = { written: [], freed: [] };
     if (settle.length > 0) {
       if (again || tx.again) {
         const known = await first(
           tx.all<{ settle_seq: number }>(`select settle_seq from ${this.#t.workers} where id = ?`, worker),
         );
-        if (known && known.settle_seq >= seq) return settle.map(() => true);
+        if (known && known.settle_seq >= seq) return { written: settle.map(() => true), freed: [] };
       }
-      await tx.run(`update ${this.#t.workers} set settle_seq = ? where id = ?`, seq, worker);
-      settled = await this.settler.settleAll(tx, settle, now);
+      // At once, so that whatever the caller asks from now on comes behind both.
+      [, settled] = await Promise.all([
+        tx.run(`update ${this.#t.workers} set settle_seq = ? where id = ?`, seq, worker),
+        this.settler.settleAll(tx, settle, now),
+      ]);
     }
     await this.settler.startAll(tx, started, now);
     return settled;
@@ -174,6 +198,18 @@ export abstract class SqlStore implements Store {
 
   async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
     return install(this.#db, this.#schema, this.#t, await this.now(), options?.dryRun ?? false);
+  }
+
+  inspect(): Promise<Inspection> {
+    return inspect(this.#db, this.#schema, this.#t, () => this.now());
+  }
+
+  restore(missing: MissingObject): Promise<void> {
+    return this.#db.restore(this.#t, missing);
+  }
+
+  async forgetWorkers(): Promise<number> {
+    return workers.forgetDead(this.#db, this.#t, await this.now());
   }
 
   verify(): Promise<void> {
@@ -184,8 +220,8 @@ export abstract class SqlStore implements Store {
     return control.move(this.#db, this.#t, id, runAt, await this.now());
   }
 
-  async revive(id: number): Promise<"revived" | RunState | null> {
-    return control.revive(this.#db, this.#t, id, await this.now());
+  async revive(id: number, runAt: number | null = null): Promise<"revived" | RunState | null> {
+    return control.revive(this.#db, this.#t, id, runAt, await this.now());
   }
 
   remove(id: number): Promise<"removed" | RunState | null> {
@@ -208,12 +244,12 @@ export abstract class SqlStore implements Store {
     return jobs.names(this.#db, this.#t);
   }
 
-  async pauseJob(name: string, paused: boolean): Promise<boolean> {
-    return jobs.pause(this.#db, this.#t, name, paused, await this.now());
+  async pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean> {
+    return jobs.pause(this.#db, this.#t, name, paused, await this.now(), note);
   }
 
-  async pauseQueue(name: string, paused: boolean, until: number | null): Promise<void> {
-    return jobs.pauseQueue(this.#db, this.#t, name, paused, until, await this.now());
+  async pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void> {
+    return jobs.pauseQueue(this.#db, this.#t, name, paused, until, await this.now(), note);
   }
 
   async tick(request: TickRequest): Promise<TickResult> {
@@ -224,8 +260,8 @@ export abstract class SqlStore implements Store {
     return schedules.list(this.#db, this.#t);
   }
 
-  async pauseSchedule(id: number, paused: boolean): Promise<boolean> {
-    return schedules.pause(this.#db, this.#t, id, paused, await this.now());
+  async pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean> {
+    return schedules.pause(this.#db, this.#t, id, paused, await this.now(), note);
   }
 
   flush(tallies: Tally[]): Promise<void> {
@@ -248,8 +284,20 @@ export abstract class SqlStore implements Store {
     return reads.attempts(this.#db, this.#t, id);
   }
 
-  list(filter: RunFilter): Promise<RunRecord[]> {
-    return reads.list(this.#db, this.#t, filter);
+  logs(id: number, after: number, limit: number): Promise<LogRecord[]> {
+    return logs.read(this.#db, this.#t, id, after, limit);
+  }
+
+  countLogs(id: number): Promise<number> {
+    return logs.count(this.#db, this.#t, id);
+  }
+
+  async search(request: RunSearch): Promise<RunPage> {
+    return search(this.#db, this.#t, request, await this.now());
+  }
+
+  async count(where: RunCondition[], cap: number): Promise<RunCount> {
+    return count(this.#db, this.#t, where, cap, await this.now());
   }
 
   async status(): Promise<Status> {
@@ -257,19 +305,14 @@ export abstract class SqlStore implements Store {
   }
 
   async waitFacts(id: number): Promise<WaitFacts | null> {
-    return status.waitFacts(this.#db, this.#t, id, await this.now());
+    return waitFacts(this.#db, this.#t, id, await this.now());
   }
 
   async prune(request: PruneRequest): Promise<PruneReport> {
-    const now = await this.now();
-    const report = await prune.prune(this.#db, this.#t, request, now);
-    if (request.orphansOlderThan === null) return report;
-    const before = now - request.orphansOlderThan;
-    const orphans = await this.#endWaiting(
-      `owner is null and created_at < ? and name not in (select name from ${this.#t.jobs} where seen_at >= ?)`,
-      [before, before],
-      { state: "cancelled", error: null, keep: 0, now },
-    );
-    return { ...report, orphans: orphans.length };
+    return prune.prune(this.#db, this.#t, this.settler, this.#sweeper, request, await this.now());
+  }
+
+  async countPrunable(request: PruneRequest): Promise<PruneForecast> {
+    return prune.forecast(this.#db, this.#t, request, await this.now());
   }
 }

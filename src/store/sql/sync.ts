@@ -77,6 +77,7 @@ async function syncGroup(
     const lastSeen = (job: Written) => known.get(job.name)?.seen_at ?? null;
     await syncSchedules(
       tx,
+      db,
       t,
       written.map((job) => ({ ...job, seenAt: lastSeen(job) })),
       now,

@@ -1,5 +1,5 @@
 import { stateCodes } from "../../run/states.ts";
-import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../store.ts";
+import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../ticking.ts";
 import { type ColumnType, type Database, marks, type Sql, type Tables } from "./database.ts";
 import type { Row } from "./schedules.ts";
 
@@ -67,7 +67,7 @@ export async function tick(db: Database, t: Tables, request: TickRequest, now: n
 /** The schedules alone, not their jobs' rows, which others write each second. One that another has locked is being ticked. */
 async function lock(tx: Sql, db: Database, t: Tables, due: { id: number }[], now: number): Promise<Row[]> {
   const rows = await tx.all<Row>(
-    `select r.* from ${db.rows({ id: "integer" })} v join ${t.schedules} r on r.id = v.id
+    `select r.* from ${db.lookUp(db.rows({ id: "integer" }), t.schedules)}
       where r.next_tick <= ? and r.paused_at is null${db.lockOnly(db.skipLocked, "r")}`,
     JSON.stringify(due.map(({ id }) => [id])),
     now,

@@ -1,5 +1,6 @@
 import type { WorkerRow } from "../records.ts";
-import type { Database, Tables } from "./database.ts";
+import { WORKER_DEAD_AFTER } from "../store.ts";
+import { type Database, first, type Tables } from "./database.ts";
 
 interface Row {
   id: string;
@@ -19,7 +20,7 @@ export function toWorker(row: Row): WorkerRow {
     host: row.host,
     pid: row.pid,
     parallel: row.parallel,
-    queues: row.queues === null ? null : JSON.parse(row.queues),
+    ...readServing(row.queues),
     startedAt: row.started_at,
     seenAt: row.seen_at,
   };
@@ -37,10 +38,46 @@ export async function beat(
     worker.host,
     worker.pid,
     worker.parallel,
-    worker.queues === null ? null : JSON.stringify(worker.queues),
+    writeServing(worker),
     worker.startedAt,
     now,
   );
+}
+
+/** Rows of those that died this long ago are of no use any more. */
+const FORGOTTEN_AFTER = 10 * WORKER_DEAD_AFTER;
+
+export async function countDead(db: Database, t: Tables, now: number): Promise<number> {
+  const gone = now - FORGOTTEN_AFTER;
+  const row = first(db.all<{ n: number }>(`select count(*) as n from ${t.workers} where seen_at < ?`, gone));
+  return (await row)?.n ?? 0;
+}
+
+/** Gives how many there were. */
+export async function forgetDead(db: Database, t: Tables, now: number): Promise<number> {
+  const count = await countDead(db, t, now);
+  if (count > 0) await db.run(`delete from ${t.workers} where seen_at < ?`, now - FORGOTTEN_AFTER);
+  return count;
+}
+
+type Serving = Pick<WorkerRow, "queues" | "exceptQueues" | "weights" | "schedules">;
+
+/** Null: everything; a list: these queues; else an object with what it says. */
+function readServing(text: string | null): Serving {
+  const stored: string[] | Partial<Serving> | null = text === null ? null : JSON.parse(text);
+  const {
+    queues = null,
+    exceptQueues = [],
+    weights = null,
+    schedules = true,
+  } = Array.isArray(stored) ? { queues: stored } : (stored ?? {});
+  return { queues, exceptQueues, weights, schedules };
+}
+
+function writeServing({ queues, exceptQueues, weights, schedules }: Serving): string | null {
+  const isPlain = exceptQueues.length === 0 && weights === null && schedules;
+  if (isPlain) return queues === null ? null : JSON.stringify(queues);
+  return JSON.stringify({ queues, exceptQueues, weights, schedules });
 }
 
 export async function leave(db: Database, t: Tables, worker: string): Promise<void> {

@@ -1,14 +1,7 @@
-import {
-  COLUMNS,
-  inOrder,
-  leaseOf,
-  merge,
-  PROMOTED,
-  type Row,
-  startsAtOnce,
-  toClaimed,
-} from "../sql/claimed.ts";
+import { serves } from "../served.ts";
+import { COLUMNS, leaseOf, merge, PROMOTED, type Row, startsAtOnce, toClaimed } from "../sql/claimed.ts";
 import type { Tables } from "../sql/database.ts";
+import { inOrder, Order } from "../sql/order.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
@@ -71,10 +64,11 @@ export class Claimer {
 
   claim(request: ClaimRequest, worker: string, now: number): ClaimedRun[] {
     const closed = new Set([...request.exclude, ...this.#pausedJobs()]);
-    const queues = this.#openQueues(request.queues, now);
+    const queues = this.#openQueues(request, now);
+    const order = new Order(request);
     const free = this.#unlimited(request, queues, closed);
-    const limited = this.#looker.choose(queues, closed, request.start);
-    const chosen = merge(free, limited, request);
+    const limited = this.#looker.choose(queues, closed, order, request.start);
+    const chosen = merge(free, limited, order, request);
     this.#take(chosen, request, worker, now);
     return chosen.map((row, index) => {
       row.attempts++;
@@ -125,7 +119,7 @@ export class Claimer {
       );
       found.push(...arm);
     }
-    return found.sort(inOrder);
+    return found;
   }
 
   #pausedJobs(): string[] {
@@ -135,7 +129,7 @@ export class Claimer {
   }
 
   /** The queues that have ready runs, found by hopping along the index from one to the next. */
-  #openQueues(wanted: string[] | null, now: number): string[] {
+  #openQueues(request: ClaimRequest, now: number): string[] {
     const paused = new Set(
       this.#connection
         .select<{ name: string }>(
@@ -145,8 +139,8 @@ export class Claimer {
         .map((row) => row.name),
     );
     // A queue named twice would give its runs twice.
-    const queues = new Set(wanted ?? [...this.#hop(0), ...this.#hop(1)]);
-    return [...queues].filter((queue) => !paused.has(queue));
+    const queues = new Set(request.queues ?? [...this.#hop(0), ...this.#hop(1)]);
+    return [...queues].filter((queue) => serves(request, queue) && !paused.has(queue));
   }
 
   *#hop(limited: 0 | 1): Generator<string> {

@@ -1,13 +1,20 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { PunctualError } from "../../errors.ts";
-import type { ColumnType, Database, Param, Sql, Tables, Transaction } from "../sql/database.ts";
+import type { MissingObject } from "../inspection.ts";
+import type { ColumnType, Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
+import { lookUp } from "../sql/look-up.ts";
 import { PATIENCE, patiently } from "../sql/patience.ts";
+import { stretch } from "../sql/stretch.ts";
+import * as matching from "./matching.ts";
 
 const BUSY = 5;
 const LOCKED = 6;
 const READ_ONLY = 8;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
+
+/** Queries of people differ in their shape, and there is no end of them. */
+const MOST_STATEMENTS = 500;
 
 /** Another process holds the lock for some milliseconds. */
 const WAITS = { first: 1, longest: 25 };
@@ -23,6 +30,13 @@ export class Connection implements Database {
   readonly skipLocked = "";
   readonly text = "?";
   readonly tagged = "exists (select 1 from json_each(tags) where value = ?)";
+  readonly key = "substr(lane, length(name) + 2)";
+  readonly like: typeof matching.like = matching.like;
+  readonly pattern: typeof matching.pattern = matching.pattern;
+  readonly scalar: typeof matching.scalar = matching.scalar;
+  readonly move = null;
+  readonly lookUp: typeof lookUp = lookUp;
+  readonly stretch: typeof stretch = stretch;
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #turn: Promise<unknown> = Promise.resolve();
@@ -36,6 +50,7 @@ export class Connection implements Database {
     let statement = this.#statements.get(text);
     if (!statement) {
       statement = this.db.prepare(text);
+      if (this.#statements.size >= MOST_STATEMENTS) this.#statements.clear();
       this.#statements.set(text, statement);
     }
     return statement;
@@ -82,6 +97,10 @@ export class Connection implements Database {
     return this.transaction(work);
   }
 
+  restore(tables: Tables, { statement }: MissingObject): Promise<void> {
+    return this.alone(tables.prefix, (tx) => tx.run(statement));
+  }
+
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
     return this.read(() => this.select<Row>(text, ...params));
   }
@@ -121,6 +140,26 @@ export class Connection implements Database {
 
   deleteFrom(table: string, column: string, rows: string): string {
     return `delete from ${table} where ${column} in (select v.id from ${rows} v)`;
+  }
+
+  async about(): Promise<{ version: string; settings: Record<string, string> }> {
+    return this.read(() => {
+      const setting = (name: string) =>
+        String(Object.values(this.row<object>(`pragma ${name}`) ?? {})[0] ?? "");
+      const synchronous = ["off", "normal", "full", "extra"][Number(setting("synchronous"))] ?? "";
+      return {
+        version: this.row<{ version: string }>("select sqlite_version() as version")!.version,
+        settings: {
+          journal_mode: setting("journal_mode"),
+          synchronous,
+          file: this.db.location() ?? ":memory:",
+        },
+      };
+    });
+  }
+
+  objects(): Statement {
+    return { text: "select name from sqlite_schema", params: [] };
   }
 
   async newIds(_sql: Sql, _tables: Tables, count: number): Promise<null[]> {

@@ -1,6 +1,7 @@
 import { Chooser, type Usage } from "../choose.ts";
-import { COLUMNS, inOrder, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
 import type { Tables } from "../sql/database.ts";
+import type { Order } from "../sql/order.ts";
 import type { Connection } from "./connection.ts";
 
 /** How many lanes one claim walks at most; the next claim goes on from there. */
@@ -21,16 +22,14 @@ export class Looker {
   }
 
   /** Look, then choose: first the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
-  choose(queues: string[], closed: Set<string>, wanted: number): Row[] {
+  choose(queues: string[], closed: Set<string>, order: Order, wanted: number): Row[] {
     if (wanted <= 0) return [];
     const chooser = new Chooser(this.#usage(closed));
     const windows = queues.map((queue) => this.#window(queue));
-    const chosen: Look[] = [];
-    for (const look of windows.flat().sort(inOrder)) {
-      if (chosen.length >= wanted) break;
-      if (chooser.take(look)) chosen.push(look);
-    }
-    const seen = new Set(windows.flat().map((look) => look.id));
+    const looks = windows.flat();
+    const seen = new Set(looks.map((look) => look.id));
+    if (order.hasShares) looks.push(...this.#hidden(queues, windows, closed, seen, wanted));
+    const chosen = order.pick(looks, wanted, (look) => chooser.take(look));
     for (const [index, queue] of queues.entries()) {
       if (chosen.length >= wanted) break;
       if (windows[index]!.length < WINDOW) continue;
@@ -39,13 +38,27 @@ export class Looker {
     return chosen.length > 0 ? this.#load(chosen) : [];
   }
 
+  /** Of queues with nothing to take in view: what other queues have must not keep them from their share. */
+  #hidden(
+    queues: string[],
+    windows: Look[][],
+    closed: Set<string>,
+    seen: Set<number>,
+    wanted: number,
+  ): Look[] {
+    const chooser = new Chooser(this.#usage(closed));
+    return queues.flatMap((queue, index) => {
+      const window = windows[index]!;
+      if (window.length < WINDOW || window.some((look) => chooser.hasRoom(look))) return [];
+      return this.#walkLanes(queue, chooser, seen, wanted);
+    });
+  }
+
   #load(chosen: Look[]): Row[] {
-    return this.#connection
-      .select<Row>(
-        `select ${COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
-        JSON.stringify(chosen.map(({ id }) => id)),
-      )
-      .sort(inOrder);
+    return this.#connection.select<Row>(
+      `select ${COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
+      JSON.stringify(chosen.map(({ id }) => id)),
+    );
   }
 
   #window(queue: string): Look[] {

@@ -32,6 +32,7 @@ export const schema: Schema = {
            timeout integer,
            lease_token text,
            locked_by text,
+           child text,
            locked_until integer,
            started_at integer,
            cancelled_at integer,
@@ -76,6 +77,7 @@ export const schema: Schema = {
            crashes integer not null,
            timeout integer,
            worker text,
+           child text,
            started_at integer,
            finished_at integer not null,
            keep_until integer,
@@ -122,6 +124,8 @@ export const schema: Schema = {
            defined_at integer not null,
            defined_by text,
            paused_at integer,
+           paused_by text,
+           paused_reason text,
            last_run integer,
            last_error text,
            fail_count integer not null default 0,
@@ -143,6 +147,8 @@ export const schema: Schema = {
            next_tick integer,
            resumed_at integer,
            paused_at integer,
+           paused_by text,
+           paused_reason text,
            missed integer not null default 0,
            created_at integer not null,
            unique (job, slot)
@@ -155,6 +161,8 @@ export const schema: Schema = {
            defined_at integer,
            defined_by text,
            paused_at integer,
+           paused_by text,
+           paused_reason text,
            paused_until integer
          ) strict, without rowid`,
 
@@ -197,15 +205,30 @@ export const schema: Schema = {
              from ${t.schedules} s join ${t.jobs} j on j.name = s.job
             where s.next_tick is not null and s.paused_at is null and j.paused_at is null`,
         `create view ${t.prefix}running as
-           select id, name, queue, priority, attempts, crashes, locked_by as worker,
+           select id, name, queue, priority, attempts, crashes, locked_by as worker, child,
                   strftime('%Y-%m-%d %H:%M:%f', started_at / 1000.0, 'unixepoch') as started_at,
                   strftime('%Y-%m-%d %H:%M:%f', locked_until / 1000.0, 'unixepoch') as locked_until,
                   args, progress, tags
              from ${t.runs} where state = 2`,
         `create view ${t.prefix}failed as
-           select id, name, queue, attempts, crashes, worker, error,
+           select id, name, queue, attempts, crashes, worker, child, error,
                   strftime('%Y-%m-%d %H:%M:%f', finished_at / 1000.0, 'unixepoch') as finished_at, args, tags
              from ${t.history} where state = 4`,
+      ],
+    },
+    {
+      number: 2,
+      statements: (t) => [
+        `create table ${t.logs} (
+           run_id integer not null,
+           position integer not null,
+           attempt integer not null,
+           at integer not null,
+           message text not null,
+           data text,
+           primary key (run_id, position)
+         ) strict, without rowid`,
+        `alter table ${t.runs} add column logged integer not null default 0`,
       ],
     },
   ],

@@ -75,7 +75,7 @@ export class SqliteStore extends SqlStore {
     }
     return this.#connection.transaction(async (tx) => {
       const now = this.#clock.now();
-      const settled = await this.settleOnce(tx, request, now);
+      const { written: settled } = await this.settleOnce(tx, request, now);
       let claimed: ExchangeResult["claimed"] = [];
       if (claim) {
         if (request.again) claimed = this.#claimer.claimedUnder(claim.token, worker, now);

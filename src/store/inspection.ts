@@ -1,0 +1,31 @@
+/** A table, view or index that a fresh install has and the database has not. */
+export interface MissingObject {
+  name: string;
+  kind: "table" | "index" | "view" | "sequence";
+  /** What makes it; for an index of a large table in the way that holds up others least. */
+  statement: string;
+}
+
+export interface InstallReport {
+  from: number;
+  to: number;
+  statements: string[];
+}
+
+/** What a database says of itself. It is asked also where the tables are missing, or of another version. */
+export interface Inspection {
+  version: string;
+  /** The schema that was found, and the one that this code needs. */
+  schema: { found: number; needed: number };
+  /** Its own time. */
+  now: number;
+  /** Milliseconds that one statement took. */
+  latency: number;
+  missing: MissingObject[];
+  /** Runs whose lease has ended and that nobody has taken back, and since when the oldest. */
+  expired: { count: number; since: number | null };
+  /** Rows of workers that died long ago: what a living one would have pruned. */
+  deadWorkers: number;
+  /** By their own names, where they matter: `journal_mode`, `synchronous`, `file`. */
+  settings: Record<string, string>;
+}

@@ -1,0 +1,11 @@
+/** Which queues a worker serves. */
+export interface Served {
+  /** Null: all, but for those left out. */
+  queues: string[] | null;
+  /** Those it leaves out. */
+  exceptQueues: string[];
+}
+
+export function serves({ queues, exceptQueues }: Served, queue: string): boolean {
+  return (queues === null || queues.includes(queue)) && !exceptQueues.includes(queue);
+}

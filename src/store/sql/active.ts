@@ -1,0 +1,210 @@
+import { type Database, first, type RunsIndex, type ServerDatabase, type Tables } from "./database.ts";
+
+/**
+ * So many runs of each kind are counted to the last: a status must not take longer the more of them wait. Where there
+ * are more, so many are counted of all queues together, but some of each.
+ */
+const MOST_COUNTED = 10_000;
+const LEAST_OF_QUEUE = 200;
+const MOST_RUNNING = 10_000;
+const MOST_QUEUES = 100;
+const MOST_PRIORITIES = 20;
+
+/** A lease that ended longer ago was not taken back by anybody: living workers look every few seconds. */
+const EXPIRED_FOR = 15_000;
+
+interface OfJob {
+  running: number;
+  waiting: number;
+  leasedUntil: number | null;
+  leasedBy: string | null;
+}
+
+interface OfQueue {
+  ready: number;
+  scheduled: number;
+  running: number;
+  oldest: number | null;
+}
+
+interface Counted {
+  name: string;
+  queue: string;
+  n: number;
+  oldest: number;
+}
+
+/** Kinds of ready runs, as the indexes have them. */
+const KINDS = [
+  { where: "state = 1 and limited = 0 and owner is null", index: "ready" },
+  { where: "state = 1 and limited = 1 and owner is null", index: "ready" },
+  { where: "state = 1 and owner is not null", index: "owned" },
+] as const;
+
+/** The runs that are not finished, counted by job and by queue. */
+export class Active {
+  readonly jobs: Map<string, OfJob> = new Map();
+  readonly queues: Map<string, OfQueue> = new Map();
+  /** Runs whose lease has ended and that nobody took back. */
+  expired = 0;
+  /** There are more waiting runs than were counted. */
+  capped = false;
+  readonly #sql: Database;
+  readonly #t: Tables;
+
+  constructor(db: Database, t: Tables) {
+    this.#sql = db;
+    this.#t = t;
+  }
+
+  async count(now: number): Promise<this> {
+    await this.#running(now);
+    for (const { where, index } of KINDS) await this.#ready(where, index);
+    await this.#scheduled();
+    return this;
+  }
+
+  async #running(now: number): Promise<void> {
+    const rows = await this.#sql.all<{
+      name: string;
+      queue: string;
+      owner: string | null;
+      worker: string;
+      until: number;
+    }>(
+      `select name, queue, owner, locked_by as worker, locked_until as until from ${this.#t.runs}
+        where state = 2 and locked_by > '' limit ${MOST_RUNNING}`,
+    );
+    for (const { name, queue, owner, worker, until } of rows) {
+      this.#queue(queue).running++;
+      if (until < now - EXPIRED_FOR) this.expired++;
+      if (owner !== null) continue;
+      const job = this.#job(name);
+      job.running++;
+      if (job.leasedUntil !== null && job.leasedUntil >= until) continue;
+      job.leasedUntil = until;
+      job.leasedBy = worker;
+    }
+  }
+
+  async #ready(where: string, index: "ready" | "owned"): Promise<void> {
+    // Always true: it leads to the index.
+    const all = `${where} and ${index === "ready" ? "queue" : "owner"} > ''`;
+    const capped = (await this.#upTo(all, index, MOST_COUNTED)) > MOST_COUNTED;
+    this.capped ||= capped;
+    if (capped && index === "ready") return this.#readyByQueue(where);
+    for (const { name, queue, n, oldest } of await this.#counted(all, index, [], MOST_COUNTED)) {
+      this.#queue(queue).ready += n;
+      this.#older(queue, oldest);
+      if (index !== "owned") this.#job(name).waiting += n;
+    }
+  }
+
+  /** The first of each queue in the order of the claim, and the oldest of each priority. */
+  async #readyByQueue(where: string): Promise<void> {
+    const queues = await this.#readyQueues(where);
+    const most = Math.max(LEAST_OF_QUEUE, Math.floor(MOST_COUNTED / queues.length));
+    for (const queue of queues) {
+      const of = `${where} and queue = ?`;
+      for (const { name, n } of await this.#counted(of, "ready", [queue], most)) {
+        this.#queue(queue).ready += n;
+        this.#job(name).waiting += n;
+      }
+      await this.#oldest(of, queue);
+    }
+  }
+
+  /** One step in the index for each. */
+  async #readyQueues(where: string): Promise<string[]> {
+    const found: string[] = [];
+    while (found.length < MOST_QUEUES) {
+      const next = await first(
+        this.#sql.all<{ queue: string }>(
+          `select queue from ${this.#runs("ready")} where ${where} and queue > ? order by queue limit 1`,
+          found.at(-1) ?? "",
+        ),
+      );
+      if (!next) break;
+      found.push(next.queue);
+    }
+    return found;
+  }
+
+  async #oldest(where: string, queue: string): Promise<void> {
+    let priority = -(2 ** 31);
+    for (let looked = 0; looked < MOST_PRIORITIES && priority < 2 ** 31; looked++) {
+      const head = await first(
+        this.#sql.all<{ priority: number; run_at: number }>(
+          `select priority, run_at from ${this.#runs("ready")} where ${where} and priority >= ? order by priority, run_at limit 1`,
+          queue,
+          priority,
+        ),
+      );
+      if (!head) return;
+      priority = head.priority + 1;
+      this.#older(queue, head.run_at);
+    }
+  }
+
+  async #scheduled(): Promise<void> {
+    const rows = await this.#sql.all<Counted & { owned: number }>(
+      `select name, queue, owned, count(*) as n from (
+         select name, queue, case when owner is null then 0 else 1 end as owned from ${this.#runs("scheduled")}
+          where state = 0 order by run_at limit ${MOST_COUNTED + 1}) as some_of_them group by name, queue, owned`,
+    );
+    for (const { name, queue, owned, n } of rows) {
+      this.#queue(queue).scheduled += n;
+      if (owned === 0) this.#job(name).waiting += n;
+    }
+    this.capped ||= sum(rows) > MOST_COUNTED;
+  }
+
+  async #upTo(where: string, index: RunsIndex, most: number): Promise<number> {
+    const row = await first(
+      this.#sql.all<{ n: number }>(
+        `select count(*) as n from (select 1 as one from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them`,
+      ),
+    );
+    return row?.n ?? 0;
+  }
+
+  #counted(where: string, index: RunsIndex, params: string[], most: number): Promise<Counted[]> {
+    return this.#sql.all<Counted>(
+      `select name, queue, count(*) as n, min(run_at) as oldest from (
+         select name, queue, run_at from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them group by name, queue`,
+      ...params,
+    );
+  }
+
+  /** Some servers have to be told which index to go by. */
+  #runs(index: RunsIndex): string {
+    const { using } = this.#sql as Partial<ServerDatabase>;
+    return `${this.#t.runs}${using?.(this.#t, index) ?? ""}`;
+  }
+
+  #older(queue: string, at: number): void {
+    const known = this.#queue(queue);
+    known.oldest = Math.min(known.oldest ?? at, at);
+  }
+
+  #job(name: string): OfJob {
+    return entry(this.jobs, name, () => ({ running: 0, waiting: 0, leasedUntil: null, leasedBy: null }));
+  }
+
+  #queue(name: string): OfQueue {
+    return entry(this.queues, name, () => ({ ready: 0, scheduled: 0, running: 0, oldest: null }));
+  }
+}
+
+function sum(counted: { n: number }[]): number {
+  return counted.reduce((total, { n }) => total + n, 0);
+}
+
+function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}

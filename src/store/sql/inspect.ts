@@ -1,0 +1,80 @@
+import { systemClock } from "../../time.ts";
+import type { Inspection, MissingObject } from "../inspection.ts";
+import { type Database, first, type Tables } from "./database.ts";
+import { installedVersion, newest, type Schema } from "./migrate.ts";
+import { countDead } from "./workers.ts";
+
+/** What is asked of the tables only if they are those that this code knows. */
+export async function inspect(
+  db: Database,
+  schema: Schema,
+  t: Tables,
+  time: () => Promise<number>,
+): Promise<Inspection> {
+  const { version, settings } = await db.about();
+  // Once more, on a connection that is open by now.
+  const asked = systemClock.monotonic();
+  await db.all("select 1 as one");
+  const latency = systemClock.monotonic() - asked;
+  const now = await time();
+  const found = await installedVersion(db, schema, t);
+  const needed = newest(schema);
+  const known = found === needed;
+  return {
+    version,
+    schema: { found, needed },
+    now,
+    latency,
+    missing: known ? await missing(db, schema, t) : [],
+    expired: known ? await expired(db, t, now) : { count: 0, since: null },
+    deadWorkers: known ? await countDead(db, t, now) : 0,
+    settings,
+  };
+}
+
+async function expired(db: Database, t: Tables, now: number): Promise<Inspection["expired"]> {
+  const row = await first(
+    db.all<{ n: number; since: number | null }>(
+      `select count(*) as n, min(locked_until) as since from ${t.runs} where state = 2 and locked_until < ?`,
+      now,
+    ),
+  );
+  return { count: row?.n ?? 0, since: row?.since ?? null };
+}
+
+async function missing(db: Database, schema: Schema, t: Tables): Promise<MissingObject[]> {
+  const { text, params } = db.objects(t);
+  const there = new Set((await db.all<{ name: string }>(text, ...params)).map(({ name }) => name));
+  const statements = schema.migrations.flatMap((migration) => migration.statements(t));
+  return objectsOf(statements, db).filter(({ name }) => !there.has(name));
+}
+
+const OBJECT = /^create (?:[a-z ]*? )?(index|table|view|sequence) (?:if not exists )?(\S+)/i;
+/** In the body of a table, as MySQL has its indexes. */
+const KEY = /^\s*((?:unique )?key) (\S+) (\(.*\)),?$/gm;
+
+/** Everything the statements make, with the statement that makes it alone. */
+export function objectsOf(statements: string[], db: Pick<Database, "name">): MissingObject[] {
+  const made = new Map<string, MissingObject>();
+  for (const statement of statements) {
+    const [, word, name] = OBJECT.exec(statement) ?? [];
+    if (word === undefined || name === undefined) continue;
+    const kind = word.toLowerCase() as MissingObject["kind"];
+    const how = kind === "index" && db.name === "postgres" ? concurrently(statement) : statement;
+    made.set(bare(name), { name: bare(name), kind, statement: how });
+    for (const [, unique, key, columns] of statement.matchAll(KEY)) {
+      const add = `alter table ${name} add ${unique} ${key} ${columns}`;
+      made.set(bare(key!), { name: bare(key!), kind: "index", statement: add });
+    }
+  }
+  return [...made.values()];
+}
+
+function concurrently(statement: string): string {
+  return statement.replace(/^create (unique )?index /i, "create $1index concurrently ");
+}
+
+/** Without the schema that a table may stand in. */
+function bare(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}

@@ -1,0 +1,122 @@
+import { yieldToEventLoop } from "../../time.ts";
+import type { LogRecord } from "../records.ts";
+import type { NewLine } from "../store.ts";
+import { asJson, type Database, first, type Sql, type Tables } from "./database.ts";
+
+/** So many lines are looked through at once for those whose run is gone. */
+const SWEPT_AT_ONCE = 10_000;
+
+/** So many lines are deleted in one transaction, unless one run alone has more. */
+const DELETED_AT_ONCE = 20_000;
+
+const COLUMNS = {
+  id: "integer",
+  position: "integer",
+  attempt: "integer",
+  at: "integer",
+  message: "text",
+  data: "text",
+} as const;
+
+/** Asked without a lock: a run that ends at this very moment may leave lines behind, and the sweep finds them. */
+export function write(db: Database, t: Tables, lines: NewLine[]): Promise<void> {
+  const list = lines.map(({ runId, position, attempt, at, message, data }) => [
+    runId,
+    position,
+    attempt,
+    at,
+    message,
+    data,
+  ]);
+  return db.transaction((tx) =>
+    tx.run(
+      `insert into ${t.logs} (run_id, position, attempt, at, message, data)
+       select v.id, v.position, v.attempt, v.at, v.message, v.data
+         from ${db.rows(COLUMNS)} v
+        where (exists (select 1 from ${t.runs} r where r.id = v.id) or exists (select 1 from ${t.history} h where h.id = v.id))
+          and not exists (select 1 from ${t.logs} l where l.run_id = v.id and l.position = v.position)`,
+      JSON.stringify(list),
+    ),
+  );
+}
+
+export function read(sql: Sql, t: Tables, id: number, after: number, limit: number): Promise<LogRecord[]> {
+  return sql.all<LogRecord>(
+    `select position, attempt, at, message, data from ${t.logs} where run_id = ? and position > ? order by position limit ?`,
+    id,
+    after,
+    limit,
+  );
+}
+
+export async function count(sql: Sql, t: Tables, id: number): Promise<number> {
+  const counted = sql.all<{ n: number }>(`select count(*) as n from ${t.logs} where run_id = ?`, id);
+  return (await first(counted))?.n ?? 0;
+}
+
+/** Splits runs so that no group has very many lines to delete. */
+export async function inLightGroups(sql: Database, t: Tables, ids: number[]): Promise<number[][]> {
+  const counted = await sql.all<{ id: number; n: number }>(
+    `select v.id, count(*) as n from ${sql.lookUp(sql.rows({ id: "integer" }), t.logs, "run_id")} group by v.id`,
+    asJson(ids),
+  );
+  const lines = new Map(counted.map(({ id, n }) => [id, n]));
+  const groups: number[][] = [[]];
+  let size = 0;
+  for (const id of ids) {
+    size += lines.get(id) ?? 0;
+    if (size > DELETED_AT_ONCE && groups.at(-1)!.length > 0) {
+      groups.push([]);
+      size = lines.get(id) ?? 0;
+    }
+    groups.at(-1)!.push(id);
+  }
+  return groups;
+}
+
+/** Deletes lines whose run is gone: a process that had lost its lease may have written them as another deleted the run. */
+export class Sweeper {
+  readonly #db: Database;
+  readonly #t: Tables;
+  /** The run up to which it has looked; it begins again when it has come to the end. */
+  #upTo = 0;
+
+  constructor(db: Database, tables: Tables) {
+    this.#db = db;
+    this.#t = tables;
+  }
+
+  /** `whole`: from one end to the other; otherwise a stretch, so that each call costs the same however many lines there are. */
+  async sweep(whole: boolean): Promise<void> {
+    if (whole) this.#upTo = 0;
+    do {
+      const runs = await this.#next();
+      this.#upTo = runs.at(-1) ?? 0;
+      if (runs.length > 0) await this.#deleteGone(runs);
+      await yieldToEventLoop();
+    } while (whole && this.#upTo > 0);
+  }
+
+  async #next(): Promise<number[]> {
+    const rows = await this.#db.all<{ id: number }>(
+      `select distinct id from (select run_id as id from ${this.#t.logs} where run_id > ? order by run_id, position limit ?) l order by id`,
+      this.#upTo,
+      SWEPT_AT_ONCE,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async #deleteGone(runs: number[]): Promise<void> {
+    const { runs: hot, history, logs } = this.#t;
+    const list = this.#db.rows({ id: "integer" });
+    const gone = await this.#db.all<{ id: number }>(
+      `select v.id from ${list} v left join ${hot} r on r.id = v.id left join ${history} h on h.id = v.id
+        where r.id is null and h.id is null`,
+      asJson(runs),
+    );
+    if (gone.length === 0) return;
+    await this.#db.transaction((tx) =>
+      tx.run(this.#db.deleteFrom(logs, "run_id", list), asJson(gone.map(({ id }) => id))),
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import type { WaitFacts } from "../records.ts";
+import { first, type Sql, type Tables } from "./database.ts";
+import { toPause } from "./pause.ts";
+import { find } from "./reads.ts";
+import { type JobsRow, queueSettings, workers } from "./status.ts";
+
+/** How far "ahead of it" is counted. */
+const AHEAD = 1000;
+
+export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): Promise<WaitFacts | null> {
+  const run = await find(sql, t, id);
+  if (!run) return null;
+  const [hot] = await sql.all<{ lane: string; limited: number }>(
+    `select lane, limited from ${t.runs} where id = ?`,
+    id,
+  );
+  const count = async (where: string, ...params: (string | number)[]) =>
+    (await first(sql.all<{ n: number }>(`select count(*) as n from ${t.runs} where ${where}`, ...params)))!.n;
+  const job = await first(sql.all<JobsRow>(`select * from ${t.jobs} where name = ?`, run.name));
+  const [queue] = await queueSettings(sql, t, now, run.queue);
+  const alive = await workers(sql, t, now);
+  return {
+    now,
+    run,
+    limited: hot?.limited === 1,
+    job: job && {
+      limit: job.lim,
+      keyLimit: job.key_lim,
+      paused: job.paused_at !== null,
+      pause: toPause(job),
+      seenAt: job.seen_at,
+    },
+    queue: queue ?? null,
+    runningOfJob: await count("state = 2 and name = ? and owner is null", run.name),
+    runningOfLane: await count("state = 2 and name = ? and lane = ?", run.name, hot?.lane ?? ""),
+    runningOfQueue: await count("state = 2 and queue = ? and limited = 1", run.queue),
+    ahead: await ahead(sql, t, run),
+    workers: alive,
+    ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),
+  };
+}
+
+async function ahead(
+  sql: Sql,
+  t: Tables,
+  run: { queue: string; priority: number; runAt: number; id: number },
+): Promise<number> {
+  const row = await first(
+    sql.all<{ n: number }>(
+      `select count(*) as n from (
+         select 1 as one from ${t.runs}
+          where state = 1 and owner is null and queue = ?
+            and (priority < ? or (priority = ? and (run_at < ? or (run_at = ? and id < ?))))
+          limit ${AHEAD}) as before_it`,
+      run.queue,
+      run.priority,
+      run.priority,
+      run.runAt,
+      run.runAt,
+      run.id,
+    ),
+  );
+  return row?.n ?? 0;
+}
