@@ -1,6 +1,8 @@
 /** Every code an error of Punctual can carry. Codes are stable: match on them, not on messages. */
 export type ErrorCode =
+  | "CANNOT_LISTEN"
   | "CHAIN_SENT"
+  | "CHILDREN_CANNOT_BOOT"
   | "CLOSED"
   | "DATABASE"
   | "DATABASE_ACCESS"
@@ -11,6 +13,7 @@ export type ErrorCode =
   | "DATABASE_URL"
   | "DRIVER_MISSING"
   | "DUPLICATE_JOB"
+  | "FUNCTION_IN_CHILD"
   | "HANDLER_GONE"
   | "INVALID_ARGS"
   | "INVALID_CRON"
@@ -19,6 +22,7 @@ export type ErrorCode =
   | "INVALID_NAME"
   | "INVALID_OPTION"
   | "INVALID_PAYLOAD"
+  | "INVALID_QUERY"
   | "INVALID_ZONE"
   | "LEASE_LOST"
   | "NODE_TOO_OLD"
@@ -70,6 +74,13 @@ export function isA<Type>(value: unknown, type: abstract new (...args: never[]) 
   } catch {
     return false;
   }
+}
+
+/** Also one of another copy of this package: the files that a command loads may have their own. */
+export function isPunctualError(value: unknown): value is PunctualError {
+  return (
+    isA(value, Error) && value.name === "PunctualError" && typeof (value as PunctualError).code === "string"
+  );
 }
 
 /** A value as it should appear in an error message: short, on one line, never throwing. */

@@ -13,6 +13,8 @@ export interface PunctualOptions {
   /** Where it tells what a person should know; false: nowhere. Default: standard error. */
   logger?: Logger | false;
   clock?: Clock;
+  /** Whether what handlers log with `run.log()` is kept, for `logs()`; it is always told as an event. Default: true. */
+  logs?: boolean;
   /** Makes instances of job classes, for containers. Default: `new Class()`. */
   resolve?: Resolve;
   /** The largest payload in bytes. Default: 1 MiB. */
@@ -23,7 +25,17 @@ export interface PunctualOptions {
   random?: () => number;
 }
 
-const OPTIONS = ["prefix", "defaults", "logger", "clock", "resolve", "maxPayload", "install", "random"];
+const OPTIONS = [
+  "prefix",
+  "defaults",
+  "logger",
+  "clock",
+  "logs",
+  "resolve",
+  "maxPayload",
+  "install",
+  "random",
+];
 
 /** Options alone mean the default database; a mistaken undefined in its place does not. */
 export function understand(given: unknown[]): { source: unknown; options: PunctualOptions } {
@@ -39,7 +51,7 @@ export function understand(given: unknown[]): { source: unknown; options: Punctu
   return understood as { source: unknown; options: PunctualOptions };
 }
 
-function checkPrefix(prefix: string): void {
+export function checkPrefix(prefix: string): void {
   if (typeof prefix === "string" && /^[a-z_][a-z0-9_]{0,29}$/i.test(prefix)) return;
   throw new PunctualError(
     "INVALID_OPTION",
@@ -47,9 +59,10 @@ function checkPrefix(prefix: string): void {
   );
 }
 
-export function defaultSource(logger: Logger): string {
+/** Without a logger, whoever asks tells it. */
+export function defaultSource(logger: Logger | null): string {
   const fromEnvironment = process.env.PUNCTUAL_DATABASE_URL;
   if (fromEnvironment) return fromEnvironment;
-  logger.info("no database given: using sqlite:./punctual.db");
+  logger?.info("no database given: using sqlite:./punctual.db");
   return "sqlite:./punctual.db";
 }

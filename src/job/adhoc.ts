@@ -2,6 +2,7 @@ import { Dispatch, type Sending } from "../run/dispatch.ts";
 import type { Shape } from "../run/shape.ts";
 import { Configurable } from "./configurable.ts";
 import type { Handler } from "./handlers.ts";
+import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 
 /** The one run of a function that was dispatched itself: what its owner keeps in memory. */
@@ -9,7 +10,10 @@ export interface AdHoc {
   name: string;
   lane: string;
   handler: Handler<unknown>;
+  schema: StandardSchema | null;
   settings: Settings;
+  /** It is the handler of the job of this name. */
+  borrowed: boolean;
 }
 
 /** The configuration methods of a job that a dispatch has not, each giving back the dispatch. */

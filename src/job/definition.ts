@@ -127,12 +127,31 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
   schedules(): { slot: string; parts: ScheduleParts }[] {
+    return this.#schedules(here).map(({ slot, parts }) => ({ slot, parts }));
+  }
+
+  /** Those that tick in an environment, and the only ones they tick in; null: they tick in all. */
+  schedulesIn(environment: string): { parts: ScheduleParts; environments: readonly string[] | null }[] {
+    return this.#schedules(() => environment).map(({ parts, plan }) => ({
+      parts,
+      environments: plan.bounds.environments,
+    }));
+  }
+
+  #schedules(environment: () => string): { slot: string; plan: Plan; parts: ScheduleParts }[] {
     const args = encodePayload(this.settings.args) ?? null;
-    const own = partsHere(this.name, this.plan, { args, queue: null });
-    const found = own ? [{ slot: "", parts: own }] : [];
+    const found: { slot: string; plan: Plan; parts: ScheduleParts }[] = [];
+    const add = (slot: string, plan: Plan, passed: Passed) => {
+      const { environments } = plan.bounds;
+      const parts =
+        environments === null || environments.includes(environment())
+          ? plan.toParts(this.name, passed)
+          : null;
+      if (parts) found.push({ slot, plan, parts });
+    };
+    add("", this.plan, { args, queue: null });
     this.#recurring?.forEach(({ plan, passed }, slot) => {
-      const parts = partsHere(this.name, plan, { ...passed, args: passed.args ?? args });
-      if (parts) found.push({ slot, parts });
+      add(slot, plan, { ...passed, args: passed.args ?? args });
     });
     return found;
   }
@@ -153,6 +172,16 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
       throw new PunctualError("INVALID_OPTION", message, { cause });
     }
     return key === null || key === undefined ? undefined : checkName(key, `the key of "${this.name}"`);
+  }
+
+  /** What the run of a tick queues in. */
+  tickLane(_slot: string, { args }: ScheduleParts): string {
+    if (!this.settings.keyOf) return this.name;
+    return laneOf(this.name, this.keyOf(args === null ? {} : JSON.parse(args)));
+  }
+
+  toCron(): string | null {
+    return this.plan.toCron();
   }
 
   /** Whether any limit may hold its runs back. */
@@ -178,11 +207,9 @@ for (const [name, fieldsFor] of Object.entries(frequencies)) {
   });
 }
 
-/** Null: not in this environment. Its variables are asked for only if need be: that is slow, and few plans name any. */
-function partsHere(job: string, plan: Plan, passed: Passed): ScheduleParts | null {
-  const { environments } = plan.bounds;
-  const environment = () => process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
-  return environments === null || environments.includes(environment()) ? plan.toParts(job, passed) : null;
+/** The environment of this process. Asked for only if need be: that is slow, and few plans name any. */
+function here(): string {
+  return process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
 }
 
 /** What a run queues in under limits: its job, or job and key. */

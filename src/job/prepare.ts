@@ -96,6 +96,7 @@ export class Preparer {
 
   async #adHoc(adHoc: AdHoc, shape: Shape, within: boolean): Promise<NewRun> {
     const args = this.#snapshot(shape.args === undefined ? adHoc.settings.args : shape.args);
+    if (adHoc.schema) await validate(adHoc.schema, args.value, adHoc.name);
     const run = this.#toRun(adHoc.name, adHoc.settings, shape, args, undefined);
     this.#parts.registry.addAdHoc(adHoc);
     await this.#written(this.#parts.beat(), within);

@@ -22,6 +22,13 @@ export class Registry {
     return this.#definitions.size - this.#known;
   }
 
+  /** Puts these in the place of all that are defined. */
+  replaceAll(definitions: Iterable<Definition<never>>): void {
+    this.#definitions.clear();
+    for (const definition of definitions) this.#definitions.set(definition.name, definition);
+    this.#known = this.#definitions.size;
+  }
+
   definition(name: string): Definition<never> | undefined {
     return this.#definitions.get(name);
   }
@@ -49,6 +56,10 @@ export class Registry {
     this.#declared.add(name);
   }
 
+  declared(): IterableIterator<string> {
+    return this.#declared.values();
+  }
+
   isDeclared(name: string): boolean {
     return this.#declared.has(name);
   }
@@ -63,7 +74,7 @@ export class Registry {
   }
 
   addAdHoc(adHoc: AdHoc): void {
-    this.checkAdHoc(adHoc.name);
+    if (!adHoc.borrowed) this.checkAdHoc(adHoc.name);
     this.#adHoc.set(adHoc.lane, adHoc);
   }
 

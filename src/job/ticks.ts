@@ -1,6 +1,7 @@
 import { fingerprintOf, Schedule, type ScheduleParts } from "../schedule/schedule.ts";
-import type { DueSchedule, JobDetails, JobSync, TickRun } from "../store/store.ts";
-import { type Definition, laneOf } from "./definition.ts";
+import type { JobDetails, JobSync } from "../store/store.ts";
+import type { DueSchedule, TickRun } from "../store/ticking.ts";
+import type { Definition } from "./definition.ts";
 import type { Registry } from "./registry.ts";
 
 /** A definition as it is shown to the database. One small object: there may be thousands. */
@@ -27,13 +28,13 @@ export class ShownJob {
   }
 
   details(): JobDetails {
-    const { settings, plan } = this.definition;
+    const { settings } = this.definition;
     return {
       queue: settings.queue,
       priority: settings.priority,
       limit: settings.concurrency,
       keyLimit: settings.perKey,
-      cron: plan.toCron(),
+      cron: this.definition.toCron(),
       schedules: this.definition.schedules().map(({ slot, parts }) => {
         const { cron, timezone, args, queue } = parts;
         // Read only if it has changed: after most starts nothing has.
@@ -62,7 +63,7 @@ export class Ticks {
     definition.shown = shown;
     if (definition.settings.keyOf) {
       // Refused now, when somebody hears of it, rather than at a tick.
-      for (const { parts } of definition.schedules()) this.#runOf(definition, parts);
+      for (const { slot, parts } of definition.schedules()) definition.tickLane(slot, parts);
     }
     return shown;
   }
@@ -78,19 +79,16 @@ export class Ticks {
       this.#ready.set(shown, schedules);
     }
     const schedule = schedules.get(due.slot);
-    return schedule ? { schedule, run: this.#runOf(shown.definition, schedule.parts) } : null;
+    return schedule ? { schedule, run: this.#runOf(shown.definition, due.slot, schedule.parts) } : null;
   }
 
-  #runOf(definition: Definition<never>, parts: ScheduleParts): Omit<TickRun, "tickAt"> {
+  #runOf(definition: Definition<never>, slot: string, parts: ScheduleParts): Omit<TickRun, "tickAt"> {
     const { name, settings } = definition;
     const queue = parts.queue ?? settings.queue;
-    const key = settings.keyOf
-      ? definition.keyOf(parts.args === null ? {} : JSON.parse(parts.args))
-      : undefined;
     return {
       name,
       queue,
-      lane: laneOf(name, key),
+      lane: definition.tickLane(slot, parts),
       limited: definition.limited || this.#queueLimits.has(queue),
       priority: settings.priority,
       args: parts.args,

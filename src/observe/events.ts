@@ -20,7 +20,8 @@ interface OfSettled extends OfAttempt {
 /** Every event, with what its listeners get. Each is also published on the diagnostics channel `punctual:<event>`. */
 export interface Events {
   "run.dispatched": OfRun & { inserted: boolean; runAt: Date };
-  "run.started": OfAttempt;
+  /** `waited`: milliseconds from when it was due to its claim. */
+  "run.started": OfAttempt & { waited: number };
   "run.logged": OfAttempt & { message: string; data: unknown };
   "run.completed": OfSettled & { result: unknown };
   "run.retried": OfSettled & { error: Failure; delay: number };
@@ -46,9 +47,27 @@ export interface Events {
     runs: { id: number; scheduledFor: Date }[];
     missed: number;
   };
-  "worker.started": { worker: string; parallel: number; queues: string[] | null };
+  "worker.started": {
+    worker: string;
+    parallel: number;
+    /** Null: all but `exceptQueues`. */
+    queues: string[] | null;
+    exceptQueues: string[];
+    /** Null: no shares. */
+    weights: Record<string, number> | null;
+    /** Whether it ticks. */
+    schedules: boolean;
+  };
+  /** Its loop came round: it has claimed, settled or slept. At least twice a minute, unless something holds it. */
+  "worker.turned": { worker: string };
   "worker.stopping": { worker: string; running: number };
   "worker.stopped": { worker: string; ran: number };
+  /** A child process of the supervisor has loaded the definitions and takes runs. */
+  "child.started": { number: number; pid: number };
+  /** A child process is gone; `runs`: how many it had not finished. */
+  "child.exited": { number: number; pid: number; code: number | null; signal: string | null; runs: number };
+  /** A child process gets nothing more and ends when it has finished what it has. */
+  "child.retired": { number: number; pid: number; reason: string };
   /** Something went wrong that nobody awaited. */
   error: { error: unknown; during: string };
 }
@@ -57,6 +76,7 @@ export type EventName = keyof Events;
 
 export class Emitter {
   readonly #listeners = new Map<EventName, Set<(event: never) => void>>();
+  #taker: Emitter | null = null;
   readonly #channels = new Map<EventName, ReturnType<typeof channel>>();
   readonly #logger: Logger;
 
@@ -68,7 +88,19 @@ export class Emitter {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
     listeners.add(listener);
-    return () => listeners.delete(listener);
+    return () => this.#forget(name, listener);
+  }
+
+  /** Its listeners listen here from now on. */
+  take(other: Emitter): void {
+    other.#taker = this;
+    for (const [name, listeners] of other.#listeners)
+      for (const listener of listeners) this.on(name, listener as never);
+  }
+
+  #forget(name: EventName, listener: (event: never) => void): void {
+    this.#listeners.get(name)?.delete(listener);
+    if (this.#taker) this.#taker.#forget(name, listener);
   }
 
   /** Whether anybody would hear it: an event for each run is only made when somebody listens. */

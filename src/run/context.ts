@@ -23,6 +23,10 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** Shows how far it is. Calls in quick succession are written as one. */
   progress(value: JsonValue): void;
+  /**
+   * Says something about this try: told as `run.logged`, and kept with the run for `logs()`. It returns at once and
+   * never throws. Kept are the first 1,000 lines of an attempt, 4 KB of a message, and data up to 16 KB of JSON.
+   */
   log(message: string, data?: unknown): void;
   /** Ends this try and runs again later; the try does not count. */
   snooze(delay: Duration): never;

@@ -1,75 +1,54 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Emitter, Events } from "../observe/events.ts";
-import type { JobStatus, QueueStatus, RunFilter, ScheduleRow, WorkerRow } from "../store/records.ts";
-import type { PruneReport, Store } from "../store/store.ts";
-import { type Clock, DAY, type Duration, type Instant, sleep, toInstant, toMilliseconds } from "../time.ts";
-import { readFailure } from "./failure.ts";
-import { type AttemptInfo, type RunInfo, readable, toAttempt, toDate, toInfo } from "./info.ts";
-import { checkName } from "./names.ts";
+import type { PruneForecast, PruneReport } from "../store/pruning.ts";
+import type { RunRecord } from "../store/records.ts";
+import type { RunCount } from "../store/search.ts";
+import type { Store } from "../store/store.ts";
+import { type Clock, type Duration, type Instant, sleep, toInstant, toMilliseconds } from "../time.ts";
+import { type Act, type BulkOptions, type BulkReport, MOST_COUNTED, toEach, toReason } from "./bulk.ts";
+import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./filter.ts";
+import { type Health, healthOf } from "./health.ts";
+import { type AttemptInfo, type LogLine, type RunInfo, toAttempt, toInfo, toLine } from "./info.ts";
 import { checkInteger, checkKeys } from "./options.ts";
+import { Pausing } from "./pausing.ts";
 import type { JsonValue } from "./payload.ts";
+import { type PruneOptions, toPruneRequest } from "./pruning.ts";
+import { type StatusReport, toReport } from "./report.ts";
 import { defaultRetention } from "./retention.ts";
 import { notPossible, type RunControl } from "./run.ts";
-import { isFinished, type RunState, stateCodes } from "./states.ts";
+import { isFinished, type RunState } from "./states.ts";
 import { explain } from "./why.ts";
 
-export interface RunsFilter {
-  state?: RunState | RunState[];
-  job?: string;
-  queue?: string;
-  key?: string;
-  tag?: string;
-  batch?: string;
-  parent?: number;
-  /** `next` of the page before. */
-  before?: number;
-  /** At most 1,000. Default: 50. */
+export type { ScheduleInfo, StatusReport } from "./report.ts";
+
+/** What `runs()` gives. */
+export interface RunsPage {
+  runs: RunInfo[];
+  /** Null: nothing is left. */
+  next: number | null;
+  /** Finished runs were looked for within the last seven days only, because the query does not say how far back. */
+  bounded: boolean;
+}
+
+/** Which lines `logs()` gives. */
+export interface LogsOptions {
+  /** The `position` of the last line one has. */
+  after?: number;
   limit?: number;
 }
 
-export interface StatusReport {
-  now: Date;
-  /** Jobs known, jobs with a run under way, the rest. */
-  defined: number;
-  running: number;
-  idle: number;
-  jobs: (Omit<JobStatus, "lastRun" | "lastError" | "seenAt" | "leasedUntil" | "nextRun" | "fingerprint"> & {
-    lastRun: Date | null;
-    lastError: string | null;
-    seenAt: Date | null;
-    leasedUntil: Date | null;
-    nextRun: Date | null;
-  })[];
-  queues: (Omit<QueueStatus, "pausedUntil"> & { pausedUntil: Date | null })[];
-  workers: (Omit<WorkerRow, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
-}
-
-export interface ScheduleInfo extends Omit<ScheduleRow, "args" | "lastTick" | "nextTick"> {
-  args: JsonValue | undefined;
-  lastTick: Date | null;
-  nextTick: Date | null;
-}
-
-export interface PruneOptions {
-  /** Finished runs older than this go too, whatever their retention. */
-  finished?: Duration;
-  /** Jobs that no worker has defined for this long. Default: 30 days. */
-  jobs?: Duration;
-  /** Runs that wait this long for a job nobody defines. Default: 30 days. */
-  orphans?: Duration;
-}
+/** So many lines come at once. */
+const MOST_LINES_READ = 1000;
 
 /** How often a run of another process is looked at while somebody waits for it. */
 const LOOK_EVERY = 50;
 
 /** Looking at runs, jobs and queues, and operating them: what the CLI and the dashboard use too. */
-export abstract class Control implements RunControl {
-  protected abstract store(): Promise<Store>;
+export abstract class Control extends Pausing implements RunControl {
   protected abstract readonly clock: Clock;
   protected abstract readonly events: Emitter;
   /** What was counted in memory is written, so that the answer is up to date. */
   protected abstract writeCounts(): Promise<void>;
-  protected abstract wakeWorker(): void;
 
   /** Null when the run is not there: deleted, pruned or not kept. */
   async find(id: number): Promise<RunInfo | null> {
@@ -77,20 +56,50 @@ export abstract class Control implements RunControl {
     return record && toInfo(record);
   }
 
+  /** Null when the run is not there. */
   async state(id: number): Promise<RunState | null> {
     return (await this.find(id))?.state ?? null;
   }
 
-  /** Newest first; `next` leads to the page after. */
-  async runs(filter: RunsFilter = {}): Promise<{ runs: RunInfo[]; next: number | null }> {
-    const found = await (await this.store()).list(toFilter(filter));
-    const limit = filter.limit ?? 50;
-    return { runs: found.map(toInfo), next: found.length < limit ? null : found.at(-1)!.id };
+  /**
+   * Newest first; `next` leads to the page after. With a query a page may be short and not the last: one search reads a
+   * bounded number of rows. `bounded`: the query does not say how far back, so finished runs are those of seven days.
+   */
+  async runs(filter: RunsFilter = {}): Promise<RunsPage> {
+    const store = await this.store();
+    const { where, bounded } = toQuery(filter, await store.now(), "runs()", ["before", "limit"]);
+    const limit = checkInteger(filter.limit ?? 50, "runs() limit", 1, 1000);
+    const before = filter.before === undefined ? {} : { before: checkId(filter.before, "runs() before") };
+    const { runs, next } = await store.search({ where, limit, ...before });
+    return { runs: runs.map(toInfo), next, bounded };
+  }
+
+  /** How many runs a query finds, up to 10,000. */
+  async count(query: RunsQuery | string = {}): Promise<RunCount> {
+    const store = await this.store();
+    const { where } = toQuery(query, await store.now(), "count()");
+    return store.count(where, MOST_COUNTED);
   }
 
   /** Tries that failed or were lost with their process. */
   async attempts(id: number): Promise<AttemptInfo[]> {
     return (await (await this.store()).attempts(checkId(id))).map(toAttempt);
+  }
+
+  /**
+   * What its handler logged with `run.log()`, in order; at most `limit` lines (1,000 unless told otherwise), after a
+   * `position`. A line is there about a second after it was logged, and all of them when the run has ended.
+   */
+  async logs(id: number, options: LogsOptions = {}): Promise<LogLine[]> {
+    checkKeys(options, ["after", "limit"], "logs()");
+    const after = checkInteger(options.after ?? 0, "logs() after", 0, Number.MAX_SAFE_INTEGER);
+    const limit = checkInteger(options.limit ?? MOST_LINES_READ, "logs() limit", 1, MOST_LINES_READ);
+    return (await (await this.store()).logs(checkId(id), after, limit)).map(toLine);
+  }
+
+  /** How many lines `logs()` has of a run. */
+  async countLogs(id: number): Promise<number> {
+    return (await this.store()).countLogs(checkId(id));
   }
 
   /** Why a run is not running, or what became of it, in words. */
@@ -100,49 +109,36 @@ export abstract class Control implements RunControl {
     return explain(facts).join(" ");
   }
 
+  /** Jobs, queues and workers as they are now. It costs the same however many runs wait. */
   async status(): Promise<StatusReport> {
     await this.writeCounts();
-    const { now, jobs, queues, workers } = await (await this.store()).status();
-    const running = jobs.filter((job) => job.running > 0).length;
-    return {
-      now: new Date(now),
-      defined: jobs.length,
-      running,
-      idle: jobs.length - running,
-      jobs: jobs.map(({ fingerprint: _, ...job }) => ({
-        ...job,
-        lastRun: toDate(job.lastRun),
-        lastError: readFailure(job.lastError)?.message ?? null,
-        seenAt: toDate(job.seenAt),
-        leasedUntil: toDate(job.leasedUntil),
-        nextRun: toDate(job.nextRun),
-      })),
-      queues: queues.map((queue) => ({ ...queue, pausedUntil: toDate(queue.pausedUntil) })),
-      workers: workers.map((worker) => ({
-        ...worker,
-        startedAt: new Date(worker.startedAt),
-        seenAt: new Date(worker.seenAt),
-      })),
-    };
+    return toReport(await (await this.store()).status());
+  }
+
+  /** Whether all is well, in words: what `punctual status --check` and probes go by. */
+  async health(): Promise<Health> {
+    return healthOf(await this.status());
   }
 
   /** Deletes what is no longer kept. A number: finished runs older than so many seconds go as well. */
   async prune(options: number | PruneOptions = {}): Promise<PruneReport> {
-    const chosen = typeof options === "number" ? { finished: options } : options;
-    checkKeys(chosen, ["finished", "jobs", "orphans"], "prune()");
-    const ms = (duration: Duration | undefined, otherwise: number | null) =>
-      duration === undefined ? otherwise : toMilliseconds(duration, "prune()");
-    return (await this.store()).prune({
-      finishedFor: ms(chosen.finished, null),
-      jobsUnseenFor: ms(chosen.jobs, 30 * DAY),
-      orphansOlderThan: ms(chosen.orphans, 30 * DAY),
-      batch: 1000,
-    });
+    return (await this.store()).prune(toPruneRequest(options, "prune()"));
   }
 
-  /** Withdraws a waiting run; asks a running one to end, whose handler's signal then aborts. */
-  async cancel(id: number): Promise<"cancelled" | "requested"> {
-    const answer = await (await this.store()).cancel(checkId(id), defaultRetention.cancelled);
+  /** What `prune()` with the same options would delete. */
+  async countPrunable(options: number | PruneOptions = {}): Promise<PruneForecast> {
+    return (await this.store()).countPrunable(toPruneRequest(options, "countPrunable()"));
+  }
+
+  /**
+   * Withdraws a waiting run; asks a running one to end, whose handler's signal then aborts. With `force` a running one
+   * ends at once: its lease is gone, so nothing more is written about it. What its code does meanwhile nobody can stop,
+   * and limits count it no longer.
+   */
+  async cancel(id: number, options: { force?: boolean } = {}): Promise<"cancelled" | "requested"> {
+    checkKeys(options, ["force"], "cancel()");
+    const store = await this.store();
+    const answer = await store.cancel(checkId(id), defaultRetention.cancelled, options.force === true);
     if (answer === "requested") this.wakeWorker();
     else if (answer === "cancelled") await this.#tellCancelled(id);
     else throw notPossible("cancel", id, answer);
@@ -156,84 +152,72 @@ export abstract class Control implements RunControl {
     this.events.emit("run.cancelled", { id, name, queue, attempt, duration: 0, reason: null });
   }
 
+  /** Gives a run another time, if nobody has claimed it. */
   async move(id: number, at: Instant): Promise<void> {
     const answer = await (await this.store()).move(checkId(id), toInstant(at));
     if (answer !== "moved") throw notPossible("move", id, answer);
     this.wakeWorker();
   }
 
-  /** Runs a finished run once more, under the same id. */
-  async retry(id: number): Promise<void> {
-    const answer = await (await this.store()).revive(checkId(id));
+  /** Runs a finished run once more, under the same id; now, or at a time. */
+  async retry(id: number, options: { at?: Instant } = {}): Promise<void> {
+    checkKeys(options, ["at"], "retry()");
+    const at = options.at === undefined ? null : toInstant(options.at);
+    const answer = await (await this.store()).revive(checkId(id), at);
     if (answer !== "revived") throw notPossible("retry", id, answer);
     this.wakeWorker();
   }
 
-  /** Deletes a run that is not running, with all its attempts. */
+  /** Deletes a run that is not running, with all its attempts and lines. */
   async remove(id: number): Promise<void> {
     const answer = await (await this.store()).remove(checkId(id));
     if (answer !== "removed") throw notPossible("delete", id, answer);
   }
 
-  /** Claims nothing more from a queue, until it is resumed or for a while. What runs goes on. */
-  async pauseQueue(name: string, options: { for?: Duration } = {}): Promise<void> {
-    checkKeys(options, ["for"], "pauseQueue()");
+  /** Runs every finished run that a query finds once more; one that moved on meanwhile is skipped and counted. */
+  async retryAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
+    const revive =
+      (store: Store) =>
+      async ({ id }: RunRecord) =>
+        toReason(await store.revive(id), "revived");
+    const report = await this.#toEach(query, revive, options, "retryAll()");
+    this.wakeWorker();
+    return report;
+  }
+
+  /** Withdraws every waiting run that a query finds, and asks the running ones to end. */
+  async cancelAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
+    const cancel =
+      (store: Store) =>
+      async ({ id, state }: RunRecord) => {
+        // To the store, one that is cancelled already and one that it cancels are the same.
+        if (isFinished(state)) return state;
+        const answer = await store.cancel(id, defaultRetention.cancelled);
+        if (answer === "cancelled") await this.#tellCancelled(id);
+        return answer === "requested" ? null : toReason(answer, "cancelled");
+      };
+    const report = await this.#toEach(query, cancel, options, "cancelAll()");
+    this.wakeWorker();
+    return report;
+  }
+
+  /** Deletes every run that a query finds and that is not running, with all its attempts. */
+  removeAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
+    const remove =
+      (store: Store) =>
+      async ({ id }: RunRecord) =>
+        toReason(await store.remove(id), "removed");
+    return this.#toEach(query, remove, options, "removeAll()");
+  }
+
+  async #toEach(
+    query: RunsQuery | string,
+    act: (store: Store) => Act,
+    options: BulkOptions,
+    what: string,
+  ): Promise<BulkReport> {
     const store = await this.store();
-    const until =
-      options.for === undefined ? null : (await store.now()) + toMilliseconds(options.for, "pauseQueue for");
-    await store.pauseQueue(checkName(name, "a queue name"), true, until);
-  }
-
-  async resumeQueue(name: string): Promise<void> {
-    await (await this.store()).pauseQueue(checkName(name, "a queue name"), false, null);
-    this.wakeWorker();
-  }
-
-  /** Claims no more runs of a job until it is resumed. */
-  pauseJob(name: string): Promise<void> {
-    return this.#pauseJob(name, true);
-  }
-
-  async resumeJob(name: string): Promise<void> {
-    await this.#pauseJob(name, false);
-    this.wakeWorker();
-  }
-
-  async #pauseJob(name: string, paused: boolean): Promise<void> {
-    if (await (await this.store()).pauseJob(checkName(name, "a job name"), paused)) return;
-    throw new PunctualError(
-      "UNKNOWN_JOB",
-      `Cannot ${paused ? "pause" : "resume"} job "${name}": the database does not know it. A worker that defines it has to run once.`,
-    );
-  }
-
-  /** Every schedule there is, with its last and next tick and how many it missed. */
-  async schedules(): Promise<ScheduleInfo[]> {
-    const rows = await (await this.store()).schedules();
-    return rows.map((row) => ({
-      ...row,
-      args: readable(row.args),
-      lastTick: toDate(row.lastTick),
-      nextTick: toDate(row.nextTick),
-    }));
-  }
-
-  /** A schedule that is paused does not tick; what it would have ticked meanwhile is not made up. */
-  async pauseSchedule(id: number): Promise<void> {
-    await this.#pauseSchedule(id, true);
-  }
-
-  async resumeSchedule(id: number): Promise<void> {
-    await this.#pauseSchedule(id, false);
-    this.wakeWorker();
-  }
-
-  async #pauseSchedule(id: number, paused: boolean): Promise<void> {
-    if (await (await this.store()).pauseSchedule(checkId(id, "the id of a schedule"), paused)) return;
-    throw new PunctualError(
-      "UNKNOWN_SCHEDULE",
-      `Cannot ${paused ? "pause" : "resume"} schedule ${id}: there is none with this id. schedules() lists them.`,
-    );
+    return toEach(store, toQuery(query, await store.now(), what), act(store), options, what);
   }
 
   /** The result of a run once it has completed; rejects if it ends otherwise, or not in time. */
@@ -292,32 +276,4 @@ function outcome(run: RunInfo): JsonValue | undefined {
   const state = run.state as keyof typeof codes;
   const verb = { failed: "failed", cancelled: "was cancelled", skipped: "was skipped" }[state];
   throw new PunctualError(codes[state], `Run ${run.id} of "${run.name}" ${verb}${why}`, { cause: run.error });
-}
-
-function checkId(id: unknown, what = "the id of a run"): number {
-  if (typeof id === "number" && Number.isSafeInteger(id) && id > 0) return id;
-  throw new PunctualError("INVALID_OPTION", `Expected ${what}, a whole number, got ${show(id)}.`);
-}
-
-function toFilter(filter: RunsFilter): RunFilter {
-  checkKeys(filter, ["state", "job", "queue", "key", "tag", "batch", "parent", "before", "limit"], "runs()");
-  const states = filter.state === undefined ? undefined : [filter.state].flat();
-  for (const state of states ?? []) {
-    if (Object.hasOwn(stateCodes, state)) continue;
-    throw new PunctualError(
-      "INVALID_OPTION",
-      `runs() knows no state ${show(state)}. Known: ${Object.keys(stateCodes).join(", ")}.`,
-    );
-  }
-  return {
-    limit: checkInteger(filter.limit ?? 50, "runs() limit", 1, 1000),
-    ...(states && { states }),
-    ...(filter.job !== undefined && { name: checkName(filter.job, "runs() job") }),
-    ...(filter.queue !== undefined && { queue: checkName(filter.queue, "runs() queue") }),
-    ...(filter.key !== undefined && { key: checkName(filter.key, "runs() key") }),
-    ...(filter.tag !== undefined && { tag: checkName(filter.tag, "runs() tag") }),
-    ...(filter.batch !== undefined && { batchId: checkName(filter.batch, "runs() batch") }),
-    ...(filter.parent !== undefined && { parentId: checkId(filter.parent, "runs() parent") }),
-    ...(filter.before !== undefined && { before: checkId(filter.before, "runs() before") }),
-  };
 }

@@ -1,4 +1,5 @@
 import * as types from "node:util/types";
+import { storable } from "./storable.ts";
 
 /** An error in storable form: text without NUL or lone surrogates, bounded in size, never throwing whatever was thrown. */
 export interface Failure {
@@ -141,25 +142,6 @@ function stackOf(thrown: object, message: string): string | null {
   const short =
     at < 0 ? stack : `${stack.slice(0, at)}${message.slice(0, 500)}…${stack.slice(at + message.length)}`;
   return storable(short, LONGEST_STACK);
-}
-
-/** At most `longest` bytes of UTF-8 that every database takes. `tail` is kept whole, the text before it is cut. */
-function storable(text: string, longest: number, tail = ""): string {
-  const end = tail && cut(wellFormed(tail.slice(0, longest)), longest / 2);
-  // No character is shorter than a byte: the rest of ten megabytes need not be looked at.
-  const start = wellFormed(text.slice(0, longest + 1));
-  return cut(start, longest - Buffer.byteLength(end)) + end;
-}
-
-function wellFormed(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\uFFFD");
-}
-
-function cut(text: string, longest: number): string {
-  if (Buffer.byteLength(text) <= longest) return text;
-  const mark = "… (cut)";
-  const room = new Uint8Array(Math.max(0, Math.floor(longest) - Buffer.byteLength(mark)));
-  return text.slice(0, new TextEncoder().encodeInto(text, room).read) + mark;
 }
 
 function bounded(failure: Failure, share: number, depth: number): Failure {

@@ -1,4 +1,4 @@
-import type { AttemptRecord, RunRecord } from "../store/records.ts";
+import type { AttemptRecord, LogRecord, RunRecord } from "../store/records.ts";
 import { type Failure, readFailure } from "./failure.ts";
 import { decodePayload, type JsonValue } from "./payload.ts";
 import type { RunState } from "./states.ts";
@@ -20,6 +20,8 @@ export interface RunInfo {
   finishedAt: Date | null;
   /** The worker that has it, or had it last. */
   worker: string | null;
+  /** The child process of that worker, as `number:pid`; null without a supervisor. */
+  child: string | null;
   lockedUntil: Date | null;
   /** Why it failed; for a skipped or cancelled run the reason, where there is one. */
   error: Failure | null;
@@ -41,6 +43,16 @@ export interface AttemptInfo {
   startedAt: Date | null;
   finishedAt: Date;
   error: Failure | null;
+}
+
+/** What a handler logged. */
+export interface LogLine {
+  /** Grows from line to line: `logs(id, { after: position })` goes on behind this one. */
+  position: number;
+  attempt: number;
+  at: Date;
+  message: string;
+  data: JsonValue | undefined;
 }
 
 export function toDate(ms: number | null): Date | null {
@@ -80,4 +92,8 @@ export function toAttempt(record: AttemptRecord): AttemptInfo {
     finishedAt: new Date(record.finishedAt),
     error: readFailure(record.error),
   };
+}
+
+export function toLine(record: LogRecord): LogLine {
+  return { ...record, at: new Date(record.at), data: readable(record.data) };
 }

@@ -63,11 +63,13 @@ export const transitions: Record<RunState, Partial<Record<Move | Outcome, RunSta
     released: ["ready"],
     reaped: ["ready", "failed", "cancelled"],
   },
-  completed: { revived: ["ready"] },
-  failed: { revived: ["ready"] },
-  cancelled: { revived: ["ready"] },
-  skipped: { revived: ["ready"] },
+  completed: { revived: ["scheduled", "ready"] },
+  failed: { revived: ["scheduled", "ready"] },
+  cancelled: { revived: ["scheduled", "ready"] },
+  skipped: { revived: ["scheduled", "ready"] },
 };
+
+export const finishedStates: FinishedState[] = ["completed", "failed", "cancelled", "skipped"];
 
 export function isFinished(state: RunState): state is FinishedState {
   return stateCodes[state] >= stateCodes.completed;

@@ -1,5 +1,9 @@
 import type { WaitFacts } from "../store/records.ts";
+import { serves } from "../store/served.ts";
 import { readFailure } from "./failure.ts";
+
+/** Workers show their jobs every 30 seconds: what nobody has shown for this long, nobody defines. */
+export const UNDEFINED_FOR: number = 2 * 60_000;
 
 /** Why a run is where it is, in words: the reasons that hold it back, the strongest first. */
 export function explain(facts: WaitFacts): string[] {
@@ -7,10 +11,10 @@ export function explain(facts: WaitFacts): string[] {
   switch (run.state) {
     case "running":
       return [
-        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${ago(now - run.startedAt)} ago`}, on worker ${run.worker}.`,
+        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${place(run)}.`,
         ...(run.lockedUntil !== null && run.lockedUntil < now
           ? [
-              `Its lease ended ${ago(now - run.lockedUntil)} ago: the worker is gone, and a living one takes it back within seconds.`,
+              `Its lease ended ${span(now - run.lockedUntil)} ago: the worker is gone, and a living one takes it back within seconds.`,
             ]
           : []),
         ...(run.cancelRequested ? ["It was asked to cancel; its handler has not returned yet."] : []),
@@ -18,7 +22,7 @@ export function explain(facts: WaitFacts): string[] {
     case "scheduled":
       return [
         run.runAt > now
-          ? `It is due in ${ago(run.runAt - now)}, at ${new Date(run.runAt).toISOString()}.`
+          ? `It is due in ${span(run.runAt - now)}, at ${new Date(run.runAt).toISOString()}.`
           : "It is due: the next claim of any worker takes it up.",
         ...(run.attempts > 0 ? [`It waits for attempt ${run.attempts + 1}.`] : []),
       ];
@@ -34,6 +38,12 @@ export function explain(facts: WaitFacts): string[] {
   }
 }
 
+function place({ worker, child }: WaitFacts["run"]): string {
+  if (child === null) return `worker ${worker}`;
+  const [number, pid] = child.split(":");
+  return `worker ${worker}, child ${number} (pid ${pid})`;
+}
+
 function reasonsToWait(facts: WaitFacts): string[] {
   const { run, job, queue, workers, now } = facts;
   if (run.owner !== null) {
@@ -44,18 +54,18 @@ function reasonsToWait(facts: WaitFacts): string[] {
   const reasons: string[] = [];
   if (queue?.paused) {
     const until = queue.pausedUntil === null ? "" : ` until ${new Date(queue.pausedUntil).toISOString()}`;
-    reasons.push(`Its queue "${run.queue}" is paused${until}.`);
+    reasons.push(`Its queue "${run.queue}" is paused${until}${told(queue.pause)}.`);
   }
-  if (job?.paused) reasons.push(`Its job "${run.name}" is paused.`);
+  if (job?.paused) reasons.push(`Its job "${run.name}" is paused${told(job.pause)}.`);
   if (facts.limited) reasons.push(...fullLimits(facts));
   // One that runs nothing only shows that its functions have an owner.
   const alive = workers.filter((worker) => worker.parallel > 0);
-  const serving = alive.filter((worker) => worker.queues === null || worker.queues.includes(run.queue));
+  const serving = alive.filter((worker) => serves(worker, run.queue));
   if (alive.length === 0) reasons.push("No worker is alive.");
   else if (serving.length === 0) reasons.push(`No living worker serves the queue "${run.queue}".`);
   else if (!job?.seenAt) reasons.push(`No worker has ever defined the job "${run.name}".`);
-  else if (now - job.seenAt > 2 * 60_000) {
-    reasons.push(`No living worker defines the job "${run.name}"; one did ${ago(now - job.seenAt)} ago.`);
+  else if (now - job.seenAt > UNDEFINED_FOR) {
+    reasons.push(`No living worker defines the job "${run.name}"; one did ${span(now - job.seenAt)} ago.`);
   }
   if (reasons.length > 0) return reasons;
   if (facts.ahead > 0) {
@@ -65,6 +75,12 @@ function reasonsToWait(facts: WaitFacts): string[] {
     ];
   }
   return ["Nothing holds it back: it is next in its queue and starts as soon as a worker has a free slot."];
+}
+
+/** By whom, and why. */
+export function told(pause: { by: string | null; reason: string | null } | null): string {
+  const by = pause?.by ? ` by ${pause.by}` : "";
+  return pause?.reason ? `${by} (${pause.reason})` : by;
 }
 
 function fullLimits({ run, job, queue, runningOfJob, runningOfLane, runningOfQueue }: WaitFacts): string[] {
@@ -93,7 +109,8 @@ function are(count: number): string {
   return count === 1 ? "is" : "are";
 }
 
-function ago(ms: number): string {
+/** How long, as people say it. */
+export function span(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;

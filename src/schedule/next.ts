@@ -9,7 +9,7 @@ import { LAST_SECOND, type Segment, type Zone } from "./zones.ts";
  */
 
 /** A larger jump is a new clock rather than daylight saving: nothing is made up, nothing held back. */
-const LARGEST_CHANGE = 3 * 3600;
+export const LARGEST_CHANGE: number = 3 * 3600;
 
 /** The civil second from which a segment takes matches. */
 function opening(fields: Fields, segment: Segment): number {

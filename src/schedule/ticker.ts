@@ -1,4 +1,5 @@
-import type { DueSchedule, Store, TickDecision, TickedSchedule, TickRun } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { DueSchedule, TickDecision, TickedSchedule, TickRun } from "../store/ticking.ts";
 import type { Clock } from "../time.ts";
 import { decide } from "./misfire.ts";
 import { monotonicOf } from "./moment.ts";

@@ -1,0 +1,121 @@
+import { PunctualError } from "../errors.ts";
+import type { ScheduleParts } from "../schedule/schedule.ts";
+import type { Window } from "../schedule/window.ts";
+import { Definition } from "./definition.ts";
+import type { Home } from "./dispatchable.ts";
+import type { Registry } from "./registry.ts";
+import type { Settings } from "./settings.ts";
+
+type Numbers = Pick<
+  Settings,
+  "queue" | "priority" | "lease" | "concurrency" | "perKey" | "timeout" | "keep"
+> & { retries: Pick<Settings["retries"], "max" | "base" | "cap" | "jitter"> };
+
+interface DescribedSchedule {
+  slot: string;
+  parts: Omit<ScheduleParts, "windows"> & { windows: Window[] };
+  /** What the run of a tick queues in: only the definition itself can make a key of arguments. */
+  lane: string;
+}
+
+/** What another process has to know of the jobs that are defined in this one: plain data, small where jobs are alike. */
+export interface Description {
+  settings: Numbers[];
+  jobs: {
+    name: string;
+    formerly: string[];
+    /** Its place in the list of settings. */
+    settings: number;
+    fingerprint: number;
+    cron: string | null;
+    schedules: DescribedSchedule[];
+  }[];
+  queues: [name: string, limit: number][];
+}
+
+export function describeJobs(registry: Registry, queueLimits: ReadonlyMap<string, number>): Description {
+  const settings: Numbers[] = [];
+  const places = new Map<string, number>();
+  const placeOf = (numbers: Numbers): number => {
+    const text = JSON.stringify(numbers);
+    const known = places.get(text) ?? settings.push(numbers) - 1;
+    places.set(text, known);
+    return known;
+  };
+  const jobs = registry.fromEach((definition) => ({
+    name: definition.name,
+    formerly: [...definition.formerNames],
+    settings: placeOf(numbersOf(definition.settings)),
+    fingerprint: definition.fingerprint(),
+    cron: definition.toCron(),
+    schedules: definition.schedules().map(({ slot, parts }) => ({
+      slot,
+      parts: { ...parts, windows: [...parts.windows] },
+      lane: definition.tickLane(slot, parts),
+    })),
+  }));
+  return { settings, jobs, queues: [...queueLimits] };
+}
+
+function numbersOf(settings: Settings): Numbers {
+  const { queue, priority, lease, concurrency, perKey, timeout, keep } = settings;
+  const { max, base, cap, jitter } = settings.retries;
+  return {
+    queue,
+    priority,
+    lease,
+    concurrency,
+    perKey,
+    timeout,
+    keep,
+    retries: { max, base, cap, jitter },
+  };
+}
+
+/** Nobody dispatches by a description. */
+const NOWHERE: Home = {
+  send: () => {
+    throw new PunctualError(
+      "NO_HANDLER",
+      "A job of another process cannot be dispatched by its description.",
+    );
+  },
+  sendMany: () => NOWHERE.send(undefined as never, {}) as never,
+};
+
+/** A job that another process defines, as it has described it: enough to claim, tick and settle by. */
+class DescribedJob extends Definition<never> {
+  readonly #described: Description["jobs"][number];
+
+  constructor(described: Description["jobs"][number], settings: Settings) {
+    const elsewhere = () => {
+      throw new PunctualError("NO_HANDLER", `The handler of "${described.name}" is in another process.`);
+    };
+    super(described.name, elsewhere, null, settings, NOWHERE);
+    this.#described = described;
+    this.formerNames = described.formerly;
+  }
+
+  override schedules(): { slot: string; parts: ScheduleParts }[] {
+    return this.#described.schedules;
+  }
+
+  override tickLane(slot: string): string {
+    return this.#described.schedules.find((one) => one.slot === slot)!.lane;
+  }
+
+  override toCron(): string | null {
+    return this.#described.cron;
+  }
+
+  override fingerprint(): number {
+    return this.#described.fingerprint;
+  }
+}
+
+export function toDefinitions(description: Description, defaults: Settings): Definition<never>[] {
+  const settings = description.settings.map(
+    (numbers): Settings => ({ ...defaults, ...numbers, keyOf: null }),
+  );
+  return description.jobs.map((job) => new DescribedJob(job, settings[job.settings]!));
+}

@@ -1,0 +1,49 @@
+/** One line of a family. */
+export interface Sample {
+  /** Behind the family's name: `_bucket`, `_sum` and `_count` of a histogram. */
+  suffix?: string;
+  labels: Record<string, string>;
+  value: number;
+}
+
+/** What is measured, in base units: seconds and bytes. */
+export interface Family {
+  name: string;
+  type: "counter" | "gauge" | "histogram";
+  help: string;
+  samples: Sample[];
+}
+
+export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/** The text that Prometheus reads, in its format 0.0.4. A family without samples is left out. */
+export function toText(families: Iterable<Family>): string {
+  const lines: string[] = [];
+  for (const { name, type, help, samples } of families) {
+    if (samples.length === 0) continue;
+    lines.push(
+      `# HELP ${name} ${help.replace(/\\/g, "\\\\").replace(/\n/g, "\\n")}`,
+      `# TYPE ${name} ${type}`,
+    );
+    for (const sample of samples) {
+      lines.push(`${name}${sample.suffix ?? ""}${labelsOf(sample.labels)} ${numberOf(sample.value)}`);
+    }
+  }
+  return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
+}
+
+function labelsOf(labels: Record<string, string>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+/** Names of jobs may hold anything; half a surrogate pair would not be UTF-8. */
+function escaped(value: string): string {
+  return value.toWellFormed().replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+}
+
+function numberOf(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  if (value === Number.NEGATIVE_INFINITY) return "-Inf";
+  return String(value);
+}

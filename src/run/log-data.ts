@@ -1,0 +1,89 @@
+import * as types from "node:util/types";
+import { toFailure } from "./failure.ts";
+
+/** The most that is kept of what goes with a line, in bytes of JSON. */
+const LONGEST_DATA: number = 16 * 1024;
+
+const DEEPEST = 20;
+
+/**
+ * What goes with a log line, as JSON text; null where there is none. Unlike a payload nothing is refused: whoever logs
+ * an error, a Date or a Map wants to read it later, not to have it back. Never throws.
+ */
+export function encodeLogData(data: unknown, longest: number = LONGEST_DATA): string | null {
+  if (data === undefined) return null;
+  const walk: Walk = { parents: [], left: longest };
+  const leftOut = (size: string | number) =>
+    JSON.stringify(`(left out: ${size} bytes of JSON, at most ${longest} are kept)`);
+  try {
+    const json = JSON.stringify(toPlain(data, walk));
+    const bytes = Buffer.byteLength(json);
+    return bytes <= longest ? json : leftOut(bytes);
+  } catch {
+    return walk.left < 0 ? leftOut(`more than ${longest}`) : '"(cannot be read)"';
+  }
+}
+
+interface Walk {
+  parents: object[];
+  /** What is left of the bound, or less: each character is a byte at least. */
+  left: number;
+}
+
+class TooLarge extends Error {}
+
+function toPlain(value: unknown, walk: Walk): unknown {
+  walk.left -= typeof value === "string" ? value.length + 2 : 1;
+  if (walk.left < 0) throw new TooLarge();
+  switch (typeof value) {
+    case "object":
+      return value === null ? null : objectToPlain(value, walk);
+    case "bigint":
+    case "symbol":
+      return String(value);
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "function":
+      return `[function ${value.name}]`;
+    default:
+      return value;
+  }
+}
+
+function objectToPlain(value: object, walk: Walk): unknown {
+  if (walk.parents.includes(value)) return "[circular]";
+  if (walk.parents.length >= DEEPEST) return "[deeper]";
+  walk.parents.push(value);
+  try {
+    return contentsOf(value, walk);
+  } finally {
+    walk.parents.pop();
+  }
+}
+
+function contentsOf(value: object, walk: Walk): unknown {
+  if (types.isNativeError(value) || value instanceof Error) return fieldsOf(toFailure(value), walk);
+  if (types.isDate(value)) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+  if (types.isMap(value)) return fieldsOf(Object.fromEntries(value), walk);
+  if (types.isSet(value)) return [...value].map((item) => toPlain(item, walk));
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) return `[${value.byteLength} bytes]`;
+  const toJson = (value as { toJSON?: unknown }).toJSON;
+  if (typeof toJson === "function") return toPlain(toJson.call(value), walk);
+  if (Array.isArray(value)) return Array.from(value, (item) => toPlain(item, walk));
+  return fieldsOf(value, walk);
+}
+
+function fieldsOf(value: object, walk: Walk): unknown {
+  // Without a prototype, a field named __proto__ is a field.
+  const plain: Record<string, unknown> = Object.create(null);
+  for (const key of Object.keys(value)) {
+    walk.left -= key.length + 3;
+    try {
+      plain[key] = toPlain((value as Record<string, unknown>)[key], walk);
+    } catch (error) {
+      if (error instanceof TooLarge) throw error;
+      plain[key] = "(cannot be read)";
+    }
+  }
+  return plain;
+}

@@ -1,0 +1,60 @@
+import { PunctualError, show } from "../errors.ts";
+import type { PruneReport, PruneRequest } from "../store/pruning.ts";
+import { DAY, type Duration, toMilliseconds } from "../time.ts";
+import { checkFunction, checkInteger, checkKeys } from "./options.ts";
+import { type FinishedState, finishedStates } from "./states.ts";
+
+/** What `prune()` deletes beside what is over its time. */
+export interface PruneOptions {
+  /** Finished runs older than this go too, whatever their retention. */
+  finished?: Duration;
+  /**
+   * Of each job the newest so many finished runs stay, older ones go, whatever their age and retention. With `finished`
+   * only those older than that go; with `state` only those states are counted.
+   */
+  keep?: number;
+  /** Only finished runs in these states. Default: all of them. */
+  state?: FinishedState | FinishedState[];
+  /** Jobs that no worker has defined for this long. Default: 30 days. */
+  jobs?: Duration;
+  /** Runs that wait this long for a job nobody defines. Default: 30 days. */
+  orphans?: Duration;
+  /** How many finished runs are deleted at a time. Default: 1,000. */
+  batch?: number;
+  /** Called after each batch with what was deleted so far; if it returns false, that is all. */
+  progress?: (deleted: PruneReport) => unknown;
+}
+
+/** Beyond this some database would have more parameters than it takes. */
+const LARGEST_BATCH = 10_000;
+
+/** A number is seconds: finished runs older than that. */
+export function toPruneRequest(options: number | PruneOptions, what: string): PruneRequest {
+  const chosen = typeof options === "number" ? { finished: options } : options;
+  checkKeys(chosen, ["finished", "keep", "jobs", "orphans", "state", "batch", "progress"], what);
+  const ms = (duration: Duration | undefined, otherwise: number | null) =>
+    duration === undefined ? otherwise : toMilliseconds(duration, what);
+  const { progress } = chosen;
+  if (progress !== undefined) checkFunction(progress, `${what} progress`);
+  return {
+    finishedFor: ms(chosen.finished, null),
+    keep:
+      chosen.keep === undefined
+        ? null
+        : checkInteger(chosen.keep, `${what} keep`, 0, Number.MAX_SAFE_INTEGER),
+    states:
+      chosen.state === undefined ? null : [chosen.state].flat().map((state) => checkFinished(state, what)),
+    jobsUnseenFor: ms(chosen.jobs, 30 * DAY),
+    orphansOlderThan: ms(chosen.orphans, 30 * DAY),
+    batch: checkInteger(chosen.batch ?? 1000, `${what} batch`, 1, LARGEST_BATCH),
+    ...(progress && { onBatch: (deleted: PruneReport) => progress(deleted) !== false }),
+  };
+}
+
+function checkFinished(state: FinishedState, what: string): FinishedState {
+  if (finishedStates.includes(state)) return state;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `${what} deletes finished runs: expected a state of these, ${finishedStates.join(", ")}, got ${show(state)}.`,
+  );
+}

@@ -1,0 +1,120 @@
+import type {
+  JobStatus,
+  LateSchedule,
+  Pause,
+  QueueStatus,
+  ScheduleRow,
+  Status,
+  WorkerRow,
+} from "../store/records.ts";
+import { readFailure } from "./failure.ts";
+import { readable, toDate } from "./info.ts";
+import type { JsonValue } from "./payload.ts";
+
+/** Since when something is paused, by whom and why, where they said so. */
+export interface PauseInfo extends Omit<Pause, "since"> {
+  since: Date;
+}
+
+type Times = "lastRun" | "seenAt" | "leasedUntil" | "leasedBy" | "nextRun" | "pause" | "fingerprint";
+
+/** A job in a status. */
+export interface JobReport extends Omit<JobStatus, Times> {
+  pause: PauseInfo | null;
+  /** What the last try came to: `failed` while `fails` is above 0; null: none has ended yet. */
+  lastOutcome: "completed" | "failed" | null;
+  lastRun: Date | null;
+  seenAt: Date | null;
+  leasedUntil: Date | null;
+  /** The worker of that lease: `host:pid` where it is alive, its id otherwise. */
+  leasedBy: string | null;
+  nextRun: Date | null;
+}
+
+/** A queue in a status. */
+export interface QueueReport extends Omit<QueueStatus, "pausedUntil" | "oldest" | "pause"> {
+  pausedUntil: Date | null;
+  pause: PauseInfo | null;
+  /** When the first of its ready runs was due. */
+  oldest: Date | null;
+}
+
+/** What `status()` gives. */
+export interface StatusReport {
+  now: Date;
+  /** Jobs known, jobs with a run under way, the rest. */
+  defined: number;
+  running: number;
+  idle: number;
+  jobs: JobReport[];
+  queues: QueueReport[];
+  workers: (Omit<WorkerRow, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
+  /** Schedules whose tick came more than a few seconds ago and that nobody has ticked. */
+  late: (Omit<LateSchedule, "nextTick"> & { nextTick: Date })[];
+  /** Runs whose lease ended a while ago and that nobody took back. */
+  expired: number;
+  /** More runs wait than were counted: `waiting`, `ready` and `scheduled` are "at least". */
+  capped: boolean;
+}
+
+/** A schedule as people look at it. */
+export interface ScheduleInfo extends Omit<ScheduleRow, "args" | "lastTick" | "nextTick" | "pause"> {
+  args: JsonValue | undefined;
+  lastTick: Date | null;
+  nextTick: Date | null;
+  pause: PauseInfo | null;
+}
+
+export function toReport({ now, jobs, queues, workers, late, expired, capped }: Status): StatusReport {
+  const running = jobs.filter((job) => job.running > 0).length;
+  return {
+    now: new Date(now),
+    defined: jobs.length,
+    running,
+    idle: jobs.length - running,
+    jobs: jobs.map((job) => toJobReport(job, workers)),
+    queues: queues.map((queue) => ({
+      ...queue,
+      pausedUntil: toDate(queue.pausedUntil),
+      pause: toPauseInfo(queue.pause),
+      oldest: toDate(queue.oldest),
+    })),
+    workers: workers.map((worker) => ({
+      ...worker,
+      startedAt: new Date(worker.startedAt),
+      seenAt: new Date(worker.seenAt),
+    })),
+    late: late.map((one) => ({ ...one, nextTick: new Date(one.nextTick) })),
+    expired,
+    capped,
+  };
+}
+
+function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: WorkerRow[]): JobReport {
+  const holder = workers.find(({ id }) => id === job.leasedBy);
+  return {
+    ...job,
+    pause: toPauseInfo(job.pause),
+    lastOutcome: job.fails > 0 ? "failed" : job.lastRun === null ? null : "completed",
+    lastRun: toDate(job.lastRun),
+    lastError: readFailure(job.lastError)?.message ?? null,
+    seenAt: toDate(job.seenAt),
+    leasedUntil: toDate(job.leasedUntil),
+    leasedBy: holder ? `${holder.host}:${holder.pid}` : job.leasedBy,
+    nextRun: toDate(job.nextRun),
+  };
+}
+
+export function toScheduleInfo(row: ScheduleRow): ScheduleInfo {
+  return {
+    ...row,
+    args: readable(row.args),
+    lastTick: toDate(row.lastTick),
+    nextTick: toDate(row.nextTick),
+    pause: toPauseInfo(row.pause),
+  };
+}
+
+function toPauseInfo(pause: Pause | null): PauseInfo | null {
+  return pause && { ...pause, since: new Date(pause.since) };
+}
