@@ -1,11 +1,22 @@
 import type { ClaimedRun } from "../store/store.ts";
 
-const inOrder = (a: ClaimedRun, b: ClaimedRun) => a.priority - b.priority || a.runAt - b.runAt || a.id - b.id;
+export const inOrder = (a: ClaimedRun, b: ClaimedRun): number =>
+  a.priority - b.priority || a.runAt - b.runAt || a.id - b.id;
 
-/** Runs that are claimed and not yet started, best first. */
+interface Waiting {
+  run: ClaimedRun;
+  since: number;
+}
+
+/** Runs that are claimed and not yet started, best first. Queues that share by weight come in the order of their claims. */
 export class Buffer {
-  #runs: { run: ClaimedRun; since: number }[] = [];
+  readonly inShares: boolean;
+  #runs: Waiting[] = [];
   #next = 0;
+
+  constructor(inShares: boolean) {
+    this.inShares = inShares;
+  }
 
   get size(): number {
     return this.#runs.length - this.#next;
@@ -15,7 +26,7 @@ export class Buffer {
     if (runs.length === 0) return;
     const rest = this.#runs.slice(this.#next);
     for (const run of runs) rest.push({ run, since });
-    this.#runs = rest.sort((a, b) => inOrder(a.run, b.run));
+    this.#runs = this.inShares ? inTurn(rest) : rest.sort((a, b) => inOrder(a.run, b.run));
     this.#next = 0;
   }
 
@@ -24,13 +35,12 @@ export class Buffer {
   }
 
   take(): ClaimedRun | undefined {
-    return this.#runs[this.#next++]?.run;
+    return this.size > 0 ? this.#runs[this.#next++]!.run : undefined;
   }
 
-  /** Takes out whatever has waited since before `since` and may go elsewhere. */
+  /** Takes out whatever has waited since `before` or longer. */
   takeWaiting(before: number): ClaimedRun[] {
-    // One with a crash behind it waits here until it can run alone.
-    return this.#extract(({ run, since }) => since <= before && run.crashes === 0);
+    return this.#extract(({ since }) => since <= before);
   }
 
   takeIf(wanted: (run: ClaimedRun) => boolean): ClaimedRun[] {
@@ -41,15 +51,20 @@ export class Buffer {
     return this.#extract(() => true);
   }
 
-  remove(run: ClaimedRun): void {
-    this.#extract((one) => one.run === run);
-  }
-
-  #extract(wanted: (one: { run: ClaimedRun; since: number }) => boolean): ClaimedRun[] {
+  #extract(wanted: (one: Waiting) => boolean): ClaimedRun[] {
     const rest = this.#runs.slice(this.#next);
     const taken = rest.filter(wanted);
     this.#runs = taken.length > 0 ? rest.filter((one) => !wanted(one)) : rest;
     this.#next = 0;
     return taken.map(({ run }) => run);
   }
+}
+
+/** Each queue keeps its places, and has its best runs in the first of them. */
+function inTurn(all: Waiting[]): Waiting[] {
+  const queues = Map.groupBy(all, ({ run }) => run.queue);
+  const next = new Map(
+    [...queues].map(([queue, runs]) => [queue, runs.sort((a, b) => inOrder(a.run, b.run)).values()]),
+  );
+  return all.map(({ run }) => next.get(run.queue)!.next().value!);
 }

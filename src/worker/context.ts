@@ -10,9 +10,10 @@ import { type Ending, EndOfTry, snoozeEnding } from "./ends.ts";
 const PROGRESS_EVERY = 100;
 
 export interface ContextParts {
-  store: Store;
+  store: Pick<Store, "progress">;
   clock: Clock;
-  events: Emitter;
+  events: Pick<Emitter, "report">;
+  log(run: ClaimedRun, message: string, data: unknown): void;
   /** Runs `work` and completes the run in one transaction. */
   transact(work: (tx: unknown) => unknown): Promise<void>;
 }
@@ -67,8 +68,7 @@ export class Context implements RunContext {
   }
 
   log(message: string, data?: unknown): void {
-    const { id, name, queue, attempt } = this;
-    this.#parts.events.emit("run.logged", { id, name, queue, attempt, message: String(message), data });
+    this.#parts.log(this.#run, toText(message), data);
   }
 
   snooze(delay: Duration): never {
@@ -106,5 +106,13 @@ export class Context implements RunContext {
       await sleep(this.#parts.clock, PROGRESS_EVERY, this.#over?.signal);
     }
     this.#writing = null;
+  }
+}
+
+function toText(message: unknown): string {
+  try {
+    return String(message);
+  } catch {
+    return "(a message that cannot be read)";
   }
 }

@@ -1,56 +1,38 @@
 import { isA, PermanentError, PunctualError } from "../errors.ts";
-import type { Handler } from "../job/handlers.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
-import type { Settings } from "../job/settings.ts";
 import type { Emitter } from "../observe/events.ts";
-import { backoffDelay } from "../run/backoff.ts";
 import { currentRun } from "../run/current.ts";
 import { decodePayload, encodeResult } from "../run/payload.ts";
+import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { Context } from "./context.ts";
 import { abortReasons, EndOfTry } from "./ends.ts";
+import type { Execution, Result, Runnable } from "./executor.ts";
+import { afterFailure } from "./retrying.ts";
 
 /** How long a handler has to return after its signal aborted. */
-const GRACE = 5000;
-
-/** What a worker needs of a job to run it. */
-export interface Runnable {
-  handler: Handler<unknown>;
-  schema: StandardSchema | null;
-  settings: Settings;
-}
-
-/** What one try came to. */
-export type Result =
-  /** `written`: in the handler's own transaction already. */
-  | { outcome: "completed"; result: string | null; value: unknown; written: boolean }
-  | { outcome: "retried"; error: unknown; delay: number }
-  | { outcome: "failed"; error: unknown }
-  | { outcome: "skipped" | "cancelled"; reason: string | null }
-  | { outcome: "snoozed"; delay: number }
-  | { outcome: "released" }
-  /** The lease is lost: nothing may be written any more. */
-  | { outcome: null };
+export const GRACE = 5000;
 
 export interface ExecuteParts {
-  store: Store;
+  store: Pick<Store, "progress">;
   clock: Clock;
-  events: Emitter;
+  events: Pick<Emitter, "report">;
+  /** Tells of a line that the handler logged, and keeps it. */
+  log(run: ClaimedRun, message: string, data: unknown): void;
   random(): number;
   /** The instance: what a handler dispatches through it gets this run as its parent. */
   instance: object;
   /** Completes the run in the transaction of `work`; false if the lease is lost. */
-  completeWith(run: ClaimedRun, work: (tx: unknown) => unknown): Promise<boolean>;
+  completeWith(run: ClaimedRun, work: (tx: unknown) => unknown, keep: Retention): Promise<boolean>;
 }
 
 /** One try at one run, in this process. */
-export class Execution {
+export class LocalExecution implements Execution {
   readonly run: ClaimedRun;
-  /** Settles when it is known what the try came to. Never rejects. */
   readonly result: Promise<Result>;
-  /** Settles when the handler has really returned: until then it uses this process, whatever was written. */
   readonly returned: Promise<void>;
+  duration = 0;
   readonly #controller = new AbortController();
   readonly #job: Runnable;
   readonly #parts: ExecuteParts;
@@ -75,7 +57,10 @@ export class Execution {
     this.returned = this.result.then(() => (this.#pending.size > 0 ? this.#allReturned() : undefined));
   }
 
-  /** Tells the handler why; if it has not returned some seconds later, the try ends without it. */
+  get hasReturned(): boolean {
+    return this.#pending.size === 0;
+  }
+
   abort(reason: PunctualError): void {
     if (this.#controller.signal.aborted) return;
     this.#controller.abort(reason);
@@ -87,7 +72,10 @@ export class Execution {
   }
 
   async #attempt(): Promise<Result> {
+    const { clock } = this.#parts;
+    const startedAt = clock.monotonic();
     const result = await this.#pipeline();
+    this.duration = clock.monotonic() - startedAt;
     for (const cancel of this.#cancelTimers) cancel();
     await this.#context.close();
     if (this.#completed) return { outcome: "completed", result: null, value: undefined, written: true };
@@ -200,9 +188,7 @@ export class Execution {
     // What a handler throws after a timeout is the timeout's doing.
     const error = code === "RUN_TIMED_OUT" ? this.#controller.signal.reason : thrown;
     const { retries } = this.#job.settings;
-    const failures = this.run.attempts - this.run.crashes;
-    if (failures >= retries.max || !this.#worthRetrying(error)) return { outcome: "failed", error };
-    return { outcome: "retried", error, delay: backoffDelay(retries, failures, error, this.#parts.random) };
+    return afterFailure(this.run, retries, error, this.#parts.random, () => this.#worthRetrying(error));
   }
 
   #worthRetrying(error: unknown): boolean {
@@ -221,7 +207,8 @@ export class Execution {
   }
 
   async #transact(work: (tx: unknown) => unknown): Promise<void> {
-    if (!(await this.#parts.completeWith(this.run, work))) {
+    const { keep } = this.#job.settings;
+    if (!(await this.#parts.completeWith(this.run, work, keep))) {
       this.abort(abortReasons.leaseLost());
       throw abortReasons.leaseLost();
     }

@@ -1,64 +1,59 @@
 import { PunctualError } from "../errors.ts";
-import { Ticks } from "../job/ticks.ts";
-import { checkName } from "../run/names.ts";
+import type { Events } from "../observe/events.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { Ticker } from "../schedule/ticker.ts";
-import type { Inserted, JobSync, NewRun, Store } from "../store/store.ts";
-import { type Duration, toMilliseconds } from "../time.ts";
-import { FLUSH_EVERY, handlerGone, Janitor, SYNC_EVERY } from "./janitor.ts";
+import type { Inserted, NewRun, Store } from "../store/store.ts";
+import type { Executor } from "./executor.ts";
+import { InProcess } from "./in-process.ts";
+import { FLUSH_EVERY, handlerGone, Janitor, reap } from "./janitor.ts";
 import { KnownJobs } from "./known-jobs.ts";
+import { FOREVER, type ForeverOptions, RUN, type RunOptions, toOptions } from "./options.ts";
+import type { WorkerOptions, WorkerParts } from "./parts.ts";
+import { Showing } from "./showing.ts";
 import { onSignals } from "./signals.ts";
-import { Worker, type WorkerOptions, type WorkerParts } from "./worker.ts";
+import { Worker } from "./worker.ts";
 
-export interface RunOptions {
-  /** The most runs of this pass. Default: 32. */
-  batch?: number;
-  /** Runs at once. Default: 10. */
-  parallel?: number;
-  /** Only these queues. Default: all. */
-  queues?: string[];
-}
-
-export interface ForeverOptions {
-  /** Runs at once in this process. Default: 10. */
-  parallel?: number;
-  /** Only these queues. Default: all. */
-  queues?: string[];
-  /** The most that is claimed at once. Default: what will start within a tenth of a second. */
-  batch?: number;
-  /** How long to sleep when nothing wakes it. Default: 200 ms. */
-  sleep?: Duration;
-  /** How long handlers may finish after stop() or a signal, before their signals abort. Default: 30 s. */
-  grace?: Duration;
-  /** Whether SIGINT and SIGTERM stop it. Default: true. */
-  signals?: boolean;
-}
-
-export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known"> {
+export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known" | "executor"> {
   store(): Promise<Store>;
   queueLimits: ReadonlyMap<string, number>;
   host: string;
 }
 
+/** What a worker works with, and where its handlers run. */
+export interface Shift {
+  /** Whose call it was. */
+  name: string;
+  options: WorkerOptions;
+  showing: Showing;
+  /** Before anything is claimed. */
+  open(store: Store): Executor | Promise<Executor>;
+  /** Nothing more will begin. */
+  stopping?(): void;
+  /** The process is about to exit, whatever is under way. */
+  kill?(): void;
+  /** After everything is settled. */
+  close?(): Promise<void>;
+}
+
 const PRESENCE_EVERY = 10_000;
+
+const NOTHING = { parallel: 0, queues: null, exceptQueues: [], weights: null, schedules: false };
 
 /** The workers of one instance: one at a time, with the duties that go with it. */
 export class Host {
   readonly #parts: HostParts;
-  #startedAt: number | null = null;
-  readonly #ticks: Ticks;
+  readonly #showing: Showing;
   #worker: Worker | null = null;
+  #shift: Shift | null = null;
   #turn: Promise<unknown> = Promise.resolve();
-  #forever: Promise<number> | null = null;
+  /** What works until it is stopped. */
+  #working: { name: string; ended: Promise<number> } | null = null;
   #seq = 0;
   #present: Promise<void> | null = null;
   #cancelPresence: (() => void) | null = null;
   #cancelCounts: (() => void) | null = null;
-  /** What the database was last told of the definitions; null: they have changed since. */
-  #shown: JobSync["jobs"] | null = null;
-  #shownAt = 0;
-  #showing = false;
+  #isShowing = false;
   #ticker: Ticker | null = null;
   #known: KnownJobs | null = null;
   /** A stop that was asked for before there was a worker holds for the one that would have come. */
@@ -67,22 +62,26 @@ export class Host {
 
   constructor(parts: HostParts) {
     this.#parts = parts;
-    this.#ticks = new Ticks(parts.registry, parts.queueLimits);
+    this.#showing = new Showing(parts);
   }
 
+  /** Who works for this instance in another process. */
+  beside: { wake(): void; changed(): void } | null = null;
+
   wake(): void {
-    this.#worker?.wake();
+    (this.#worker ?? this.beside)?.wake();
   }
 
   /** Shown at the end of the turn, when the definition's calls are complete; with no worker, when one starts. */
-  definitionsChanged(): void {
-    this.#shown = null;
-    if (!this.#worker || this.#showing) return;
-    this.#showing = true;
+  definitionsChanged(showing: Showing = this.#showing): void {
+    showing.changed();
+    this.beside?.changed();
+    if (!this.#worker || this.#shift?.showing !== showing || this.#isShowing) return;
+    this.#isShowing = true;
     queueMicrotask(async () => {
-      this.#showing = false;
+      this.#isShowing = false;
       try {
-        await this.#sync(await this.#parts.store());
+        await this.#sync(await this.#parts.store(), showing);
       } catch (error) {
         this.#parts.events.report(error, "showing jobs that were defined while working");
       }
@@ -103,8 +102,8 @@ export class Host {
       const runAt = new Date(run.runAt ?? now + run.delay);
       events.emit("run.dispatched", { ...one, name, queue, runAt });
     }
-    if (this.#worker) this.wake();
-    else this.#writeCountsSoon();
+    if (!this.#worker) this.#writeCountsSoon();
+    this.wake();
   }
 
   /** A process that only dispatches has no worker that writes its counts. */
@@ -126,14 +125,14 @@ export class Host {
   present(): Promise<void> {
     const { clock, events, registry } = this.#parts;
     this.#present ??= (async () => {
-      await this.#beat(0, null);
+      await this.#beat();
       const again = async () => {
         if (!registry.hasAdHoc()) {
           this.#present = null;
           return;
         }
         try {
-          if (!this.#worker) await this.#beat(0, null);
+          if (!this.#worker) await this.#beat();
         } catch (error) {
           events.report(error, "showing that this process lives");
         }
@@ -149,43 +148,63 @@ export class Host {
 
   /** Passes of one instance come one after the other. */
   run(options: RunOptions): Promise<number> {
-    checkKeys(options, ["batch", "parallel", "queues"], "run()");
-    this.#refuseSecond();
+    checkKeys(options, RUN, "run()");
+    this.refuseSecond();
     const chosen: WorkerOptions = {
       ...toOptions(options),
       budget: checkInteger(options.batch ?? 32, "batch", 1),
+      untilEmpty: true,
       batch: null,
     };
-    const pass = this.#turn.then(() => this.#work(chosen, false));
+    const pass = this.#turn.then(() => this.#work(this.#ownShift(chosen), false));
     this.#turn = pass.catch(() => {});
     return pass;
   }
 
   forever(options: ForeverOptions): Promise<number> {
-    checkKeys(options, ["parallel", "queues", "batch", "sleep", "grace", "signals"], "forever()");
-    this.#refuseSecond();
-    const chosen = toOptions(options);
-    const off =
-      options.signals === false
-        ? () => {}
-        : onSignals({
-            stop: (signal) => {
-              this.#parts.logger.info(
-                `${signal}: finishing ${this.#worker?.running ?? 0} runs; once more to abort them`,
-              );
-              this.#stopped = true;
-              this.#worker?.stop();
-            },
-            stopNow: () => this.#worker?.stopNow(),
-          });
-    this.#forever = this.#turn
-      .then(() => this.#work(chosen, true))
+    checkKeys(options, FOREVER, "forever()");
+    this.refuseSecond();
+    return this.keepWorking(this.#ownShift(toOptions(options)), options.signals !== false);
+  }
+
+  /** Until it is stopped. */
+  keepWorking(shift: Shift, signals: boolean): Promise<number> {
+    const off = signals ? this.#listen(shift) : () => {};
+    const ended = this.#turn
+      .then(() => this.#work(shift, true))
       .finally(() => {
         off();
-        this.#forever = null;
+        this.#working = null;
         this.#stopped = this.#closing;
       });
-    return this.#forever;
+    this.#working = { name: shift.name, ended };
+    return ended;
+  }
+
+  #listen(shift: Shift): () => void {
+    return onSignals({
+      stop: (signal) => {
+        const running = this.#worker?.running ?? 0;
+        this.#parts.logger.info(`${signal}: ${ending(running)}`);
+        this.stopWorking();
+      },
+      stopNow: () => this.#worker?.stopNow(),
+      exit: () => shift.kill?.(),
+    });
+  }
+
+  /** As by the first signal. */
+  stopWorking(): void {
+    this.#stopped = true;
+    this.#shift?.stopping?.();
+    this.#worker?.stop();
+  }
+
+  /** Once, what a worker of this instance does again and again; gives how many runs it took back. */
+  async reap(): Promise<number> {
+    const reaped = await reap({ ...this.#parts, store: await this.#parts.store() });
+    await this.writeCounts();
+    return reaped;
   }
 
   async writeCounts(): Promise<void> {
@@ -195,9 +214,8 @@ export class Host {
 
   async stop(): Promise<void> {
     this.#closing = true;
-    this.#stopped = true;
-    this.#worker?.stop();
-    await Promise.allSettled([this.#forever, this.#turn]);
+    this.stopWorking();
+    await Promise.allSettled([this.#working?.ended, this.#turn]);
     this.#cancelPresence?.();
     this.#cancelCounts?.();
     if (this.#present) {
@@ -208,31 +226,51 @@ export class Host {
     await this.writeCounts();
   }
 
-  async #work(options: WorkerOptions, watching: boolean): Promise<number> {
-    const { events, id } = this.#parts;
+  refuseSecond(): void {
+    if (this.#working) throw alreadyWorking(this.#working.name);
+  }
+
+  #ownShift(options: WorkerOptions): Shift {
+    const open = (store: Store) => new InProcess(options.parallel, { ...this.#parts, store });
+    return { name: "forever()", options, showing: this.#showing, open };
+  }
+
+  async #work(shift: Shift, watching: boolean): Promise<number> {
     const store = await this.#parts.store();
     if (this.#stopped) return 0;
-    const known = new KnownJobs(store, this.#parts.registry);
-    const ticker = this.#tickerOn(store, known);
-    const parts = { ...this.#parts, store, known, ticker, nextSeq: () => ++this.#seq };
-    const janitor = new Janitor({
-      ...parts,
-      beat: () => this.#beat(options.parallel, options.queues),
-      sync: () => this.#sync(store),
-    });
+    this.#shift = shift;
+    try {
+      const executor = await shift.open(store);
+      return this.#stopped ? 0 : await this.#workWith(shift, executor, store, watching);
+    } finally {
+      this.#shift = null;
+      await shift.close?.();
+    }
+  }
+
+  async #workWith(shift: Shift, executor: Executor, store: Store, watching: boolean): Promise<number> {
+    const { events, id } = this.#parts;
+    const { options, showing } = shift;
+    const { registry } = showing;
+    const known = new KnownJobs(store, registry);
+    const ticker = options.schedules ? this.#tickerOn(store, known, showing) : null;
+    const nextSeq = () => ++this.#seq;
+    const parts = { ...this.#parts, registry, store, known, ticker, executor, nextSeq };
+    const beat = () => this.#beat();
+    const janitor = new Janitor({ ...parts, beat, sync: () => this.#sync(store, showing) });
     const worker = new Worker(parts, options);
     this.#worker = worker;
     this.#ticker = ticker;
     this.#known = known;
     let unwatch = () => {};
     try {
-      await this.#beat(options.parallel, options.queues);
-      if (watching || this.#shown === null || this.#isStale()) await this.#sync(store);
+      await beat();
+      if (watching || showing.isStale) await this.#sync(store, showing);
       await janitor.reap();
       janitor.start();
       if (watching) {
         unwatch = store.watch(() => worker.wake());
-        events.emit("worker.started", { worker: id, parallel: options.parallel, queues: options.queues });
+        events.emit("worker.started", { worker: id, ...shownOf(options) });
       }
       const ran = await worker.work();
       if (watching) events.emit("worker.stopped", { worker: id, ran });
@@ -241,6 +279,7 @@ export class Host {
       unwatch();
       janitor.stop();
       this.#worker = null;
+      await this.#parts.logbook.flush();
       await janitor.flush();
       if (!this.#parts.registry.hasAdHoc()) {
         // The next function that is dispatched shows this process again.
@@ -251,51 +290,28 @@ export class Host {
     }
   }
 
-  async #beat(parallel: number, queues: string[] | null): Promise<void> {
+  /** Also for functions that are dispatched while it works: the row stays that of the worker. */
+  async #beat(): Promise<void> {
     const { id, host } = this.#parts;
     const store = await this.#parts.store();
-    await store.beat({
-      id,
-      host,
-      pid: process.pid,
-      parallel,
-      queues,
-      startedAt: await this.#started(store),
-    });
+    const { showing, options } = this.#shift ?? { showing: this.#showing, options: null };
+    const startedAt = await showing.startedAt(store);
+    await store.beat({ id, host, pid: process.pid, ...shownOf(options), startedAt });
   }
 
-  /** By the database's time, for it decides whose definitions are the latest. */
-  async #started(store: Store): Promise<number> {
-    this.#startedAt ??= await store.now();
-    return this.#startedAt;
-  }
-
-  async #sync(store: Store): Promise<void> {
-    const { registry, queueLimits, id } = this.#parts;
-    this.#shown ??= registry.fromEach((definition) => this.#ticks.show(definition));
-    this.#shownAt = this.#parts.clock.now();
-    await store.syncJobs({
-      worker: id,
-      startedAt: await this.#started(store),
-      jobs: this.#shown,
-      queues: [...queueLimits].map(([name, limit]) => ({ name, limit })),
-    });
+  async #sync(store: Store, showing: Showing): Promise<void> {
+    await showing.show(store);
     this.#known?.forget();
     this.#ticker?.forget();
     this.wake();
   }
 
-  /** Passes that come one after the other show the jobs as often as a worker does. */
-  #isStale(): boolean {
-    return this.#parts.clock.now() - this.#shownAt >= SYNC_EVERY;
-  }
-
-  #tickerOn(store: Store, known: KnownJobs): Ticker {
+  #tickerOn(store: Store, known: KnownJobs, { ticks }: Showing): Ticker {
     const { clock, events, tallies } = this.#parts;
     return new Ticker({
       store,
       clock,
-      find: (due) => this.#ticks.find(due),
+      find: (due) => ticks.find(due),
       elsewhere: () => known.elsewhere(),
       ticked: ({ schedule, job, runs, missed }) => {
         tallies.dispatched(job, clock.now(), runs.length);
@@ -304,30 +320,24 @@ export class Host {
       },
     });
   }
-
-  #refuseSecond(): void {
-    if (!this.#forever) return;
-    throw new PunctualError(
-      "WORKER_RUNNING",
-      "This instance is working already: forever() is under way. Call stop() first, or use a second instance.",
-    );
-  }
 }
 
-function toOptions(options: RunOptions & ForeverOptions): WorkerOptions {
-  const { queues, batch } = options;
-  if (queues !== undefined && (!Array.isArray(queues) || queues.length === 0)) {
-    throw new PunctualError(
-      "INVALID_OPTION",
-      "Expected queues as a list of at least one name; leave it out for all queues.",
-    );
-  }
-  return {
-    parallel: checkInteger(options.parallel ?? 10, "parallel", 1, 10_000),
-    queues: queues?.map((name) => checkName(name, "a queue name")) ?? null,
-    batch: batch === undefined ? null : checkInteger(batch, "batch", 1),
-    sleep: Math.max(1, toMilliseconds(options.sleep ?? "200ms", "sleep")),
-    budget: null,
-    grace: toMilliseconds(options.grace ?? 30, "grace"),
-  };
+export function alreadyWorking(name: string): PunctualError {
+  return new PunctualError(
+    "WORKER_RUNNING",
+    `This instance is working already: ${name} is under way. Call stop() first, or use a second instance.`,
+  );
+}
+
+/** What others must know of a worker; null: of a process that runs its own functions at most. */
+function shownOf(options: WorkerOptions | null): Omit<Events["worker.started"], "worker"> {
+  const { parallel, queues, exceptQueues, weights, schedules } = options ?? NOTHING;
+  return { parallel, queues, exceptQueues, weights, schedules };
+}
+
+function ending(running: number): string {
+  if (running === 0) return "nothing is running: ending";
+  return running === 1
+    ? "finishing 1 run; once more to abort it"
+    : `finishing ${running} runs; once more to abort them`;
 }

@@ -5,6 +5,8 @@ import { failureText, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
+import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashes.ts";
+import type { Logbook } from "./logbook.ts";
 import type { Tallies } from "./tallies.ts";
 
 export const FLUSH_EVERY = 1000;
@@ -15,9 +17,6 @@ const PRUNE_EVERY = 60_000;
 /** More than one worker can hold: all that a dead one held are judged together. */
 const REAPED_AT_ONCE = 1000;
 
-/** So many processes that die with a run end it. */
-export const CRASH_CAP = 3;
-
 export const handlerGone: string = failureText(
   toFailure(
     new PunctualError(
@@ -27,26 +26,35 @@ export const handlerGone: string = failureText(
   ),
 );
 
-const crashed = failureText(
-  toFailure(
-    new PunctualError("RUN_CRASHED", "Its process ended, or lost its lease, in the middle of the run."),
-  ),
-);
-
 export interface JanitorParts {
   store: Store;
   clock: Clock;
   events: Emitter;
   registry: Registry;
   tallies: Tallies;
+  logbook: Logbook;
   beat(): Promise<void>;
   sync(): Promise<void>;
 }
 
-/** The duties beside the work: takes back what dead workers held, writes counts, shows that this worker lives, prunes. */
+/** Takes back what dead workers held; gives how many runs these were. */
+export async function reap(parts: CrashParts): Promise<number> {
+  const { store } = parts;
+  for (let count = 0; ; ) {
+    const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, crashed, defaultRetention.failed);
+    for (const run of reaped) tellReaped(run, crashed, parts);
+    count += reaped.length;
+    if (reaped.length === REAPED_AT_ONCE) continue;
+    await store.reapOwnerless(handlerGone, defaultRetention.failed);
+    return count;
+  }
+}
+
+/** The duties beside the work: takes back what dead workers held, writes counts and lines, shows that this worker lives, prunes. */
 export class Janitor {
   readonly #parts: JanitorParts;
   #cancels = new Set<() => void>();
+  #flushing: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(parts: JanitorParts) {
@@ -54,8 +62,9 @@ export class Janitor {
   }
 
   start(): void {
-    const { beat, sync } = this.#parts;
+    const { beat, sync, logbook } = this.#parts;
     this.#every(FLUSH_EVERY, "writing counts", () => this.flush());
+    this.#every(FLUSH_EVERY, "writing what handlers logged", () => logbook.flush());
     this.#every(this.#reapInterval(), "taking back expired leases", () => this.reap());
     this.#every(BEAT_EVERY, "showing that this worker lives", beat);
     this.#every(SYNC_EVERY, "showing this worker's jobs", sync);
@@ -67,22 +76,20 @@ export class Janitor {
     for (const cancel of this.#cancels) cancel();
   }
 
-  async flush(): Promise<void> {
+  /** One after the other, so that who stops waits for what is being written. */
+  flush(): Promise<void> {
+    const flushed = this.#flushing.then(() => this.#flush());
+    this.#flushing = flushed.catch(() => {});
+    return flushed;
+  }
+
+  async #flush(): Promise<void> {
     const tallies = this.#parts.tallies.take();
     if (tallies.length > 0) await this.#parts.store.flush(tallies);
   }
 
   async reap(): Promise<void> {
-    const { store, events, tallies, clock } = this.#parts;
-    for (;;) {
-      const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, crashed, defaultRetention.failed);
-      for (const run of reaped) {
-        if (run.crashed) tallies.crashed(run.name, clock.now());
-        events.emit("run.reaped", run);
-      }
-      if (reaped.length < REAPED_AT_ONCE) break;
-    }
-    await store.reapOwnerless(handlerGone, defaultRetention.failed);
+    await reap(this.#parts);
   }
 
   async #prune(): Promise<void> {

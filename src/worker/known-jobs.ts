@@ -24,10 +24,12 @@ export class KnownJobs {
     this.#leases = null;
   }
 
-  /** A run of this name was claimed here, and nobody here defines it. */
-  refuse(name: string): void {
+  /** A run of this name was claimed here, and nobody here defines it. Whether that is new. */
+  refuse(name: string): boolean {
+    const isNew = !this.#refused.has(name);
     this.#refused.add(name);
     this.#elsewhere = null;
+    return isNew;
   }
 
   /** Jobs that the database knows and this process does not define. */

@@ -1,13 +1,9 @@
 import { PunctualError } from "../errors.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
-import { sleep } from "../time.ts";
-import type { Runnable } from "./execute.ts";
-import { type Settling, settledEvent, toSettling } from "./settle.ts";
-import type { WorkerParts } from "./worker.ts";
-
-const FIRST_WAIT = 50;
-const LONGEST_WAIT = 5000;
+import type { WorkerParts } from "./parts.ts";
+import { beforeTrying } from "./patience.ts";
+import { type Settling, settledEvent } from "./settle.ts";
 
 /** Outcomes gather here while an exchange is under way, and leave together with the next. */
 export class Outbox {
@@ -56,18 +52,6 @@ export class Outbox {
     return answer;
   }
 
-  /** The handler's own writes and the completion in one transaction. */
-  async completeWith(
-    run: ClaimedRun,
-    work: (tx: unknown) => unknown,
-    job: Runnable | undefined,
-  ): Promise<boolean> {
-    const result = { outcome: "completed", result: null, value: undefined, written: true } as const;
-    const { store } = this.#parts;
-    const duration = (await store.now()) - run.claimedAt;
-    return store.transaction(toSettling(run, result, duration, job!.settings.keep).settlement, work);
-  }
-
   /** Sends until it is answered: what a handler did must not be lost to a fault of the moment. */
   async #send(settle: Settling[], started: Lease[], claim: ClaimRequest | null): Promise<ExchangeResult> {
     const { store, clock, events, id } = this.#parts;
@@ -88,8 +72,7 @@ export class Outbox {
         if (error instanceof PunctualError && error.code === "DATABASE" && settle.length > 0) {
           return this.#sendApart(settle);
         }
-        const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** Math.min(tries, 10));
-        await sleep(clock, wait * (0.5 + Math.random() / 2));
+        await beforeTrying(clock, tries);
       }
     }
   }
@@ -145,7 +128,7 @@ export class Outbox {
   #lost({ id, name, queue, attempts }: ClaimedRun): void {
     const { logger, events } = this.#parts;
     logger.warn(
-      `run ${id} of "${name}" lost its lease: this process was paused, blocked or cut off for longer than it, and what the run came to here is not written`,
+      `run ${id} of "${name}" lost its lease: this process was paused, blocked or cut off for longer than it, or somebody cancelled the run by force, and what the run came to here is not written`,
     );
     events.emit("run.lost", { id, name, queue, attempt: attempts });
   }

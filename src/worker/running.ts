@@ -1,11 +1,12 @@
 import type { PunctualError } from "../errors.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import { abortReasons } from "./ends.ts";
-import type { Execution } from "./execute.ts";
+import type { Execution } from "./executor.ts";
 
 /** The executions of one worker whose outcome is not known yet. */
 export class Running {
   readonly #executions = new Map<number, Execution>();
+  readonly #toldOf = new WeakSet<ClaimedRun>();
 
   get size(): number {
     return this.#executions.size;
@@ -15,8 +16,10 @@ export class Running {
     this.#executions.set(execution.run.id, execution);
   }
 
-  remove({ run }: Execution): void {
-    this.#executions.delete(run.id);
+  /** A run that was lost and claimed again by this same process is another one, and stays. */
+  remove(execution: Execution): void {
+    const { id } = execution.run;
+    if (this.#executions.get(id) === execution) this.#executions.delete(id);
   }
 
   abortAll(reason: PunctualError): void {
@@ -27,7 +30,7 @@ export class Running {
     for (const id of ids) this.#executions.get(id)?.abort(abortReasons.cancelled());
   }
 
-  /** False: it is not running. A run that was lost and claimed again by this same process is another one. */
+  /** False: it is not running. */
   lose(run: ClaimedRun): boolean {
     const execution = this.#executions.get(run.id);
     if (execution?.run !== run) return false;
@@ -35,12 +38,16 @@ export class Running {
     return true;
   }
 
-  /** Runs that were claimed ahead and are still running: short ones are done before anybody has to be told. */
+  /**
+   * Runs of which the database does not know yet that they began, or in which child: claimed ahead or given to one since.
+   * Those that are still running, for short ones are done before anybody has to be told.
+   */
   startedSince(): ClaimedRun[] {
     const started: ClaimedRun[] = [];
     for (const { run } of this.#executions.values()) {
-      if (run.started) continue;
+      if (run.started && (run.child === undefined || this.#toldOf.has(run))) continue;
       run.started = true;
+      if (run.child !== undefined) this.#toldOf.add(run);
       started.push(run);
     }
     return started;

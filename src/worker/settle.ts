@@ -3,25 +3,21 @@ import { type Failure, failureText, fingerprint, toFailure } from "../run/failur
 import type { Retention } from "../run/retention.ts";
 import type { FinishedState, Outcome } from "../run/states.ts";
 import type { ClaimedRun, Settlement } from "../store/store.ts";
-import type { Result } from "./execute.ts";
+import type { Settleable } from "./executor.ts";
 
 /** An outcome on its way to the database. */
 export interface Settling {
   run: ClaimedRun;
   settlement: Settlement;
-  result: Exclude<Result, { outcome: null }>;
+  result: Settleable;
   failure: Failure | null;
 }
 
-export function toSettling(
-  run: ClaimedRun,
-  result: Exclude<Result, { outcome: null }>,
-  duration: number,
-  keep: Retention,
-): Settling {
+export function toSettling(run: ClaimedRun, result: Settleable, duration: number, keep: Retention): Settling {
   const settlement: Settlement = {
     id: run.id,
     token: run.token,
+    child: run.child ?? null,
     outcome: result.outcome,
     duration: Math.max(0, Math.round(duration)),
     delay: 0,
@@ -29,6 +25,7 @@ export function toSettling(
     fingerprint: null,
     result: null,
     keep: result.outcome in keep ? keep[result.outcome as FinishedState] : 0,
+    logged: run.logged,
   };
   let failure: Failure | null = null;
   switch (result.outcome) {
@@ -37,7 +34,7 @@ export function toSettling(
       break;
     case "retried":
     case "failed":
-      failure = toFailure(result.error);
+      failure = result.failure ?? toFailure(result.error);
       settlement.error = failureText(failure);
       settlement.fingerprint = fingerprint(failure);
       if (result.outcome === "retried") settlement.delay = result.delay;
@@ -55,6 +52,12 @@ export function toSettling(
       result satisfies never;
   }
   return { run, settlement, result, failure };
+}
+
+/** The event that tells of a try's beginning. */
+export function startedEvent(run: ClaimedRun): Events["run.started"] {
+  const { id, name, queue, attempts: attempt } = run;
+  return { id, name, queue, attempt, waited: Math.max(0, run.claimedAt - run.runAt) };
 }
 
 /** The event that tells of a settled try. */

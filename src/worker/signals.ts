@@ -3,14 +3,17 @@ import { constants } from "node:os";
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** First signal: stop. Second: stop now. Third: exit. Returns how to stop listening. */
-export function onSignals(levels: { stop(signal: string): void; stopNow(): void }): () => void {
+export function onSignals(levels: { stop(signal: string): void; stopNow(): void; exit(): void }): () => void {
   let received = 0;
   const listeners = SIGNALS.map((signal) => {
     const listener = () => {
       received++;
       if (received === 1) levels.stop(signal);
       else if (received === 2) levels.stopNow();
-      else process.exit(128 + constants.signals[signal]);
+      else {
+        levels.exit();
+        process.exit(128 + constants.signals[signal]);
+      }
     };
     process.on(signal, listener);
     return () => process.off(signal, listener);

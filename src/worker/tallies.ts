@@ -12,9 +12,10 @@ export class Tallies {
     counts.dispatched = (counts.dispatched ?? 0) + count;
   }
 
-  crashed(name: string, now: number): void {
-    const { counts } = this.#at(name, now);
-    counts.crashed = (counts.crashed ?? 0) + 1;
+  crashed(name: string, error: string, now: number): void {
+    const tally = this.#at(name, now);
+    tally.counts.crashed = (tally.counts.crashed ?? 0) + 1;
+    tally.last = failedOnce(tally.last, error);
   }
 
   settled(name: string, outcome: Outcome, duration: number, error: string | null, now: number): void {
@@ -25,7 +26,7 @@ export class Tallies {
       tally.lastRun = now;
       tally.last = { ok: true, failed: 0, error: null };
     } else if (outcome === "failed" || outcome === "retried") {
-      tally.last = { ok: tally.last?.ok ?? false, failed: (tally.last?.failed ?? 0) + 1, error };
+      tally.last = failedOnce(tally.last, error);
     }
   }
 
@@ -45,4 +46,8 @@ export class Tallies {
     }
     return tally;
   }
+}
+
+function failedOnce(last: Tally["last"], error: string | null): Tally["last"] {
+  return { ok: last?.ok ?? false, failed: (last?.failed ?? 0) + 1, error };
 }

@@ -1,75 +1,43 @@
 import { PunctualError } from "../errors.ts";
-import type { Registry } from "../job/registry.ts";
-import type { Emitter } from "../observe/events.ts";
-import type { Logger } from "../observe/logger.ts";
 import { randomText } from "../run/random.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { monotonicOf } from "../schedule/moment.ts";
-import type { ClaimedRun, ClaimRequest, Store } from "../store/store.ts";
-import { type Clock, yieldToEventLoop } from "../time.ts";
+import type { ClaimedRun, ClaimRequest } from "../store/store.ts";
+import { yieldToEventLoop } from "../time.ts";
 import { Buffer } from "./buffer.ts";
+import { Crashes } from "./crashes.ts";
 import { abortReasons } from "./ends.ts";
-import { type ExecuteParts, Execution, type Runnable } from "./execute.ts";
-import { DEFAULT_LEASE, type KnownJobs } from "./known-jobs.ts";
+import type { Executor, Result, Runnable } from "./executor.ts";
+import { DEFAULT_LEASE } from "./known-jobs.ts";
 import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
 import { Pace } from "./pace.ts";
+import type { WorkerOptions, WorkerParts } from "./parts.ts";
+import { untilAnswered } from "./patience.ts";
 import { Rest } from "./rest.ts";
 import { Running } from "./running.ts";
-import { toSettling } from "./settle.ts";
-import type { Tallies } from "./tallies.ts";
+import { strideOf } from "./serving.ts";
+import { startedEvent, toSettling } from "./settle.ts";
+import { Suspects } from "./suspects.ts";
 
 /** A run claimed ahead goes back if it has not started by then. */
 const HELD_AT_MOST = 200;
-
-/** How long a run with a crash behind it waits for its neighbours to finish, so that it can run alone. */
-const ALONE_AFTER = 10_000;
-
-export interface WorkerOptions {
-  parallel: number;
-  /** Null: every queue. */
-  queues: string[] | null;
-  /** The most that is claimed at once; null: as many as will start soon. */
-  batch: number | null;
-  sleep: number;
-  /** Ends after so many runs, or when nothing is due; null: only by stop(). */
-  budget: number | null;
-  /** How long stop() waits for handlers before it aborts them. */
-  grace: number;
-}
-
-export interface WorkerParts {
-  id: string;
-  store: Store;
-  clock: Clock;
-  events: Emitter;
-  registry: Registry;
-  tallies: Tallies;
-  logger: Logger;
-  instance: object;
-  random(): number;
-  nextSeq(): number;
-  known: KnownJobs;
-  ticker: { readonly wait: number; tick(): Promise<void> };
-}
 
 /** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
 export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
-  readonly #buffer = new Buffer();
+  readonly #buffer: Buffer;
   readonly #running = new Running();
   readonly #outbox: Outbox;
   readonly #leases: Leases;
   readonly #pace: Pace;
   readonly #rest: Rest;
-  readonly #execute: ExecuteParts;
-  /** Handlers that have not returned, settled or not. */
-  #busy = 0;
-  /** The run that has this process to itself: nothing else starts until its handler has returned. */
-  #alone: ClaimedRun | null = null;
+  readonly #executor: Executor;
+  readonly #suspects: Suspects;
+  readonly #crashes: Crashes;
+  readonly #stride: ClaimRequest["stride"];
   #starting = false;
-  #suspectSince: number | null = null;
   /** There may be more to claim. */
   #hungry = true;
   /** Time to ask the database even with nothing to settle and no room: somebody may have cancelled a run. */
@@ -83,6 +51,8 @@ export class Worker {
   constructor(parts: WorkerParts, options: WorkerOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#stride = strideOf(options, parts.random);
+    this.#buffer = new Buffer(this.#stride !== null);
     this.#pace = new Pace(parts.clock.monotonic());
     this.#rest = new Rest(parts.clock);
     this.#outbox = new Outbox(parts, (run) => this.#leases.drop(run));
@@ -92,10 +62,12 @@ export class Worker {
       lost: (run) => this.#lost(run),
       cancelled: (ids) => this.#cancel(ids),
     });
-    this.#execute = {
-      ...parts,
-      completeWith: (run, work) => this.#outbox.completeWith(run, work, this.#jobOf(run)),
-    };
+    this.#executor = parts.executor;
+    this.#suspects = new Suspects(parts.clock, parts.executor, this.#buffer.inShares);
+    this.#crashes = new Crashes(parts, (run) => {
+      this.#leases.drop(run);
+      this.wake();
+    });
   }
 
   get running(): number {
@@ -136,7 +108,7 @@ export class Worker {
   stop(): void {
     if (this.#stopping) return;
     this.#stopping = true;
-    for (const run of this.#buffer.takeAll()) this.#giveBack(run);
+    this.#giveBackAll();
     const { clock, events, id } = this.#parts;
     events.emit("worker.stopping", { worker: id, running: this.#running.size });
     this.#cancelGrace = clock.after(this.#options.grace, () => this.stopNow(), { background: true });
@@ -152,25 +124,29 @@ export class Worker {
     const sentAt = this.#parts.clock.monotonic();
     if (claim) this.#hungry = false;
     this.#looking = false;
-    const started = this.#running.startedSince();
-    const answer = await this.#outbox.exchange(started, claim);
+    const answer = await this.#outbox.exchange(this.#running.startedSince(), claim);
     if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
     this.#claimed += answer.claimed.length;
     for (const run of answer.claimed) {
       this.#leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sentAt);
     }
-    this.#buffer.add(answer.claimed, this.#parts.clock.monotonic());
-    if (this.#stopping) for (const run of this.#buffer.takeAll()) this.#giveBack(run);
+    const suspects = answer.claimed.filter((run) => run.crashes > 0);
+    const others = suspects.length > 0 ? answer.claimed.filter((run) => run.crashes === 0) : answer.claimed;
+    this.#suspects.add(suspects);
+    this.#buffer.add(others, this.#parts.clock.monotonic());
+    if (this.#stopping) this.#giveBackAll();
     this.#cancel(answer.cancelled);
     this.#fill();
-    this.#nextDue = await monotonicOf(answer.nextDue, this.#parts);
+    const { nextDue } = answer;
+    this.#nextDue = await this.#ask("asking for the time", () => monotonicOf(nextDue, this.#parts));
     return answer.claimed.length;
   }
 
   /** What is due becomes runs; a fault here must not keep those that are there from running. */
   async #tick(): Promise<void> {
-    const { ticker, events } = this.#parts;
-    if (this.#stopping || (!this.#looking && ticker.wait > 0)) return;
+    const { ticker, events, id: worker } = this.#parts;
+    if (events.hears("worker.turned")) events.emit("worker.turned", { worker });
+    if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
     try {
       await ticker.tick();
     } catch (error) {
@@ -182,13 +158,15 @@ export class Worker {
     if (!this.#hungry && this.#outbox.size === 0) return null;
     const { limit, start } = this.#room();
     if (limit <= 0) return null;
-    const exclude = await this.#parts.known.elsewhere();
+    const exclude = await this.#ask("asking for jobs", () => this.#parts.known.elsewhere());
     if (this.#stopping) return null;
     return {
       token: randomText(),
       limit,
       start,
       queues: this.#options.queues,
+      exceptQueues: this.#options.exceptQueues,
+      stride: this.#stride,
       exclude,
       owner: this.#parts.id,
       lease: DEFAULT_LEASE,
@@ -196,45 +174,42 @@ export class Worker {
     };
   }
 
+  #ask<Answer>(during: string, ask: () => Promise<Answer>): Promise<Answer> {
+    return untilAnswered(ask, during, this.#parts);
+  }
+
   /** How many runs there is room for, and how many of them would start at once. */
   #room(): { limit: number; start: number } {
-    if (this.#stopping || this.#alone || this.#suspectSince !== null) return { limit: 0, start: 0 };
-    const { parallel, batch, budget } = this.#options;
-    const taken = this.#busy + this.#buffer.size;
-    const room = parallel + this.#pace.ahead(this.#parts.clock.monotonic()) - taken;
-    const left = budget === null ? room : Math.min(room, budget - this.#claimed);
-    const limit = batch === null ? left : Math.min(left, batch);
-    return { limit, start: Math.max(0, Math.min(limit, parallel - taken)) };
+    const { places, free } = this.#executor;
+    if (this.#stopping || places === 0) return { limit: 0, start: 0 };
+    const { batch, budget } = this.#options;
+    // Those that wait to run alone keep no place from the others, unless there are very many.
+    const open = free - this.#buffer.size - Math.max(0, this.#suspects.size - places);
+    const room = open + this.#pace.ahead(this.#parts.clock.monotonic());
+    const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - this.#claimed, batch ?? room);
+    return { limit, start: Math.max(0, Math.min(limit, open)) };
   }
 
   #fill(): void {
-    while (this.#busy < this.#options.parallel && this.#alone === null) {
-      const next = this.#buffer.peek();
-      // The one that waited to run alone may have been cancelled or lost meanwhile.
-      if (!next || next.crashes === 0) this.#suspectSince = null;
+    const suspect = this.#suspects.next(this.#buffer.peek(), () => this.#isQuiet());
+    if (suspect) void this.#startAlone(suspect);
+    while (this.#executor.free > 0) {
+      const next = this.#buffer.take();
       if (!next) return;
-      if (next.crashes > 0 && !this.#mayRunAlone()) return;
-      this.#buffer.take();
       // After a pause of the process it may be another worker's by now; if not, it is claimed again.
-      if (!this.#leases.trusts(next)) this.#giveBack(next);
-      else if (next.crashes > 0) void this.#startAlone(next);
-      else this.#start(next);
+      if (this.#leases.trusts(next)) void this.#start(next, false);
+      else this.#giveBack(next);
     }
   }
 
-  /** A run that took its process down with it must not take its neighbours along, nor be mixed up with them. */
-  #mayRunAlone(): boolean {
-    const now = this.#parts.clock.monotonic();
-    this.#suspectSince ??= now;
-    // What was claimed with it counts as started, and would be charged with its crash.
-    for (const run of this.#buffer.takeIf((one) => one.crashes === 0)) this.#giveBack(run);
-    if (!this.#outbox.isEmpty) return false;
-    return this.#busy === 0 || now - this.#suspectSince >= ALONE_AFTER;
+  /** Where nothing else can run beside it, what was claimed with it counts as started and would be charged with its crash. */
+  #isQuiet(): boolean {
+    if (this.#executor.places > 0) return true;
+    for (const run of this.#buffer.takeAll()) this.#giveBack(run);
+    return this.#outbox.isEmpty;
   }
 
   async #startAlone(run: ClaimedRun): Promise<void> {
-    this.#suspectSince = null;
-    this.#alone = run;
     this.#starting = true;
     try {
       // Before the handler starts, so that one more crash is charged to this run and to no other.
@@ -242,42 +217,41 @@ export class Worker {
       this.#starting = false;
       run.started = true;
       if (!held) this.#outbox.add(run, null);
-      else if (this.#stopping) this.#giveBack(run);
-      else await this.#start(run);
+      else if (this.#stopping || !this.#leases.trusts(run)) this.#giveBack(run);
+      else await this.#start(run, true);
     } catch (error) {
       this.#starting = false;
       this.#parts.events.report(error, `starting run ${run.id}`);
       this.#giveBack(run);
     }
-    this.#alone = null;
+    this.#suspects.end();
     this.wake();
   }
 
   /** Settles when the handler has returned. */
-  #start(run: ClaimedRun): Promise<void> {
+  #start(run: ClaimedRun, alone: boolean): Promise<void> {
     const job = this.#jobOf(run);
     if (!job) return this.#refuse(run);
-    const { clock, events } = this.#parts;
-    const startedAt = clock.monotonic();
-    if (events.hears("run.started")) {
-      events.emit("run.started", { id: run.id, name: run.name, queue: run.queue, attempt: run.attempts });
-    }
-    const execution = new Execution(run, job, this.#execute);
+    const { events } = this.#parts;
+    if (events.hears("run.started")) events.emit("run.started", startedEvent(run));
+    const execution = this.#executor.execute(run, job, alone);
     this.#running.add(execution);
-    this.#busy++;
     this.#ran++;
-    void execution.result.then((result) => {
+    const end = (result: Result) => {
       this.#running.remove(execution);
       this.#pace.done();
-      const settling =
-        result.outcome === null
-          ? null
-          : toSettling(run, result, clock.monotonic() - startedAt, job.settings.keep);
-      this.#outbox.add(run, settling);
+      if (result.outcome === "crashed") this.#crashes.add(run, result.error);
+      else if (result.outcome === null) this.#outbox.add(run, null);
+      else this.#outbox.add(run, toSettling(run, result, execution.duration, job.settings.keep));
       this.#rest.end();
+    };
+    const { logbook } = this.#parts;
+    void execution.result.then((result) => {
+      // Before its outcome: who sees that a run has ended sees all that it said, and what is not kept is deleted with its lines.
+      if (logbook.holds(run)) void logbook.flush().then(() => end(result));
+      else end(result);
     });
     return execution.returned.then(() => {
-      this.#busy--;
       // Its outcome has left already, with a claim for less than there is room for now.
       if (this.#outbox.size === 0) this.#hungry = true;
       this.#fill();
@@ -287,19 +261,30 @@ export class Worker {
 
   #jobOf(run: ClaimedRun): Runnable | undefined {
     const { registry } = this.#parts;
-    if (run.owner === null) return registry.definition(run.name);
-    const adHoc = registry.adHoc(run.lane);
-    return adHoc && { ...adHoc, schema: null };
+    return run.owner === null ? registry.definition(run.name) : registry.adHoc(run.lane);
   }
 
   /** Claimed in the moment between a new name and our knowing it: another process defines it. */
   async #refuse(run: ClaimedRun): Promise<void> {
     if (run.owner === null) {
-      this.#parts.known.refuse(run.name);
+      const { known, logger } = this.#parts;
+      if (known.refuse(run.name))
+        logger.info(
+          `${JSON.stringify(run.name)} is not defined here: its runs wait for a worker that was started with it`,
+        );
       return this.#giveBack(run);
     }
     const error = new PunctualError("HANDLER_GONE", "Its function was dispatched by another process.");
     this.#outbox.add(run, toSettling(run, { outcome: "failed", error }, 0, defaultRetention));
+  }
+
+  #giveBackAll(): void {
+    for (const run of this.#takeIf(() => true)) this.#giveBack(run);
+  }
+
+  /** Of those that have not begun. */
+  #takeIf(wanted: (run: ClaimedRun) => boolean): ClaimedRun[] {
+    return [...this.#buffer.takeIf(wanted), ...this.#suspects.takeIf(wanted)];
   }
 
   #giveBack(run: ClaimedRun): void {
@@ -314,28 +299,29 @@ export class Worker {
   }
 
   #lost(run: ClaimedRun): void {
-    if (!this.#running.lose(run)) this.#buffer.remove(run);
+    if (!this.#running.lose(run)) this.#takeIf((one) => one === run);
   }
 
   #cancel(ids: number[]): void {
     this.#running.cancel(ids);
     const asked = new Set(ids);
-    for (const run of this.#buffer.takeIf((one) => asked.has(one.id))) {
+    for (const run of this.#takeIf((one) => asked.has(one.id))) {
       this.#outbox.add(run, toSettling(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));
     }
   }
 
   #isDone(): boolean {
-    const unsettled = this.#running.size + this.#buffer.size + this.#outbox.size;
+    const waiting = this.#buffer.size + this.#suspects.size;
+    const unsettled = this.#running.size + waiting + this.#outbox.size + this.#crashes.size;
     if (unsettled > 0 || this.#starting) return false;
-    const { budget } = this.#options;
-    return this.#stopping || (budget !== null && (!this.#hungry || this.#claimed >= budget));
+    const { budget, untilEmpty } = this.#options;
+    return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);
   }
 
   /** Until an outcome, a wake-up, the next due run, or the time to look again. */
   async #sleep(): Promise<void> {
     if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
-    const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
+    const held = this.#buffer.size + this.#suspects.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
     await this.#rest.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }
 
@@ -343,7 +329,8 @@ export class Worker {
   #untilDue(): number {
     if (this.#stopping) return Number.POSITIVE_INFINITY;
     const { clock, ticker } = this.#parts;
-    const claims = this.#nextDue !== null && this.#room().limit > 0;
-    return Math.min(ticker.wait, claims ? this.#nextDue! - clock.monotonic() : Number.POSITIVE_INFINITY);
+    const untilTick = ticker?.wait ?? Number.POSITIVE_INFINITY;
+    if (this.#nextDue === null || this.#room().limit <= 0) return untilTick;
+    return Math.min(untilTick, this.#nextDue - clock.monotonic());
   }
 }

@@ -1,0 +1,102 @@
+import type { PunctualError } from "../errors.ts";
+import type { ClaimedRun } from "../store/store.ts";
+import type { Clock } from "../time.ts";
+import { abortReasons } from "../worker/ends.ts";
+import { GRACE } from "../worker/execute.ts";
+import type { Execution, Result, Runnable } from "../worker/executor.ts";
+import type { Child } from "./child.ts";
+
+/** How often a child is asked whether it lives, while an outcome of it is overdue. */
+const ASK_EVERY = 1000;
+
+/** One try at one run, in a child process. */
+export class Assigned implements Execution {
+  readonly run: ClaimedRun;
+  readonly job: Runnable;
+  readonly ticket: number;
+  readonly child: Child;
+  duration = 0;
+  isSettled = false;
+  hasBegun = false;
+  readonly #clock: Clock;
+  /** The child has not answered an abort, nor anything else. */
+  readonly #overdue: (assigned: Assigned, reason: PunctualError) => void;
+  readonly #startedAt: number;
+  readonly #result = Promise.withResolvers<Result>();
+  readonly #returned = Promise.withResolvers<void>();
+  #isAborted = false;
+  #cancels: (() => void)[] = [];
+  #writing: Promise<unknown> | null = null;
+
+  constructor(
+    run: ClaimedRun,
+    job: Runnable,
+    of: {
+      ticket: number;
+      child: Child;
+      clock: Clock;
+      overdue: (assigned: Assigned, reason: PunctualError) => void;
+    },
+  ) {
+    this.run = run;
+    this.job = job;
+    this.ticket = of.ticket;
+    this.child = of.child;
+    this.#clock = of.clock;
+    this.#overdue = of.overdue;
+    this.#startedAt = of.clock.monotonic();
+  }
+
+  get result(): Promise<Result> {
+    return this.#result.promise;
+  }
+
+  get returned(): Promise<void> {
+    return this.#returned.promise;
+  }
+
+  abort(reason: PunctualError): void {
+    if (this.#isAborted || this.isSettled) return;
+    this.#isAborted = true;
+    const { code, message } = reason;
+    this.child.post({ type: "abort", ticket: this.ticket, code, message });
+    this.#expect(GRACE, reason);
+  }
+
+  /** Its handler is about to run: from here on its timeout counts, by the child's clock and, should that stand still, by ours. */
+  begin(): void {
+    this.hasBegun = true;
+    const timeout = this.run.timeout ?? this.job.settings.timeout;
+    if (timeout !== null) this.#expect(timeout + GRACE, abortReasons.timeout(timeout));
+  }
+
+  /** Progress comes before the outcome: after it there is nothing to write it to. */
+  wait(writing: Promise<unknown>): void {
+    this.#writing = Promise.allSettled([this.#writing, writing]);
+  }
+
+  settle(result: Result, duration: number = this.#clock.monotonic() - this.#startedAt): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    this.duration = duration;
+    for (const cancel of this.#cancels) cancel();
+    if (this.#writing) void this.#writing.then(() => this.#result.resolve(result));
+    else this.#result.resolve(result);
+  }
+
+  /** Its place is free. */
+  end(): void {
+    void this.#result.promise.then(() => this.#returned.resolve());
+  }
+
+  #expect(ms: number, reason: PunctualError): void {
+    const ask = async () => {
+      if (this.isSettled) return;
+      const lives = await this.child.answers(ASK_EVERY);
+      if (this.isSettled) return;
+      if (lives) this.#expect(ASK_EVERY, reason);
+      else this.#overdue(this, reason);
+    };
+    this.#cancels.push(this.#clock.after(ms, () => void ask(), { background: true }));
+  }
+}

@@ -1,0 +1,71 @@
+import { PunctualError, show } from "../errors.ts";
+import { checkInteger, checkKeys } from "../run/options.ts";
+import { type Duration, toMilliseconds } from "../time.ts";
+import { FOREVER, type ForeverOptions, toOptions } from "../worker/options.ts";
+import type { WorkerOptions } from "../worker/parts.ts";
+
+/** Options of `supervise()`. */
+export interface SuperviseOptions extends ForeverOptions {
+  /** Child processes. Default: 2. */
+  workers?: number;
+  /** Runs at once in each child. Default: 10. */
+  parallel?: number;
+  /** A child is replaced after so many runs. Default: never. */
+  maxJobs?: number;
+  /** A child is replaced when it uses more than this: bytes, or text such as `"512MB"`. Default: never. */
+  maxMemory?: number | string;
+  /** A child that gives no sign of life for this long, 2 seconds at least, is killed and replaced. Default: 5 minutes. */
+  stall?: Duration;
+}
+
+export interface Supervision {
+  workers: number;
+  parallel: number;
+  maxJobs: number;
+  maxMemory: number;
+  stall: number;
+  /** Of the worker that all of them are the executor of. */
+  worker: WorkerOptions;
+}
+
+const OPTIONS = [...FOREVER, "workers", "maxJobs", "maxMemory", "stall"];
+
+/** Children are asked once a second: one question may have come late, two have not. */
+const SHORTEST_STALL = 2000;
+
+const UNITS: Record<string, number> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
+
+export function toSupervision(options: SuperviseOptions): Supervision {
+  checkKeys(options, OPTIONS, "supervise()");
+  const { workers: given, maxJobs, maxMemory, stall, ...rest } = options;
+  const workers = checkInteger(given ?? 2, "workers", 1, 1000);
+  const worker = toOptions(rest);
+  return {
+    workers,
+    parallel: worker.parallel,
+    maxJobs: maxJobs === undefined ? Number.POSITIVE_INFINITY : checkInteger(maxJobs, "maxJobs", 1),
+    maxMemory: maxMemory === undefined ? Number.POSITIVE_INFINITY : toBytes(maxMemory),
+    stall: toStall(stall ?? "5 minutes"),
+    worker: { ...worker, parallel: workers * worker.parallel },
+  };
+}
+
+function toStall(stall: Duration): number {
+  const ms = toMilliseconds(stall, "stall");
+  if (ms >= SHORTEST_STALL) return ms;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected stall as a duration of at least ${SHORTEST_STALL / 1000} s, got ${show(stall)}: a busy machine keeps a child that is well waiting for longer.`,
+  );
+}
+
+function toBytes(memory: number | string): number {
+  const match =
+    typeof memory === "string" ? /^(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?$/i.exec(memory.trim()) : null;
+  const bytes = match ? Number(match[1]) * UNITS[match[2]!.toUpperCase()]! : memory;
+  if (typeof bytes === "number" && bytes >= 1 && Number.isFinite(bytes)) return bytes;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected maxMemory as bytes or text such as "512MB", got ${show(memory)}.`,
+  );
+}

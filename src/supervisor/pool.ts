@@ -1,0 +1,216 @@
+import { PunctualError } from "../errors.ts";
+import type { Description } from "../job/description.ts";
+import type { Emitter } from "../observe/events.ts";
+import type { Logger } from "../observe/logger.ts";
+import type { ClaimedRun, Store } from "../store/store.ts";
+import type { Clock } from "../time.ts";
+import type { Execution, Executor, Runnable } from "../worker/executor.ts";
+import type { Logbook } from "../worker/logbook.ts";
+import { Assigned } from "./assigned.ts";
+import type { Child } from "./child.ts";
+import { Crew, howItEnded } from "./crew.ts";
+import type { ToParent } from "./messages.ts";
+import type { Supervision } from "./options.ts";
+import { afterKill, fromSent, toError } from "./results.ts";
+
+export interface PoolParts {
+  clock: Clock;
+  events: Emitter;
+  logger: Logger;
+  random(): number;
+  instance: number;
+  supervision: Supervision;
+  store: Pick<Store, "progress">;
+  logbook: Logbook;
+  /** Runs what only this process can run: functions that were dispatched in it. */
+  own: Executor;
+  wake(): void;
+  described(description: Description, isNewer: boolean): void;
+  failed(error: PunctualError): void;
+}
+
+/** So many children in a row may end before they have said that they began a run they were given; the next one is charged to it. */
+const SILENT_DEATHS = 2;
+
+/** Runs handlers in child processes. */
+export class Pool implements Executor {
+  readonly #parts: PoolParts;
+  readonly crew: Crew;
+  #tickets = 0;
+  #aside: Child | null = null;
+  /** How many children ended with a run of this id before they said that they began anything. */
+  readonly #silentDeaths = new Map<number, number>();
+
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+    this.crew = new Crew({
+      ...parts,
+      heard: (child, message) => this.#hear(child, message),
+      lost: (child) => this.#lose(child),
+      changed: () => parts.wake(),
+    });
+  }
+
+  get places(): number {
+    const { parallel } = this.#parts.supervision;
+    return this.crew.ready.filter((child) => child !== this.#aside).length * parallel;
+  }
+
+  get free(): number {
+    const { supervision, own } = this.#parts;
+    let free = 0;
+    for (const child of this.crew.ready) if (child !== this.#aside) free += this.#freeIn(child);
+    if (free === 0) return 0;
+    // Who is being replaced goes on with what it has, and functions run here: there are not more runs at once for that.
+    let used = supervision.parallel - own.free;
+    for (const child of this.crew.children) used += child.executions.size;
+    return Math.max(0, Math.min(free, supervision.worker.parallel - used));
+  }
+
+  execute(run: ClaimedRun, job: Runnable, alone: boolean): Execution {
+    if (run.owner !== null) return this.#parts.own.execute(run, job, alone);
+    const child = alone ? this.#aside : this.#leastBusy(run.name);
+    if (child?.state !== "ready") return released(run);
+    const ticket = ++this.#tickets;
+    const { clock } = this.#parts;
+    const overdue = (assigned: Assigned, reason: PunctualError) => this.#overdue(assigned, reason);
+    const assigned = new Assigned(run, job, { ticket, child, clock, overdue });
+    run.child = child.label;
+    child.assign(assigned);
+    if (child.taken >= this.#parts.supervision.maxJobs) this.crew.retire(child, `it had ${child.taken} runs`);
+    return assigned;
+  }
+
+  setAside(): boolean {
+    if (this.#aside?.state !== "ready") {
+      const inOrder = this.crew.ready.toSorted((a, b) => a.executions.size - b.executions.size);
+      this.#aside = inOrder[0] ?? null;
+    }
+    return this.#aside?.executions.size === 0;
+  }
+
+  endAside(): void {
+    this.#aside = null;
+  }
+
+  #freeIn(child: Child): number {
+    const { parallel, maxJobs } = this.#parts.supervision;
+    if (!child.isAnswering) return 0;
+    return Math.max(0, Math.min(parallel - child.executions.size, maxJobs - child.taken));
+  }
+
+  #leastBusy(job: string): Child | null {
+    let best: Child | null = null;
+    for (const child of this.crew.ready) {
+      if (child === this.#aside || this.#freeIn(child) === 0) continue;
+      const isBetter =
+        best === null ||
+        (best.lacks.has(job) && !child.lacks.has(job)) ||
+        (best.lacks.has(job) === child.lacks.has(job) && child.executions.size < best.executions.size);
+      if (isBetter) best = child;
+    }
+    return best;
+  }
+
+  #hear(child: Child, message: ToParent): void {
+    const { events, wake } = this.#parts;
+    if (message.type === "began") {
+      child.began(message.upTo);
+      if (this.#silentDeaths.size > 0) this.#forgive(child);
+    } else if (message.type === "wake") wake();
+    else if (message.type === "fault") events.report(toError(message.failure), message.during);
+    const assigned = "ticket" in message ? child.executions.get(message.ticket) : undefined;
+    if (assigned) this.#hearOf(assigned, message);
+  }
+
+  #hearOf(assigned: Assigned, message: ToParent): void {
+    const { events, store, logbook } = this.#parts;
+    const { run, child } = assigned;
+    if (message.type === "logged") {
+      logbook.add(run, message.message, message.data);
+    } else if (message.type === "progress") {
+      const writing = store
+        .progress(run, message.progress)
+        .catch((error) => events.report(error, `writing the progress of run ${run.id}`));
+      assigned.wait(writing);
+    } else if (message.type === "done") {
+      child.ended++;
+      if (message.result.outcome === "unknown") this.#lacks(child, run.name);
+      assigned.settle(fromSent(message.result), message.duration);
+      if (message.returned) this.#end(assigned);
+      else this.#tired(child);
+    } else if (message.type === "returned") this.#end(assigned);
+  }
+
+  #end(assigned: Assigned): void {
+    const { child, ticket } = assigned;
+    child.executions.delete(ticket);
+    assigned.end();
+    this.crew.idle(child);
+  }
+
+  /** Handlers that go on after their runs have ended keep their places: a child that has no other left is replaced. */
+  #tired(child: Child): void {
+    this.crew.idle(child);
+    const { parallel } = this.#parts.supervision;
+    if (child.executions.size < parallel || child.unsettled.length > 0) return;
+    this.crew.retire(child, "handlers that have not returned have all its places");
+  }
+
+  #lacks(child: Child, job: string): void {
+    if (!child.lacks.has(job)) {
+      this.#parts.logger.warn(`${child.name} does not define the job "${job}", which another child defines`);
+    }
+    child.lacks.add(job);
+  }
+
+  /** The run's time is long over, and its child does not answer. */
+  #overdue(assigned: Assigned, reason: PunctualError): void {
+    const { run, job, child } = assigned;
+    const result = afterKill(run, job, reason, this.#parts.random);
+    child.kill(`it holds its event loop, and run ${run.id} has to end: ${reason.message}`, true, [
+      assigned,
+      result,
+    ]);
+  }
+
+  /** What had begun is charged, unless we ended the child for another one's sake. */
+  #lose(child: Child): void {
+    if (this.#aside === child) this.#aside = null;
+    const all = [...child.executions.values()];
+    const anyBegan = all.some(({ hasBegun }) => hasBegun);
+    const error = new PunctualError("RUN_CRASHED", `Its process, ${child.name}, ${howItEnded(child)}.`);
+    for (const assigned of all) {
+      const isCharged =
+        !child.killed?.spares && (assigned.hasBegun || (!anyBegan && this.#isTooOften(assigned.run.id)));
+      const verdict = child.verdict(assigned);
+      assigned.settle(verdict ?? (isCharged ? { outcome: "crashed", error } : { outcome: "released" }));
+      child.executions.delete(assigned.ticket);
+      assigned.end();
+    }
+  }
+
+  /** A child that was killed as it was given something shows nothing about it; but what ends every child that it is given to has to come to an end. */
+  #isTooOften(id: number): boolean {
+    const deaths = (this.#silentDeaths.get(id) ?? 0) + 1;
+    this.#silentDeaths.set(id, deaths);
+    return deaths > SILENT_DEATHS;
+  }
+
+  #forgive(child: Child): void {
+    for (const { run, hasBegun } of child.executions.values()) {
+      if (hasBegun) this.#silentDeaths.delete(run.id);
+    }
+  }
+}
+
+/** There is no place for it any more: it goes back as if it had not been claimed. */
+function released(run: ClaimedRun): Execution {
+  return {
+    run,
+    duration: 0,
+    result: Promise.resolve({ outcome: "released" }),
+    returned: Promise.resolve(),
+    abort: () => {},
+  };
+}

@@ -1,0 +1,134 @@
+import { PunctualError } from "../errors.ts";
+import type { Settings } from "../job/settings.ts";
+import type { Store } from "../store/store.ts";
+import type { Host, HostParts } from "../worker/host.ts";
+import { InProcess } from "../worker/in-process.ts";
+import { Showing } from "../worker/showing.ts";
+import { Catalog } from "./catalog.ts";
+import type { Child } from "./child.ts";
+import { type SuperviseOptions, type Supervision, toSupervision } from "./options.ts";
+import { Pool } from "./pool.ts";
+
+/** A child process of a supervisor. */
+export interface ChildInfo {
+  number: number;
+  pid: number;
+  /** `stalled`: it does not take in what it is given. */
+  state: "starting" | "idle" | "busy" | "stalled" | "retiring";
+  /** Runs it has now. */
+  running: number;
+  /** Runs it was given in all. */
+  ran: number;
+  /** Resident bytes; null: it has not told yet. */
+  memory: number | null;
+  startedAt: Date;
+}
+
+export interface SupervisorParts extends HostParts {
+  host: string;
+  workers: Host;
+  defaults: Settings;
+  /** Which of the program's instances is supervised. */
+  number: number;
+}
+
+/** A worker whose executor is a pool of child processes. */
+export class Supervisor {
+  readonly #parts: SupervisorParts;
+  readonly #supervision: Supervision;
+  readonly #signals: boolean;
+  readonly #catalog: Catalog;
+  readonly #showing: Showing;
+  #pool: Pool | null = null;
+  readonly #first = Promise.withResolvers<void>();
+  #failure: PunctualError | null = null;
+
+  constructor(parts: SupervisorParts, options: SuperviseOptions) {
+    this.#parts = parts;
+    this.#supervision = toSupervision(options);
+    this.#signals = options.signals !== false;
+    this.#catalog = new Catalog(parts.registry, parts.defaults);
+    this.#showing = new Showing({
+      ...parts,
+      registry: this.#catalog,
+      queueLimits: this.#catalog.queueLimits,
+    });
+    if (process.argv[1] === undefined) {
+      throw new PunctualError(
+        "CHILDREN_CANNOT_BOOT",
+        "supervise() starts the program again for each child, and needs a file to start: this one came from the command line or from standard input. Put it into a file.",
+      );
+    }
+  }
+
+  children(): ChildInfo[] {
+    return this.#pool?.crew.children.map(toInfo) ?? [];
+  }
+
+  /** Until it is stopped; gives how many runs its children ran. Throws at once if something works already. */
+  supervise(): Promise<number> {
+    const { workers } = this.#parts;
+    workers.refuseSecond();
+    const reload = () => void this.#pool?.crew.reload();
+    if (this.#signals) process.on("SIGHUP", reload);
+    return workers
+      .keepWorking(
+        {
+          name: "supervise()",
+          options: this.#supervision.worker,
+          showing: this.#showing,
+          open: (store) => this.#open(store),
+          stopping: () => this.#stop(),
+          kill: () => this.#pool?.crew.kill(),
+          close: () => this.#close(),
+        },
+        this.#signals,
+      )
+      .finally(() => process.off("SIGHUP", reload));
+  }
+
+  async #open(store: Store): Promise<Pool> {
+    const { workers } = this.#parts;
+    const pool = new Pool({
+      ...this.#parts,
+      instance: this.#parts.number,
+      supervision: this.#supervision,
+      store,
+      own: new InProcess(this.#supervision.parallel, { ...this.#parts, store }),
+      wake: () => workers.wake(),
+      described: (description, isNewer) => {
+        this.#catalog.describe(description, isNewer);
+        // What the first child of newer code defines has the say from now on.
+        if (isNewer) this.#showing.renew();
+        workers.definitionsChanged(this.#showing);
+        this.#first.resolve();
+      },
+      failed: (error) => {
+        this.#failure = error;
+        workers.stopWorking();
+      },
+    });
+    this.#pool = pool;
+    pool.crew.start();
+    await this.#first.promise;
+    return pool;
+  }
+
+  #stop(): void {
+    this.#pool?.crew.stop();
+    this.#first.resolve();
+  }
+
+  async #close(): Promise<void> {
+    await this.#pool?.crew.close();
+    if (this.#failure) throw this.#failure;
+  }
+}
+
+function toInfo(child: Child): ChildInfo {
+  const { number, pid, taken: ran, memory, startedAt } = child;
+  const running = child.unsettled.length;
+  const working = !child.isAnswering ? "stalled" : running > 0 ? "busy" : "idle";
+  const state = child.state === "ready" ? working : child.state === "starting" ? "starting" : "retiring";
+  return { number, pid, state, running, ran, memory, startedAt: new Date(startedAt) };
+}

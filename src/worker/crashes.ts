@@ -1,0 +1,80 @@
+import { PunctualError } from "../errors.ts";
+import type { Emitter } from "../observe/events.ts";
+import { failureText, toFailure } from "../run/failure.ts";
+import { defaultRetention } from "../run/retention.ts";
+import type { ClaimedRun, ReapedRun, Store } from "../store/store.ts";
+import type { Clock } from "../time.ts";
+import { untilAnswered } from "./patience.ts";
+import type { Tallies } from "./tallies.ts";
+
+/** So many processes that die with a run end it. */
+export const CRASH_CAP = 3;
+
+export const crashed: string = crashText(
+  new PunctualError("RUN_CRASHED", "Its process ended, or lost its lease, in the middle of the run."),
+);
+
+/** Without a stack: it would lead to where we noticed, not to what went wrong. */
+function crashText(error: PunctualError): string {
+  return failureText({ ...toFailure(error), stack: null });
+}
+
+export interface CrashParts {
+  store: Store;
+  clock: Clock;
+  events: Emitter;
+  tallies: Tallies;
+}
+
+/** Takes back the runs that were lost with a child process, at once: nobody has to wait for their leases. */
+export class Crashes {
+  readonly #parts: CrashParts;
+  readonly #written: (run: ClaimedRun) => void;
+  #lost = new Map<string, ClaimedRun[]>();
+  #size = 0;
+
+  /** `written`: the run is another's by now, or waits for one. */
+  constructor(parts: CrashParts, written: (run: ClaimedRun) => void) {
+    this.#parts = parts;
+    this.#written = written;
+  }
+
+  /** Runs that are not taken back yet. */
+  get size(): number {
+    return this.#size;
+  }
+
+  add(run: ClaimedRun, error: PunctualError): void {
+    this.#size++;
+    const text = crashText(error);
+    const runs = this.#lost.get(text);
+    if (runs) runs.push(run);
+    else this.#lost.set(text, [run]);
+    // Those of one process are told of in one turn.
+    if (!runs) queueMicrotask(() => process.nextTick(() => void this.#takeBack(text)));
+  }
+
+  async #takeBack(text: string): Promise<void> {
+    const runs = this.#lost.get(text);
+    if (!runs) return;
+    this.#lost.delete(text);
+    const { store } = this.#parts;
+    const reaped = await untilAnswered(
+      () => store.takeBack(runs, CRASH_CAP, text, defaultRetention.failed),
+      "taking back runs that were lost with a child process",
+      this.#parts,
+    );
+    for (const run of reaped) tellReaped(run, text, this.#parts);
+    this.#size -= runs.length;
+    for (const run of runs) this.#written(run);
+  }
+}
+
+export function tellReaped(
+  run: ReapedRun,
+  error: string,
+  { tallies, events, clock }: Omit<CrashParts, "store">,
+): void {
+  if (run.crashed) tallies.crashed(run.name, error, clock.now());
+  events.emit("run.reaped", run);
+}

@@ -1,0 +1,69 @@
+import type { Retention } from "../run/retention.ts";
+import type { ClaimedRun, Store } from "../store/store.ts";
+import { type ExecuteParts, LocalExecution } from "./execute.ts";
+import type { Execution, Executor, Runnable } from "./executor.ts";
+import type { Logbook } from "./logbook.ts";
+import { toSettling } from "./settle.ts";
+
+interface InProcessParts extends Omit<ExecuteParts, "completeWith" | "log" | "store"> {
+  store: Store;
+  logbook: Logbook;
+}
+
+/** Runs handlers in this process. The place that is set aside is all of it. */
+export class InProcess implements Executor {
+  readonly #parallel: number;
+  readonly #parts: ExecuteParts;
+  /** Handlers that have not returned, settled or not. */
+  #busy = 0;
+  #isAside = false;
+
+  constructor(parallel: number, parts: InProcessParts) {
+    this.#parallel = parallel;
+    const { store, logbook } = parts;
+    this.#parts = {
+      ...parts,
+      log: (...of) => logbook.add(...of),
+      completeWith: async (run, ...of) => {
+        if (logbook.holds(run)) await logbook.flush();
+        return completeWith(store, run, ...of);
+      },
+    };
+  }
+
+  get places(): number {
+    return this.#isAside ? 0 : this.#parallel;
+  }
+
+  get free(): number {
+    return this.#isAside ? 0 : this.#parallel - this.#busy;
+  }
+
+  execute(run: ClaimedRun, job: Runnable): Execution {
+    const execution = new LocalExecution(run, job, this.#parts);
+    this.#busy++;
+    void execution.returned.then(() => this.#busy--);
+    return execution;
+  }
+
+  setAside(): boolean {
+    this.#isAside = true;
+    return this.#busy === 0;
+  }
+
+  endAside(): void {
+    this.#isAside = false;
+  }
+}
+
+/** The handler's own writes and the completion in one transaction; false if the lease is lost. */
+export async function completeWith(
+  store: Store,
+  run: ClaimedRun,
+  work: (tx: unknown) => unknown,
+  keep: Retention,
+): Promise<boolean> {
+  const result = { outcome: "completed", result: null, value: undefined, written: true } as const;
+  const duration = (await store.now()) - run.claimedAt;
+  return store.transaction(toSettling(run, result, duration, keep).settlement, work);
+}
