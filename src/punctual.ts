@@ -1,4 +1,4 @@
-import { hostname } from "node:os";
+import { Engine } from "./engine.ts";
 import { PunctualError, show } from "./errors.ts";
 import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
 import { Definition } from "./job/definition.ts";
@@ -13,49 +13,35 @@ import {
   toHandler,
   warnIfMinified,
 } from "./job/handlers.ts";
-import { Preparer } from "./job/prepare.ts";
 import { type RecurOptions, toRecurrence } from "./job/recurrence.ts";
-import { Registry } from "./job/registry.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
-import { checkConcurrency, type Settings, toSettings } from "./job/settings.ts";
-import { Emitter, type EventName, type Events } from "./observe/events.ts";
-import { type Logger, toLogger } from "./observe/logger.ts";
-import { defaultSource, type PunctualOptions, understand } from "./options.ts";
+import { checkConcurrency } from "./job/settings.ts";
+import { loading, tellMade, withLoaded } from "./loading.ts";
+import type { Emitter, EventName, Events } from "./observe/events.ts";
+import { type PunctualOptions, understand } from "./options.ts";
 import { Control } from "./run/control.ts";
 import { currentRun } from "./run/current.ts";
 import { Dispatch } from "./run/dispatch.ts";
 import { checkName } from "./run/names.ts";
-import { checkInteger, checkKeys } from "./run/options.ts";
-import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
+import { checkKeys } from "./run/options.ts";
 import { randomText } from "./run/random.ts";
 import type { Run } from "./run/run.ts";
-import { Sender } from "./run/sender.ts";
 import type { DispatchOptions, Shape } from "./run/shape.ts";
-import { LazyStore } from "./store/lazy.ts";
+import type { Inspection, InstallReport } from "./store/inspection.ts";
 import type { DatabaseSource } from "./store/open.ts";
-import type { InstallReport, Store } from "./store/store.ts";
-import { type Clock, type Duration, type Instant, systemClock } from "./time.ts";
-import { type ForeverOptions, Host, type RunOptions } from "./worker/host.ts";
-import { Tallies } from "./worker/tallies.ts";
+import type { Store } from "./store/store.ts";
+import { refuseFunction } from "./supervisor/inside.ts";
+import type { SuperviseOptions } from "./supervisor/options.ts";
+import type { ChildInfo } from "./supervisor/supervisor.ts";
+import type { Clock, Duration, Instant } from "./time.ts";
+import type { ForeverOptions, RunOptions } from "./worker/options.ts";
+import type { RepairReport } from "./worker/repair.ts";
 
 type Named = string | JobClass | readonly [JobClass, string];
 
-/** A scheduler and queue on one database. The only part that knows all others. */
+/** A scheduler and queue on one database: what people call. What it runs on is the engine's. */
 export class Punctual extends Control {
-  readonly #id: string = randomText().slice(0, 12);
-  readonly #store: LazyStore;
-  readonly #options: PunctualOptions;
-  protected override readonly clock: Clock;
-  protected override readonly events: Emitter;
-  readonly #logger: Logger;
-  readonly #defaults: Settings;
-  readonly #registry = new Registry();
-  readonly #tallies = new Tallies();
-  readonly #queueLimits = new Map<string, number>();
-  readonly #sender: Sender;
-  readonly #preparer: Preparer;
-  readonly #host: Host;
-  #stopping: Promise<void> | null = null;
+  #engine: Engine;
 
   /**
    * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, else
@@ -66,47 +52,17 @@ export class Punctual extends Control {
   constructor(...given: unknown[]) {
     super();
     const { source, options } = understand(given);
-    this.#options = options;
-    this.#logger = toLogger(options.logger);
-    this.clock = options.clock ?? systemClock;
-    this.events = new Emitter(this.#logger);
-    this.#defaults = toSettings(options.defaults);
-    this.#store = new LazyStore(source === null ? defaultSource(this.#logger) : (source as DatabaseSource), {
-      clock: this.clock,
-      prefix: options.prefix ?? "punctual_",
-      install: options.install ?? true,
-    });
-    const shared = {
-      id: this.#id,
-      store: () => this.store(),
-      clock: this.clock,
-      events: this.events,
-      logger: this.#logger,
-      registry: this.#registry,
-      tallies: this.#tallies,
-      queueLimits: this.#queueLimits,
-      instance: this as object,
-      random: options.random ?? Math.random,
-      host: hostname(),
-    };
-    this.#host = new Host(shared);
-    const maxPayload = checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1);
-    this.#preparer = new Preparer({
-      ...shared,
-      defaults: this.#defaults,
-      owner: this.#id,
-      maxPayload,
-      now: () => this.clock.now(),
-      beat: () => this.#host.present(),
-      report: (error) => this.events.report(error, "writing beside a dispatch in a transaction"),
-    });
-    this.#sender = new Sender({
-      store: () => this.store(),
-      prepare: (dispatch, within) => this.#preparer.prepare(dispatch, within),
-      control: this,
-      maxPayload,
-      sent: (runs, inserted) => this.#host.sent(runs, inserted),
-      unheard: (error) => this.events.report(error, "a dispatch that nobody awaited"),
+    const own = source as DatabaseSource | null;
+    const chosen = own === null ? withLoaded(options) : options;
+    this.#engine = new Engine(own === null ? (loading()?.source ?? null) : own, chosen, this);
+    tellMade({
+      instance: this,
+      source: own,
+      prefix: chosen.prefix ?? "punctual_",
+      engine: this.#engine,
+      become: (engine) => {
+        this.#engine = engine;
+      },
     });
   }
 
@@ -133,17 +89,23 @@ export class Punctual extends Control {
     const name = nameOf(what);
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
-    const handler = toHandler(target, name, this.#options.resolve);
-    const definition = new Definition<never>(name, handler, schema, this.#defaults, this.#home);
-    if (this.#registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
-    if (!named) warnIfMinified(what, this.#logger);
-    this.#host.definitionsChanged();
+    const handler = toHandler(target, name, this.#engine.options.resolve);
+    const definition = new Definition<never>(name, handler, schema, this.#engine.defaults, this.#home);
+    if (this.#engine.registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
+    if (!named) warnIfMinified(what, this.#engine.logger);
+    loading()?.defined(definition);
+    this.#engine.host.definitionsChanged();
     return definition;
+  }
+
+  /** Every job that is defined here. */
+  definitions(): Definition<never>[] {
+    return [...this.#engine.registry.definitions()];
   }
 
   /** A job that another program defines: can be dispatched here, with its arguments typed. */
   declare<Args = unknown>(name: string): Dispatchable<Args> {
-    this.#registry.declare(checkName(name, "a job name"));
+    this.#engine.registry.declare(checkName(name, "a job name"));
     return new Dispatchable<Args>(name, this.#home);
   }
 
@@ -154,8 +116,8 @@ export class Punctual extends Control {
       throw new PunctualError("INVALID_OPTION", `queue() expected { concurrency }, got ${show(options)}.`);
     }
     checkKeys(options, ["concurrency"], "queue()");
-    this.#queueLimits.set(name, checkConcurrency(options.concurrency));
-    this.#host.definitionsChanged();
+    this.#engine.queueLimits.set(name, checkConcurrency(options.concurrency));
+    this.#engine.host.definitionsChanged();
     return this;
   }
 
@@ -182,6 +144,17 @@ export class Punctual extends Control {
     return (options === undefined ? dispatch : dispatch.options(options)) as Dispatch<never>;
   }
 
+  /** A run of a job that only this instance runs, when it works: with one try, and whatever its limits say. */
+  dispatchHere(what: Named, args?: unknown): AdHocDispatch {
+    this.#engine.refuseStopped();
+    const definition = this.#find(what);
+    if (!(definition instanceof Definition)) throw this.#engine.registry.unknown(definition.name, []);
+    const { name, handler, schema, settings: own } = definition;
+    const settings = { ...own, retries: { ...own.retries, max: 1 } };
+    const given = args === undefined || args === null ? {} : { args };
+    return this.#sendHere({ name, handler, schema, settings, borrowed: true }, given);
+  }
+
   /** Now, or at a time, on a queue: the registrar's form. */
   register(what: Named, args?: unknown, when?: Instant | null, queue?: string): Dispatch {
     let dispatch = this.dispatch(what as string, args);
@@ -196,10 +169,10 @@ export class Punctual extends Control {
   recur<Args>(what: Named | Definition<Args>, cron: string, options: RecurOptions = {}): this {
     const { plan, passed } = toRecurrence(cron, options);
     const definition = what instanceof Definition ? what : this.#find(what);
-    if (!(definition instanceof Definition)) throw this.#registry.unknown(definition.name, []);
+    if (!(definition instanceof Definition)) throw this.#engine.registry.unknown(definition.name, []);
     definition.recur(plan, passed);
     this.#warnOf(definition.name, plan.surprise(this.clock.now()));
-    this.#host.definitionsChanged();
+    this.#engine.host.definitionsChanged();
     return this;
   }
 
@@ -225,38 +198,60 @@ export class Punctual extends Control {
   /** Brings the tables up to date; safe from several processes at once, and when there is nothing to do. */
   async install(options: { dryRun?: boolean } = {}): Promise<InstallReport> {
     checkKeys(options, ["dryRun"], "install()");
-    this.#refuseStopped();
-    return this.#store.install(options);
+    this.#engine.refuseStopped();
+    return this.#engine.store.install(options);
+  }
+
+  /** What the database says of itself: version, tables and indexes that are missing, leases nobody takes back. */
+  inspect(): Promise<Inspection> {
+    this.#engine.refuseStopped();
+    return this.#engine.store.inspect();
+  }
+
+  /** Mends what `inspect()` finds and what can be mended without a choice, as `punctual doctor --fix` does. */
+  repair(): Promise<RepairReport> {
+    this.#engine.refuseStopped();
+    return this.#engine.repair();
   }
 
   /** One pass: runs what is due, at most `batch` runs, and gives how many it ran. */
   run(options: RunOptions = {}): Promise<number> {
-    this.#refuseStopped();
+    this.#engine.refuseStopped();
     // It would wait for the pass it is in, and that for its handler.
-    if (currentRun.getStore()?.instance === this) {
+    if (currentRun.getStore()?.instance === this.#engine) {
       throw new PunctualError(
         "WORKER_RUNNING",
         "This handler is part of a pass already: what it dispatches is run by that. Call run() outside of handlers.",
       );
     }
-    return this.#host.run(options);
+    if (loading()?.holds("run()") || this.#engine.isHeld("run()")) return Promise.resolve(0);
+    return this.#engine.host.run(options);
   }
 
   /** Works until stop(), SIGINT or SIGTERM; gives how many runs it ran. */
   forever(options: ForeverOptions = {}): Promise<number> {
-    this.#refuseStopped();
-    return this.#host.forever(options);
+    this.#engine.refuseStopped();
+    if (loading()?.holds("forever()") || this.#engine.isHeld("forever()")) return Promise.resolve(0);
+    return this.#engine.host.forever(options);
+  }
+
+  /**
+   * Works as `forever()` does, but runs handlers in child processes: each runs this same program and comes to this same
+   * call. Gives how many runs it ran.
+   */
+  async supervise(options: SuperviseOptions = {}): Promise<number> {
+    this.#engine.refuseStopped();
+    return loading()?.holds("supervise()") ? 0 : this.#engine.supervise(options);
+  }
+
+  /** The child processes of `supervise()`. */
+  children(): ChildInfo[] {
+    return this.#engine.children();
   }
 
   /** Sends what was dispatched, drains the worker, closes the database. Nothing can be dispatched after it. */
   stop(): Promise<void> {
-    this.#stopping ??= (async () => {
-      await this.#sender.flush();
-      await this.#host.stop();
-      await this.#sender.flush();
-      await this.#store.close();
-    })();
-    return this.#stopping;
+    return this.#engine.stop();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -275,22 +270,30 @@ export class Punctual extends Control {
     sendMany: (job, all, options) => this.#sendMany(job, all, options),
   };
 
+  protected override get clock(): Clock {
+    return this.#engine.clock;
+  }
+
+  protected override get events(): Emitter {
+    return this.#engine.events;
+  }
+
   protected override writeCounts(): Promise<void> {
-    return this.#host.writeCounts();
+    return this.#engine.host.writeCounts();
   }
 
   protected override wakeWorker(): void {
-    this.#host.wake();
+    this.#engine.host.wake();
   }
 
   protected override store(): Promise<Store> {
-    return this.#store.get();
+    return this.#engine.store.get();
   }
 
   /** A class that is dispatched is a job from then on. */
   #find(what: Named): Dispatchable<never> {
     const name = nameOf(what);
-    const defined = this.#registry.definition(name);
+    const defined = this.#engine.registry.definition(name);
     if (defined) return defined;
     if (typeof what !== "string") return this.schedule(what as JobClass) as unknown as Dispatchable<never>;
     return new Dispatchable<never>(name, this.#home);
@@ -298,15 +301,16 @@ export class Punctual extends Control {
 
   /** At the end of the turn, when the definitions' calls are complete. */
   #lookAtFresh(): void {
-    for (const { name, plan } of this.#registry.fresh()) this.#warnOf(name, plan.surprise(this.clock.now()));
+    for (const { name, plan } of this.#engine.registry.fresh())
+      this.#warnOf(name, plan.surprise(this.clock.now()));
   }
 
   #warnOf(job: string, surprise: string | null): void {
-    if (surprise !== null) this.#logger.warn(`the schedule of job "${job}": ${surprise}`);
+    if (surprise !== null) this.#engine.logger.warn(`the schedule of job "${job}": ${surprise}`);
   }
 
   #send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
-    return new Dispatch<never>(job, shape, this.#parentId(), this.#sender);
+    return new Dispatch<never>(job, shape, this.#parentId(), this.#engine.sender);
   }
 
   async #sendMany(
@@ -316,31 +320,28 @@ export class Punctual extends Control {
   ): Promise<Run[]> {
     const parentId = this.#parentId();
     const shape = options === undefined ? {} : shapeOf(options);
-    return this.#sender.sendMany(this.#preparer.many(job, all, shape, parentId));
+    return this.#engine.sender.sendMany(this.#engine.preparer.many(job, all, shape, parentId));
   }
 
   #dispatchFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
-    this.#refuseStopped();
+    this.#engine.refuseStopped();
     checkName(name, "a job name");
+    this.#engine.registry.checkAdHoc(name);
+    const { defaults: settings } = this.#engine;
+    return this.#sendHere({ name, handler, schema: null, settings, borrowed: false }, {});
+  }
+
+  #sendHere(adHoc: Omit<AdHoc, "lane">, shape: Shape): AdHocDispatch {
+    refuseFunction(adHoc.name);
     const lane = `${randomText()}|adhoc`;
-    const adHoc: AdHoc = { name, lane, handler, settings: this.#defaults };
-    this.#registry.checkAdHoc(name);
-    return new AdHocDispatch(adHoc, {}, this.#parentId(), this.#sender);
+    return new AdHocDispatch({ ...adHoc, lane }, shape, this.#parentId(), this.#engine.sender);
   }
 
   /** Whose handler dispatches. Once stopped only a handler may, while the worker drains: what follows is part of its work. */
   #parentId(): number | null {
     const current = currentRun.getStore();
-    if (current?.instance === this) return current.id;
-    this.#refuseStopped();
+    if (current?.instance === this.#engine) return current.id;
+    this.#engine.refuseStopped();
     return null;
-  }
-
-  #refuseStopped(): void {
-    if (!this.#stopping) return;
-    throw new PunctualError(
-      "CLOSED",
-      "This instance was stopped: it takes no more work. Make a new Punctual().",
-    );
   }
 }

@@ -1,0 +1,86 @@
+import type { Command } from "commander";
+import { Punctual } from "../../punctual.ts";
+import { inSchema } from "../../store/open.ts";
+import type { Cli } from "../cli.ts";
+import { Exit, exitCodes } from "../exit-codes.ts";
+import { missingFile, showDatabase } from "../load/database.ts";
+import { iconsFor } from "../render/icons.ts";
+
+type Report = Awaited<ReturnType<Punctual["install"]>>;
+
+interface Options {
+  dryRun?: boolean;
+  check?: boolean;
+  schema?: string;
+}
+
+export default function install(command: Command, cli: Cli): void {
+  command
+    .option("--dry-run", "print the SQL and change nothing")
+    .option("--schema <name>", "PostgreSQL: put the tables into this schema, which is made if it is missing")
+    .option("--check", `change nothing; exit ${exitCodes.database} if something is missing`)
+    .action(async ({ dryRun, check, schema }: Options) => {
+      const { output } = cli;
+      const isTrial = dryRun === true || check === true;
+      const place = schema === undefined ? null : await placeIn(cli, schema);
+      const jobs = place ? place.jobs : await cli.open();
+      let report: Report;
+      try {
+        report = isTrial ? await forecast(cli, jobs) : await jobs.install();
+      } finally {
+        await place?.jobs.stop();
+      }
+      const isCurrent = report.from === report.to;
+      if (output.isJson) output.json({ ...report });
+      else if (dryRun) for (const statement of report.statements) output.print(`${statement};`);
+      else if (isCurrent) output.note(`schema ${report.to}: nothing to do`);
+      else if (!check)
+        output.note(
+          `schema ${report.from} ${iconsFor().arrow} ${report.to}: ${report.statements.length} statements`,
+        );
+      if (check && !isCurrent) {
+        const where = schema === undefined ? "" : ` --schema ${schema}`;
+        throw new Exit(
+          exitCodes.database,
+          `The database is at schema ${report.from}, ${report.to} is needed. Run: punctual install${where}`,
+        );
+      }
+      if (place?.note && !isTrial) output.note(place.note);
+    });
+}
+
+/** What an install would do. A SQLite file is made by being opened, so that one that is not there is tried in memory. */
+async function forecast(cli: Cli, jobs: Punctual): Promise<Report> {
+  if (missingFile(await cli.database()) === null) return jobs.install({ dryRun: true });
+  const { prefix } = await cli.config();
+  const trial = new Punctual(":memory:", prefix === undefined ? {} : { prefix });
+  return trial.install({ dryRun: true }).finally(() => trial.stop());
+}
+
+/** The same database with the tables in a schema, and what has to be said of it unless the URL says so. */
+async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note: string | null }> {
+  if (!cli.sources) {
+    throw new Exit(
+      exitCodes.usage,
+      `The database is opened by this program: say schema=${schema} in the URL there.`,
+    );
+  }
+  const { source, by, prefix } = await chosen(cli.sources);
+  const url = inSchema(source, schema);
+  const others = url.replace(/[?&]schema=[^&]*$/, "").includes("?") ? "…&" : "";
+  return {
+    jobs: new Punctual(url, prefix === undefined ? {} : { prefix }),
+    note:
+      url === source
+        ? null
+        : `Let ${by} name this schema from now on: ${showDatabase(url)}?${others}schema=${schema}`,
+  };
+}
+
+async function chosen(sources: NonNullable<Cli["sources"]>) {
+  const { database, config } = await sources.place();
+  if (database) return { ...database, prefix: config.prefix };
+  const { instances } = (await sources.loaded()).gathering;
+  const opened = instances.find(({ source }) => source !== null);
+  return { source: opened?.source ?? "sqlite:./punctual.db", by: opened?.file ?? "", prefix: opened?.prefix };
+}

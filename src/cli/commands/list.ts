@@ -1,0 +1,74 @@
+import { Argument, type Command } from "commander";
+import type { Punctual } from "../../punctual.ts";
+import { integer } from "../arguments.ts";
+import type { Cli } from "../cli.ts";
+import { detailsOf } from "../details.ts";
+import { pagesOf } from "../fetch-runs.ts";
+import { type Asked, checkKind, filterOf, type Kind, kinds, listings, toDocument } from "../listings.ts";
+import { openToLook } from "../look.ts";
+import { pageOf } from "../render/page.ts";
+import { watch, watchEvery } from "../watch.ts";
+
+interface Options {
+  where?: string;
+  limit?: number;
+  before?: number;
+  columns?: string;
+  watch?: string | true;
+  jsonl?: boolean;
+}
+
+const LIMIT = 50;
+
+export default function list(command: Command, cli: Cli): void {
+  command
+    .addArgument(new Argument("[what]", "what to list").choices(kinds).default("runs"))
+    .option("--where <query>", 'which runs, such as "state:failed job:send-* after:24h"')
+    .option("--limit <count>", `at most so many (default: ${LIMIT}; with --jsonl all)`, integer(1))
+    .option("--before <id>", "runs before this one: the next page", integer(1, Number.MAX_SAFE_INTEGER))
+    .option("--columns <names>", "these columns, such as id,job,error")
+    .option("-w, --watch [interval]", "keep looking, every 2s unless you say otherwise")
+    .option("--jsonl", "one JSON document on each line, as they are found")
+    .action(async (kind: Kind, options: Options) => {
+      checkKind(kind, options);
+      const { output } = cli;
+      const page = pageOf(cli);
+      const asked: Asked = {
+        limit: options.limit ?? (options.jsonl ? Number.POSITIVE_INFINITY : LIMIT),
+        timezone: page.zone,
+        ...(options.where !== undefined && { where: options.where }),
+        ...(options.before !== undefined && { before: options.before }),
+        ...(options.columns !== undefined && { columns: options.columns }),
+      };
+      const jobs = await openToLook(cli);
+      const look = () => listings[kind](jobs, asked);
+      if (options.watch !== undefined) {
+        return watch(cli, {
+          every: watchEvery(options.watch),
+          take: look,
+          json: ({ rows, more }) => ({ [kind]: rows, ...more }),
+          picture: ({ lines, notes, subjects }, current) => {
+            const [titles = "", ...body] = lines(current);
+            const foot = notes.length > 0 ? ["", ...notes] : [];
+            return { head: [titles], body, foot, ...(subjects && { subjects }) };
+          },
+          details: (subject, current) => detailsOf(jobs, subject, current),
+        });
+      }
+      if (options.jsonl && kind === "runs") return stream(jobs, asked, cli);
+      const { rows, more, notes, lines } = await look();
+      if (options.jsonl) for (const row of rows) output.print(JSON.stringify(row));
+      else if (output.isJson) output.json({ [kind]: rows, ...more });
+      else if (rows.length === 0) output.note(`No ${kind}${asked.where === undefined ? "" : " that match"}.`);
+      else for (const line of lines(page)) output.print(line);
+      for (const line of notes) output.note(line);
+    });
+}
+
+/** However many there are, only a page of them is in memory. */
+async function stream(jobs: Punctual, asked: Asked, { output }: Cli): Promise<void> {
+  for await (const { runs } of pagesOf(jobs, filterOf(asked), asked.limit)) {
+    for (const run of runs) output.print(JSON.stringify(toDocument(run)));
+    await output.drained();
+  }
+}

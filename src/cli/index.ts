@@ -1,0 +1,3 @@
+import "../node-version.ts";
+
+export { mount } from "./mount.ts";

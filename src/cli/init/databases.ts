@@ -1,0 +1,27 @@
+import { Exit, exitCodes } from "../exit-codes.ts";
+import { didYouMean } from "../names.ts";
+import { plain } from "../output.ts";
+
+export interface Kind {
+  name: string;
+  url: string;
+  /** What has to be installed beside Punctual; null: nothing. */
+  driver: string | null;
+}
+
+const KINDS: Record<string, Kind> = {
+  sqlite: { name: "SQLite", url: "sqlite:./punctual.db", driver: null },
+  postgres: { name: "PostgreSQL", url: "postgres://localhost:5432/postgres", driver: "pg" },
+  mysql: { name: "MySQL", url: "mysql://root@localhost:3306/punctual", driver: "mysql2" },
+  mariadb: { name: "MariaDB", url: "mariadb://root@localhost:3306/punctual", driver: "mysql2" },
+};
+
+export function kindNamed(name: string): Kind {
+  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  if (kind) return kind;
+  const known = Object.keys(KINDS);
+  throw new Exit(
+    exitCodes.usage,
+    `init expected --db ${known.join(", ")}, got ${plain(name)}.${didYouMean(name, known)} The URL goes into the config, or into PUNCTUAL_DATABASE_URL.`,
+  );
+}

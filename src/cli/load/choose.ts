@@ -1,0 +1,89 @@
+import type { Punctual } from "../../punctual.ts";
+import type { DatabaseSource } from "../../store/open.ts";
+import { version } from "../../version.ts";
+import { Exit, exitCodes } from "../exit-codes.ts";
+import { isSameDatabase, showDatabase } from "./database.ts";
+import type { Gathering } from "./gathering.ts";
+
+/** A database and who named it, such as `--db`. */
+export interface ChosenDatabase {
+  source: DatabaseSource;
+  by: string;
+}
+
+type Instance = Gathering["instances"][number];
+
+/** The instance that works; the others come to run on what it runs on, so that there is one worker. */
+export async function unite(
+  gathering: Gathering,
+  chosen: ChosenDatabase | null,
+  make: () => Punctual,
+): Promise<Punctual> {
+  if (gathering.instances.length === 0) make();
+  const { instances } = gathering;
+  checkCopies(instances);
+  checkDatabases(instances, chosen);
+  const worker = instances.find(({ source }) => source !== null) ?? instances[0]!;
+  for (const other of instances) {
+    if (other === worker || other.engine === worker.engine) continue;
+    checkNames(worker, other, gathering.origins);
+    const stopped = worker.engine.take(other.engine);
+    other.become(worker.engine);
+    await stopped;
+  }
+  return worker.instance as Punctual;
+}
+
+function checkCopies(instances: Instance[]): void {
+  const ours = version();
+  const strange = instances.find((one) => one.version !== ours);
+  if (strange) {
+    throw new Exit(
+      exitCodes.refused,
+      `${strange.file} uses punctual ${strange.version || "of an unknown version"} (${strange.copy}), this command is punctual ${ours}. Run the one beside your files: npx punctual …`,
+    );
+  }
+  const copies = [...new Map(instances.map((one) => [one.copy, one])).values()];
+  if (copies.length < 2) return;
+  const [first, second] = copies as [Instance, Instance];
+  throw new Exit(
+    exitCodes.notLoaded,
+    `${first.file} and ${second.file} use two copies of punctual (${first.copy}, ${second.copy}). Install it once: npm dedupe`,
+  );
+}
+
+function checkDatabases(instances: Instance[], chosen: ChosenDatabase | null): void {
+  const explicit = instances.filter(({ source }) => source !== null);
+  for (const { source, file } of explicit) {
+    if (!chosen || isSameDatabase(chosen.source, source!)) continue;
+    throw new Exit(
+      exitCodes.notLoaded,
+      `${chosen.by} names ${showDatabase(chosen.source)}, but ${file} opens ${showDatabase(source!)} itself. Leave ${chosen.by} out, or write new Punctual() there, without a database.`,
+    );
+  }
+  const first = explicit[0];
+  const other = explicit.find(({ source }) => !isSameDatabase(source!, first!.source!));
+  if (first && other) {
+    throw new Exit(
+      exitCodes.notLoaded,
+      `The job files open two databases: ${first.file} opens ${showDatabase(first.source!)}, ${other.file} opens ${showDatabase(other.source!)}. One command works on one: name the files of each with --jobs.`,
+    );
+  }
+  const prefixed = instances.find(({ prefix }) => prefix !== (first ?? instances[0]!).prefix);
+  if (!prefixed) return;
+  const { file, prefix } = first ?? instances[0]!;
+  throw new Exit(
+    exitCodes.notLoaded,
+    `The job files use tables with two prefixes: ${file} "${prefix}", ${prefixed.file} "${prefixed.prefix}". Give them the same.`,
+  );
+}
+
+function checkNames(worker: Instance, other: Instance, origins: ReadonlyMap<string, string>): void {
+  for (const { name } of other.engine.registry.definitions()) {
+    if (!worker.engine.registry.definition(name)) continue;
+    throw new Exit(
+      exitCodes.notLoaded,
+      `Job "${name}" is defined twice: in ${origins.get(name) ?? worker.file}, and by the instance of ${other.file}. Give one of them another name. (DUPLICATE_JOB)`,
+    );
+  }
+}

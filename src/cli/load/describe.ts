@@ -1,0 +1,13 @@
+import { plain } from "../output.ts";
+import type { Problem } from "./diagnose.ts";
+import { nameOfFile } from "./find-files.ts";
+
+/** One line: where, what, the cure, the code. */
+export function describe(file: string, problem: Problem): string {
+  const elsewhere = problem.file !== null && nameOfFile(problem.file) !== nameOfFile(file);
+  const place = nameOfFile(problem.file ?? file);
+  const at = problem.line === null ? place : `${place}:${problem.line}`;
+  const by = elsewhere ? `  (loaded by ${nameOfFile(file)})` : "";
+  const code = problem.code === null ? "" : `  (${problem.code})`;
+  return plain(`${at}  ${problem.message}${code}${by}`);
+}

@@ -1,0 +1,204 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { dirname, extname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { plain } from "../output.ts";
+import { nameOfFile } from "./find-files.ts";
+
+/** Why a file could not be loaded, and what to do. */
+export interface Problem {
+  /** Where it is; null: in the file that was asked for. */
+  file: string | null;
+  line: number | null;
+  message: string;
+  code: string | null;
+}
+
+const TSX = "or start with: node --import tsx node_modules/.bin/punctual …";
+
+/** What Node cannot strip, and what to write in its place. */
+const CONSTRUCTS: [RegExp, string, string][] = [
+  [/enum/, "enum", "Use a const object"],
+  [/parameter property/, "A parameter property", "Declare the field and set it in the constructor"],
+  [/namespace|module declaration/, "namespace", "Use a module of its own"],
+  [/import =|import equals|export =/, "import … = and export =", "Use import … from and export default"],
+  [/decorator/, "A decorator", "Call the function yourself"],
+];
+
+const GLOBALS: Record<string, string> = {
+  require: "Use import, or createRequire(import.meta.url)",
+  module: "Use export",
+  exports: "Use export",
+  __dirname: "Use import.meta.dirname",
+  __filename: "Use import.meta.filename",
+};
+
+export function diagnose(error: unknown, file: string): Problem {
+  if (typeof error !== "object" || error === null || !("message" in error)) {
+    return {
+      file: null,
+      line: null,
+      message: `It threw ${shortly(String(error))} while it was loaded.`,
+      code: null,
+    };
+  }
+  const { code = null, message, stack = "" } = error as { code?: string; message: string; stack?: string };
+  const place = placeIn(String(stack), file);
+  return {
+    ...place,
+    ...(known(error as Error, String(message), code, place.file ?? file) ?? thrown(error as Error, code)),
+  };
+}
+
+type Found = Partial<Problem> & Pick<Problem, "message" | "code">;
+
+function known(error: Error, message: string, code: string | null, file: string): Found | null {
+  switch (code) {
+    case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX": {
+      const construct = CONSTRUCTS.find(([pattern]) => pattern.test(message));
+      const what = construct?.[1] ?? shortly(message);
+      const cure = construct?.[2] ?? "Write it in another way";
+      return { message: `${what} is not supported when Node strips types. ${cure}, ${TSX}`, code };
+    }
+    case "ERR_INVALID_TYPESCRIPT_SYNTAX":
+      return { message: `Its syntax is wrong: ${shortly(message)}.`, code };
+    case "ERR_MODULE_NOT_FOUND":
+      return { ...missing(error, message), code };
+    case "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING":
+      return {
+        message: `Node loads no TypeScript from below node_modules. Import what was built of it, ${TSX}`,
+        code,
+      };
+    case "ERR_IMPORT_ATTRIBUTE_MISSING":
+      return {
+        message: 'JSON is imported with its type: import data from "./data.json" with { type: "json" }.',
+        code,
+      };
+    case "ERR_UNKNOWN_FILE_EXTENSION":
+      return {
+        message: `Node does not load ${extname(file) || "such"} files. Use .ts, .mts, .js or .mjs, ${TSX}`,
+        code,
+      };
+  }
+  if (error.name === "SyntaxError") return syntax(message, file);
+  const global = /^(\w+) is not defined/.exec(message)?.[1];
+  if (global !== undefined && Object.hasOwn(GLOBALS, global)) {
+    return { message: `There is no ${global} in an ES module. ${GLOBALS[global]}.`, code: null };
+  }
+  return null;
+}
+
+function missing(error: Error, message: string): Omit<Found, "code"> {
+  const importer = / imported from ([^\n]+)/.exec(message)?.[1];
+  const from = importer === undefined ? {} : { file: importer, line: lineOfImport(importer, message) };
+  const name = /Cannot find package '([^']+)'/.exec(message)?.[1];
+  if (name !== undefined) {
+    return { ...from, message: `The package "${name}" is not installed. Run: npm install ${name}` };
+  }
+  const url = (error as { url?: string }).url;
+  const path = url?.startsWith("file:") ? fileURLToPath(url) : null;
+  if (path === null) return { ...from, message: shortly(message) };
+  const bare = path.replace(/\.[cm]?js$/, "");
+  const meant = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.js"].find((ending) =>
+    existsSync(bare + ending),
+  );
+  return {
+    ...from,
+    message: meant
+      ? `It imports ${nameOfFile(path)}, which is not there; ${nameOfFile(bare + meant)} is. Node needs the ending as it is: write "…${meant}".`
+      : `It imports ${nameOfFile(path)}, which is not there.`,
+  };
+}
+
+function syntax(message: string, file: string): Found {
+  const name = /does not provide an export named '([^']+)'/.exec(message)?.[1];
+  if (name !== undefined) {
+    return {
+      message: `${shortly(message)}. If ${name} is a type, write: import type { ${name} }.`,
+      code: null,
+    };
+  }
+  if (/Cannot use import statement|Unexpected token 'export'/.test(message)) {
+    return {
+      message:
+        'It is an ES module in a package of CommonJS. Set "type": "module" in package.json, or call it .mts or .mjs.',
+      code: null,
+    };
+  }
+  const line = lineByCheck(file);
+  const text = readLine(file, line);
+  if (/^\s*(export\s+(default\s+)?)?@\w/.test(text)) {
+    return {
+      line,
+      message: `A decorator is not supported by Node. Call the function yourself, ${TSX}`,
+      code: null,
+    };
+  }
+  return { ...(line !== null && { line }), message: `Its syntax is wrong: ${shortly(message)}.`, code: null };
+}
+
+function thrown(error: Error, code: string | null): Found {
+  const what = shortly(`${error.name || "Error"}: ${error.message}`);
+  return { message: `It threw while it was loaded: ${what}`, code: typeof code === "string" ? code : null };
+}
+
+const shortly = (text: string) => {
+  const line = plain(text.split("\n")[0] ?? "").trim();
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+};
+
+/** The first place in a stack that is the user's: not Node's, not ours. */
+function placeIn(stack: string, file: string): { file: string | null; line: number | null } {
+  const ours = dirname(dirname(import.meta.dirname));
+  for (const line of stack.split("\n")) {
+    const found =
+      /(?:^|\(|at |at async )(file:\/\/[^\s)]+?|\/[^\s):]+|[A-Za-z]:\\[^\s):]+):(\d+)(?::\d+)?\)?$/.exec(
+        line.trim(),
+      );
+    if (!found) continue;
+    const path = found[1]!.startsWith("file:") ? fileURLToPath(found[1]!.split("?")[0]!) : resolve(found[1]!);
+    if ((path.startsWith(ours) || /[\\/]node_modules[\\/]punctual[\\/]/.test(path)) && path !== file)
+      continue;
+    return { file: path, line: Number(found[2]) };
+  }
+  return { file: null, line: null };
+}
+
+/** Node tells the line of a wrong module only when it is checked by itself, and that only without types. */
+function lineByCheck(file: string): number | null {
+  try {
+    const text = readFileSync(file, "utf8");
+    const input = /\.[cm]?ts$/.test(file) ? stripTypeScriptTypes(text) : text;
+    const { stderr } = spawnSync(process.execPath, ["--check", "--input-type=module", "-"], {
+      input,
+      encoding: "utf8",
+      timeout: 5000,
+    });
+    const line = /^\S+:(\d+)\n/m.exec(stderr)?.[1];
+    return line === undefined ? null : Number(line);
+  } catch {
+    return null;
+  }
+}
+
+function readLine(file: string, line: number | null): string {
+  try {
+    return line === null ? "" : (readFileSync(file, "utf8").split("\n")[line - 1] ?? "");
+  } catch {
+    return "";
+  }
+}
+
+function lineOfImport(file: string, message: string): number | null {
+  const name = /Cannot find (?:package|module) '([^']+)'/.exec(message)?.[1];
+  if (name === undefined) return null;
+  const last = name.split(/[\\/]/).at(-1)!;
+  try {
+    const lines = readFileSync(file, "utf8").split("\n");
+    const at = lines.findIndex((line) => /\b(from|import)\b/.test(line) && line.includes(last));
+    return at < 0 ? null : at + 1;
+  } catch {
+    return null;
+  }
+}

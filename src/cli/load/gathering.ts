@@ -1,0 +1,77 @@
+import { fileURLToPath } from "node:url";
+import type { Definition } from "../../job/definition.ts";
+import type { Loading, Made } from "../../loading.ts";
+import type { PunctualOptions } from "../../options.ts";
+import type { DatabaseSource } from "../../store/open.ts";
+import { nameOfFile } from "./find-files.ts";
+
+/** Hears of every instance and job in the files that are loaded, and keeps them from working by themselves. */
+export class Gathering implements Loading {
+  readonly source: DatabaseSource | null;
+  readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
+  readonly instances: (Made & { file: string })[] = [];
+  readonly definitions: Set<unknown> = new Set<unknown>();
+  /** Where each job was defined, by its name. */
+  readonly origins: Map<string, string> = new Map<string, string>();
+  /** Exports that were made jobs, with their names. */
+  readonly exported: Map<unknown, string> = new Map<unknown, string>();
+  /** The file that is being loaded. */
+  file: string | null = null;
+  readonly #warn: (message: string) => void;
+  /** Of this package, where they stand. */
+  readonly #copies = new Set([new URL("../../", import.meta.url).href]);
+  #free = false;
+
+  constructor(
+    source: DatabaseSource | null,
+    options: Pick<PunctualOptions, "prefix" | "defaults">,
+    warn: (message: string) => void,
+  ) {
+    this.source = source;
+    this.options = options;
+    this.#warn = warn;
+  }
+
+  made(made: Made): void {
+    this.#copies.add(made.copy);
+    this.instances.push({ ...made, file: this.#place() });
+  }
+
+  defined(definition: Definition<never>): void {
+    this.definitions.add(definition);
+    if (!this.origins.has(definition.name)) this.origins.set(definition.name, this.#place());
+  }
+
+  holds(method: string): boolean {
+    if (this.#free) return false;
+    this.#warn(
+      `${this.#place()}: ${method} was left out, for the command line decides what works. Move the call to a program of its own.`,
+    );
+    return true;
+  }
+
+  /** What is called in here may work. */
+  freely<Result>(work: () => Result): Result {
+    this.#free = true;
+    try {
+      return work();
+    } finally {
+      this.#free = false;
+    }
+  }
+
+  /** The line outside of this package that called it; else the file that is being loaded. */
+  #place(): string {
+    const before = Error.stackTraceLimit;
+    Error.stackTraceLimit = 20;
+    const stack = new Error().stack ?? "";
+    Error.stackTraceLimit = before;
+    for (const line of stack.split("\n").slice(1)) {
+      const found = /(file:\/\/[^\s)]+?):(\d+):\d+\)?$/.exec(line);
+      if (!found || found[1]!.includes("/node_modules/punctual/")) continue;
+      if ([...this.#copies].some((copy) => found[1]!.startsWith(copy))) continue;
+      return `${nameOfFile(fileURLToPath(found[1]!.split("?")[0]!))}:${found[2]}`;
+    }
+    return this.file === null ? "a job file" : nameOfFile(this.file);
+  }
+}

@@ -1,0 +1,26 @@
+import { pathToFileURL } from "node:url";
+import { systemClock } from "../../time.ts";
+import { diagnose, type Problem } from "./diagnose.ts";
+
+export type Imported =
+  | { ok: true; module: Record<string, unknown> }
+  | { ok: false; problem: Problem; error: unknown };
+
+/** Imports a file by Node itself; what goes wrong comes back with a cure. */
+export async function importFile(file: string, timeout: number): Promise<Imported> {
+  const tooLong = Promise.withResolvers<null>();
+  // Keeps the process alive: with nothing else to do it would end here without a word.
+  const cancel = systemClock.after(timeout, () => tooLong.resolve(null));
+  try {
+    const module = await Promise.race([import(pathToFileURL(file).href), tooLong.promise]);
+    if (module !== null) return { ok: true, module };
+    const message =
+      `It has not finished loading after ${timeout / 1000} s: an await at its top level does not end. ` +
+      "Start servers and loops elsewhere, or raise loadTimeout in the config.";
+    return { ok: false, problem: { file, line: null, message, code: null }, error: null };
+  } catch (error) {
+    return { ok: false, problem: diagnose(error, file), error };
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,116 @@
+import type { PunctualConfig } from "../../config.ts";
+import { setLoading } from "../../loading.ts";
+import { Punctual } from "../../punctual.ts";
+import { toMilliseconds } from "../../time.ts";
+import { type ChosenDatabase, unite } from "./choose.ts";
+import { describe } from "./describe.ts";
+import { diagnose } from "./diagnose.ts";
+import { defineExports, exportsJobs } from "./exports.ts";
+import { findFiles, nameOfFile } from "./find-files.ts";
+import { Gathering } from "./gathering.ts";
+import { importFile } from "./import-file.ts";
+
+export interface LoadOptions {
+  config: PunctualConfig;
+  /** Null: nobody named one. */
+  database: ChosenDatabase | null;
+  patterns: readonly string[];
+  warn(message: string): void;
+}
+
+export interface Loaded {
+  jobs: Punctual;
+  files: string[];
+  /** One line for each file that could not be loaded. */
+  problems: string[];
+  /** Patterns that no file fits. */
+  unmatched: string[];
+  /** Whether anybody said which database. */
+  named: boolean;
+  gathering: Gathering;
+}
+
+/** Loads every job file, one after the other, and makes one instance of what is in them. */
+export async function loadFiles({ config, database, patterns, warn }: LoadOptions): Promise<Loaded> {
+  const { files, unmatched } = findFiles(patterns, process.cwd());
+  const gathering = new Gathering(database?.source ?? null, optionsOf(config), warn);
+  setLoading(gathering);
+  const timeout = toMilliseconds(config.loadTimeout ?? 10);
+  const problems: string[] = [];
+  const modules: [string, Record<string, unknown>][] = [];
+  const restore = keepOutputClean();
+  const gone = () => warn(`${nameOfFile(gathering.file!)} ended the process while it was loaded.`);
+  process.once("exit", gone);
+  try {
+    for (const file of files) {
+      gathering.file = file;
+      const before = gathering.definitions.size + gathering.instances.length;
+      const imported = await importFile(file, timeout);
+      if (!imported.ok) problems.push(describe(file, withOrigin(imported, gathering)));
+      else if (exportsJobs(imported.module)) modules.push([file, imported.module]);
+      else if (before === gathering.definitions.size + gathering.instances.length)
+        tellEmpty(file, imported.module);
+    }
+  } finally {
+    process.off("exit", gone);
+    restore();
+  }
+  const jobs = await unite(gathering, database, () => new Punctual());
+  for (const [file, module] of modules) {
+    try {
+      defineExports(jobs, file, module, gathering);
+    } catch (error) {
+      problems.push(
+        describe(
+          file,
+          withOrigin({ problem: { ...diagnose(error, file), file: null, line: null }, error }, gathering),
+        ),
+      );
+    }
+  }
+  gathering.file = null;
+  limitQueues(jobs, config, gathering);
+  const named = database !== null || gathering.instances.some(({ source }) => source !== null);
+  return { jobs, files, problems, unmatched, named, gathering };
+
+  /** A file of another's definitions is nothing to worry about; one with nothing but functions is. */
+  function tellEmpty(file: string, module: Record<string, unknown>): void {
+    const names = Object.entries(module).filter(([, value]) => typeof value === "function");
+    if (names.length === 0 && Object.keys(module).length > 0) return;
+    warn(
+      `${nameOfFile(file)} has no jobs: define them with schedule(), or export a function by default or a class with handle(). Name files that are not jobs _….`,
+    );
+  }
+}
+
+/** With a name that is taken, the place that has it. */
+function withOrigin(
+  { problem, error }: { problem: ReturnType<typeof diagnose>; error: unknown },
+  { origins }: Gathering,
+): ReturnType<typeof diagnose> {
+  if ((error as { code?: unknown } | null)?.code !== "DUPLICATE_JOB") return problem;
+  const name = /^Job "(.*?)" is defined already/s.exec((error as Error).message)?.[1];
+  if (name === undefined) return problem;
+  const message = `Job "${name}" is defined already, in ${origins.get(name) ?? "another file"}. Give one of them another name.`;
+  return { ...problem, message, code: "DUPLICATE_JOB" };
+}
+
+function optionsOf({ prefix, defaults, retention }: PunctualConfig): Gathering["options"] {
+  const keep = retention === undefined ? {} : { keep: retention };
+  return { ...(prefix !== undefined && { prefix }), defaults: { ...keep, ...defaults } };
+}
+
+/** What a file says of a queue comes before the config. */
+function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, { instances }: Gathering): void {
+  const engine = instances.find(({ instance }) => instance === jobs)!.engine;
+  for (const [name, limit] of Object.entries(queues)) {
+    if (!engine.queueLimits.has(name)) jobs.queue(name, limit);
+  }
+}
+
+/** Standard output is for data: what files print while they are loaded goes to standard error. */
+function keepOutputClean(): () => void {
+  const { log, info, debug } = console;
+  Object.assign(console, { log: console.error, info: console.error, debug: console.error });
+  return () => Object.assign(console, { log, info, debug });
+}

@@ -1,0 +1,15 @@
+import type { Punctual } from "../punctual.ts";
+import type { Cli } from "./cli.ts";
+import { Exit, exitCodes } from "./exit-codes.ts";
+import { missingFile } from "./load/database.ts";
+
+/** The instance to look at. Looking makes no database: a file that is not there is misspelt, or it is too early. */
+export async function openToLook(cli: Cli): Promise<Punctual> {
+  const jobs = await cli.open();
+  const file = missingFile(await cli.database());
+  if (file === null) return jobs;
+  throw new Exit(
+    exitCodes.database,
+    `There is no database ${file} in ${process.cwd()}. Name yours with --db; a new one is made by: punctual install`,
+  );
+}

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import type { Punctual } from "../punctual.ts";
+import type { Cli } from "./cli.ts";
+import type { Globals } from "./options.ts";
+import { Output } from "./output.ts";
+import { addCommands } from "./program.ts";
+
+/**
+ * Puts the commands of `punctual` on a commander program of yours: `status`, `work` and the rest, for these jobs.
+ *
+ * ```ts
+ * mount(program.command("jobs"), jobs);
+ * await program.parseAsync();
+ * await jobs.stop();
+ * ```
+ */
+export function mount(program: Command, jobs: Punctual): void {
+  const globals: Globals = {};
+  const cli: Cli = {
+    globals,
+    output: new Output(process.stdout, process.stderr, globals),
+    enter: async () => {},
+    open: async () => jobs,
+    load: async () => jobs,
+    config: async () => ({}),
+    database: async () => null,
+    files: async () => [],
+  };
+  addCommands(program, cli, true);
+  program.hook("preAction", (_, command) => {
+    Object.assign(globals, command.optsWithGlobals());
+  });
+}

@@ -1,0 +1,76 @@
+import type { Command } from "commander";
+import { isPunctualError } from "../errors.ts";
+import type { Cli } from "./cli.ts";
+import { commands } from "./commands.ts";
+import { Exit, exitCodeOf, exitCodes } from "./exit-codes.ts";
+import { addManners } from "./options.ts";
+import { type Output, plain } from "./output.ts";
+
+/** Puts every command on a program; a command's file is loaded when it is called. */
+export function addCommands(program: Command, cli: Cli, mounted = false): void {
+  const loading = new Map<Command, () => Promise<void>>();
+  for (const { name, summary, group, aliases = [], alone, load } of commands) {
+    if (alone && mounted) continue;
+    const command = program.command(name).summary(summary).description(summary).helpGroup(`${group}:`);
+    for (const alias of aliases) command.alias(alias);
+    loading.set(command, async () => {
+      loading.delete(command);
+      (await load()).default(command, cli);
+    });
+  }
+  program.hook("preSubcommand", async (_, command) => {
+    const load = loading.get(command);
+    if (!load) return;
+    if (mounted) behave(command, cli);
+    await load();
+  });
+}
+
+/** On a program that is not ours, each command has the common options, and tells of its errors itself. */
+function behave(command: Command, cli: Cli): void {
+  addManners(command);
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? exitCodes.ok : exitCodes.usage));
+  explainErrors(command, cli);
+}
+
+function explainErrors(command: Command, cli: Cli): void {
+  const action = command.action.bind(command);
+  command.action = (act) =>
+    action(async function (this: Command, ...args) {
+      try {
+        await act.apply(this, args);
+      } catch (error) {
+        process.exitCode = explain(error, cli.output, Number(cli.globals.verbose ?? 0) > 0);
+      }
+    });
+  const sub = command.command.bind(command) as (...args: unknown[]) => Command;
+  command.command = ((...args: unknown[]) => {
+    const made = sub(...args);
+    explainErrors(made, cli);
+    return made;
+  }) as typeof command.command;
+}
+
+/** Tells a person what went wrong, and gives the code to end with. */
+export function explain(error: unknown, output: Output, verbose: boolean): number {
+  // Commander has said it already.
+  const { code: kind, exitCode } = (error ?? {}) as { code?: unknown; exitCode?: number };
+  if (typeof kind === "string" && kind.startsWith("commander.")) {
+    return exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  }
+  const code = exitCodeOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (message !== "") {
+    const known = error instanceof Exit || isPunctualError(error);
+    const suffix = isPunctualError(error) ? ` (${error.code})` : "";
+    output.complain(`${output.paint("red", "punctual:", output.stderr)} ${linesOf(message)}${suffix}`);
+    if (verbose && error instanceof Error && error.stack) output.complain(linesOf(error.stack));
+    else if (!known)
+      output.complain("This is not an error that Punctual knows. -v shows where it came from.");
+  }
+  return code;
+}
+
+function linesOf(text: string): string {
+  return text.split("\n").map(plain).join("\n");
+}

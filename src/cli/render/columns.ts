@@ -1,0 +1,31 @@
+import { Exit, exitCodes } from "../exit-codes.ts";
+import { didYouMean } from "../names.ts";
+import type { Column } from "./table.ts";
+
+/** Those of `--columns a,b`, in that order, none of which is left out; without it those that are not hidden. */
+export function choose<Row>(columns: readonly Column<Row>[], names: string | undefined): Column<Row>[] {
+  if (names === undefined) return columns.filter(({ hidden }) => !hidden);
+  const known = columns.filter(({ title }) => title !== "");
+  const picked = names
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "")
+    .map((name) => {
+      const found = known.find((column) => keyOf(column) === name.toLowerCase().replace(/[\s_-]/g, ""));
+      if (!found) throw unknownColumn(name, known.map(keyOf));
+      const { drop: _, ...kept } = found;
+      return kept;
+    });
+  return picked.length > 0 ? picked : columns.filter(({ hidden }) => !hidden);
+}
+
+function keyOf({ title }: { title: string }): string {
+  return title.toLowerCase().replaceAll(" ", "");
+}
+
+function unknownColumn(name: string, known: string[]): Exit {
+  return new Exit(
+    exitCodes.usage,
+    `There is no column "${name}".${didYouMean(name, known)} Known: ${known.join(", ")}.`,
+  );
+}

@@ -1,0 +1,23 @@
+import { plain } from "../output.ts";
+import type { Page } from "./page.ts";
+import { cut, widthOf } from "./width.ts";
+
+/** Where nobody looks through a window, lines end in the same place all the same. */
+const ASSUMED_WIDTH = 100;
+const FEWEST_DOTS = 3;
+
+/** `left ........ right`, as wide as the page; the left gives way. */
+export function leaderLine(left: string, right: string, page: Page): string {
+  const end = plain(right);
+  const width = page.width ?? ASSUMED_WIDTH;
+  const room = width - widthOf(end) - FEWEST_DOTS - 2;
+  const start = page.width === null ? plain(left) : cut(plain(left), Math.max(0, room), page.icons.ellipsis);
+  const dots = Math.max(FEWEST_DOTS, width - widthOf(start) - widthOf(end) - 2);
+  const line = `${start} ${page.paint("dim", ".".repeat(dots))} `;
+  return (
+    line +
+    (page.width === null
+      ? end
+      : cut(end, Math.max(0, width - widthOf(start) - dots - 2), page.icons.ellipsis))
+  );
+}

@@ -1,0 +1,108 @@
+import { plain, type Style } from "../output.ts";
+import type { Page } from "./page.ts";
+import { cut, pad, widthOf } from "./width.ts";
+
+/** Text of anybody's: what would steer a terminal is taken out of it here. */
+export type Cell = string | number | null | { text: string; style: Style };
+
+export interface Column<Row> {
+  title: string;
+  cell(row: Row): Cell;
+  align?: "left" | "right";
+  /** Left out where lines are too long; 1 goes first. */
+  drop?: number;
+  /** May be cut where lines are still too long, but not below this. */
+  min?: number;
+  /** Spaces after it. Default: 2. */
+  gap?: number;
+  /** Only shown to those who ask for it by its title. */
+  hidden?: boolean;
+}
+
+interface Drawn {
+  title: string;
+  cells: { text: string; style: Style | null }[];
+  align: "left" | "right";
+  drop: number;
+  width: number;
+  min: number;
+  gap: number;
+}
+
+/** One line for the titles and one for each row; none is longer than the page is wide. */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], page: Page): string[] {
+  const drawn = fitted(
+    columns.map((column) => draw(column, rows)),
+    page.width,
+  );
+  const titles = drawn.map(({ title }) => ({ text: title, style: "dim" as Style }));
+  const lines = [lineOf(drawn, titles, page)];
+  for (let row = 0; row < rows.length; row++) {
+    lines.push(
+      lineOf(
+        drawn,
+        drawn.map(({ cells }) => cells[row]!),
+        page,
+      ),
+    );
+  }
+  return lines;
+}
+
+function draw<Row>(column: Column<Row>, rows: readonly Row[]): Drawn {
+  const cells = rows.map((row) => {
+    const cell = column.cell(row);
+    if (typeof cell === "object" && cell !== null)
+      return { text: plain(cell.text).trim(), style: cell.style };
+    return { text: plain(String(cell ?? "")).trim(), style: null };
+  });
+  let width = widthOf(column.title);
+  for (const { text } of cells) width = Math.max(width, widthOf(text));
+  const { title, align = "left", drop = Number.POSITIVE_INFINITY, gap = 2 } = column;
+  const min = column.min === undefined ? width : Math.min(width, Math.max(column.min, widthOf(title)));
+  return { title, cells, align, drop, width, min, gap };
+}
+
+/** Leaves out, then cuts: what is left is as wide as it may be. */
+function fitted(all: Drawn[], width: number | null): Drawn[] {
+  if (width === null) return all;
+  let kept = all;
+  while (total(kept) > width) {
+    const next = Math.min(...kept.map(({ drop }) => drop));
+    if (next === Number.POSITIVE_INFINITY) break;
+    kept = kept.filter(({ drop }) => drop !== next);
+  }
+  let spare = Math.max(0, width - total(kept));
+  return kept.map((column) => {
+    const more = Math.min(spare, column.width - column.min);
+    spare -= more;
+    return { ...column, width: column.min + more };
+  });
+}
+
+function total(columns: Drawn[]): number {
+  return columns.reduce((sum, { min, gap }, index) => sum + min + (index < columns.length - 1 ? gap : 0), 0);
+}
+
+function lineOf(columns: Drawn[], cells: { text: string; style: Style | null }[], page: Page): string {
+  const width = page.width ?? Number.POSITIVE_INFINITY;
+  const written = cells.findLastIndex(({ text }) => text !== "");
+  let line = "";
+  let used = 0;
+  for (let index = 0; index <= written; index++) {
+    const column = columns[index]!;
+    const { text, style } = cells[index]!;
+    const room = Math.max(0, Math.min(column.width, width - used));
+    const short = cut(text, room, page.icons.ellipsis);
+    const filled = index === written && column.align === "left" ? short : pad(short, room, column.align);
+    // Spaces stay unpainted: a terminal would show them underlined or in colour.
+    const painted =
+      style === null || short === "" ? filled : filled.replace(short, () => page.paint(style, short));
+    line += painted;
+    used += widthOf(filled);
+    const gap = index === written ? 0 : Math.min(column.gap, width - used);
+    line += " ".repeat(gap);
+    used += gap;
+  }
+  return line;
+}

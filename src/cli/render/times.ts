@@ -1,0 +1,116 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+type Moment = Date | number;
+
+/** Roughly, in one unit: `22s`, `58m`, `25h`, `12d`. */
+export function span(ms: number): string {
+  const size = Math.abs(ms);
+  if (size < MINUTE) return `${Math.floor(size / SECOND)}s`;
+  if (size < HOUR) return `${Math.floor(size / MINUTE)}m`;
+  if (size < 2 * DAY) return `${Math.floor(size / HOUR)}h`;
+  return `${Math.floor(size / DAY)}d`;
+}
+
+/** How long something took, in two units: `840ms`, `1.1s`, `1m12s`, `2h05m`, `3d04h`. */
+export function duration(ms: number): string {
+  const size = Math.max(0, ms);
+  if (size < SECOND) return `${Math.round(size)}ms`;
+  if (size < MINUTE) return `${(Math.floor(size / 100) / 10).toFixed(1)}s`;
+  if (size < HOUR) return twoUnits(size, MINUTE, "m", SECOND, "s");
+  if (size < DAY) return twoUnits(size, HOUR, "h", MINUTE, "m");
+  return twoUnits(size, DAY, "d", HOUR, "h");
+}
+
+function twoUnits(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = String(Math.floor((ms % large) / small)).padStart(2, "0");
+  return `${Math.floor(ms / large)}${largeName}${rest}${smallName}`;
+}
+
+/** `22s ago`; `in 3s` where a clock is ahead of the database's. */
+export function ago(at: Moment, now: Moment): string {
+  const past = Number(now) - Number(at);
+  if (past < -SECOND) return `in ${span(past)}`;
+  return past < SECOND ? "now" : `${span(past)} ago`;
+}
+
+/** `in 38s`, or `4m overdue`. */
+export function due(at: Moment, now: Moment): string {
+  const left = Number(at) - Number(now);
+  if (left > -SECOND) return left < SECOND ? "now" : `in ${span(left)}`;
+  return `${span(left)} overdue`;
+}
+
+/** Minutes and seconds that are left: `0:15`, `1:02:40`. */
+export function countdown(ms: number): string {
+  const seconds = Math.ceil(Math.max(0, ms) / SECOND);
+  const two = (n: number) => String(n).padStart(2, "0");
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function parts(at: Moment, zone: string): Record<string, string> {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      weekday: "short",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      timeZoneName: "longOffset",
+    });
+    formats.set(zone, format);
+  }
+  return Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+}
+
+/** `UTC`, or what the zone's clocks are ahead or behind: `+01:00`. */
+export function offset(at: Moment, zone: string): string {
+  const name = (parts(at, zone).timeZoneName ?? "").replace("GMT", "");
+  return name === "" || name === "+00:00" ? "UTC" : name;
+}
+
+/** `2026-11-15` */
+export function day(at: Moment, zone: string): string {
+  const { year, month, day } = parts(at, zone);
+  return `${year}-${month}-${day}`;
+}
+
+/** `15:02:11` */
+export function clock(at: Moment, zone: string): string {
+  const { hour, minute, second } = parts(at, zone);
+  return `${hour}:${minute}:${second}`;
+}
+
+/** `Mon` */
+export function weekday(at: Moment, zone: string): string {
+  return parts(at, zone).weekday ?? "";
+}
+
+/** `2026-11-15 15:02:11 UTC` */
+export function stamp(at: Moment, zone: string): string {
+  return `${day(at, zone)} ${clock(at, zone)} ${offset(at, zone)}`;
+}
+
+/** Shorter still: the time today, the weekday within six days, else the date. */
+export function roughly(at: Moment, now: Moment, zone: string): string {
+  return moment(at, now, zone).split(" ")[0]!;
+}
+
+/** As short as it can be told: the time today, the weekday and time within six days, else the date. */
+export function moment(at: Moment, now: Moment, zone: string): string {
+  const time = clock(at, zone);
+  if (day(at, zone) === day(now, zone)) return time.replace(/:00$/, "");
+  const isNear = Math.abs(Number(at) - Number(now)) < 6 * DAY;
+  return isNear ? `${weekday(at, zone)} ${time.slice(0, 5)}` : day(at, zone);
+}

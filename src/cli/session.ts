@@ -1,0 +1,163 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { PunctualConfig } from "../config.ts";
+import type { Punctual } from "../punctual.ts";
+import type { Cli, LoadMode } from "./cli.ts";
+import { Exit, exitCodes } from "./exit-codes.ts";
+import type { ChosenDatabase } from "./load/choose.ts";
+import { DEFAULT_JOBS } from "./load/find-files.ts";
+import type { Loaded } from "./load/load.ts";
+import type { FoundConfig } from "./load/read-config.ts";
+import type { Globals } from "./options.ts";
+import { type Output, plain } from "./output.ts";
+import { iconsFor } from "./render/icons.ts";
+
+interface Place extends FoundConfig {
+  database: ChosenDatabase | null;
+}
+
+/** One call of the command line. It loads what it needs when it needs it: help must not wait for a database. */
+export class Session implements Cli {
+  readonly globals: Globals;
+  readonly output: Output;
+  #entered = false;
+  #place: Promise<Place> | null = null;
+  #opened: Promise<Punctual> | null = null;
+  #loaded: Promise<Loaded> | null = null;
+
+  constructor(globals: Globals, output: Output) {
+    this.globals = globals;
+    this.output = output;
+  }
+
+  open(): Promise<Punctual> {
+    this.#opened ??= (async () => {
+      if (this.#loaded) return (await this.#loaded).jobs;
+      const { database, config } = await this.place();
+      if (!database) return this.load();
+      const { Punctual } = await import("../punctual.ts");
+      return new Punctual(database.source, config.prefix === undefined ? {} : { prefix: config.prefix });
+    })();
+    return this.#opened;
+  }
+
+  async load(broken: LoadMode = "warn"): Promise<Punctual> {
+    const { jobs, problems, files, unmatched } = await this.loaded();
+    const mark = this.output.paint("red", iconsFor().failed, this.output.stderr);
+    for (const problem of problems) this.output.complain(`${mark} ${problem}`);
+    if (broken === "warn") return jobs;
+    const [pattern] = unmatched;
+    if (pattern !== undefined && (files.length === 0 || this.globals.jobs)) {
+      throw new Exit(
+        exitCodes.notLoaded,
+        `No job file fits ${plain(pattern)} in ${process.cwd()}. Name yours with --jobs, or make a first one: punctual init`,
+      );
+    }
+    if (problems.length > 0 && broken === "refuse") {
+      const count = problems.length === 1 ? "One job file" : `${problems.length} job files`;
+      throw new Exit(
+        exitCodes.notLoaded,
+        `${count} of ${files.length} could not be loaded. To work with the others: --keep-going`,
+      );
+    }
+    return jobs;
+  }
+
+  async config(): Promise<PunctualConfig> {
+    return (await this.place()).config;
+  }
+
+  async database(): Promise<string | null> {
+    const { database } = await this.place();
+    const opened = (await this.#loaded)?.gathering.instances.find(({ source }) => source !== null);
+    const { showDatabase } = await import("./load/database.ts");
+    return showDatabase(database?.source ?? opened?.source ?? "sqlite:./punctual.db");
+  }
+
+  async files(): Promise<string[]> {
+    const { file } = await this.place();
+    return [...(file === null ? [] : [resolve(file)]), ...((await this.#loaded)?.files ?? [])];
+  }
+
+  get sources(): Session {
+    return this;
+  }
+
+  /** What was loaded, with what could not be. */
+  loaded(): Promise<Loaded> {
+    this.#loaded ??= (async () => {
+      const { config, database } = await this.place();
+      const warn = (message: string) => this.output.complain(`punctual: ${plain(message)}`);
+      const patterns = this.globals.jobs ?? [config.jobs ?? DEFAULT_JOBS].flat();
+      const { loadFiles } = await import("./load/load.ts");
+      const loaded = await loadFiles({ config, database, patterns, warn });
+      if (!loaded.named && !existsSync("punctual.db"))
+        this.output.note("punctual: no database given: using sqlite:./punctual.db");
+      return loaded;
+    })();
+    return this.#loaded;
+  }
+
+  /** Goes to the folder, reads the environment file and the config, and finds out who names the database. */
+  place(): Promise<Place> {
+    this.#place ??= this.#settle();
+    return this.#place;
+  }
+
+  async enter(): Promise<void> {
+    if (this.#entered) return;
+    this.#entered = true;
+    const { cwd, envFile } = this.globals;
+    // Before the folder: Node reads a file of this option too, from where it was started.
+    if (envFile !== undefined) {
+      if (!existsSync(envFile))
+        throw new Exit(exitCodes.usage, `There is no file ${plain(envFile)} (--env-file).`);
+      process.loadEnvFile(envFile);
+    }
+    if (cwd !== undefined) {
+      if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+        throw new Exit(exitCodes.usage, `There is no folder ${plain(cwd)} (--cwd).`);
+      process.chdir(cwd);
+    }
+    // Child processes get the same arguments, but begin in this folder and with these variables.
+    process.argv = withoutOptions(process.argv, ["--cwd", "--env-file"]);
+  }
+
+  async #settle(): Promise<Place> {
+    await this.enter();
+    const { db } = this.globals;
+    const { readConfig } = await import("./load/read-config.ts");
+    const found = await readConfig(this.globals.config);
+    const { PUNCTUAL_DATABASE_URL: inEnvironment } = process.env;
+    const { database: inConfig } = found.config;
+    const database =
+      db !== undefined
+        ? { source: db, by: "--db" }
+        : inEnvironment
+          ? { source: inEnvironment, by: "PUNCTUAL_DATABASE_URL" }
+          : inConfig !== undefined
+            ? { source: inConfig, by: found.file! }
+            : null;
+    // So that what the files start, and what they open without a name, mean the same database.
+    if (typeof database?.source === "string") process.env.PUNCTUAL_DATABASE_URL = database.source;
+    return { ...found, database };
+  }
+
+  async close(): Promise<void> {
+    const loaded = await this.#loaded?.catch(() => null);
+    const opened = await this.#opened?.catch(() => null);
+    await Promise.all([opened?.stop(), loaded?.jobs.stop()]);
+  }
+
+  /** Whether code of others runs in this process, which may keep it from ending. */
+  get hasGuests(): boolean {
+    return this.#loaded !== null || this.#place !== null;
+  }
+}
+
+function withoutOptions(argv: string[], names: string[]): string[] {
+  return argv.filter((argument, index) => {
+    if (names.includes(argument) || names.includes(argv[index - 1]!)) return false;
+    return !names.some((name) => argument.startsWith(`${name}=`));
+  });
+}

@@ -1,0 +1,66 @@
+import { Command } from "commander";
+import { version } from "../version.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { addManners, addSources, type Globals } from "./options.ts";
+import { Output } from "./output.ts";
+import { addCommands, explain } from "./program.ts";
+import { Session } from "./session.ts";
+import { dropWarnings } from "./warnings.ts";
+
+/** The `punctual` of the command line. */
+export async function main(argv: string[]): Promise<void> {
+  dropWarnings();
+  // A reader that has seen enough, such as `head`, is no error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    // The window was closed.
+    if (error.code === "EIO") process.exit(129);
+    process.stderr.write(`punctual: Standard output cannot be written: ${error.message}.\n`);
+    process.exit(exitCodes.failed);
+  });
+  // Notes that nobody reads are no reason to stop working.
+  process.stderr.on("error", () => {});
+  const globals: Globals = {};
+  const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
+  const program = new Command("punctual")
+    .description("Jobs and schedules on the database you already have.")
+    .version(version(), "-V, --version")
+    .helpOption("-h, --help", "help of a command")
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "punctual: ")) })
+    .commandsGroup("Other:")
+    .helpCommand(true)
+    .exitOverride();
+  addManners(addSources(program));
+  addCommands(program, session);
+  program.hook("preAction", (_, command) => {
+    Object.assign(globals, command.optsWithGlobals());
+  });
+  try {
+    await program.parseAsync(asked(argv));
+  } catch (error) {
+    process.exitCode = explain(error, session.output, (globals.verbose ?? 0) > 0);
+  }
+  try {
+    await session.close();
+  } catch (error) {
+    process.exitCode ||= explain(error, session.output, (globals.verbose ?? 0) > 0);
+  }
+  // Job files may have opened what keeps a process alive: servers, pools, timers.
+  if (session.hasGuests) await leave();
+}
+
+/** `help work` as `work --help`: only a command that is called has its options. */
+function asked(argv: string[]): string[] {
+  const [node, script, first, ...rest] = argv;
+  return first === "help" && rest.length > 0 ? [node!, script!, ...rest, "--help"] : argv;
+}
+
+/** Ends the process once everything is written. */
+async function leave(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise((written) => stream.write("", written));
+  }
+  process.exit();
+}

@@ -1,0 +1,37 @@
+import { quoted } from "../../run/hints.ts";
+import { plain } from "../output.ts";
+import type { Page } from "../render/page.ts";
+import { cut, widthOf } from "../render/width.ts";
+import type { JobView } from "./job-state.ts";
+
+/** What to look at next: `1 failing, 1 late. Details: punctual show send-invoice`; null: nothing. */
+export function hintLine(views: JobView[], page: Page): string | null {
+  const failing = views.filter(({ isFailing }) => isFailing);
+  const late = views.filter(({ isLate }) => isLate);
+  const unknown = views.filter(({ state }) => state === "unknown");
+  const counts = [
+    ...(failing.length > 0 ? [`${failing.length} failing`] : []),
+    ...(late.length > 0 ? [`${late.length} late`] : []),
+    ...(unknown.length > 0 ? [`${unknown.length} that no worker has`] : []),
+  ];
+  if (counts.length === 0) return null;
+  const details = [
+    ...(failing.length > 1 ? ["punctual list failures"] : []),
+    ...[...failing, ...late]
+      .filter(isNameable)
+      .slice(0, 1)
+      .map(({ job }) => `punctual show ${quoted(job.name)}`),
+  ];
+  const width = page.width ?? Number.POSITIVE_INFINITY;
+  let line = `${counts.join(", ")}.`;
+  for (const [index, detail] of details.entries()) {
+    const longer = `${line}${index === 0 ? " Details: " : ` ${page.icons.dot} `}${detail}`;
+    if (widthOf(longer) <= width) line = longer;
+  }
+  return cut(line, width, page.icons.ellipsis);
+}
+
+/** What cannot be shown cannot be typed. */
+function isNameable({ job }: JobView): boolean {
+  return plain(job.name) === job.name;
+}

@@ -1,0 +1,82 @@
+import type { Style } from "../output.ts";
+import type { Icons } from "../render/icons.ts";
+import type { Page } from "../render/page.ts";
+import type { Cell, Column } from "../render/table.ts";
+import { ago, due, duration, roughly, span } from "../render/times.ts";
+import type { JobState, JobView } from "./job-state.ts";
+import type { JobLease } from "./leases.ts";
+
+export const JOB_LOOKS: Record<JobState, { icon: keyof Icons; style: Style }> = {
+  idle: { icon: "idle", style: "green" },
+  running: { icon: "running", style: "cyan" },
+  failing: { icon: "failed", style: "red" },
+  late: { icon: "late", style: "yellow" },
+  paused: { icon: "paused", style: "dim" },
+  unknown: { icon: "unknown", style: "dim" },
+};
+
+/** The table of `status`: one line for each job. */
+export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, page: Page): Column<JobView>[] {
+  const { icons } = page;
+  const none: Cell = { text: icons.none, style: "dim" };
+  return [
+    {
+      title: "",
+      gap: 1,
+      cell: ({ state }) => ({ text: icons[JOB_LOOKS[state].icon], style: JOB_LOOKS[state].style }),
+    },
+    { title: "Name", cell: ({ job }) => job.name, min: 16 },
+    { title: "Queue", cell: ({ job }) => job.queue, drop: 3, min: 12 },
+    { title: "Priority", cell: ({ job }) => job.priority, align: "right", drop: 1 },
+    { title: "Cron", cell: ({ job }) => (job.cron === null ? none : shortCron(job.cron)), drop: 4 },
+    { title: "Last Run", cell: ({ job }) => lastRun(leases.get(job.name)) ?? lastSuccess(job.lastRun) },
+    { title: "Next Run", cell: (view) => nextRun(view) },
+    { title: "Leased", cell: ({ job }) => leased(leases.get(job.name)), drop: 5, min: 15 },
+    {
+      title: "Fails",
+      cell: ({ job: { fails } }) => (fails > 0 ? { text: String(fails), style: "red" } : fails),
+      align: "right",
+    },
+    { title: "Seen", cell: ({ job }) => (job.seenAt ? ago(job.seenAt, now) : none), drop: 2 },
+    {
+      title: "Error",
+      cell: ({ remark, isFailing }) => ({ text: remark ?? "", style: isFailing ? "red" : "yellow" }),
+      min: 12,
+    },
+  ];
+
+  function lastRun(lease: JobLease | undefined): Cell {
+    if (!lease) return null;
+    const running = lease.startedAt ? duration(Number(now) - Number(lease.startedAt)) : "claimed";
+    return { text: `${icons.running} ${running}`, style: "cyan" };
+  }
+
+  function lastSuccess(at: Date | null): Cell {
+    return at === null ? none : `${icons.ok} ${ago(at, now)}`;
+  }
+
+  function nextRun({ job, state, isLate, pausedUntil, waiting }: JobView): Cell {
+    if (state === "unknown") return none;
+    if (state === "paused") {
+      const until = pausedUntil ? `${icons.arrow}${roughly(pausedUntil, now, page.zone)}` : "";
+      return { text: `paused${until}`, style: "dim" };
+    }
+    if (job.nextRun) {
+      const next = due(job.nextRun, now);
+      return isLate ? { text: next, style: "yellow" } : next;
+    }
+    return job.waiting > 0 ? `${waiting} waiting` : none;
+  }
+
+  function leased(lease: JobLease | undefined): Cell {
+    if (!lease) return none;
+    const left = lease.until === null ? "" : Number(lease.until) - Number(now);
+    const time = left === "" ? "" : left > 0 ? ` ${span(left)}` : " ended";
+    return `${lease.worker}${time}${lease.others > 0 ? ` +${lease.others}` : ""}`;
+  }
+}
+
+/** Six fields are five where the first says nothing. */
+export function shortCron(cron: string): string {
+  return cron.replace(/^0 (?=(\S+ ){4}\S+$)/, "");
+}

@@ -1,0 +1,108 @@
+import type { ScheduleInfo, StatusReport } from "../../run/control.ts";
+import type { RunInfo } from "../../run/info.ts";
+import { Cron } from "../../schedule/cron.ts";
+import { plain } from "../output.ts";
+import { choose } from "../render/columns.ts";
+import { counted } from "../render/numbers.ts";
+import type { Page } from "../render/page.ts";
+import { table } from "../render/table.ts";
+import { ago, due, moment, offset } from "../render/times.ts";
+import { wrap } from "../render/wrap.ts";
+import { JOB_LOOKS, shortCron } from "./job-columns.ts";
+import type { JobView } from "./job-state.ts";
+import { at, block, facts, indented } from "./parts.ts";
+import { runColumns } from "./run-columns.ts";
+import { inWords } from "./schedule-columns.ts";
+
+export interface ShownJob {
+  view: JobView;
+  queue: StatusReport["queues"][number] | null;
+  schedules: ScheduleInfo[];
+  runs: RunInfo[];
+  now: Date;
+}
+
+const TICKS_TOLD = 3;
+
+/** `show <job>`: its settings, its schedules and its last runs. */
+export function jobPage({ view, queue, schedules, runs, now }: ShownJob, page: Page): string[] {
+  const { job, state, remark } = view;
+  const { icon, style } = JOB_LOOKS[state];
+  return [
+    `${page.paint(style, page.icons[icon])} ${page.paint("bold", `${plain(job.name)}: ${state}`)}`,
+    ...(remark === null ? [] : indented(wrap(remark, page.width === null ? null : page.width - 2))),
+    "",
+    ...facts(
+      [
+        ["Queue", `${job.queue}${queue?.paused ? " (paused)" : ""}`],
+        ["Priority", String(job.priority)],
+        ["At once", limitOf(job.limit)],
+        ["Per key", job.keyLimit === 0 ? null : limitOf(job.keyLimit)],
+        ["In queue", queue && queue.limit > 0 ? limitOf(queue.limit) : null],
+        ["Now", `${job.running} running, ${view.waiting} waiting`],
+        [
+          "Last run",
+          job.lastRun ? `${at(job.lastRun, page)} (${ago(job.lastRun, now)})` : "none has completed",
+        ],
+        ["Fails", job.fails === 0 ? null : `${job.fails} in a row`],
+        ["Seen", job.seenAt ? ago(job.seenAt, now) : "no worker has defined it yet"],
+      ],
+      page,
+    ),
+    ...block(
+      "Schedules",
+      schedules.flatMap((schedule) => scheduleLines(schedule, now, page)),
+      page,
+    ),
+    ...block("Last runs", runLines(runs, now, page), page),
+  ];
+}
+
+export function jobHints({ view: { job }, runs }: ShownJob, name: string): string[] {
+  const failed = runs.find(({ state }) => state === "failed");
+  return [
+    `Run it now: punctual dispatch ${name}`,
+    ...(failed ? [`Its last failure: punctual show ${failed.id}`] : []),
+    ...(job.paused ? [`Let it go on: punctual resume job ${name}`] : []),
+  ];
+}
+
+function limitOf(limit: number): string {
+  return limit === 0 ? "no limit" : counted(limit, "run");
+}
+
+function scheduleLines(schedule: ScheduleInfo, now: Date, page: Page): string[] {
+  const { nextTick, lastTick, missed, paused, cron, timezone } = schedule;
+  const next = paused
+    ? "paused"
+    : nextTick === null
+      ? "it will not tick again"
+      : `next ${due(nextTick, now)}`;
+  const words = wrap(`${shortCron(cron)}  ${inWords(schedule)}`, page.width === null ? null : page.width - 2);
+  const then =
+    paused || nextTick === null
+      ? ""
+      : `: ${ticksFrom(nextTick, cron, timezone)
+          .map((tick) => moment(tick, now, page.zone))
+          .join(", ")} ${offset(nextTick, page.zone)}`;
+  const past = [lastTick ? `last ${ago(lastTick, now)}` : null, missed > 0 ? `${missed} missed` : null];
+  const details = [`${next}${then}`, ...past.filter((part) => part !== null)].join(`  ${page.icons.dot}  `);
+  return indented([...words, ...indented(wrap(details, page.width === null ? null : page.width - 4))]);
+}
+
+/** The cron alone does not know the windows of a schedule: where it differs, only what the database says is told. */
+function ticksFrom(next: Date, cron: string, timezone: string): Date[] {
+  try {
+    const parsed = new Cron(cron, { timezone });
+    return parsed.matches(next) ? [next, ...parsed.upcoming(TICKS_TOLD - 1, next)] : [next];
+  } catch {
+    return [next];
+  }
+}
+
+function runLines(runs: RunInfo[], now: Date, page: Page): string[] {
+  if (runs.length === 0) return ["  None."];
+  const width = page.width === null ? null : page.width - 2;
+  const columns = choose(runColumns(now, page), undefined).filter(({ title }) => title !== "Job");
+  return indented(table(columns, runs, { ...page, width }));
+}

@@ -1,0 +1,77 @@
+import type { StatusReport } from "../../run/control.ts";
+import { told, UNDEFINED_FOR } from "../../run/why.ts";
+import { serves } from "../../store/served.ts";
+import { span } from "../render/times.ts";
+
+export type StatusJob = StatusReport["jobs"][number];
+
+/** How a job is, in one word: what a person has to know first. */
+export type JobState = "unknown" | "paused" | "late" | "running" | "failing" | "idle";
+
+/** Until then it may come back with the next deploy. */
+const GONE_AFTER = 24 * 3600_000;
+
+export interface JobView {
+  job: StatusJob;
+  state: JobState;
+  isFailing: boolean;
+  isLate: boolean;
+  /** Its queue is paused, until then or until somebody resumes it. */
+  pausedUntil: Date | null;
+  /** How many runs of it wait, perhaps at least. */
+  waiting: string;
+  /** What the last column says. */
+  remark: string | null;
+}
+
+export function viewsOf(report: StatusReport): JobView[] {
+  const queues = new Map(report.queues.map((queue) => [queue.name, queue]));
+  const latest = report.jobs.reduce((last, { seenAt }) => Math.max(last, Number(seenAt ?? 0)), 0);
+  const late = new Set(report.late.map(({ job }) => job));
+  return report.jobs.map((job) => {
+    const unseen = unseenFor(job, latest, report);
+    return viewOf(job, queues.get(job.queue), unseen, unseen === null && late.has(job.name), report);
+  });
+}
+
+function viewOf(
+  job: StatusJob,
+  queue: StatusReport["queues"][number] | undefined,
+  unseen: string | null,
+  isLate: boolean,
+  report: StatusReport,
+): JobView {
+  const isPaused = job.paused || queue?.paused === true;
+  // What failed last and is no longer in code would be a fault for ever.
+  const isFailing = job.fails > 0 && unseen === null;
+  const state = unseen !== null ? "unknown" : isPaused ? "paused" : isLate ? "late" : null;
+  return {
+    job,
+    state: state ?? (job.running > 0 ? "running" : isFailing ? "failing" : "idle"),
+    isFailing,
+    isLate,
+    pausedUntil: queue?.pausedUntil ?? null,
+    waiting: `${job.waiting}${report.capped ? "+" : ""}`,
+    remark:
+      unseen ??
+      (isLate ? whyLate(job, report) : null) ??
+      (isFailing ? job.lastError : null) ??
+      (told(job.pause ?? queue?.pause ?? null).trim() || null),
+  };
+}
+
+/** In words, while others were shown; if nobody shows anything, the workers are down and the code may be as it was. */
+function unseenFor(job: StatusJob, latest: number, report: StatusReport): string | null {
+  if (job.seenAt === null) return "no worker has defined it yet";
+  if (latest - Number(job.seenAt) < UNDEFINED_FOR) return null;
+  const unseen = Number(report.now) - Number(job.seenAt);
+  return unseen < GONE_AFTER ? `no worker has it for ${span(unseen)}` : "not in code (punctual prune)";
+}
+
+function whyLate(job: StatusJob, { workers }: StatusReport): string | null {
+  const alive = workers.filter(({ parallel }) => parallel > 0);
+  if (alive.length === 0) return "no worker is alive";
+  if (!alive.some(({ schedules }) => schedules)) return "no live worker ticks schedules";
+  const serving = alive.filter((worker) => serves(worker, job.queue));
+  return serving.length === 0 ? `no live worker serves "${job.queue}"` : null;
+}

@@ -1,0 +1,36 @@
+import type { StatusReport } from "../../run/control.ts";
+import type { RunInfo } from "../../run/info.ts";
+
+/** Who holds the runs of a job, and until when. */
+export interface JobLease {
+  worker: string;
+  until: Date | null;
+  startedAt: Date | null;
+  /** Other runs of it under way. */
+  others: number;
+}
+
+/** By job: the lease that ends first. */
+export function leasesOf(running: RunInfo[], workers: StatusReport["workers"]): Map<string, JobLease> {
+  const leases = new Map<string, JobLease>();
+  for (const run of running) {
+    const known = leases.get(run.name);
+    if (known && Number(known.until) <= Number(run.lockedUntil)) {
+      known.others++;
+      continue;
+    }
+    leases.set(run.name, {
+      worker: workerName(run.worker, workers),
+      until: run.lockedUntil,
+      startedAt: run.startedAt,
+      others: known ? known.others + 1 : 0,
+    });
+  }
+  return leases;
+}
+
+/** `web-2:4411` where the worker is known, its id otherwise. */
+export function workerName(id: string | null, workers: StatusReport["workers"]): string {
+  const worker = workers.find((one) => one.id === id);
+  return worker ? `${worker.host}:${worker.pid}` : (id ?? "");
+}

@@ -1,0 +1,75 @@
+import type { RunInfo } from "../../run/info.ts";
+import type { RunState } from "../../run/states.ts";
+import type { Style } from "../output.ts";
+import { redact } from "../redact.ts";
+import type { Icons } from "../render/icons.ts";
+import type { Page } from "../render/page.ts";
+import type { Cell, Column } from "../render/table.ts";
+import { ago, due, duration, span, stamp } from "../render/times.ts";
+
+export const RUN_LOOKS: Record<RunState, { icon: keyof Icons; style: Style }> = {
+  scheduled: { icon: "waiting", style: "dim" },
+  ready: { icon: "idle", style: "yellow" },
+  running: { icon: "running", style: "cyan" },
+  completed: { icon: "ok", style: "green" },
+  failed: { icon: "failed", style: "red" },
+  cancelled: { icon: "cancelled", style: "dim" },
+  skipped: { icon: "skipped", style: "dim" },
+};
+
+/** `list runs`: one line for each run. */
+export function runColumns(now: Date, page: Page): Column<RunInfo>[] {
+  const { icons, zone } = page;
+  const at = (date: Date | null): Cell => (date ? stamp(date, zone) : icons.none);
+  const json = (value: unknown): Cell => (value === undefined ? "" : JSON.stringify(redact(value)));
+  return [
+    {
+      title: "",
+      gap: 1,
+      cell: ({ state }) => ({ text: icons[RUN_LOOKS[state].icon], style: RUN_LOOKS[state].style }),
+    },
+    { title: "Id", cell: ({ id }) => id, align: "right" },
+    { title: "Job", cell: ({ name }) => name, min: 14 },
+    { title: "Queue", cell: ({ queue }) => queue, drop: 1, min: 10 },
+    { title: "State", cell: ({ state }) => ({ text: state, style: RUN_LOOKS[state].style }) },
+    { title: "Attempt", cell: ({ attempts }) => attempts, align: "right", drop: 2 },
+    { title: "When", cell: (run) => whenOf(run, now) },
+    { title: "Took", cell: (run) => tookOf(run, now) ?? icons.none, align: "right", drop: 3 },
+    { title: "Worker", cell: ({ worker }) => worker ?? icons.none, hidden: true },
+    { title: "Key", cell: ({ key }) => key ?? "", hidden: true },
+    { title: "Priority", cell: ({ priority }) => priority, align: "right", hidden: true },
+    { title: "Crashes", cell: ({ crashes }) => crashes, align: "right", hidden: true },
+    { title: "Waited", cell: (run) => waitedOf(run) ?? icons.none, align: "right", hidden: true },
+    { title: "Created", cell: ({ createdAt }) => at(createdAt), hidden: true },
+    { title: "Due", cell: ({ runAt }) => at(runAt), hidden: true },
+    { title: "Started", cell: ({ startedAt }) => at(startedAt), hidden: true },
+    { title: "Finished", cell: ({ finishedAt }) => at(finishedAt), hidden: true },
+    { title: "Tags", cell: ({ tags }) => tags.join(", "), min: 8, hidden: true },
+    { title: "Batch", cell: ({ batchId }) => batchId ?? "", hidden: true },
+    { title: "Parent", cell: ({ parentId }) => parentId ?? "", align: "right", hidden: true },
+    { title: "Progress", cell: ({ progress }) => json(progress), min: 12, hidden: true },
+    { title: "Args", cell: ({ args }) => json(args), min: 12, hidden: true },
+    { title: "Result", cell: ({ result }) => json(result), min: 12, hidden: true },
+    { title: "Error", cell: ({ error }) => ({ text: error?.message ?? "", style: "red" }), min: 12 },
+  ];
+}
+
+/** When it happened, or when it will. */
+export function whenOf({ state, runAt, startedAt, finishedAt }: RunInfo, now: Date): string {
+  if (finishedAt) return ago(finishedAt, now);
+  if (state === "running") return startedAt ? `for ${span(Number(now) - Number(startedAt))}` : "claimed";
+  return state === "ready" && Number(runAt) <= Number(now)
+    ? `waits ${span(Number(now) - Number(runAt))}`
+    : due(runAt, now);
+}
+
+/** How long its last try took, or takes so far. */
+export function tookOf({ startedAt, finishedAt, state }: RunInfo, now: Date): string | null {
+  if (!startedAt || (state !== "running" && !finishedAt)) return null;
+  return duration(Number(finishedAt ?? now) - Number(startedAt));
+}
+
+/** From the moment it was due to the start of its last try. */
+export function waitedOf({ startedAt, runAt }: RunInfo): string | null {
+  return startedAt ? duration(Number(startedAt) - Number(runAt)) : null;
+}

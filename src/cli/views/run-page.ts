@@ -1,0 +1,166 @@
+import type { StatusReport } from "../../run/control.ts";
+import type { Failure } from "../../run/failure.ts";
+import type { AttemptInfo, RunInfo } from "../../run/info.ts";
+import { isFinished } from "../../run/states.ts";
+import { plain } from "../output.ts";
+import { redact } from "../redact.ts";
+import { counted } from "../render/numbers.ts";
+import type { Page } from "../render/page.ts";
+import { type Column, table } from "../render/table.ts";
+import { ago, due, duration } from "../render/times.ts";
+import { cut } from "../render/width.ts";
+import { wrap } from "../render/wrap.ts";
+import { framesOf } from "./frames.ts";
+import { workerName } from "./leases.ts";
+import { at, block, facts, hides, indented, jsonLines } from "./parts.ts";
+import { RUN_LOOKS, tookOf, waitedOf } from "./run-columns.ts";
+
+export interface ShownRun {
+  run: RunInfo;
+  why: string;
+  attempts: AttemptInfo[];
+  /** How many lines it logged. */
+  logLines: number;
+  workers: StatusReport["workers"];
+  now: Date;
+}
+
+/** Frames of others: enough to see where it came from. */
+const MOST_FOREIGN = 5;
+
+/** `show <id>`: all about one run. */
+export function runPage(shown: ShownRun, options: { raw: boolean; cwd: string }, page: Page): string[] {
+  const { run, why, now } = shown;
+  const { icon, style } = RUN_LOOKS[run.state];
+  const title = `Run ${run.id} of ${plain(run.name)}: ${run.state}`;
+  const { raw } = options;
+  return [
+    `${page.paint(style, page.icons[icon])} ${page.paint("bold", cut(title, (page.width ?? Number.POSITIVE_INFINITY) - 5, page.icons.ellipsis))}`,
+    ...indented(wrap(why, page.width === null ? null : page.width - 2)),
+    "",
+    ...facts(
+      [
+        ["Queue", run.queue],
+        ["Priority", String(run.priority)],
+        ["Key", run.key],
+        ["Attempts", attemptsOf(run)],
+        ["Dispatched", withAgo(run.createdAt, now, page)],
+        ["Tick", at(run.scheduledFor, page)],
+        ["Due", dueOf(run, now, page)],
+        ["Started", run.startedAt && withAgo(run.startedAt, now, page)],
+        ["Finished", run.finishedAt && withAgo(run.finishedAt, now, page)],
+        [run.state === "running" ? "Running" : "Took", tookOf(run, now)],
+        ["Waited", waitedOf(run)],
+        ["Worker", run.worker && workerName(run.worker, shown.workers)],
+        ["Child", run.child],
+        ["Leased", run.state === "running" ? at(run.lockedUntil, page) : null],
+        ["Tags", run.tags.join(", ")],
+        ["Parent", run.parentId === null ? null : `run ${run.parentId}`],
+        ["Batch", run.batchId],
+        ["Unique", run.uniqueKey],
+        [
+          "Progress",
+          run.progress === undefined ? null : JSON.stringify(raw ? run.progress : redact(run.progress)),
+        ],
+        ["Logs", logsOf(shown)],
+      ],
+      page,
+    ),
+    ...block("Attempts that failed", attemptLines(shown, page), page),
+    ...block(titleOf(run), errorLines(run, shown.attempts, options, page), page),
+    ...block("Payload", jsonLines(run.args, raw, page), page),
+    ...block("Result", jsonLines(run.result, raw, page), page),
+  ];
+}
+
+/** What one may do with it. */
+export function runHints({ run }: ShownRun, raw: boolean): string[] {
+  const hints = isFinished(run.state)
+    ? [`Run it once more: punctual retry ${run.id}`]
+    : [`Call it off: punctual cancel ${run.id}`];
+  if (run.fingerprint !== null) hints.push("Others like it: punctual list failures");
+  if (!raw && [run.args, run.result, run.progress].some(hides))
+    hints.push(`What is hidden: punctual show ${run.id} --raw`);
+  return hints;
+}
+
+function attemptsOf({ attempts, crashes }: RunInfo): string {
+  if (crashes === 0) return String(attempts);
+  return `${attempts}, ${crashes} lost with ${crashes === 1 ? "its" : "their"} process`;
+}
+
+function logsOf({ run, logLines }: ShownRun): string | null {
+  return logLines === 0 ? null : `${counted(logLines, "line")}: punctual show ${run.id} --logs`;
+}
+
+function dueOf({ state, runAt }: RunInfo, now: Date, page: Page): string {
+  const isWaiting = state === "ready" || state === "scheduled";
+  return `${at(runAt, page)}${isWaiting ? ` (${due(runAt, now)})` : ""}`;
+}
+
+function titleOf({ state, error }: RunInfo): string {
+  if (state === "failed") return "Error";
+  return error === null ? "Last error" : "Reason";
+}
+
+function withAgo(date: Date, now: Date, page: Page): string {
+  return `${at(date, page)} (${ago(date, now)})`;
+}
+
+function attemptLines({ attempts, workers }: ShownRun, page: Page): string[] {
+  if (attempts.length === 0) return [];
+  const columns: Column<AttemptInfo>[] = [
+    { title: "#", cell: ({ attempt }) => attempt, align: "right" },
+    { title: "Outcome", cell: ({ outcome }) => outcome },
+    { title: "Ended", cell: ({ finishedAt }) => at(finishedAt, page) },
+    {
+      title: "Took",
+      cell: ({ startedAt, finishedAt }) =>
+        startedAt ? duration(Number(finishedAt) - Number(startedAt)) : page.icons.none,
+      align: "right",
+    },
+    { title: "Worker", cell: ({ worker }) => workerName(worker, workers), drop: 1 },
+    { title: "Error", cell: ({ error }) => ({ text: headOf(error), style: "red" }), min: 12 },
+  ];
+  const width = page.width === null ? null : page.width - 2;
+  return indented(table(columns, attempts, { ...page, width }));
+}
+
+function headOf(error: Failure | null): string {
+  return error ? `${error.name}: ${error.message}` : "";
+}
+
+/** The run's own error; of one that will be tried again the last try's. */
+function errorLines(
+  run: RunInfo,
+  attempts: AttemptInfo[],
+  options: { raw: boolean; cwd: string },
+  page: Page,
+): string[] {
+  const lines: string[] = [];
+  let failure = run.error ?? (run.state === "completed" ? null : (attempts.at(-1)?.error ?? null));
+  for (let isCause = false; failure; failure = failure.cause, isCause = true) {
+    const code = failure.code === null || failure.message.includes(failure.code) ? "" : ` (${failure.code})`;
+    // A reason is a sentence, not an error.
+    const isReason = run.state === "cancelled" || run.state === "skipped";
+    const head = isReason ? failure.message : `${isCause ? "caused by " : ""}${headOf(failure)}${code}`;
+    lines.push(
+      ...wrap(head, page.width === null ? null : page.width - 2).map((line) => page.paint("red", line)),
+    );
+    lines.push(...frameLines(failure, options, page));
+  }
+  return indented(lines);
+}
+
+function frameLines(failure: Failure, { raw, cwd }: { raw: boolean; cwd: string }, page: Page): string[] {
+  const frames = framesOf(failure, cwd);
+  const foreign = frames.filter(({ isOwn }) => !isOwn);
+  const shown = raw ? frames : [...frames.filter(({ isOwn }) => isOwn), ...foreign.slice(0, MOST_FOREIGN)];
+  const width = raw || page.width === null ? Number.POSITIVE_INFINITY : page.width - 4;
+  const lines = shown.map(({ text, isOwn }) => {
+    const line = cut(plain(text), width, page.icons.ellipsis);
+    return `  ${isOwn ? line : page.paint("dim", line)}`;
+  });
+  const left = frames.length - shown.length;
+  return left > 0 ? [...lines, page.paint("dim", `  ${page.icons.ellipsis} ${left} more`)] : lines;
+}

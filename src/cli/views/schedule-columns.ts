@@ -1,0 +1,47 @@
+import type { ScheduleInfo } from "../../run/control.ts";
+import { Cron } from "../../schedule/cron.ts";
+import type { Page } from "../render/page.ts";
+import type { Column } from "../render/table.ts";
+import { ago, due, stamp } from "../render/times.ts";
+import { shortCron } from "./job-columns.ts";
+
+/** One of the database, or of the job files alone: then it has no id yet. */
+export interface TickingSchedule extends Omit<ScheduleInfo, "id"> {
+  id: number | null;
+  /** Where it ticks; null: everywhere. Only the job files know. */
+  environments?: readonly string[] | null;
+}
+
+/** One line for each schedule. */
+export function scheduleColumns(now: Date, page: Page, ofFiles = false): Column<TickingSchedule>[] {
+  const { icons, zone } = page;
+  return [
+    { title: "Id", cell: ({ id }) => id ?? icons.none, align: "right" },
+    { title: "Job", cell: ({ job }) => job, min: 14 },
+    { title: "Cron", cell: ({ cron }) => shortCron(cron) },
+    { title: "Zone", cell: ({ timezone }) => timezone, drop: 2 },
+    { title: "Last Tick", cell: ({ lastTick }) => (lastTick ? ago(lastTick, now) : icons.none), drop: 1 },
+    {
+      title: "Next Tick",
+      cell: ({ nextTick, paused }) =>
+        paused ? { text: "paused", style: "dim" } : nextTick ? due(nextTick, now) : icons.none,
+    },
+    { title: "At", cell: ({ nextTick }) => (nextTick ? stamp(nextTick, zone) : icons.none), hidden: true },
+    {
+      title: "Environments",
+      cell: ({ environments }) => environments?.join(", ") ?? icons.none,
+      hidden: !ofFiles,
+    },
+    { title: "Missed", cell: ({ missed }) => missed, align: "right", drop: 3 },
+    { title: "In words", cell: (schedule) => inWords(schedule), min: 12, drop: 4 },
+  ];
+}
+
+/** What stands in the database may be of a later version than this. */
+export function inWords({ cron, timezone }: Pick<ScheduleInfo, "cron" | "timezone">): string {
+  try {
+    return new Cron(cron, { timezone }).describe();
+  } catch {
+    return cron;
+  }
+}

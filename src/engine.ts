@@ -1,0 +1,172 @@
+import { hostname } from "node:os";
+import { PunctualError } from "./errors.ts";
+import { Preparer } from "./job/prepare.ts";
+import { Registry } from "./job/registry.ts";
+import { type Settings, toSettings } from "./job/settings.ts";
+import { loading } from "./loading.ts";
+import { Emitter } from "./observe/events.ts";
+import { type Logger, toLogger } from "./observe/logger.ts";
+import { defaultSource, type PunctualOptions } from "./options.ts";
+import { checkInteger } from "./run/options.ts";
+import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
+import { randomText } from "./run/random.ts";
+import type { RunControl } from "./run/run.ts";
+import { Sender } from "./run/sender.ts";
+import { LazyStore } from "./store/lazy.ts";
+import type { DatabaseSource } from "./store/open.ts";
+import { inside, instanceNumber } from "./supervisor/inside.ts";
+import type { SuperviseOptions } from "./supervisor/options.ts";
+import type { Serving } from "./supervisor/serve.ts";
+import type { ChildInfo, Supervisor, SupervisorParts } from "./supervisor/supervisor.ts";
+import { type Clock, systemClock } from "./time.ts";
+import { alreadyWorking, Host } from "./worker/host.ts";
+import { Logbook } from "./worker/logbook.ts";
+import { type RepairReport, repair } from "./worker/repair.ts";
+import { Tallies } from "./worker/tallies.ts";
+
+/**
+ * What an instance runs on: its store, its jobs, its worker, wired. Apart from `Punctual`, which is only the way in, since
+ * the instances of job files that are loaded together come to share one.
+ */
+export class Engine {
+  readonly id: string = randomText().slice(0, 12);
+  readonly options: PunctualOptions;
+  readonly store: LazyStore;
+  readonly clock: Clock;
+  readonly events: Emitter;
+  readonly logger: Logger;
+  readonly defaults: Settings;
+  readonly registry: Registry = new Registry();
+  readonly queueLimits: Map<string, number> = new Map<string, number>();
+  readonly sender: Sender;
+  readonly preparer: Preparer;
+  readonly host: Host;
+  readonly #supervising: Omit<SupervisorParts, "number">;
+  #supervisor: Supervisor | null = null;
+  #serving: Serving | null = null;
+  #stopping: Promise<void> | null = null;
+
+  /** `source` null: the default database. */
+  constructor(source: DatabaseSource | null, options: PunctualOptions, control: RunControl) {
+    this.options = options;
+    this.logger = toLogger(options.logger);
+    this.clock = options.clock ?? systemClock;
+    this.events = new Emitter(this.logger);
+    this.defaults = toSettings(options.defaults);
+    this.store = new LazyStore(source === null ? defaultSource(loading() ? null : this.logger) : source, {
+      clock: this.clock,
+      prefix: options.prefix ?? "punctual_",
+      install: options.install ?? true,
+    });
+    const { id, clock, events, logger, registry, queueLimits } = this;
+    const store = () => this.store.get();
+    const shared = {
+      id,
+      store,
+      clock,
+      events,
+      logger,
+      registry,
+      tallies: new Tallies(),
+      logbook: new Logbook({ store, clock, events, logger }, options.logs ?? true),
+      queueLimits,
+      instance: this as object,
+      random: options.random ?? Math.random,
+      host: hostname(),
+    };
+    this.host = new Host(shared);
+    this.#supervising = { ...shared, workers: this.host, defaults: this.defaults };
+    const maxPayload = checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1);
+    this.preparer = new Preparer({
+      ...shared,
+      defaults: this.defaults,
+      owner: id,
+      maxPayload,
+      now: () => clock.now(),
+      beat: () => this.host.present(),
+      report: (error) => events.report(error, "writing beside a dispatch in a transaction"),
+    });
+    this.sender = new Sender({
+      store: shared.store,
+      prepare: (dispatch, within) => this.preparer.prepare(dispatch, within),
+      control,
+      maxPayload,
+      sent: (runs, inserted) => this.host.sent(runs, inserted),
+      unheard: (error) => events.report(error, "a dispatch that nobody awaited"),
+    });
+  }
+
+  /** Takes over the jobs, limits and listeners of another one, which then stops. */
+  take(other: Engine): Promise<void> {
+    for (const definition of other.registry.definitions()) this.registry.define(definition);
+    for (const name of other.registry.declared()) this.registry.declare(name);
+    for (const [queue, limit] of other.queueLimits)
+      if (!this.queueLimits.has(queue)) this.queueLimits.set(queue, limit);
+    this.events.take(other.events);
+    this.host.definitionsChanged();
+    return other.stop();
+  }
+
+  async repair(): Promise<RepairReport> {
+    const installed = await this.store.install({});
+    return { ...(await repair(await this.store.get(), () => this.host.reap())), installed };
+  }
+
+  /** Works with child processes; in one of them, for the process that started it. */
+  async supervise(options: SuperviseOptions): Promise<number> {
+    // Before anything is awaited: the children count the calls as they come, and come to the same number.
+    const number = instanceNumber(this);
+    const child = inside();
+    if (child) return number === child.instance ? this.#serve() : 0;
+    const { Supervisor } = await import("./supervisor/supervisor.ts");
+    if (this.#stopping) return 0;
+    const supervisor = new Supervisor({ ...this.#supervising, number }, options);
+    const supervised = supervisor.supervise();
+    this.#supervisor = supervisor;
+    return supervised;
+  }
+
+  async #serve(): Promise<number> {
+    const { Serving } = await import("./supervisor/serve.ts");
+    if (this.#serving?.isServing) throw alreadyWorking("supervise()");
+    const flush = async () => {
+      await this.sender.flush();
+      await this.host.writeCounts();
+    };
+    this.#serving = new Serving({ ...this.#supervising, flush });
+    this.host.beside = this.#serving;
+    return this.#serving.serve();
+  }
+
+  /** The child processes there are. */
+  children(): ChildInfo[] {
+    return this.#supervisor?.children() ?? [];
+  }
+
+  /** Whether a call that would work is left out, because this process works for another. */
+  isHeld(method: string): boolean {
+    const child = inside();
+    if (!child) return false;
+    this.logger.warn(`${method} does nothing in child process ${child.number}: it works for its supervisor`);
+    return true;
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= (async () => {
+      await this.#serving?.stop();
+      await this.sender.flush();
+      await this.host.stop();
+      await this.sender.flush();
+      await this.store.close();
+    })();
+    return this.#stopping;
+  }
+
+  refuseStopped(): void {
+    if (!this.#stopping) return;
+    throw new PunctualError(
+      "CLOSED",
+      "This instance was stopped: it takes no more work. Make a new Punctual().",
+    );
+  }
+}
