@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { Model, type ModelLease } from "./model.ts";
 import { LIMITS, type Step, steps } from "./model-steps.ts";
-import { claimRequest, define, exchange, ids, insertOne, settlement } from "./requests.ts";
+import { claimRequest, define, exchange, ids, insertOne, list, settlement } from "./requests.ts";
 import type { Database, Opened } from "./stores.ts";
 
 const CRASH_CAP = 2;
@@ -130,7 +130,7 @@ class Pair {
   async compare(): Promise<void> {
     const store = this.#store;
     const model = this.#model;
-    const records = await store.list({ limit: 1000 });
+    const records = await list(store, { limit: 1000 });
     expect(
       records.reverse().map((record) => ({
         id: record.id,

@@ -5,12 +5,14 @@ import {
   claim,
   claimOne,
   claimRequest,
+  define,
   exchange,
   finish,
   found,
   ids,
   insert,
   insertOne,
+  list,
   settle,
 } from "./requests.ts";
 import { everythingOf } from "./rows.ts";
@@ -67,6 +69,48 @@ export function control(database: Database): void {
       expect((await exchange(at.store)).cancelled).toEqual([]);
       expect(await at.store.find(asked!)).toMatchObject({ state: "cancelled", error: "asked" });
       expect((await found(at.store, other!)).cancelRequested).toBe(false);
+    });
+
+    test("by force a run that runs ends at once, and its worker can write nothing more", async () => {
+      await define(at.store, [{ name: "job", limit: 1 }]);
+      const [id, next] = (await insert(at.store, { limited: true }, { limited: true })) as [number, number];
+      const run = await claimOne(at.store);
+      await at.store.cancel(id, null);
+      await at.clock.advance(5);
+      expect(await at.store.cancel(id, null, true)).toBe("cancelled");
+      expect(await at.store.find(id)).toMatchObject({
+        state: "cancelled",
+        attempts: 1,
+        worker: "w1",
+        startedAt: at.clock.now() - 5000,
+        finishedAt: at.clock.now(),
+      });
+      expect((await at.store.renew("w1", [{ ...run, lease: 1000 }])).held.size).toBe(0);
+      expect(await settle(at.store, run, "completed")).toBe(false);
+      expect(await at.store.find(id)).toMatchObject({ state: "cancelled" });
+      // Its place is free.
+      expect(ids(await claim(at.store))).toEqual([next]);
+    });
+
+    test.each([0, 1000])("by force a run that waits, due in %i ms, ends as without", async (delay) => {
+      const id = await insertOne(at.store, { delay });
+      expect(await at.store.cancel(id, 0, true)).toBe("cancelled");
+      expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
+      expect(await at.store.cancel(id, 0, true)).toBeNull();
+    });
+
+    test("by force, racing its own completion: one of them wins", async () => {
+      const other = await at.another();
+      for (let round = 0; round < 50; round++) {
+        const id = await insertOne(at.store);
+        const run = await claimOne(at.store);
+        const [written, answer] = await Promise.all([
+          settle(at.store, run, "completed"),
+          other.cancel(id, null, true),
+        ]);
+        expect(answer).toBe(written ? "completed" : "cancelled");
+        expect((await found(at.store, id)).state).toBe(answer);
+      }
     });
 
     test("its worker may be done before it hears of it", async () => {
@@ -221,6 +265,16 @@ export function control(database: Database): void {
       expect(ids(await claim(at.store, { worker: "w1" }))).toEqual([id]);
     });
 
+    test("comes back at a time, if it is told one", async () => {
+      const id = await finish(at.store, "failed");
+      const later = at.clock.now() + 60_000;
+      expect(await at.store.revive(id, later)).toBe("revived");
+      expect(await at.store.find(id)).toMatchObject({ state: "scheduled", runAt: later });
+      const other = await finish(at.store, "failed");
+      expect(await at.store.revive(other, at.clock.now() - 1)).toBe("revived");
+      expect(await at.store.find(other)).toMatchObject({ state: "ready", runAt: at.clock.now() - 1 });
+    });
+
     test("not a run that has not finished", async () => {
       const [ready, scheduled] = await insert(at.store, {}, { delay: 1000 });
       expect(await at.store.revive(ready!)).toBe("ready");
@@ -249,7 +303,7 @@ export function control(database: Database): void {
       const failed = await finish(at.store, "failed", {}, { error: "why" });
       expect(await at.store.remove(failed)).toBe("removed");
       expect(await everythingOf(at, failed)).toEqual({ runs: [], history: [], attempts: [] });
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
       expect(await at.store.remove(failed)).toBeNull();
     });
 

@@ -1,6 +1,7 @@
 import { afterAll, describe } from "vitest";
 import { sendingAgain } from "./again.ts";
 import { agreeing } from "./agreement.ts";
+import { children } from "./children.ts";
 import { claiming } from "./claim.ts";
 import { control } from "./control.ts";
 import { fencing } from "./fencing.ts";
@@ -12,6 +13,7 @@ import { lanes } from "./lanes.ts";
 import { leases } from "./leases.ts";
 import { limits } from "./limits.ts";
 import { listing } from "./list.ts";
+import { logging } from "./logs.ts";
 import { unicodeNames } from "./names.ts";
 import { payloads } from "./payloads.ts";
 import { promotion } from "./promotion.ts";
@@ -19,7 +21,9 @@ import { pruning } from "./prune.ts";
 import { queues } from "./queues.ts";
 import { racing } from "./racing.ts";
 import { scale } from "./scale.ts";
+import { searching } from "./search.ts";
 import { settling } from "./settle.ts";
+import { shares } from "./shares.ts";
 import { status } from "./status.ts";
 import type { Database } from "./stores.ts";
 import { tallies } from "./tallies.ts";
@@ -48,14 +52,18 @@ export function exercise(database: Database): void {
       lanes,
       uniqueness,
       leases,
+      children,
       control,
       jobs,
       formerly,
       queues,
+      shares,
       ticking,
+      logging,
       tallies,
       workers,
       listing,
+      searching,
       status,
       pruning,
       unicodeNames,

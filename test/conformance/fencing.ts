@@ -51,6 +51,10 @@ const writes: Write[] = [
   },
   { what: "progress", attempt: (store, stale) => store.progress(stale, '"stale"') },
   {
+    what: "take back",
+    attempt: async (store, stale) => (await store.takeBack([stale], 1, "stale", null)).length > 0,
+  },
+  {
     what: "write in a transaction",
     attempt: (store, stale) => {
       const work = () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, define, finish, found, insert, insertOne, settle } from "./requests.ts";
+import { claim, claimOne, define, finish, found, insert, insertOne, list, settle } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function formerly(database: Database): void {
@@ -37,7 +37,7 @@ export function formerly(database: Database): void {
       const records = await Promise.all(waiting.map((id) => found(at.store, id)));
       expect(records.map(({ key }) => key)).toEqual([null, ...keys]);
       expect((await found(at.store, done)).key).toBe("old|x");
-      const lanes = (await at.store.list({ states: ["running"], limit: 10 })).map(({ name }) => name);
+      const lanes = (await list(at.store, { states: ["running"], limit: 10 })).map(({ name }) => name);
       expect(new Set(lanes)).toEqual(new Set(["new"]));
     });
 

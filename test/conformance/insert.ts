@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { claimOne, found, insert, insertOne, newRun, times } from "./requests.ts";
+import { claimOne, found, insert, insertOne, list, newRun, times } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function inserting(database: Database): void {
@@ -74,6 +74,7 @@ export function inserting(database: Database): void {
         createdAt: now,
         claimedAt: now + 1000,
         started: true,
+        logged: 0,
       });
     });
 
@@ -101,6 +102,7 @@ export function inserting(database: Database): void {
         attempts: 0,
         crashes: 0,
         worker: null,
+        child: null,
         lockedUntil: null,
         startedAt: null,
         finishedAt: null,
@@ -127,7 +129,7 @@ export function inserting(database: Database): void {
 
     test("5,000 at once, each with its own arguments", async () => {
       const ids = await insert(at.store, ...times(5000, (n) => ({ args: `{"n":${n}}` })));
-      const runs = await at.store.list({ limit: 5000 });
+      const runs = await list(at.store, { limit: 5000 });
       expect(runs.reverse().map(({ id, args }) => ({ id, args }))).toEqual(
         ids.map((id, n) => ({ id, args: `{"n":${n}}` })),
       );
@@ -193,7 +195,7 @@ export function inserting(database: Database): void {
       await expect(at.store.insert([newRun(), newRun(), refused])).rejects.toThrow();
       const unique = newRun({ unique: { key: "once", until: "finished", for: 0 } });
       await expect(at.store.insert([newRun(), unique, refused])).rejects.toThrow();
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
     });
 
     test("nothing to insert is nothing", async () => {

@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { TestClock } from "../../src/testing/clock.ts";
 import { runScript } from "./processes.ts";
-import { insertOne, times } from "./requests.ts";
+import { beat, claim, insert, insertOne, list, times } from "./requests.ts";
 import type { Database, Opened } from "./stores.ts";
 
 export function installing(database: Database): void {
   describe("install", () => {
     let at: Opened;
+    let clock: TestClock;
     beforeEach(async () => {
-      at = await database.open(new TestClock());
+      clock = new TestClock();
+      at = await database.open(clock);
     });
     afterEach(() => at.teardown());
 
@@ -25,6 +27,19 @@ export function installing(database: Database): void {
       const id = await insertOne(at.store);
       expect(await at.store.install()).toEqual({ from: first.to, to: first.to, statements: [] });
       expect(await at.store.find(id)).not.toBeNull();
+    });
+
+    test("brings tables of the first version up to date, with what is in them", async () => {
+      await at.store.install();
+      const id = await insertOne(at.store);
+      await at.sql("drop table punctual_logs");
+      await at.sql("alter table punctual_runs drop column logged");
+      await at.sql("delete from punctual_migrations where number > 1");
+      await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      expect(await at.store.install()).toMatchObject({ from: 1 });
+      await at.store.verify();
+      expect((await at.store.inspect()).missing).toEqual([]);
+      expect(await claim(at.store)).toMatchObject([{ id, logged: 0 }]);
     });
 
     test("several at once: one does it, the others find it done", async () => {
@@ -52,6 +67,80 @@ export function installing(database: Database): void {
       });
     });
 
+    test("tells what is missing, and how it is made again", async () => {
+      const before = await at.store.inspect();
+      expect(before).toMatchObject({
+        schema: { found: 0 },
+        missing: [],
+        version: expect.stringMatching(/^\d/),
+      });
+      const { to } = await at.store.install();
+      const whole = await at.store.inspect();
+      expect(whole).toMatchObject({ schema: { found: to, needed: to }, missing: [], expired: { count: 0 } });
+      const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
+      await at.sql(`drop index punctual_runs_scheduled${onTable}`);
+      await at.sql("drop view punctual_failed");
+      const { missing } = await at.store.inspect();
+      expect(missing.map(({ name }) => name)).toEqual(["punctual_runs_scheduled", "punctual_failed"]);
+      expect(missing.map(({ kind }) => kind)).toEqual(["index", "view"]);
+      for (const { statement } of missing) await at.sql(statement);
+      expect((await at.store.inspect()).missing).toEqual([]);
+    });
+
+    test("makes again what is missing, while others write", async () => {
+      await at.store.install();
+      const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
+      for (const index of ["scheduled", "unique"])
+        await at.sql(`drop index punctual_runs_${index}${onTable}`);
+      await at.sql("drop view punctual_failed");
+      const { missing } = await at.store.inspect();
+      expect(missing).toHaveLength(3);
+      const [ids] = await Promise.all([
+        insert(at.store, ...times(20, () => ({}))),
+        (async () => {
+          for (const one of missing) await at.store.restore(one);
+        })(),
+      ]);
+      expect((await at.store.inspect()).missing).toEqual([]);
+      expect(await list(at.store, { limit: 100 })).toHaveLength(ids.length);
+    });
+
+    test("an index that cannot be made is refused, and can be made when what was in its way is gone", async () => {
+      await at.store.install();
+      const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
+      await at.sql(`drop index punctual_runs_unique${onTable}`);
+      await insert(at.store, {}, {});
+      await at.sql("update punctual_runs set unique_key = 'twice'");
+      const [unique] = (await at.store.inspect()).missing;
+      await expect(at.store.restore(unique!)).rejects.toThrow();
+      expect((await at.store.inspect()).missing).toHaveLength(1);
+      await at.sql("update punctual_runs set unique_key = null");
+      await at.store.restore(unique!);
+      expect((await at.store.inspect()).missing).toEqual([]);
+    });
+
+    test("tells of leases that nobody takes back", async () => {
+      await at.store.install();
+      await insertOne(at.store);
+      await claim(at.store, { limit: 1, lease: 1000 });
+      expect((await at.store.inspect()).expired).toEqual({ count: 0, since: null });
+      await clock.advance(5);
+      expect((await at.store.inspect()).expired).toEqual({ count: 1, since: clock.now() - 4000 });
+    });
+
+    test("tells of workers that died long ago, and forgets them", async () => {
+      await at.store.install();
+      await beat(at.store, "w1");
+      await clock.advance("10m");
+      expect((await at.store.inspect()).deadWorkers).toBe(0);
+      await clock.advance("1s");
+      expect((await at.store.inspect()).deadWorkers).toBe(1);
+      await beat(at.store, "w2");
+      expect(await at.store.forgetWorkers()).toBe(1);
+      expect(await at.store.forgetWorkers()).toBe(0);
+      expect((await at.store.status()).workers).toMatchObject([{ id: "w2" }]);
+    });
+
     test("a schema newer than the code is refused", async () => {
       const { to } = await at.store.install();
       await at.sql("insert into punctual_migrations (number, applied_at) values (?, 0)", to + 1);
@@ -67,8 +156,8 @@ export function installing(database: Database): void {
       await expect(other.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
       await other.install();
       await insertOne(other, { name: "theirs" });
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
-      expect(await other.list({ limit: 10 })).toMatchObject([{ name: "theirs" }]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
+      expect(await list(other, { limit: 10 })).toMatchObject([{ name: "theirs" }]);
     });
   });
 }

@@ -97,7 +97,9 @@ export function lanes(database: Database): void {
       expect(claimed).toEqual([open]);
     });
 
-    test("every one of 2,000 lanes has its turn while one floods the queue", async () => {
+    test("every one of 2,000 lanes has its turn while one floods the queue", {
+      timeout: 300_000,
+    }, async () => {
       await define(at.store, [{ name: "job", limit: 10, keyLimit: 1 }]);
       await insert(at.store, ...times(3000, () => ({ key: "flood", limited: true })));
       await insert(at.store, ...times(2000, (n) => ({ key: `lane-${n}`, limited: true })));

@@ -1,8 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { RunState } from "../../src/run/states.ts";
-import type { RunFilter } from "../../src/store/records.ts";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, finish, ids, insert, insertOne, settle, times } from "./requests.ts";
+import {
+  claim,
+  claimOne,
+  finish,
+  ids,
+  insert,
+  insertOne,
+  type ListFields,
+  list,
+  settle,
+  times,
+} from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 const states: RunState[] = ["scheduled", "ready", "running", "completed", "failed", "cancelled", "skipped"];
@@ -10,8 +20,7 @@ const states: RunState[] = ["scheduled", "ready", "running", "completed", "faile
 export function listing(database: Database): void {
   describe("list", () => {
     const at = fresh(database);
-    const listed = async (filter: Partial<RunFilter> = {}) =>
-      ids(await at.store.list({ limit: 100, ...filter }));
+    const listed = async (filter: ListFields = {}) => ids(await list(at.store, filter));
 
     /** One run in each state. */
     async function oneOfEach(): Promise<Record<RunState, number>> {

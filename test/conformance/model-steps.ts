@@ -4,7 +4,15 @@ import { type Outcome, outcomeRules } from "../../src/run/states.ts";
 /** `which` counts back: among all runs, or among all leases ever given, held or stale. */
 export type Step =
   | { do: "insert"; name: string; key: string | null; queue: string; priority: number; delay: number }
-  | { do: "claim"; worker: string; limit: number; start: number; queues: string[] | null; lease: number }
+  | {
+      do: "claim";
+      worker: string;
+      limit: number;
+      start: number;
+      queues: string[] | null;
+      exceptQueues: string[];
+      lease: number;
+    }
   | { do: "settle"; worker: string; which: number[]; outcome: Outcome; delay: number; kept: boolean }
   | { do: "renew"; which: number; lease: number }
   | { do: "start" | "cancel" | "revive" | "remove"; which: number }
@@ -37,6 +45,7 @@ const claim: fc.Arbitrary<Step> = of("claim", {
   limit: fc.integer({ min: 1, max: 5 }),
   start: fc.integer({ min: 0, max: 5 }),
   queues: fc.constantFrom<string[] | null>(null, null, ["a"], ["b", "a"]),
+  exceptQueues: fc.constantFrom<string[]>([], [], [], ["a"]),
   lease,
 });
 const cancel: fc.Arbitrary<Step> = of("cancel", { which });

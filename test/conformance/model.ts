@@ -70,6 +70,7 @@ export class Model {
     limit: number;
     start: number;
     queues: string[] | null;
+    exceptQueues: string[];
     lease: number;
   }): number[] {
     for (const run of this.runs) {
@@ -84,6 +85,7 @@ export class Model {
       if (run.state !== "ready") continue;
       if (this.pausedJobs.has(run.name) || this.pausedQueues.has(run.queue)) continue;
       if (claim.queues && !claim.queues.includes(run.queue)) continue;
+      if (claim.exceptQueues.includes(run.queue)) continue;
       if (run.limited && (claimed.length >= claim.start || !this.#hasRoom(run))) continue;
       run.state = "running";
       run.attempts++;

@@ -86,7 +86,8 @@ export async function recordPlans(
         const read = difference(costs.get(this)!, difference(a, b));
         const steps = [...read].filter(([, rows]) => rows > 0).map(([name, rows]) => `${name}: ${rows}`);
         plan.steps.push(...steps);
-        if ([...read.values()].some((rows) => rows > MANY)) plan.faults.push(steps.join(", "));
+        const most = MANY * statementsOf(sql).length;
+        if ([...read.values()].some((rows) => rows > most)) plan.faults.push(steps.join(", "));
       }),
     );
     return command;
@@ -99,6 +100,11 @@ export async function recordPlans(
   }
   await explain(url, [...plans.values()], parameters);
   return [...plans.values()];
+}
+
+/** Several may go in one packet, and are counted together. */
+function statementsOf(sql: string): string[] {
+  return sql.split("; ");
 }
 
 function toCounts(rows: unknown): Counts {
@@ -126,8 +132,10 @@ async function explain(
 ): Promise<void> {
   const connection = await createConnection({ uri });
   for (const { statement, faults } of plans.filter(({ faults }) => faults.length > 0)) {
-    const text = mysql.format(`explain ${statement}`, parameters.get(statement) ?? []);
-    faults.push(JSON.stringify(await connection.query(text).then(([rows]) => rows, String)));
+    for (const one of statementsOf(statement)) {
+      const text = mysql.format(`explain ${one}`, parameters.get(statement) ?? []);
+      faults.push(JSON.stringify(await connection.query(text).then(([rows]) => rows, String)));
+    }
   }
   await connection.end();
 }

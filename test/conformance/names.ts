@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { beat, claim, define, found, ids, insert, names, newRun, settle } from "./requests.ts";
+import { beat, claim, define, found, ids, insert, list, names, newRun, settle } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 /** Each is another name than every other. */
@@ -66,7 +66,7 @@ export function unicodeNames(database: Database): void {
       }
       const inserted = await insert(at.store, ...NAMES.map((name) => ({ name })));
       for (const [n, name] of NAMES.entries()) {
-        expect(ids(await at.store.list({ name, limit: 10 }))).toEqual([inserted[n]]);
+        expect(ids(await list(at.store, { name, limit: 10 }))).toEqual([inserted[n]]);
       }
       const exclude = NAMES.filter((_, n) => n % 2 === 0);
       expect(names(await claim(at.store, { exclude }))).toEqual(NAMES.filter((_, n) => n % 2 === 1));
@@ -133,8 +133,8 @@ export function unicodeNames(database: Database): void {
           owner: name,
           uniqueKey: name,
         });
-        expect(ids(await at.store.list({ batchId: name, limit: 10 }))).toEqual([id]);
-        expect(ids(await at.store.list({ tag: name, limit: 10 }))).toEqual([id]);
+        expect(ids(await list(at.store, { batchId: name, limit: 10 }))).toEqual([id]);
+        expect(ids(await list(at.store, { tag: name, limit: 10 }))).toEqual([id]);
         await beat(at.store, name);
         const runs = await claim(at.store, { worker: name });
         expect(ids(runs)).toEqual([id]);
@@ -147,7 +147,7 @@ export function unicodeNames(database: Database): void {
     test("of keys are what they are when they are looked for", async () => {
       const inserted = await insert(at.store, ...NAMES.map((key) => ({ name: "a|b", key })));
       for (const [n, key] of NAMES.entries()) {
-        expect(ids(await at.store.list({ key, limit: 10 }))).toEqual([inserted[n]]);
+        expect(ids(await list(at.store, { key, limit: 10 }))).toEqual([inserted[n]]);
         expect((await found(at.store, inserted[n]!)).key).toBe(key);
       }
     });

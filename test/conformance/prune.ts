@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PruneRequest } from "../../src/store/store.ts";
+import type { PruneRequest } from "../../src/store/pruning.ts";
 import { DAY } from "../../src/time.ts";
 import { fresh } from "./fresh.ts";
 import {
@@ -11,6 +11,7 @@ import {
   found,
   insert,
   insertOne,
+  list,
   settle,
   times,
 } from "./requests.ts";
@@ -29,6 +30,170 @@ export function pruning(database: Database): void {
         ...request,
       });
     const nothing = { history: 0, jobs: 0, orphans: 0, workers: 0 };
+
+    test("only those in the states given", async () => {
+      const each = { completed: 0, failed: 0, cancelled: 0, skipped: 0 };
+      for (const state of Object.keys(each) as (keyof typeof each)[])
+        each[state] = await finish(at.store, state);
+      await finish(at.store, "failed", {}, { keep: 1 });
+      await at.clock.advance(10);
+      const old = { finishedFor: 5000 };
+      expect(await prune({ ...old, states: [] })).toEqual(nothing);
+      expect(await prune({ ...old, states: ["completed", "skipped"] })).toEqual({ ...nothing, history: 2 });
+      expect(await at.store.find(each.completed)).toBeNull();
+      expect((await found(at.store, each.failed)).state).toBe("failed");
+      expect(await prune({ ...old, states: ["failed"] })).toEqual({ ...nothing, history: 2 });
+      expect(await prune(old)).toEqual({ ...nothing, history: 1 });
+    });
+
+    test("in batches, each of which is told, until somebody says that is enough", async () => {
+      for (let n = 0; n < 7; n++) await finish(at.store, "completed");
+      await at.clock.advance(10);
+      const told: number[] = [];
+      const onBatch = ({ history }: { history: number }) => told.push(history) < 2;
+      expect(await prune({ finishedFor: 5000, batch: 2, onBatch })).toEqual({ ...nothing, history: 4 });
+      expect(told).toEqual([2, 4]);
+      expect(await prune({ finishedFor: 5000, batch: 2, onBatch: () => true })).toEqual({
+        ...nothing,
+        history: 3,
+      });
+    });
+
+    test("once it is enough, runs that wait in vain stay too; they go in batches as well", async () => {
+      await insert(at.store, ...times(5, () => ({ name: "gone", delay: 1 })));
+      for (let n = 0; n < 2; n++) await finish(at.store, "completed");
+      await at.clock.advance(10);
+      const old = { finishedFor: 5000, orphansOlderThan: 5000, batch: 2 };
+      expect(await prune({ ...old, onBatch: () => false })).toEqual({ ...nothing, history: 2 });
+      const told: number[] = [];
+      const onBatch = ({ orphans }: { orphans: number }) => told.push(orphans) < 2;
+      expect(await prune({ ...old, onBatch })).toEqual({ ...nothing, orphans: 4 });
+      expect(told).toEqual([2, 4]);
+      expect(await prune(old)).toEqual({ ...nothing, orphans: 1 });
+    });
+
+    test("those that stay do not hide those behind them", async () => {
+      for (let n = 0; n < 3; n++) await finish(at.store, "failed");
+      for (let n = 0; n < 3; n++) await finish(at.store, "completed");
+      await at.clock.advance(10);
+      const some = { finishedFor: 5000, states: ["completed" as const], batch: 2 };
+      expect(await prune(some)).toEqual({ ...nothing, history: 3 });
+      expect(await prune({ finishedFor: 5000, batch: 2 })).toEqual({ ...nothing, history: 3 });
+    });
+
+    describe("the newest of each job stay", () => {
+      const forEver = { keep: null };
+      const finishMany = async (name: string, ...states: ("completed" | "failed" | "skipped")[]) => {
+        const ids: number[] = [];
+        for (const state of states) ids.push(await finish(at.store, state, { name }, forEver));
+        return ids;
+      };
+      const left = async () =>
+        (await list(at.store, { limit: 1000 })).map(({ id }) => id).sort((a, b) => a - b);
+      const count = async (request: Partial<PruneRequest>) => {
+        const none = { finishedFor: null, jobsUnseenFor: null, orphansOlderThan: null, batch: 1000 };
+        return (await at.store.countPrunable({ ...none, ...request })).history;
+      };
+
+      test("and older ones go with their tries, whatever their age and retention", async () => {
+        const many = await finishMany("many", "completed", "failed", "completed", "skipped", "completed");
+        const few = await finishMany("few", "failed", "completed");
+        const one = await finishMany("Few", "completed");
+        const waiting = await insertOne(at.store, { name: "many" });
+        expect(await count({ keep: 5 })).toBe(0);
+        expect(await prune({ keep: 5 })).toEqual(nothing);
+        expect(await count({ keep: 2 })).toBe(3);
+        expect(await prune({ keep: 2 })).toEqual({ ...nothing, history: 3 });
+        expect(await left()).toEqual([...many.slice(3), ...few, ...one, waiting]);
+        expect(await everythingOf(at, many[1]!)).toEqual({ runs: [], history: [], attempts: [] });
+        expect(await prune({ keep: 0 })).toEqual({ ...nothing, history: 5 });
+        expect(await left()).toEqual([waiting]);
+      });
+
+      test("also those whose retention has ended: their number decides", async () => {
+        const ids = await finishMany("job", "completed", "completed");
+        const over = await finish(at.store, "completed", {}, { keep: 1000 });
+        await at.clock.advance(10);
+        expect(await prune({ keep: 2 })).toEqual({ ...nothing, history: 1 });
+        expect(await left()).toEqual([ids[1], over]);
+      });
+
+      test("of these states only, which alone are counted", async () => {
+        const [, , failed, completed] = await finishMany("job", "failed", "failed", "failed", "completed");
+        const skipped = await finishMany("other", "skipped", "failed");
+        expect(await count({ keep: 1, states: ["failed"] })).toBe(2);
+        expect(await prune({ keep: 1, states: ["failed"] })).toEqual({ ...nothing, history: 2 });
+        expect(await left()).toEqual([failed, completed, ...skipped]);
+        expect(await prune({ keep: 0, states: [] })).toEqual(nothing);
+        expect(await prune({ keep: 1, states: ["failed", "completed"] })).toEqual({ ...nothing, history: 1 });
+        expect(await left()).toEqual([completed, ...skipped]);
+      });
+
+      test("with an age, where both hold", async () => {
+        const old = await finishMany("job", "completed", "completed", "completed");
+        const alone = await finishMany("alone", "completed");
+        await at.clock.advance(10);
+        const recent = await finishMany("job", "completed", "completed");
+        expect(await count({ keep: 1, finishedFor: 5000 })).toBe(3);
+        expect(await prune({ keep: 4, finishedFor: 5000 })).toEqual({ ...nothing, history: 1 });
+        expect(await prune({ keep: 1, finishedFor: 5000 })).toEqual({ ...nothing, history: 2 });
+        expect(await left()).toEqual([...alone, ...recent]);
+        expect(await at.store.find(old[2]!)).toBeNull();
+      });
+
+      test("and one that still holds its unique key", async () => {
+        const unique = { key: "once", until: "finished" as const, for: 60_000 };
+        const holder = await finish(at.store, "completed", { unique });
+        const later = await finish(at.store, "completed");
+        expect(await count({ keep: 0 })).toBe(1);
+        expect(await prune({ keep: 0 })).toEqual({ ...nothing, history: 1 });
+        expect(await left()).toEqual([holder]);
+        expect(await at.store.find(later)).toBeNull();
+        await at.clock.advance(61);
+        expect(await prune({ keep: 0 })).toEqual({ ...nothing, history: 1 });
+      });
+
+      test("in batches, until somebody says that is enough; the next call goes on", async () => {
+        for (const name of ["a", "b"]) await finishMany(name, ...times(6, () => "completed" as const));
+        const told: number[] = [];
+        const onBatch = ({ history }: { history: number }) => told.push(history) < 4;
+        expect(await prune({ keep: 1, batch: 2, onBatch })).toEqual({ ...nothing, history: 7 });
+        expect(told).toEqual([2, 4, 5, 7]);
+        expect(await prune({ keep: 1, batch: 2 })).toEqual({ ...nothing, history: 3 });
+        expect(await left()).toHaveLength(2);
+      });
+    });
+
+    test("what would go is what goes", async () => {
+      await define(at.store, [{ name: "old" }]);
+      await beat(at.store, "w1");
+      await finish(at.store, "failed", {}, { keep: 1000 });
+      await finish(at.store, "failed");
+      await finish(at.store, "completed");
+      await insertOne(at.store, { name: "gone", delay: 1 });
+      await at.clock.advance("20m");
+      for (const request of [
+        {},
+        { states: ["completed" as const], finishedFor: 5000 },
+        { finishedFor: 5000, jobsUnseenFor: 1000, orphansOlderThan: 1000 },
+      ]) {
+        const whole = {
+          finishedFor: null,
+          jobsUnseenFor: null,
+          orphansOlderThan: null,
+          batch: 9,
+          ...request,
+        };
+        const expected = await at.store.countPrunable(whole);
+        expect({ ...(await at.store.prune(whole)), capped: false }).toEqual(expected);
+      }
+      expect(
+        await at.store.countPrunable({ finishedFor: 0, jobsUnseenFor: 0, orphansOlderThan: 0, batch: 9 }),
+      ).toEqual({
+        ...nothing,
+        capped: false,
+      });
+    });
 
     test("finished runs whose retention has ended, with their tries", async () => {
       const short = await finish(at.store, "failed", {}, { keep: 1000, error: "why" });
@@ -60,7 +225,7 @@ export function pruning(database: Database): void {
       for (const run of await claim(at.store)) await settle(at.store, run, "completed", { keep: 1 });
       await at.clock.advance(1);
       expect(await prune({ batch: 10 })).toEqual({ ...nothing, history: 25 });
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
     });
 
     test("nothing that has not finished, however old", async () => {
@@ -144,6 +309,7 @@ export function pruning(database: Database): void {
       const minute = at.clock.now() / 60_000;
       const tally = { name: "job", counts: { completed: 1 }, busy: 0, lastRun: null, last: null };
       await at.store.flush([
+        { ...tally, minute: minute - 500 },
         { ...tally, minute },
         { ...tally, minute: minute + 60 },
       ]);

@@ -1,6 +1,18 @@
 import { describe, expect, test } from "vitest";
+import type { ClaimedRun } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
-import { beat, claim, define, ids, insert, insertOne, names } from "./requests.ts";
+import {
+  beat,
+  claim,
+  claimRequest,
+  define,
+  exchange,
+  ids,
+  insert,
+  insertOne,
+  names,
+  settlement,
+} from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function queues(database: Database): void {
@@ -22,6 +34,33 @@ export function queues(database: Database): void {
       expect(await queue("a")).toMatchObject({ paused: false, pausedUntil: null });
     });
 
+    test("what has changed since the last claim counts in the exchange that settles it", async () => {
+      await define(at.store, [{ name: "job", limit: 3 }, { name: "free" }, { name: "held" }]);
+      const both = (queue: string) => [
+        { name: "job", limited: true, queue },
+        { name: "free", queue },
+      ];
+      await insert(at.store, ...both("a"), ...both("a"), { name: "held", queue: "a" });
+      let seq = 0;
+      const next = async (runs: ClaimedRun[], limit = 2) => {
+        const settle = runs.map((run) => settlement(run, "completed"));
+        return (await exchange(at.store, { seq: ++seq, settle, claim: claimRequest({ limit }) })).claimed;
+      };
+      const first = await next([]);
+      expect(names(first).sort()).toEqual(["free", "job"]);
+      await at.store.pauseQueue("a", true, null);
+      expect(await next([first[0]!])).toEqual([]);
+      await insert(at.store, ...both("b"));
+      const second = await next([first[1]!]);
+      expect(second.map(({ queue }) => queue)).toEqual(["b", "b"]);
+      await at.store.pauseQueue("a", false, null);
+      await at.store.pauseJob("held", true);
+      const third = await next(second, 10);
+      expect(names(third).sort()).toEqual(["free", "job"]);
+      await at.store.pauseJob("held", false);
+      expect(names(await next(third))).toEqual(["held"]);
+    });
+
     test("paused for a while, it opens at the moment it was said", async () => {
       await insertOne(at.store, { queue: "a" });
       const until = at.clock.now() + 10_000;
@@ -32,6 +71,24 @@ export function queues(database: Database): void {
       await at.clock.advance("1ms");
       expect(await queue("a")).toMatchObject({ paused: false, pausedUntil: null });
       expect(await claim(at.store)).toHaveLength(1);
+    });
+
+    test("who paused it, since when and why, until it is resumed", async () => {
+      const since = at.clock.now();
+      await at.store.pauseQueue("a", true, null, { by: "ana", reason: "on fire: 100%\nreally é" });
+      await at.store.pauseQueue("b", true, since + 1000);
+      expect(await queue("a")).toMatchObject({
+        pause: { since, by: "ana", reason: "on fire: 100%\nreally é" },
+      });
+      expect(await queue("b")).toMatchObject({ pause: { since, by: null, reason: null } });
+      const id = await insertOne(at.store, { queue: "a" });
+      expect(await at.store.waitFacts(id)).toMatchObject({ queue: { pause: { by: "ana" } } });
+      await at.clock.advance(1);
+      expect(await queue("b")).toMatchObject({ paused: false, pause: null });
+      await at.store.pauseQueue("a", false, null);
+      expect(await queue("a")).toMatchObject({ paused: false, pause: null });
+      await at.store.pauseQueue("a", true, null);
+      expect(await queue("a")).toMatchObject({ pause: { by: null, reason: null } });
     });
 
     test("paused again, the last word counts", async () => {

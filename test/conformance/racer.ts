@@ -12,6 +12,9 @@ await store.beat({
   pid: process.pid,
   parallel: 8,
   queues: null,
+  exceptQueues: [],
+  weights: null,
+  schedules: true,
   startedAt: 0,
 });
 
@@ -45,6 +48,7 @@ function finishSome(): Settlement[] {
       fingerprint: null,
       result: null,
       keep: Math.random() < 0.5 ? 0 : null,
+      logged: 0,
     });
   }
   return settled;
@@ -59,6 +63,8 @@ while (Date.now() < end || held.size > 0) {
     limit,
     start: limit,
     queues: null,
+    exceptQueues: [],
+    stride: null,
     exclude: [],
     owner: worker,
     lease: 60_000,

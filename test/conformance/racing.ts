@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/time.ts";
 import { type Limits, type Step, violations } from "./journal.ts";
 import { runScript } from "./processes.ts";
-import { define, insert, times } from "./requests.ts";
+import { define, insert, list, times } from "./requests.ts";
 import type { Database, Opened } from "./stores.ts";
 
 const LIMITS: Limits = { jobs: { job: 3 }, keys: { keyed: 1 }, queues: { small: 5 } };
@@ -89,7 +89,7 @@ export function racing(database: Database): void {
       expect(violations(steps, LIMITS)).toEqual([]);
       expect(violations(inOrder(seen), LIMITS)).toEqual([]);
       expect(steps.filter(({ step }) => step === 1)).toHaveLength(seen.length);
-      expect(await at.store.list({ states: ["running"], limit: 1 })).toEqual([]);
+      expect(await list(at.store, { states: ["running"], limit: 1 })).toEqual([]);
     });
 
     test("the check itself finds a limit that was exceeded behind the store's back", async () => {

@@ -1,5 +1,6 @@
-import type { Outcome } from "../../src/run/states.ts";
+import type { Outcome, RunState } from "../../src/run/states.ts";
 import type { RunRecord, WorkerRow } from "../../src/store/records.ts";
+import type { RunCondition } from "../../src/store/search.ts";
 import type {
   ClaimedRun,
   ClaimRequest,
@@ -58,6 +59,8 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
     limit,
     start: limit,
     queues: null,
+    exceptQueues: [],
+    stride: null,
     exclude: [],
     owner: "w1",
     lease: 60_000,
@@ -112,6 +115,7 @@ export function settlement(
     fingerprint: null,
     result: null,
     keep: null,
+    logged: 0,
     ...fields,
   };
 }
@@ -189,6 +193,9 @@ export function beat(store: Store, id: string, fields: Partial<WorkerRow> = {}):
     pid: 1,
     parallel: 1,
     queues: null,
+    exceptQueues: [],
+    weights: null,
+    schedules: true,
     startedAt: 0,
     seenAt: 0,
     ...fields,
@@ -198,4 +205,36 @@ export function beat(store: Store, id: string, fields: Partial<WorkerRow> = {}):
 /** Takes back everything whose lease has ended. */
 export function reap(store: Store, crashCap = 100): ReturnType<Store["reap"]> {
   return store.reap(1000, crashCap, "crashed", null);
+}
+
+export interface ListFields {
+  states?: RunState[];
+  name?: string;
+  queue?: string;
+  key?: string;
+  tag?: string;
+  batchId?: string;
+  parentId?: number;
+  before?: number;
+  limit?: number;
+}
+
+/** The runs that have these fields, the newest first. */
+export async function list(store: Store, fields: ListFields = {}): Promise<RunRecord[]> {
+  const { states, parentId, before, limit = 100 } = fields;
+  const where: RunCondition[] = [];
+  const texts = {
+    job: fields.name,
+    queue: fields.queue,
+    key: fields.key,
+    tag: fields.tag,
+    batch: fields.batchId,
+  };
+  if (states) where.push({ field: "state", any: states });
+  for (const field of ["job", "queue", "key", "tag", "batch"] as const) {
+    const is = texts[field];
+    if (is !== undefined) where.push({ field, any: [{ is }] });
+  }
+  if (parentId !== undefined) where.push({ field: "parent", any: [{ op: "=", value: parentId }] });
+  return (await store.search({ where, limit, ...(before !== undefined && { before }) })).runs;
 }

@@ -64,6 +64,7 @@ export function settling(database: Database): void {
         attempts: 1,
         crashes: 0,
         worker: "w7",
+        child: null,
         lockedUntil: null,
         startedAt: now - 700,
         finishedAt: now,

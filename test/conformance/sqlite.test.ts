@@ -10,7 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { exercise } from "./exercise.ts";
 import { runScript, scriptPath } from "./processes.ts";
-import { claimOne, found, insertOne, newRun, settlement } from "./requests.ts";
+import { claimOne, found, insertOne, list, newRun, settlement } from "./requests.ts";
 import { sqlite } from "./sqlite-database.ts";
 import { selected } from "./stores.ts";
 
@@ -148,7 +148,7 @@ function onlySqlite(): void {
       theirs.exec("begin");
       const [kept] = await store.insert([newRun()], theirs);
       theirs.exec("commit");
-      expect((await store.list({ limit: 10 })).map(({ id }) => id)).toEqual([kept!.id]);
+      expect((await list(store, { limit: 10 })).map(({ id }) => id)).toEqual([kept!.id]);
     });
 
     test("stays open when the store is closed", async () => {
@@ -177,11 +177,11 @@ function onlySqlite(): void {
       theirs.exec("begin");
       await store.insert([newRun()], theirs);
       theirs.exec("rollback");
-      expect(await store.list({ limit: 10 })).toEqual([]);
+      expect(await list(store, { limit: 10 })).toEqual([]);
       theirs.exec("begin");
       await store.insert([newRun()], theirs);
       theirs.exec("commit");
-      expect(await store.list({ limit: 10 })).toHaveLength(1);
+      expect(await list(store, { limit: 10 })).toHaveLength(1);
     });
 
     test("stays open when the store is closed", async () => {
@@ -204,8 +204,8 @@ function onlySqlite(): void {
     const one = await open(url);
     const two = await open(url);
     await insertOne(one);
-    expect(await one.list({ limit: 10 })).toHaveLength(1);
-    expect(await two.list({ limit: 10 })).toEqual([]);
+    expect(await list(one, { limit: 10 })).toHaveLength(1);
+    expect(await list(two, { limit: 10 })).toEqual([]);
   });
 
   describe("a file that cannot be used", () => {

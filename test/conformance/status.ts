@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { WORKER_DEAD_AFTER } from "../../src/store/store.ts";
+import { queueReport } from "../queue-report.ts";
 import { fresh } from "./fresh.ts";
 import {
   beat,
@@ -20,7 +21,15 @@ export function status(database: Database): void {
     const at = fresh(database);
 
     test("of an empty database", async () => {
-      expect(await at.store.status()).toEqual({ now: at.clock.now(), jobs: [], queues: [], workers: [] });
+      expect(await at.store.status()).toEqual({
+        now: at.clock.now(),
+        jobs: [],
+        queues: [],
+        workers: [],
+        late: [],
+        expired: 0,
+        capped: false,
+      });
       expect(await at.store.now()).toBe(at.clock.now());
     });
 
@@ -47,9 +56,117 @@ export function status(database: Database): void {
       ]);
       expect(jobs[0]!.leasedUntil).toBe(now + 60_000);
       expect(queues).toEqual([
-        { name: "x", limit: 0, paused: false, pausedUntil: null, ready: 0, scheduled: 0, running: 4 },
-        { name: "y", limit: 0, paused: false, pausedUntil: null, ready: 1, scheduled: 1, running: 1 },
+        queueReport("default"),
+        queueReport("x", { running: 4 }),
+        { ...queueReport("y", { ready: 1, scheduled: 1, running: 1 }), oldest: now },
       ]);
+    });
+  });
+
+  describe("status, of what is wrong", () => {
+    const at = fresh(database);
+    const schedule = (next: number | null) => ({
+      slot: "",
+      cron: "* * * * * *",
+      timezone: "UTC",
+      args: null,
+      queue: null,
+      fingerprint: "1",
+      next: () => next,
+    });
+
+    test("whose lease ends last, and of which worker", async () => {
+      await define(at.store, [{ name: "a" }, { name: "b" }]);
+      await insert(at.store, { name: "a" }, { name: "a" }, { name: "a", owner: "w3", priority: 1 });
+      await claim(at.store, { worker: "w3", limit: 1, lease: 99_000 });
+      await claim(at.store, { worker: "w1", limit: 1, lease: 5000 });
+      await claim(at.store, { worker: "w2", limit: 1, lease: 9000 });
+      const { jobs } = await at.store.status();
+      expect(jobs).toMatchObject([
+        { name: "a", running: 2, leasedBy: "w2", leasedUntil: at.clock.now() + 9000 },
+        { name: "b", running: 0, leasedBy: null, leasedUntil: null },
+      ]);
+    });
+
+    test("leases that nobody takes back", async () => {
+      await insert(at.store, {}, {});
+      await claim(at.store, { limit: 1, lease: 1000 });
+      await claim(at.store, { limit: 1, lease: 60_000 });
+      await at.clock.advance(16);
+      expect((await at.store.status()).expired).toBe(0);
+      await at.clock.advance("1ms");
+      expect((await at.store.status()).expired).toBe(1);
+    });
+
+    test("schedules whose tick nobody makes, unless they are paused", async () => {
+      const due = at.clock.now() + 1000;
+      await define(at.store, [
+        { name: "late", schedules: [schedule(due)] },
+        { name: "paused", schedules: [schedule(due)] },
+        { name: "off", schedules: [schedule(due)] },
+        { name: "never", schedules: [schedule(null)] },
+        { name: "later", schedules: [schedule(due + 60_000)] },
+      ]);
+      const all = await at.store.schedules();
+      const id = (job: string) => all.find((one) => one.job === job)!.id;
+      await at.store.pauseSchedule(id("off"), true, { by: "ana", reason: "why" });
+      await at.store.pauseJob("paused", true, { by: "bob", reason: null });
+      await at.clock.advance(6);
+      expect((await at.store.status()).late).toEqual([]);
+      await at.clock.advance("1ms");
+      const { late, jobs } = await at.store.status();
+      expect(late).toEqual([{ id: id("late"), job: "late", nextTick: due }]);
+      expect(jobs.find(({ name }) => name === "paused")!.pause).toMatchObject({ by: "bob", reason: null });
+      const paused = (await at.store.schedules()).find(({ job }) => job === "off")!;
+      expect(paused).toMatchObject({ paused: true, pause: { by: "ana", reason: "why" } });
+      await at.store.pauseJob("paused", false);
+      await at.store.pauseSchedule(id("off"), false);
+      const after = await at.store.status();
+      expect(after.late).toHaveLength(3);
+      expect(after.jobs.every(({ pause }) => pause === null)).toBe(true);
+    });
+  });
+
+  describe("status of many", () => {
+    const at = fresh(database, "once");
+    const COLUMNS = "id, name, queue, lane, limited, priority, run_at, state, created_at";
+
+    test("50,000 ready runs are counted so far, the oldest of each queue found, and few rows read", async () => {
+      const now = at.clock.now();
+      // The first in the order of the claim is young; the oldest is of the least priority.
+      await at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select s.n, 'many', case when s.n % 2 = 0 then 'a' else 'b' end, 'many', 0, s.n % 3, ${now} + s.n, 1, ${now}
+           from ${at.series(50_000)} s`,
+      );
+      await at.sql("update punctual_runs set run_at = 5 where id = 50000");
+      await at.sql("update punctual_runs set run_at = 7 where id = 49999");
+      await define(at.store, [{ name: "many" }]);
+      const plans = await at.plans(async (store) => {
+        const { capped, jobs, queues } = await store.status();
+        expect(capped).toBe(true);
+        const [a, b, ofTheJob] = queues;
+        expect([a, b]).toMatchObject([
+          { name: "a", oldest: 5 },
+          { name: "b", oldest: 7 },
+        ]);
+        expect(ofTheJob).toMatchObject({ ready: 0, oldest: null });
+        for (const { ready } of [a!, b!]) expect(ready).toBeGreaterThan(1000);
+        expect(jobs[0]!.waiting).toBeGreaterThan(2000);
+      });
+      expect(plans.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(100);
+    });
+
+    test("up to 10,000 of a kind are counted to the last", async () => {
+      const now = at.clock.now();
+      await at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select s.n, 'many', 'default', 'many', 0, 100, ${now}, case when s.n % 2 = 0 then 0 else 1 end, ${now}
+           from ${at.series(20_000)} s`,
+      );
+      const { capped, queues } = await at.store.status();
+      expect(capped).toBe(false);
+      expect(queues).toMatchObject([{ ready: 10_000, scheduled: 10_000, oldest: now }]);
     });
   });
 

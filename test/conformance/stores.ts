@@ -31,16 +31,20 @@ export interface Opened {
   another(options?: { prefix?: string; clock?: Clock }): Promise<Store>;
   /** Straight to the database, past the store; `?` for parameters. */
   sql<Row>(text: string, ...params: Param[]): Promise<Row[]>;
-  begin(): Promise<CallersTransaction>;
+  /** `level`: of isolation, where the database has several. */
+  begin(level?: string): Promise<CallersTransaction>;
   wrongHandles(): Promise<WrongHandle[]>;
   /** From now on the table `audit` (seq, step, run, name, lane, queue) gets a row for each run that begins or ceases to run. */
   audit(): Promise<void>;
   /** The numbers from 1 to `count`, as a table with the column `n`. */
   series(count: number): string;
-  /** Runs `work` on a new connection and explains every statement it ran. */
-  plans(work: (store: Store) => Promise<void>): Promise<Plan[]>;
+  /** Runs `work` on a new connection and explains every statement it ran. `belief`: what the database takes the tables for. */
+  plans(work: (store: Store) => Promise<void>, belief?: Belief): Promise<Plan[]>;
   teardown(): Promise<void>;
 }
+
+/** Statistics are made from time to time: a table that has just filled still counts as the empty one it was. */
+export type Belief = "as they are" | "empty";
 
 export interface Database {
   name: DatabaseName;

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
+import type { Store } from "../../src/store/store.ts";
 import type {
   DueSchedule,
   ScheduleSync,
-  Store,
   TickDecision,
   TickRequest,
   TickResult,
-} from "../../src/store/store.ts";
+} from "../../src/store/ticking.ts";
 import { fresh } from "./fresh.ts";
-import { define } from "./requests.ts";
+import { define, list } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 const MINUTE = 60_000;
@@ -52,7 +52,7 @@ export function ticking(database: Database): void {
       const result = await tick(at.store);
       expect(runsOf(result)).toEqual([start + MINUTE]);
       expect(result.nextTick).toBe(start + 2 * MINUTE);
-      const [run] = await at.store.list({ limit: 10 });
+      const [run] = await list(at.store, { limit: 10 });
       expect(run).toMatchObject({
         name: "a",
         state: "ready",
@@ -72,7 +72,32 @@ export function ticking(database: Database): void {
         const results = await Promise.all(stores.map((store) => tick(store)));
         expect(results.flatMap(runsOf)).toEqual([start + minute * MINUTE]);
       }
-      expect(await at.store.list({ limit: 100 })).toHaveLength(5);
+      expect(await list(at.store, { limit: 100 })).toHaveLength(5);
+    });
+
+    test("a mark is not moved back by others that show the job at that moment", async () => {
+      const schedules = [minutely()];
+      await define(at.store, [{ name: "a", schedules }]);
+      const others = [await at.another(), await at.another(), await at.another()];
+      for (let minute = 1; minute <= 10; minute++) {
+        await at.clock.advance(60);
+        const shown: Promise<void>[] = [];
+        const ticked = await tick(at.store, {
+          // While the schedule is being ticked, each of them reads it, and writes it a moment later.
+          decide: (due, now) => {
+            for (const [index, other] of others.entries()) {
+              shown.push(define(other, [{ name: "a", schedules }], { worker: `w ${minute} ${index}` }));
+            }
+            return onTime(due, now);
+          },
+        });
+        expect(runsOf(ticked)).toEqual([start + minute * MINUTE]);
+        await Promise.all(shown);
+        const next = start + (minute + 1) * MINUTE;
+        expect(await at.store.schedules()).toMatchObject([
+          { lastTick: start + minute * MINUTE, nextTick: next },
+        ]);
+      }
     });
 
     test("a tick is not made again when its run is gone, not even by one that comes late", async () => {
@@ -82,7 +107,7 @@ export function ticking(database: Database): void {
       expect(await at.store.remove(first!.runs[0]!.id)).toBe("removed");
       expect(runsOf(await tick(at.store))).toEqual([]);
       expect(runsOf(await tick(await at.another()))).toEqual([]);
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
     });
 
     test("a tick whose run is there already is passed over, and the mark moves", async () => {
@@ -96,7 +121,7 @@ export function ticking(database: Database): void {
         return { ...decision, runs: [{ ...decision.runs[0]!, tickAt: start + MINUTE }] };
       };
       expect(runsOf(await tick(at.store, { decide: again }))).toEqual([]);
-      expect(await at.store.list({ limit: 10 })).toHaveLength(1);
+      expect(await list(at.store, { limit: 10 })).toHaveLength(1);
       expect(await at.store.schedules()).toMatchObject([{ lastTick: start + 2 * MINUTE }]);
     });
 
@@ -111,7 +136,7 @@ export function ticking(database: Database): void {
       await tick(at.store, { decide: noting });
       await at.clock.advance(60);
       const { ticked } = await tick(at.store, { decide: noting });
-      for (const run of await at.store.list({ limit: 10 })) await at.store.remove(run.id);
+      for (const run of await list(at.store, { limit: 10 })) await at.store.remove(run.id);
       await at.clock.advance(60);
       await tick(at.store, { decide: noting });
       expect(ticked).toHaveLength(1);

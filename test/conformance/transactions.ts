@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, found, ids, insertOne, newRun, settlement } from "./requests.ts";
+import { claim, claimOne, found, ids, insertOne, list, newRun, settlement } from "./requests.ts";
 import { everythingOf } from "./rows.ts";
 import type { Database } from "./stores.ts";
 
@@ -17,7 +17,7 @@ export function transactions(database: Database): void {
       const { tx, commit } = await at.begin();
       const inserted = await at.store.insert(runs(), tx);
       expect(inserted.every((one) => one.inserted)).toBe(true);
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
       await commit();
       const claimed = await claim(at.store);
       expect(ids(claimed)).toEqual(ids(inserted));
@@ -28,10 +28,17 @@ export function transactions(database: Database): void {
       const { tx, rollback } = await at.begin();
       await at.store.insert(runs(), tx);
       await rollback();
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
       expect(await claim(at.store)).toEqual([]);
       const [again] = await at.store.insert([newRun({ unique: { key: "once", until: "finished", for: 0 } })]);
       expect(again!.inserted).toBe(true);
+    });
+
+    test.each(["read committed", "repeatable read", "serializable"])("at the level %s", async (level) => {
+      const { tx, commit } = await at.begin(level);
+      const inserted = await at.store.insert(runs(), tx);
+      await commit();
+      expect(ids(await claim(at.store))).toEqual(ids(inserted));
     });
 
     test("a key that is held outside is found inside", async () => {
@@ -46,7 +53,7 @@ export function transactions(database: Database): void {
       for (const { what, tx, code } of await at.wrongHandles()) {
         await expect(at.store.insert([newRun()], tx), what).rejects.toMatchObject({ code });
       }
-      expect(await at.store.list({ limit: 10 })).toEqual([]);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
     });
   });
 
@@ -63,7 +70,7 @@ export function transactions(database: Database): void {
       });
       expect(done).toBe(true);
       expect(await found(at.store, id)).toMatchObject({ state: "completed", result: "[1]" });
-      expect(await at.store.list({ name: "child", limit: 10 })).toHaveLength(1);
+      expect(await list(at.store, { name: "child", limit: 10 })).toHaveLength(1);
     });
 
     test("writes neither when the work throws", async () => {
@@ -80,7 +87,7 @@ export function transactions(database: Database): void {
       // Where statements take their time, one that nobody waited for comes after the end, and must not be let through.
       await child!.catch((error) => expect(error).toMatchObject({ code: "NOT_IN_TRANSACTION" }));
       expect(await everythingOf(at, id)).toEqual(before);
-      expect(await at.store.list({ name: "child", limit: 10 })).toEqual([]);
+      expect(await list(at.store, { name: "child", limit: 10 })).toEqual([]);
       expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
     });
   });

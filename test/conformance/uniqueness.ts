@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, insertOne, newRun, type RunFields, reap, settle, times } from "./requests.ts";
+import { claim, claimOne, insertOne, list, newRun, type RunFields, reap, settle, times } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function uniqueness(database: Database): void {
@@ -20,7 +20,7 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toEqual({ id: first.id, inserted: false });
       expect(await ask({}, { name: "another job" })).toEqual({ id: first.id, inserted: false });
       expect(await ask({ key: "other" })).toMatchObject({ inserted: true });
-      expect(await at.store.list({ limit: 10 })).toHaveLength(2);
+      expect(await list(at.store, { limit: 10 })).toHaveLength(2);
     });
 
     test("what was asked for second changes nothing", async () => {
@@ -129,7 +129,7 @@ export function uniqueness(database: Database): void {
       const answers = await Promise.all(stores.map((store) => ask({}, {}, store)));
       expect(answers.filter(({ inserted }) => inserted)).toHaveLength(1);
       expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
-      expect(await at.store.list({ limit: 50 })).toHaveLength(1);
+      expect(await list(at.store, { limit: 50 })).toHaveLength(1);
     });
 
     test("a run taken back from a dead worker still holds its key", async () => {

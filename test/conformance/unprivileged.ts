@@ -15,7 +15,17 @@ if (process.getuid?.() === 0) {
 try {
   const store = await openStore(`sqlite:${path}`, options);
   await store.install();
-  await store.beat({ id: "w", host: "h", pid: 1, parallel: 1, queues: null, startedAt: 0 });
+  await store.beat({
+    id: "w",
+    host: "h",
+    pid: 1,
+    parallel: 1,
+    queues: null,
+    exceptQueues: [],
+    weights: null,
+    schedules: true,
+    startedAt: 0,
+  });
   process.stdout.write("written");
 } catch (error) {
   const { code, message } = error as Error & { code?: string };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { WorkerRow } from "../../src/store/records.ts";
 import { WORKER_DEAD_AFTER } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
-import { beat, claimOne, found, ids, insert, insertOne, settle } from "./requests.ts";
+import { beat, claimOne, found, ids, insert, insertOne, list, settle } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function workers(database: Database): void {
@@ -19,6 +20,9 @@ export function workers(database: Database): void {
           pid: 7,
           parallel: 3,
           queues: ["a", "b"],
+          exceptQueues: [],
+          weights: null,
+          schedules: true,
           startedAt,
           seenAt: at.clock.now(),
         },
@@ -26,6 +30,23 @@ export function workers(database: Database): void {
       await at.clock.advance(10);
       await beat(at.store, "w1", { host: "here", pid: 7, parallel: 9, queues: null, startedAt });
       expect(await alive()).toMatchObject([{ parallel: 9, queues: null, seenAt: at.clock.now() }]);
+    });
+
+    test("which queues they leave out, how those they serve share them, and whether they tick", async () => {
+      const shown: Partial<WorkerRow>[] = [
+        { queues: null, exceptQueues: ["a", "!b", "c*2"], weights: null, schedules: true },
+        { queues: ["a"], exceptQueues: [], weights: { a: 7, constructor: 2 }, schedules: true },
+        { queues: ["exceptQueues", "null"], exceptQueues: [], weights: null, schedules: false },
+        { queues: null, exceptQueues: ["é"], weights: { "": 1 }, schedules: false },
+      ];
+      for (const one of shown) {
+        await beat(at.store, "w1", one);
+        expect(await alive()).toMatchObject([one]);
+      }
+      await beat(at.store, "w1");
+      expect(await alive()).toMatchObject([
+        { queues: null, exceptQueues: [], weights: null, schedules: true },
+      ]);
     });
 
     test("not seen for a minute they are taken for dead", async () => {
@@ -87,7 +108,7 @@ export function workers(database: Database): void {
       );
       expect((await at.store.disown("w1", "gone", 0)).sort((a, b) => a - b)).toEqual([mine, later]);
       expect(await at.store.find(mine!)).toBeNull();
-      const left = await at.store.list({ limit: 10 });
+      const left = await list(at.store, { limit: 10 });
       expect(ids(left)).toEqual([nobodys, theirs]);
     });
   });

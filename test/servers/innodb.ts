@@ -14,7 +14,7 @@ export function innodbOptions({ dataDir, port, durable }: Place): string[] {
     `--tmpdir=${folder}`,
     "--secure-file-priv=",
     "--max-connections=300",
-    "--innodb-buffer-pool-size=256M",
+    "--innodb-buffer-pool-size=1G",
     "--performance-schema=OFF",
     "--skip-log-bin",
     // Far from UTC: a time that went through the server's zone shows.

@@ -57,7 +57,7 @@ function program(file: string, first: string[], version: string): Program {
     }),
     serve: (place) => ({
       file,
-      args: [...first, ...user, ...innodbOptions(place), "--innodb-redo-log-capacity=128M", "--mysqlx=OFF"],
+      args: [...first, ...user, ...innodbOptions(place), "--innodb-redo-log-capacity=1G", "--mysqlx=OFF"],
     }),
   };
 }

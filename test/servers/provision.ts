@@ -10,6 +10,8 @@ import { label, type ServerKind } from "./server.ts";
 /** Sees to it that a server of this kind can be used: on Debian, and as root, it is installed where it is missing. */
 export function provision(kind: ServerKind): void {
   if (!isAvailable(kind)) install(kind);
+  // For certificates. Where it cannot be installed, the test that needs it says so.
+  if (!findProgram("openssl") && isRoot() && findProgram("apt-get")) aptInstall("openssl");
   if (kind === "postgres" && givenUrl(kind) === undefined) provisionPooler();
 }
 

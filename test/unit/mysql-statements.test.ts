@@ -33,7 +33,7 @@ describe("statements", () => {
 
   test("an update sets columns in the order given", () => {
     expect(dialect.updateFrom("runs", { b: "v.b", a: "r.a + 1" }, "x", "r.state = 1")).toBe(
-      "update runs r join x v on v.id = r.id set r.b = v.b, r.a = r.a + 1 where r.state = 1",
+      "update x v straight_join runs r force index (primary) on r.id = v.id set r.b = v.b, r.a = r.a + 1 where r.state = 1",
     );
   });
 
@@ -51,8 +51,12 @@ describe("the schema", () => {
     for (const server of ["mysql", "mariadb"] as const) {
       const schema = schemaFor(server);
       const statements = [schema.ledger(t), ...schema.migrations.flatMap((one) => one.statements(t))];
+      // A step that looks whether it was taken already, of which the last three statements do what the first says.
+      const step =
+        /^set @punctual_step = \(select if\(count|^(prepare|execute|deallocate prepare) punctual_step/;
+      const known = /^create table if not exists|^create or replace|on duplicate key update/;
       for (const statement of statements) {
-        expect(statement).toMatch(/^create table if not exists|^create or replace|on duplicate key update/);
+        expect(statement).toMatch(new RegExp(`${known.source}|${step.source}`));
       }
     }
   });

@@ -49,6 +49,8 @@ describe("the URL of MySQL", () => {
     ["mysql://h/d?pool=0", /pool=<whole number from 1>/],
     ["mysql://h/d?pool=many", /pool=<whole number from 1>/],
     ["mysql://h/d?sslmode=require", /unknown parameter "sslmode"/],
+    ["mysql://h/d?poool=3", /unknown parameter "poool". Did you mean "pool"\?/],
+    ["mysql://h/d?connect_timeout=3", /Did you mean "connectTimeout"\?/],
     ["mysql://h/d?charset=latin1", /utf8mb4/],
     ["mysql://root:%zz@h/d", /password .* percent-encoded/],
   ])("%s is refused", (url, message) => {

@@ -41,6 +41,24 @@ test.each([
   expect(parse).not.toThrow(/secret/);
 });
 
+test.each([
+  ["sslmod=require", "sslmode"],
+  ["sslrootcrt=/a", "sslrootcert"],
+  ["scheme=jobs", "schema"],
+  ["Pool=3", "pool"],
+  ["connectTimeout=3", "connect_timeout"],
+  ["applicationname=x", "application_name"],
+])("takes %s for a misspelling", (query, meant) => {
+  const parse = () => parsePostgresUrl(`${plain}?${query}`);
+  expect(parse).toThrow(expect.objectContaining({ code: "DATABASE_URL" }));
+  expect(parse).toThrow(`Did you mean "${meant}"?`);
+});
+
+test("what is there for others stays", () => {
+  const url = `${plain}?channel_binding=require&pgbouncer=true&connection_limit=1&pool_mode=session&supa=x`;
+  expect(parsePostgresUrl(url)).toEqual({ connectionString: url, ...defaults });
+});
+
 test("names of schemas", () => {
   for (const name of ["a", "App_1", "my-jobs", "_x$"]) expect(schemaName(name)).toBe(name);
   expect(schemaName(undefined)).toBeNull();

@@ -1,0 +1,149 @@
+import mysql from "mysql2/promise";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Punctual } from "../../src/index.ts";
+import { mysqlParts } from "../../src/store/mysql/parts.ts";
+import { postgresParts } from "../../src/store/postgres/parts.ts";
+import type { ServerParts } from "../../src/store/server/parts.ts";
+import type { Transaction } from "../../src/store/sql/database.ts";
+import { systemClock } from "../../src/time.ts";
+import { fresh } from "./fresh.ts";
+import { selected } from "./stores.ts";
+
+const servers = selected.filter(({ name }) => name !== "sqlite");
+
+if (servers.length === 0) test.todo("no server is selected");
+
+const sources = ["its URL", "a pool of the caller's"] as const;
+
+const places = servers.flatMap((database) => sources.map((source) => ({ database, source })));
+
+describe.each(places)("transactions on $database.name, by $source", ({ database, source }) => {
+  const at = fresh(database);
+  let parts: ServerParts;
+  let pool: pg.Pool | mysql.Pool | null = null;
+
+  beforeEach(async () => {
+    const isPostgres = database.name === "postgres";
+    if (source !== "its URL") {
+      pool = isPostgres ? new pg.Pool({ connectionString: at.url }) : mysql.createPool({ uri: at.url });
+    }
+    const options = { clock: systemClock, prefix: "punctual_" };
+    parts = await (isPostgres ? postgresParts : mysqlParts)(pool ?? at.url, options);
+    const charset = isPostgres ? "" : " character set utf8mb4";
+    await at.sql(`create table words (id int primary key, word varchar(100) not null)${charset}`);
+  });
+  afterEach(async () => {
+    await at.sql("drop table words");
+    await parts.close();
+    await pool?.end();
+    pool = null;
+  });
+
+  const words = async () =>
+    (await at.sql<{ word: string }>("select word from words order by id")).map((row) => row.word);
+
+  test("what nobody waits for is done in order, before what comes after it", async () => {
+    const seen = await parts.db.transaction(async (tx) => {
+      await tx.run("insert into words (id, word) values (?, ?)", 1, "one; 'two' \\ \"?\" \n é 👋");
+      await tx.run("insert into words (id, word) values (?, ?)", 2, "x".repeat(90));
+      await tx.run("update words set word = 'changed' where id = ?", 2);
+      const rows = await tx.all<{ word: string }>("select word from words order by id");
+      await tx.run("insert into words (id, word) values (?, ?)", 3, "last");
+      return rows.map(({ word }) => word);
+    });
+    expect(seen).toEqual(["one; 'two' \\ \"?\" \n é 👋", "changed"]);
+    expect(await words()).toEqual([...seen, "last"]);
+  });
+
+  test("questions asked at once get each its own answer", async () => {
+    const answers = await parts.db.transaction(async (tx) => {
+      await tx.run("insert into words (id, word) values (?, 'a'), (?, 'b')", 1, 2);
+      return Promise.all([
+        tx.all<{ n: number }>("select count(*) as n from words"),
+        tx.all<{ word: string }>("select word from words where id = ?", 2),
+        tx.all("select word from words where id = ?", 9),
+        tx.all<{ sum: number }>("select sum(id) as sum from words"),
+      ]);
+    });
+    expect(answers).toEqual([[{ n: 2 }], [{ word: "b" }], [], [{ sum: 3 }]]);
+  });
+
+  test("a fault of what nobody waits for is told with the next answer, and nothing stays", async () => {
+    const after: string[] = [];
+    const failing = parts.db.transaction(async (tx) => {
+      await tx.run("insert into words (id, word) values (?, 'a')", 1);
+      await tx.run("insert into no_such_table (id) values (?)", 1);
+      await tx.run("insert into words (id, word) values (?, 'b')", 2);
+      await tx.all("select 1 as one");
+      after.push("went on");
+    });
+    await expect(failing).rejects.toThrow("no_such_table");
+    expect(after).toEqual([]);
+    expect(await words()).toEqual([]);
+    await parts.db.transaction((tx) => tx.run("insert into words (id, word) values (?, 'c')", 3));
+    expect(await words()).toEqual(["c"]);
+  });
+
+  test("so is a key that is taken already, and nothing of what comes after it is done", async () => {
+    const after: string[] = [];
+    const failing = parts.db.transaction(async (tx) => {
+      await tx.all("insert into words (id, word) values (?, 'a')", 1);
+      // Too long to share a packet with others.
+      await tx.run("insert into words (id, word) values (?, substr(?, 1, 1))", 1, "x".repeat(50_000));
+      await tx.run("insert into words (id, word) values (?, 'b')", 2);
+      await tx.all("select 1 as one");
+      after.push("went on");
+    });
+    await expect(failing).rejects.toSatisfy((error) => parts.db.isDuplicate((error as Error).cause ?? error));
+    expect(after).toEqual([]);
+    expect(await words()).toEqual([]);
+  });
+
+  test("or, if nothing comes after it, at the end", async () => {
+    const failing = parts.db.transaction(async (tx) => {
+      await tx.run("insert into words (id, word) values (?, 'a')", 1);
+      await tx.run("insert into words (id, word) values (?, null)", 2);
+      return "done";
+    });
+    await expect(failing).rejects.toThrow(/word/);
+    expect(await words()).toEqual([]);
+  });
+
+  test("what comes when it is over is not done, however it ended", async () => {
+    const late: Transaction[] = [];
+    await parts.db.transaction(async (tx) => void late.push(tx));
+    const failing = parts.db.transaction(async (tx) => {
+      late.push(tx);
+      await tx.run("insert into words (id, word) values (?, 'a')", 1);
+      void tx.run("insert into words (id, word) values (?, 'b')", 2);
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    for (const tx of late) {
+      await tx.run("insert into words (id, word) values (?, 'c')", 3);
+      await expect(tx.all("insert into words (id, word) values (?, 'd')", 4)).rejects.toThrow("over");
+    }
+    await parts.db.transaction((tx) => tx.run("insert into words (id, word) values (?, 'e')", 5));
+    expect(await words()).toEqual(["e"]);
+  });
+
+  test("a handler's connection is one as it knows them, and what it sends comes in its place", async () => {
+    const jobs = new Punctual(pool ?? at.url, { logger: false });
+    const pipelines: unknown[] = [];
+    const job = jobs.schedule("job", (_: object, run) =>
+      run.transaction<pg.PoolClient & mysql.Connection>(async (tx) => {
+        pipelines.push((tx as { pipeline?: boolean }).pipeline ?? false);
+        await tx.query("insert into words (id, word) values (1, 'theirs')");
+        await jobs.dispatch("job", {}, { delay: 60 }).within(tx);
+        await tx.query("update words set word = 'changed' where id = 1");
+      }),
+    );
+    await job.dispatch({});
+    expect(await jobs.run()).toBe(1);
+    expect(pipelines).toEqual([false]);
+    expect(await words()).toEqual(["changed"]);
+    expect((await jobs.runs()).runs.map(({ state }) => state).sort()).toEqual(["completed", "scheduled"]);
+    await jobs.stop();
+  });
+});

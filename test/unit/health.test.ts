@@ -1,0 +1,236 @@
+import { describe, expect, test } from "vitest";
+import { healthOf } from "../../src/run/health.ts";
+import type { JobReport, QueueReport, StatusReport } from "../../src/run/report.ts";
+import { queueReport } from "../queue-report.ts";
+
+const now = new Date("2026-11-16T12:00:00Z");
+const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+
+const queue = ({ name = "emails", ...fields }: Partial<QueueReport> = {}): QueueReport =>
+  queueReport(name, fields);
+
+const job = (fields: Partial<JobReport> = {}): JobReport => ({
+  name: "send",
+  queue: "emails",
+  priority: 100,
+  limit: 1,
+  keyLimit: 0,
+  cron: null,
+  paused: false,
+  pause: null,
+  running: 0,
+  waiting: 0,
+  lastRun: null,
+  lastError: null,
+  lastOutcome: null,
+  fails: 0,
+  seenAt: ago(5),
+  leasedUntil: null,
+  leasedBy: null,
+  nextRun: null,
+  ...fields,
+});
+
+const worker = (queues: string[] | null = null, parallel = 10): StatusReport["workers"][number] => ({
+  id: "w1",
+  host: "web-1",
+  pid: 1,
+  parallel,
+  queues,
+  exceptQueues: [],
+  weights: null,
+  schedules: true,
+  startedAt: ago(100),
+  seenAt: ago(1),
+});
+
+const report = (fields: Partial<StatusReport> = {}): StatusReport => ({
+  now,
+  defined: 0,
+  running: 0,
+  idle: 0,
+  jobs: [],
+  queues: [],
+  workers: [worker()],
+  late: [],
+  expired: 0,
+  capped: false,
+  ...fields,
+});
+
+describe("health", () => {
+  test.each<[string, Partial<StatusReport>, string]>([
+    ["an empty database", {}, "0 running, nothing late, 1 worker."],
+    ["nobody works, and nothing is due", { workers: [] }, "0 running, nothing late, no worker is alive."],
+    ["a worker that runs nothing", { workers: [worker(null, 0)] }, "no worker is alive"],
+    ["work under way", { queues: [queue({ running: 2 }), queue({ name: "b", running: 1 })] }, "3 running"],
+    [
+      "runs that came just now",
+      { queues: [queue({ ready: 5, oldest: ago(9) })], workers: [] },
+      "nothing late",
+    ],
+    [
+      "a queue that is served",
+      { queues: [queue({ ready: 5, oldest: ago(60) })], workers: [worker(["emails"])] },
+      "",
+    ],
+    ["runs for later", { queues: [queue({ scheduled: 50 })], workers: [] }, "nothing late"],
+    ["a job nobody shows, with nothing waiting", { jobs: [job({ seenAt: ago(9999) })] }, "nothing late"],
+    ["a paused job with nothing waiting", { jobs: [job({ paused: true })] }, "nothing late"],
+  ])("healthy: %s", (_, fields, sentence) => {
+    const health = healthOf(report(fields));
+    expect(health).toMatchObject({ level: "healthy", hints: [] });
+    expect(health.sentences).toHaveLength(1);
+    expect(health.sentences[0]).toContain(sentence);
+  });
+
+  test.each<[string, Partial<StatusReport>, string, string]>([
+    [
+      "no worker at all",
+      { queues: [queue({ ready: 1284, oldest: ago(360) })], workers: [] },
+      "emails: 1,284 waiting for 6 min, no worker is alive.",
+      "punctual work --queues emails",
+    ],
+    [
+      "workers for other queues",
+      { queues: [queue({ ready: 1, oldest: ago(11) })], workers: [worker(["default"]), worker(null, 0)] },
+      "emails: 1 waiting for 11 s, no living worker serves this queue.",
+      "punctual work --queues emails",
+    ],
+    [
+      "workers that leave it out, where its name is no word of the command",
+      {
+        queues: [queue({ name: "a*2", ready: 1, oldest: ago(11) })],
+        workers: [{ ...worker(), exceptQueues: ["a*2"] }],
+      },
+      "a*2: 1 waiting for 11 s, no living worker serves this queue.",
+      "punctual work",
+    ],
+    [
+      "workers that do not tick",
+      { late: [{ id: 1, job: "nightly", nextTick: ago(60) }], workers: [{ ...worker(), schedules: false }] },
+      "nightly: its schedule is 60 s late, no living worker ticks schedules.",
+      "punctual work",
+    ],
+    [
+      "more than was counted",
+      {
+        queues: [queue({ name: "two words", ready: 20_000, oldest: ago(86_400 * 3) })],
+        workers: [],
+        capped: true,
+      },
+      "two words: 20,000 or more waiting for 3 days",
+      "punctual work --queues 'two words'",
+    ],
+    [
+      "a schedule that nobody ticks",
+      { late: [{ id: 1, job: "nightly", nextTick: ago(240) }], workers: [] },
+      "nightly: its schedule is 4 min late, no worker is alive.",
+      "punctual work",
+    ],
+    ["leases that nobody takes back", { expired: 3, workers: [] }, "3 leases ended", "punctual work"],
+  ])("stalled: %s", (_, fields, sentence, hint) => {
+    const health = healthOf(report(fields));
+    expect(health.level).toBe("stalled");
+    expect(health.sentences[0]).toContain(sentence);
+    expect(health.hints).toEqual([hint]);
+  });
+
+  test.each<[string, Partial<StatusReport>, string, string]>([
+    [
+      "a queue that is far behind",
+      { queues: [queue({ ready: 7, oldest: ago(301) })] },
+      "emails: 7 waiting, the first for 5 min.",
+      "punctual list --where 'is:late queue:emails'",
+    ],
+    [
+      "a paused queue",
+      {
+        queues: [
+          queue({
+            ready: 17,
+            oldest: ago(360),
+            paused: true,
+            pausedUntil: new Date("2026-11-16T16:00:00Z"),
+            pause: { since: ago(60), by: "ana", reason: "the printer is on fire" },
+          }),
+        ],
+        workers: [],
+      },
+      "emails: paused until 2026-11-16T16:00:00.000Z by ana (the printer is on fire), 17 waiting.",
+      "punctual resume queue emails",
+    ],
+    [
+      "a paused queue with nothing in it",
+      { queues: [queue({ paused: true })] },
+      "emails: paused.",
+      "punctual resume queue emails",
+    ],
+    [
+      "a late schedule",
+      { late: [{ id: 1, job: "nightly", nextTick: ago(30) }] },
+      "nightly: its schedule is 30 s late.",
+      "punctual schedule list --late",
+    ],
+    ["an ended lease", { expired: 1 }, "1 lease ended and nobody took the runs back.", "punctual doctor"],
+    [
+      "a failing job",
+      { jobs: [job({ fails: 5, lastError: "connect ETIMEDOUT\nsecond line" })] },
+      "send: 5 tries in a row failed: connect ETIMEDOUT",
+      "punctual list --where 'job:send state:failed'",
+    ],
+    [
+      "a failing job with an odd name",
+      { jobs: [job({ name: `it's "$(x)"`, fails: 1 })] },
+      `it's "$(x)": its last try failed.`,
+      `punctual list --where 'job:"it'\\''s \\"$(x)\\"" state:failed'`,
+    ],
+    [
+      "a job that failed once",
+      { jobs: [job({ fails: 1 })] },
+      "send: its last try failed.",
+      "punctual list --where 'job:send state:failed'",
+    ],
+    [
+      "a paused job with runs",
+      { jobs: [job({ paused: true, waiting: 2, pause: { since: ago(9), by: null, reason: "why" } })] },
+      "send: paused (why), 2 waiting.",
+      "punctual resume job send",
+    ],
+    [
+      "a job nobody defines any more",
+      { jobs: [job({ waiting: 3, seenAt: ago(200) })] },
+      "send: 3 waiting, no living worker defines it.",
+      "punctual show send",
+    ],
+    [
+      "a job nobody ever defined",
+      { jobs: [job({ waiting: 3, seenAt: null })] },
+      "no living worker defines it",
+      "punctual show send",
+    ],
+  ])("degraded: %s", (_, fields, sentence, hint) => {
+    const health = healthOf(report(fields));
+    expect(health.level).toBe("degraded");
+    expect(health.sentences).toHaveLength(1);
+    expect(health.sentences[0]).toContain(sentence);
+    expect(health.hints).toEqual([hint]);
+  });
+
+  test("the worst comes first, and no hint twice", () => {
+    const health = healthOf(
+      report({
+        workers: [],
+        jobs: [job({ fails: 1 })],
+        queues: [queue({ paused: true, name: "a" }), queue({ name: "b", ready: 1, oldest: ago(20) })],
+        late: [
+          { id: 1, job: "x", nextTick: ago(10) },
+          { id: 2, job: "y", nextTick: ago(9) },
+        ],
+      }),
+    );
+    expect(health.level).toBe("stalled");
+    expect(health.sentences.map((sentence) => sentence.split(":")[0])).toEqual(["b", "x", "y", "a", "send"]);
+    expect(health.hints.filter((hint) => hint === "punctual work")).toHaveLength(1);
+  });
+});

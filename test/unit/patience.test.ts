@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { PunctualError } from "../../src/errors.ts";
+import { Emitter } from "../../src/observe/events.ts";
+import { toLogger } from "../../src/observe/logger.ts";
+import { systemClock } from "../../src/time.ts";
+import { untilAnswered } from "../../src/worker/patience.ts";
+
+test("is asked until there is an answer, and each fault is told of", async () => {
+  const events = new Emitter(toLogger(false));
+  const told: string[] = [];
+  events.on("error", ({ during }) => told.push(during));
+  let asked = 0;
+  const answer = await untilAnswered(
+    async () => {
+      if (++asked < 3) throw new PunctualError("DATABASE_UNAVAILABLE", "It is away.");
+      return "here";
+    },
+    "asking",
+    { clock: systemClock, events },
+  );
+  expect(answer).toBe("here");
+  expect(asked).toBe(3);
+  expect(told).toEqual(["asking", "asking"]);
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import type { ClaimedRun } from "../../src/store/store.ts";
+import { TestClock } from "../../src/testing/index.ts";
+import { Buffer } from "../../src/worker/buffer.ts";
+import type { Executor } from "../../src/worker/executor.ts";
+import { Suspects } from "../../src/worker/suspects.ts";
+
+let made = 0;
+
+const run = (queue: string, priority: number, claimedAt = 0) =>
+  ({ id: ++made, queue, priority, runAt: 0, claimedAt }) as ClaimedRun;
+
+/** What it gives, to the last. */
+function taken(buffer: Buffer): string {
+  const all: string[] = [];
+  while (buffer.size > 0) {
+    const { queue, priority } = buffer.take()!;
+    all.push(`${queue}${priority}`);
+  }
+  return all.join(" ");
+}
+
+describe("what was claimed ahead", () => {
+  test("begins in order of priority, whatever the queue", () => {
+    const buffer = new Buffer(false);
+    buffer.add([run("a", 9), run("b", 1)], 0);
+    buffer.add([run("a", 5), run("b", 2)], 1);
+    expect(taken(buffer)).toBe("b1 b2 a5 a9");
+  });
+
+  test("of queues that share by weight, in the order of their claims; within each by priority", () => {
+    const buffer = new Buffer(true);
+    buffer.add([run("a", 9), run("a", 9), run("b", 1)], 0);
+    buffer.take();
+    buffer.add([run("b", 0), run("a", 5), run("c", -1)], 1);
+    expect(taken(buffer)).toBe("a5 b0 b1 a9 c-1");
+  });
+
+  test("goes back when it has waited long, with the time at which it came", () => {
+    const buffer = new Buffer(true);
+    buffer.add([run("a", 9)], 0);
+    buffer.add([run("a", 5)], 10);
+    expect(buffer.takeWaiting(5)).toMatchObject([{ priority: 9 }]);
+    expect(taken(buffer)).toBe("a5");
+  });
+});
+
+describe("a run with a crash behind it", () => {
+  const executor = { setAside: () => true, endAside: () => {} } as Partial<Executor> as Executor;
+  const suspectBeside = (other: ClaimedRun, inShares: boolean) => {
+    const suspects = new Suspects(new TestClock(), executor, inShares);
+    suspects.add([run("a", 100, 10)]);
+    return suspects.next(other, () => true);
+  };
+
+  test("waits for those of higher priority", () => {
+    expect(suspectBeside(run("b", 1, 20), false)).toBeNull();
+    expect(suspectBeside(run("b", 200, 0), false)).toMatchObject({ queue: "a" });
+  });
+
+  test("of queues that share by weight, for what was claimed before it and for its betters of the same queue", () => {
+    expect(suspectBeside(run("b", 1, 20), true)).toMatchObject({ queue: "a" });
+    expect(suspectBeside(run("b", 200, 0), true)).toBeNull();
+    expect(suspectBeside(run("a", 1, 20), true)).toBeNull();
+  });
+});
