@@ -8,7 +8,13 @@ import { label, type ServerKind, serverKinds } from "../test/servers/server.ts";
 import { runTool } from "./run-tool.ts";
 
 const fast = process.argv.includes("--fast");
-const SLOW = ["test/process/**", "test/faults/**", "test/package/**", "test/servers/servers*"];
+const SLOW = [
+  "test/process/**",
+  "test/chaos/**",
+  "test/faults/**",
+  "test/package/**",
+  "test/servers/servers*",
+];
 
 function step(name: string, passed: boolean): boolean {
   console.log(`${passed ? "ok    " : "FAILED"}  ${name}`);

@@ -54,6 +54,25 @@ describe("cancelling a run that runs", () => {
     expect(await run.state()).toBe("cancelled");
   });
 
+  test("by force it has ended, and what the handler comes to is not written", async () => {
+    const { jobs } = open();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    jobs.schedule("task", () => go);
+    const run = await jobs.dispatch("task");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    const cancelled = heard(jobs, "run.cancelled");
+    const lost = heard(jobs, "run.lost");
+    expect(await jobs.cancel(run.id, { force: true })).toBe("cancelled");
+    expect(await cancelled).toMatchObject({ id: run.id, attempt: 1 });
+    release();
+    await pass;
+    expect(await lost).toMatchObject({ id: run.id });
+    expect(await run.state()).toBe("cancelled");
+    const forced = jobs.cancel(run.id, { forced: true } as never);
+    await expect(forced).rejects.toMatchObject({ code: "INVALID_OPTION" });
+  });
+
   test("a handler that finishes all the same has completed", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();

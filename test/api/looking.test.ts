@@ -61,6 +61,62 @@ describe("runs()", () => {
     expect(names((await jobs.runs(filter)).runs)).toEqual(expected);
   });
 
+  test.each<[string, string[]]>([
+    ["", ["scheduled", "ready", "hang", "post", "done", "skip", "discard", "fail"]],
+    ["state:failed", ["fail"]],
+    ["job:ma*", ["scheduled", "hang", "done", "skip", "discard", "fail"]],
+    ["-job:mail", ["ready", "post"]],
+    ["is:running", ["hang"]],
+    ["is:waiting", ["scheduled", "ready"]],
+    ["-is:finished -is:running", ["scheduled", "ready"]],
+    ["payload.how:fail,hang", ["hang", "fail"]],
+    ["error:no", ["fail"]],
+    ["errortype:Error -state:skipped", ["fail"]],
+    ["po", ["ready", "post"]],
+    ["after:2026-01-02", []],
+    ["before:2026-01-01T00:00:01", ["scheduled", "ready", "hang", "post", "done", "skip", "discard", "fail"]],
+    ["tag:y%", ["post"]],
+    ["key:k*", ["hang", "post"]],
+    ["attempt:1 state:completed -queue:slow", ["done"]],
+  ])("where %j", async (where, expected) => {
+    const { jobs, names } = await scene();
+    expect(names((await jobs.runs({ where })).runs)).toEqual(expected);
+    expect(await jobs.count(where)).toEqual({ count: expected.length, capped: false });
+  });
+
+  test("a query and fields hold together; times are read in the zone given", async () => {
+    const { jobs, names } = await scene();
+    expect(names((await jobs.runs({ where: "-state:running", job: "mail", key: "a|k1" })).runs)).toEqual([
+      "scheduled",
+    ]);
+    const asked = async (timezone: string) =>
+      (await jobs.count({ where: "before:2026-01-01T00:30", timezone })).count;
+    expect(await asked("UTC")).toBe(8);
+    expect(await asked("Europe/Berlin")).toBe(0);
+  });
+
+  test("a query that does not say how far back looks back a week, and says so", async () => {
+    const { jobs, clock, names, release, pass } = await scene();
+    release();
+    await pass;
+    clock.set("2026-01-08T00:00:01Z");
+    const week = await jobs.runs({ where: "job:*" });
+    expect(week.bounded).toBe(true);
+    expect(names(week.runs)).toEqual(["scheduled", "ready"]);
+    const all = await jobs.runs({ where: "job:* after:30d" });
+    expect(all.bounded).toBe(false);
+    expect(all.runs).toHaveLength(8);
+    expect(await jobs.runs()).toMatchObject({ bounded: false, runs: { length: 8 } });
+  });
+
+  test("a wrong query is refused in words", async () => {
+    const { jobs } = open();
+    for (const ask of [() => jobs.runs({ where: "stat:failed" }), () => jobs.count("stat:failed")]) {
+      await expectRefusal(ask, "INVALID_QUERY", 'no field "stat"', 'Did you mean "state"?');
+    }
+    await expectRefusal(() => jobs.runs({ where: 5 as unknown as string }), "INVALID_QUERY", "got 5");
+  });
+
   test("page by page, nothing twice and nothing left out", async () => {
     const { jobs, names } = await scene();
     const seen: unknown[] = [];
@@ -131,6 +187,7 @@ describe("find()", () => {
       startedAt: new Date("2026-01-01T00:00:00Z"),
       finishedAt: null,
       worker: expect.any(String),
+      child: null,
       lockedUntil: new Date("2026-01-01T00:01:00Z"),
       error: null,
       fingerprint: null,

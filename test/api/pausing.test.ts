@@ -87,6 +87,59 @@ describe("a paused queue", () => {
   });
 });
 
+describe("who paused it, and why", () => {
+  test("is told by status(), schedules() and why()", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", () => {}).everyMinute();
+    await jobs.run();
+    await jobs.pauseQueue("default", { for: "1h", by: "ana", reason: "printer on fire" });
+    await jobs.pauseJob("task", { reason: "too slow" });
+    await jobs.pauseSchedule("task", { by: "bob" });
+    const run = await jobs.dispatch("task");
+    const status = await jobs.status();
+    const since = new Date("2026-01-01T00:00:00Z");
+    expect(status.queues[0]!.pause).toEqual({ since, by: "ana", reason: "printer on fire" });
+    expect(status.jobs[0]!.pause).toEqual({ since, by: null, reason: "too slow" });
+    expect((await jobs.schedules())[0]).toMatchObject({
+      paused: true,
+      pause: { since, by: "bob", reason: null },
+    });
+    const why = await jobs.why(run.id);
+    expect(why).toContain("is paused until 2026-01-01T01:00:00.000Z by ana (printer on fire).");
+    expect(why).toContain('Its job "task" is paused (too slow).');
+    await jobs.resumeSchedule("task");
+    expect((await jobs.schedules())[0]).toMatchObject({ paused: false, pause: null });
+  });
+
+  test("every queue at once", async () => {
+    const { jobs } = open();
+    jobs.schedule("a", () => {}).queue("one");
+    jobs.schedule("b", () => {}).queue("two");
+    jobs.recur("a", "0 0 * * * *", { queue: "three" });
+    await jobs.run();
+    await jobs.dispatch("a").queue("four");
+    expect(await jobs.pauseAll({ reason: "moving" })).toEqual(["four", "one", "three", "two"]);
+    await jobs.dispatch("b");
+    expect(await jobs.run()).toBe(0);
+    expect((await jobs.status()).queues.map(({ pause }) => pause?.reason)).toEqual(Array(4).fill("moving"));
+    expect(await jobs.resumeAll()).toEqual(["four", "one", "three", "two"]);
+    expect(await jobs.run()).toBe(2);
+    expect(await jobs.resumeAll()).toEqual([]);
+  });
+
+  test("refuses what it does not understand", async () => {
+    const { jobs } = open();
+    await expectRefusal(() => jobs.pauseSchedule("none"), "UNKNOWN_SCHEDULE", 'of job "none"', "it has none");
+    await expectRefusal(() => jobs.pauseSchedule(7), "UNKNOWN_SCHEDULE", "schedule 7");
+    await expectRefusal(() => jobs.pauseAll({ reason: 5 as unknown as string }), "INVALID_OPTION", "got 5");
+    await expectRefusal(
+      () => jobs.pauseJob("a", { until: 5 } as object),
+      "INVALID_OPTION",
+      "Known: reason, by",
+    );
+  });
+});
+
 describe("a paused job", () => {
   test("is not claimed until it is resumed, wherever its runs queue", async () => {
     const { jobs } = open();

@@ -31,6 +31,34 @@ describe("prune()", () => {
     },
   );
 
+  test("only in these states, told batch by batch, and known before", async () => {
+    const { jobs, clock } = await scene();
+    jobs.schedule("bad", () => Promise.reject(new Error("no"))).concurrency(0);
+    for (let n = 0; n < 5; n++) await jobs.dispatch("bad");
+    await jobs.run();
+    await clock.advance("1h");
+    const options = { finished: "30m", state: "failed", batch: 2 } as const;
+    expect(await jobs.countPrunable(options)).toMatchObject({ history: 5, capped: false });
+    const told: number[] = [];
+    const progress = ({ history }: { history: number }) => void told.push(history);
+    expect((await jobs.prune({ ...options, progress })).history).toBe(5);
+    expect(told).toEqual([2, 4, 5]);
+    expect(await jobs.countPrunable(options)).toMatchObject({ history: 0 });
+    expect((await jobs.prune({ finished: "30m" })).history).toBe(1);
+  });
+
+  test("the newest of each job stay, older ones go whatever their retention", async () => {
+    const { jobs, clock, run } = await scene();
+    const later = [await jobs.dispatch("task"), await jobs.dispatch("task")];
+    await jobs.run();
+    expect(await jobs.countPrunable({ keep: 2 })).toMatchObject({ history: 1 });
+    expect((await jobs.prune({ keep: 2, finished: "1h" })).history).toBe(0);
+    await clock.advance("1h");
+    expect((await jobs.prune({ keep: 2, finished: "1h" })).history).toBe(1);
+    expect(await run.state()).toBeNull();
+    expect(await Promise.all(later.map((one) => one.state()))).toEqual(["completed", "completed"]);
+  });
+
   test("never what waits or runs", async () => {
     const { jobs, clock } = await scene();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
@@ -88,8 +116,13 @@ describe("prune()", () => {
   test.each([
     ["1 day", "INVALID_OPTION", "prune()", 'got "1 day"'],
     [null, "INVALID_OPTION", "prune()", "got null"],
-    [{ days: 3 }, "INVALID_OPTION", 'no option "days"', "Known: finished, jobs, orphans"],
+    [{ days: 3 }, "INVALID_OPTION", 'no option "days"', "Known: finished, keep, jobs, orphans"],
     [-1, "INVALID_DURATION", "got -1"],
+    [{ state: "ready" }, "INVALID_OPTION", "deletes finished runs", 'got "ready"'],
+    [{ batch: 0 }, "INVALID_OPTION", "batch", "got 0"],
+    [{ keep: -1 }, "INVALID_OPTION", "keep", "of at least 0", "got -1"],
+    [{ keep: "5" }, "INVALID_OPTION", "keep", 'got "5"'],
+    [{ progress: 1 }, "INVALID_OPTION", "progress"],
     [{ finished: "old" }, "INVALID_DURATION", 'got "old"'],
   ] as [unknown, Parameters<typeof expectRefusal>[1], ...string[]][])(
     "refuses %j",

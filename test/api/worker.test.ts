@@ -15,7 +15,9 @@ describe("forever() and stop()", () => {
     expect(worker).toMatchObject({ parallel: 4, queues: null, pid: process.pid });
     await stopped(one);
     expect(await working).toBe(5);
-    expect(started).toEqual([{ worker: worker!.id, parallel: 4, queues: null }]);
+    expect(started).toEqual([
+      { worker: worker!.id, parallel: 4, queues: null, exceptQueues: [], weights: null, schedules: true },
+    ]);
     expect(stopping).toEqual([{ worker: worker!.id, ran: 5 }]);
   });
 

@@ -88,7 +88,7 @@ describe("coming from", async () => {
 
   test("what comes later is not there yet", () => {
     const later = rows.filter(({ state }) => state === "later");
-    expect(later.length).toBeGreaterThan(5);
+    expect(later.length).toBeGreaterThan(0);
     const promised = later.flatMap(({ ours }) => membersIn(ours.replace(/; until then.*/, "")));
     expect(promised.filter(({ there }) => there)).toEqual([]);
   });

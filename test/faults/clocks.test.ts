@@ -24,6 +24,9 @@ function wrongBy(skew: number): NodeJS.ProcessEnv {
   return { LD_PRELOAD: FAKETIME, FAKETIME: `${seconds < 0 ? "" : "+"}${seconds}s`, DONT_FAKE_MONOTONIC: "1" };
 }
 
+/** Seconds; none that a busy machine lets pass without a renewal. */
+const LEASE = 8;
+
 onEachServer((kind) => {
   let scene: Scene;
   let job: Definition<Act>;
@@ -68,11 +71,11 @@ onEachServer((kind) => {
     });
 
     test("takes no run from a worker that holds its lease, nor loses one to it", async () => {
-      await start("right", 0, { lease: 2, parallel: 2 });
+      await start("right", 0, { lease: LEASE, parallel: 2 });
       const held = await job.dispatch({ held: true });
       await scene.journal.until({ what: "start", by: "right", run: held.id });
       // It looks for leases that have ended before it says that it has started.
-      const other = await start("wrong", skew, { lease: 2 });
+      const other = await start("wrong", skew, { lease: LEASE });
       const runs = await job.dispatchMany([1, 2, 3, 4].map(() => ({ held: true })));
       for (const { id } of runs) await scene.journal.until({ what: "start", run: id });
       // Renewed more than once, and looked for by both; the time of the server tells.

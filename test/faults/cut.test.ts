@@ -2,38 +2,12 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest
 import type { Definition, Punctual, Run } from "../../src/index.ts";
 import { eventually } from "../process/eventually.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
-import type { ServerKind } from "../servers/server.ts";
 import { sharedServer } from "../servers/shared.ts";
+import { commitOf, isInsert } from "./commits.ts";
 import { onEachServer } from "./kinds.ts";
 import { Scene } from "./scene.ts";
 
 const RUNS = 5;
-
-/** A packet that is nothing but "commit": behind its head of five bytes and before a zero, or behind its kind, 3. */
-function isCommit(kind: ServerKind, sent: Buffer): boolean {
-  if (kind === "postgres") return sent[0] === 0x51 && sent.toString("latin1", 5) === "commit\0";
-  // MySQL's has an empty list of attributes in front of the text.
-  return sent[4] === 3 && ["commit", "\0\u0001commit"].includes(sent.toString("latin1", 5));
-}
-
-/** What the transaction has sent before, by which it is known; the texts of prepared statements are sent once. */
-const MARKS = {
-  insert: /insert into punctual_runs/,
-  claim: /punctual_runs[\s\S]*lease_token = v\.token/,
-  completion: /insert into punctual_history/,
-};
-
-/**
- * The first commit after such a statement, counted over all connections: little else is sent meanwhile, and whatever
- * is hit, the promises hold.
- */
-function commitOf(kind: ServerKind, what: keyof typeof MARKS): (sent: Buffer) => boolean {
-  let seen = false;
-  return (sent) => {
-    seen ||= MARKS[what].test(sent.toString("latin1"));
-    return seen && isCommit(kind, sent);
-  };
-}
 
 onEachServer((kind) => {
   let server: string;
@@ -95,9 +69,9 @@ onEachServer((kind) => {
     { how: "delivered, and the answer is lost", deliver: true },
     { how: "not delivered", deliver: false },
   ])("$how", ({ deliver }) => {
-    test("the commit of an insert", async () => {
+    test("an insert", async () => {
       await work();
-      const cut = proxy.cutWhen(commitOf(kind, "insert"), { deliver });
+      const cut = proxy.cutWhen(isInsert, { deliver });
       const runs = await dispatchAll();
       await cut;
       await expectEachOnce(runs);
@@ -131,6 +105,15 @@ onEachServer((kind) => {
       await cut;
       await expectEachOnce(runs);
     });
+  });
+
+  test("the commit of counts, not delivered, while the instance stops", async () => {
+    await work();
+    const cut = proxy.cutWhen(commitOf(kind, "counts"), { deliver: false });
+    const runs = await dispatchAll();
+    await scene.untilDrained();
+    await cut;
+    await expectEachOnce(runs);
   });
 
   test("every connection at once, again and again", async () => {

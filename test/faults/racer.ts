@@ -17,7 +17,18 @@ const outcomes = ["completed", "completed", "retried", "snoozed", "released", "f
 function settlement({ id, token }: ClaimedRun): Settlement {
   const outcome = outcomes[Math.floor(Math.random() * outcomes.length)]!;
   const keep = Math.random() < 0.5 ? 0 : null;
-  return { id, token, outcome, duration: 1, delay: 0, error: null, fingerprint: null, result: null, keep };
+  return {
+    id,
+    token,
+    outcome,
+    duration: 1,
+    delay: 0,
+    error: null,
+    fingerprint: null,
+    result: null,
+    keep,
+    logged: 0,
+  };
 }
 
 async function race(worker: string, store: Store, mine: string[] | null, end: number): Promise<void> {
@@ -48,6 +59,8 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       limit,
       start: limit,
       queues: mine,
+      exceptQueues: [],
+      stride: null,
       exclude: [],
       owner: worker,
       lease: 60_000,
@@ -82,6 +95,9 @@ await Promise.all(
       pid: process.pid,
       parallel: 8,
       queues: null,
+      exceptQueues: [],
+      weights: null,
+      schedules: true,
       startedAt: 0,
     });
     // The first looks at every queue, each of the others at one.

@@ -6,7 +6,7 @@ import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/time.ts";
 import { type Limits, type Step, violations } from "../conformance/journal.ts";
-import { define, insert, newRun, times } from "../conformance/requests.ts";
+import { define, insert, list, newRun, times } from "../conformance/requests.ts";
 import { type Opened, selected } from "../conformance/stores.ts";
 import { onEachServer } from "./kinds.ts";
 import type { Gates } from "./open-racing.ts";
@@ -95,20 +95,23 @@ onEachServer((kind) => {
     const audited = () => at.sql<Step>("select step, run, name, lane, queue from audit order by seq");
 
     test("none is ever exceeded, and nobody hears of a deadlock", async () => {
-      const seen = await race(at.url, "closed", 3000);
-      const steps = await audited();
+      const seen: Seen[] = [];
       // Otherwise nothing was put to the test.
-      expect(steps.length).toBeGreaterThan(50);
-      expect(new Set(seen.map(({ name }) => name))).toEqual(new Set(["job", "keyed", "both", "free"]));
+      const isEnough = () => seen.length > 100 && new Set(seen.map(({ name }) => name)).size === 4;
+      for (let tries = 0; tries < 10 && !isEnough(); tries++) {
+        seen.push(...(await race(at.url, "closed", 3000)));
+      }
+      expect(isEnough()).toBe(true);
+      const steps = await audited();
       expect(violations(steps, LIMITS)).toEqual([]);
       expect(violations(inOrder(seen), LIMITS)).toEqual([]);
       expect(steps.filter(({ step }) => step === 1)).toHaveLength(seen.length);
-      expect(await at.store.list({ states: ["running"], limit: 1 })).toEqual([]);
+      expect(await list(at.store, { states: ["running"], limit: 1 })).toEqual([]);
     });
 
     test("the check itself: without locks on the gates they are exceeded", async () => {
       let found: string[] = [];
-      for (let tries = 0; found.length === 0 && tries < 5; tries++) {
+      for (let tries = 0; found.length === 0 && tries < 10; tries++) {
         await race(at.url, "open", 1500);
         found = violations(await audited(), LIMITS);
       }

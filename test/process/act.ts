@@ -7,6 +7,12 @@ export async function perform(act: Act, run: RunContext, journal: Journal): Prom
   switch (act.do) {
     case "return":
       return;
+    case "log":
+      run.log(`${run.attempt}: begun`, { pid: process.pid });
+      return;
+    case "log and stay":
+      run.log(`${run.attempt}: begun`, { pid: process.pid });
+      return new Promise(() => {});
     case "fail":
       throw new Error("the handler fails");
     case "obey":

@@ -9,6 +9,8 @@ jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${Stri
 jobs
   .schedule("beat", (_, run) => note("start", { run: run.id, text: run.scheduledFor.toISOString() }))
   .everySecond()
+  // On a machine so slow that a run waits for a second, the tick after it would be left out by right.
+  .misfire("all")
   .keep(keep === "0" ? 0 : keep);
 
 if (mode === "crontab") {

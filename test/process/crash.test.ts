@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { eventually } from "./eventually.ts";
 import { test } from "./scene.ts";
 
 describe("a worker is killed", () => {
@@ -25,6 +26,20 @@ describe("a worker is killed", () => {
     expect(scene.journal.find({ what: "start", run: held.id })).toMatchObject([
       { by: "first", attempt: 1, crashes: 0 },
       { by: "second", attempt: 2, crashes: 1 },
+    ]);
+  });
+
+  test("what it had logged is there, beside what the next one logs", async ({ scene }) => {
+    const run = await scene.job.held.dispatch({ do: "log" });
+    const first = scene.worker("first", { acts: { held: { do: "log and stay" } } });
+    await eventually("the line", async () => (await scene.jobs.countLogs(run.id)) === 1);
+    first.signal("SIGKILL");
+    await first.exit();
+    const second = scene.worker("second");
+    await scene.untilFinished(run.id);
+    expect(await scene.jobs.logs(run.id)).toMatchObject([
+      { attempt: 1, message: "1: begun", data: { pid: first.pid } },
+      { attempt: 2, message: "2: begun", data: { pid: second.pid } },
     ]);
   });
 

@@ -4,6 +4,9 @@ import type { Definition, Handler, Punctual } from "../../src/index.ts";
 export interface Act {
   do:
     | "return"
+    | "log"
+    /** And never returns. */
+    | "log and stay"
     | "fail"
     /** Waits for its signal and throws the reason. */
     | "obey"

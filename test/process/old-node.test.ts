@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startChild } from "./start-child.ts";
+import { type Child, startChild } from "./start-child.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 let built: string;
@@ -17,12 +17,15 @@ beforeAll(() => {
   });
   writeFileSync(join(built, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(built, "uses.js"), 'import { Punctual } from "./dist/index.js";\nnew Punctual();\n');
+  writeFileSync(join(built, "calls.js"), 'await import("./dist/cli/main.js");\n');
   // What an older Node says of itself, where the machine has none.
-  writeFileSync(
-    join(built, "pretend.js"),
-    `Object.defineProperty(process.versions, "node", { value: "20.19.0" });
-     await import("./uses.js");\n`,
-  );
+  for (const script of ["uses", "calls"]) {
+    writeFileSync(
+      join(built, `pretend-${script}.js`),
+      `Object.defineProperty(process.versions, "node", { value: "20.19.0" });
+       await import("./${script}.js");\n`,
+    );
+  }
 });
 
 afterAll(() => rmSync(built, { recursive: true }));
@@ -42,17 +45,29 @@ function oldNode(): string | undefined {
     });
 }
 
-test("an older Node is told so in one sentence, whatever else it could not understand", async () => {
+function onOldNode(script: string): Child {
   const node = oldNode();
-  const child = node
-    ? startChild(join(built, "uses.js"), [], { node })
-    : startChild(join(built, "pretend.js"), []);
+  return node
+    ? startChild(join(built, `${script}.js`), [], { node })
+    : startChild(join(built, `pretend-${script}.js`), []);
+}
+
+test("an older Node is told so in one sentence, whatever else it could not understand", async () => {
+  const child = onOldNode("uses");
   expect(await child.exit()).toEqual({ code: 1, signal: null });
   expect(child.stderr).toMatch(
     /^PunctualError: Punctual needs Node 22\.18 or newer, this is \d+\.\d+\.\d+\. Update Node\.$/m,
   );
   expect(child.stderr).toContain("code: 'NODE_TOO_OLD'");
   expect(child.stderr).not.toContain("SyntaxError");
+});
+
+test("the command line says no more than that sentence", async () => {
+  const child = onOldNode("calls");
+  expect(await child.exit()).toEqual({ code: 1, signal: null });
+  expect(child.stderr).toMatch(
+    /^punctual: Punctual needs Node 22\.18 or newer, this is \d+\.\d+\.\d+\. Update Node\. \(NODE_TOO_OLD\)\n$/,
+  );
 });
 
 test("a Node that is new enough imports the package and says nothing", async () => {

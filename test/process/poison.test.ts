@@ -37,6 +37,10 @@ describe.concurrent("a handler that takes its process down", () => {
       expect(await scene.jobs.find(poison.id)).toMatchObject({ error: { code: "RUN_CRASHED" } });
       const crashed = { outcome: "crashed", error: { code: "RUN_CRASHED" } };
       expect(await scene.jobs.attempts(poison.id)).toMatchObject([1, 2, 3].map(() => crashed));
+      await eventually("the crash in the state of its job", async () => {
+        const { jobs } = await scene.jobs.status();
+        return jobs.some(({ name, fails, lastError }) => name === "held" && fails > 0 && lastError !== null);
+      });
       for (const { id } of beside) {
         expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 2, crashes: 1 });
       }

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { eventually } from "./eventually.ts";
 import { type Scene, test } from "./scene.ts";
+import type { Child } from "./start-child.ts";
 
 const WORKERS = 8;
 
@@ -18,6 +20,23 @@ async function tickFor(scene: Scene, seconds: number): Promise<number[]> {
   const isThere = () => ticksOf(scene).some((tick) => tick >= first + seconds);
   await eventually(`${seconds} seconds of ticks`, isThere, (seconds + 30) * 1000);
   return ticksOf(scene);
+}
+
+/** Not while it holds the run of a tick: the job would wait for its lease. */
+async function killWithoutRuns(scene: Scene, worker: Child): Promise<void> {
+  const held = () =>
+    scene.rows(
+      "select 1 from punctual_runs r join punctual_workers w on w.id = r.locked_by where r.state = 2 and w.pid = ?",
+      worker.pid,
+    );
+  await eventually("a moment without runs", async () => {
+    worker.signal("SIGSTOP");
+    // The signal takes a moment to arrive.
+    await pause(50);
+    const isFree = held().length === 0;
+    worker.signal(isFree ? "SIGKILL" : "SIGCONT");
+    return isFree;
+  });
 }
 
 /** Every second from the first to the last once, and none missing. */
@@ -49,7 +68,7 @@ describe("a job that ticks every second", () => {
     }
     await tickFor(scene, 12);
     for (const worker of workers.slice(0, 3)) worker.signal("SIGTERM");
-    workers[3]!.signal("SIGKILL");
+    await killWithoutRuns(scene, workers[3]!);
     expectEachSecondOnce(await tickFor(scene, 20));
     expect(scene.rows("select count(*) as n from punctual_history")).toEqual([{ n: 0 }]);
     expect(errorsOf(scene)).toEqual([]);

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { open } from "./instance.ts";
+import { expectRefusal } from "./refusal.ts";
+
+test("a run that was dispatched here is run by this instance, with everything of its job but its retries", async () => {
+  const { jobs } = open();
+  const heard: string[] = [];
+  jobs
+    .schedule("import", z.object({ rows: z.coerce.number() }), ({ rows }, run) => {
+      heard.push(`${run.name} ${rows + 1} ${run.maxAttempts}`);
+    })
+    .onSuccess(() => heard.push("succeeded"))
+    .retries(5);
+  const run = await jobs.dispatchHere("import", { rows: "4" });
+  expect(await jobs.run()).toBe(1);
+  expect(heard).toEqual(["import 5 1", "succeeded"]);
+  expect((await jobs.find(run.id))?.state).toBe("completed");
+});
+
+test("no limit holds it back", async () => {
+  const { jobs } = open();
+  const gate = Promise.withResolvers<void>();
+  const job = jobs.schedule("slow", () => gate.promise).concurrency(1);
+  await job.dispatch();
+  await jobs.dispatchHere("slow");
+  const pass = jobs.run();
+  const started = await new Promise<number>((resolve) => {
+    let count = 0;
+    jobs.on("run.started", () => ++count === 2 && resolve(count));
+  });
+  expect(started).toBe(2);
+  gate.resolve();
+  expect(await pass).toBe(2);
+});
+
+test("what fails has failed", async () => {
+  const { jobs } = open();
+  jobs
+    .schedule("broken", () => {
+      throw new Error("no");
+    })
+    .retries(5);
+  const run = await jobs.dispatchHere("broken");
+  await jobs.run();
+  expect((await jobs.find(run.id))?.state).toBe("failed");
+});
+
+test("refuses what is not defined here, and arguments that do not fit", async () => {
+  const { jobs } = open();
+  jobs.schedule("import", z.object({ rows: z.number() }), () => {});
+  expect(() => jobs.dispatchHere("improt")).toThrow(/Did you mean "import"/);
+  await expectRefusal(() => jobs.dispatchHere("import", { rows: "x" }), "INVALID_ARGS", "rows");
+});

@@ -1,0 +1,47 @@
+import { test as base, describe, expect, type TestAPI } from "vitest";
+import type { SuperviseOptions } from "../../src/index.ts";
+import { systemClock } from "../../src/time.ts";
+import { sqlite } from "../conformance/sqlite-database.ts";
+import { eventually } from "../process/eventually.ts";
+import { Chaos } from "./chaos.ts";
+
+type More = Omit<ConstructorParameters<typeof Chaos>[2], "lease">;
+
+const test: TestAPI<{ chaosWith(options: SuperviseOptions, more?: More): Promise<Chaos> }> = base.extend<{
+  chaosWith(options: SuperviseOptions, more?: More): Promise<Chaos>;
+}>({
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures this one needs.
+  chaosWith: async ({}, use) => {
+    const opened = await sqlite.openInstalled(systemClock);
+    let chaos: Chaos | undefined;
+    await use(async (options, more) => {
+      chaos = new Chaos(opened.url, options, { lease: 60, ...more });
+      return chaos;
+    });
+    await chaos?.clear();
+    await opened.teardown();
+  },
+});
+
+const untilFinished = ({ jobs }: Chaos, id: number) =>
+  eventually(`run ${id} to finish`, async () => {
+    const run = await jobs.find(id);
+    return run?.finishedAt && run;
+  });
+
+describe("a child that dies before it has begun anything", () => {
+  test("has what it was given taken from it, and nothing is charged", async ({ chaosWith }) => {
+    const chaos = await chaosWith({ workers: 1 }, { dieWhenGiven: 2 });
+    const { id } = await chaos.job.free.dispatch({ ms: 0 });
+    chaos.start();
+    expect(await untilFinished(chaos, id)).toMatchObject({ state: "completed", attempts: 1, crashes: 0 });
+    expect(chaos.journal.find({ what: "dies" })).toHaveLength(2);
+  });
+
+  test("every time, by a run that it cannot even read: that run comes to an end", async ({ chaosWith }) => {
+    const chaos = await chaosWith({ workers: 3 }, { dieWhenGiven: 100 });
+    const { id } = await chaos.job.free.dispatch({ ms: 0 });
+    chaos.start();
+    expect(await untilFinished(chaos, id)).toMatchObject({ state: "failed", crashes: 3 });
+  });
+});

@@ -1,0 +1,116 @@
+import { execFile } from "node:child_process";
+import { join, resolve } from "node:path";
+import { isDeepStrictEqual, promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { eventually } from "../process/eventually.ts";
+import { write } from "./punctual.ts";
+import { scene } from "./scene.ts";
+
+const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+
+async function withNames() {
+  const made = scene();
+  made.jobs.schedule("emails.send", () => {}).queue("emails");
+  made.jobs.schedule("emails:weekly", () => {}).cron("0 3 * * 1");
+  made.jobs.schedule("report daily", () => {});
+  await made.jobs.run();
+  const words = async (...typed: string[]) => {
+    const { code, stdout, stderr } = await made.call("__complete", ...typed);
+    expect([code, stderr]).toEqual([0, ""]);
+    return stdout
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => line.split("\t")[0]!);
+  };
+  return { ...made, words };
+}
+
+describe("completion", () => {
+  test("of commands, sub-commands, options and what they take", async () => {
+    const { words } = await withNames();
+    expect(await words("re")).toEqual(["retry", "resume"]);
+    expect(await words("schedule", "")).toEqual(["list", "next", "run"]);
+    expect(await words("schedule", "list", "--l")).toEqual(["--late"]);
+    expect(await words("status", "--js")).toContain("--json");
+    expect(await words("--color", "")).toEqual(["always", "never", "auto"]);
+    expect(await words("--color=a")).toEqual(["--color=always", "--color=auto"]);
+    expect(await words("--json", "completion", "")).toEqual(["bash", "zsh", "fish", "powershell"]);
+    expect(await words("--next", "schedule")).toEqual(["list", "next", "run"]);
+    expect(await words("nonsense", "")).toEqual(expect.arrayContaining(["status"]));
+  });
+
+  test("of jobs, queues and schedules", async () => {
+    const { words, jobs } = await withNames();
+    // It does not wait for a slow database, and on a busy machine any is.
+    const offers = (expected: string[], ...typed: string[]) =>
+      eventually(
+        () => `${expected} for ${typed}`,
+        async () => isDeepStrictEqual(await words(...typed), expected),
+      );
+    await offers(["emails.send", "emails:weekly"], "status", "ema");
+    expect(await words("pause", "")).toEqual(["queue", "job", "schedule"]);
+    await offers(["default", "emails"], "pause", "queue", "");
+    await offers(["default"], "pause", "queue", "emails", "d");
+    await offers(["default", "emails"], "work", "--queues", "");
+    await offers(["default,!emails"], "work", "--queues", "default,!");
+    await offers(["--queues=default*2,emails"], "collect", "--queues=default*2,e");
+    const [schedule] = await jobs.schedules();
+    await offers(["emails:weekly", String(schedule!.id)], "resume", "schedule", "");
+    await offers(["emails:weekly"], "schedule", "run", "");
+  });
+
+  test("says nothing where there is nothing to ask, and makes no database", async () => {
+    const { callWith, cwd } = await withNames();
+    for (const db of ["sqlite:./none.db", "postgres://nobody@127.0.0.1:1/none", "nonsense"]) {
+      const silent = await callWith({ env: { PUNCTUAL_DATABASE_URL: db } }, "__complete", "status", "");
+      expect(silent).toMatchObject({ code: 0, stdout: "", stderr: "" });
+    }
+    write(cwd, { "punctual.config.ts": "throw new Error('no');" });
+    expect(await callWith({}, "__complete", "status", "")).toMatchObject({ code: 0, stdout: "", stderr: "" });
+  });
+
+  test("a script for each shell; for others a refusal", async () => {
+    const { call } = scene();
+    for (const shell of ["bash", "zsh", "fish", "powershell"]) {
+      const { code, stdout } = await call("completion", shell);
+      expect([code, stdout.includes("punctual __complete") || stdout.includes("__complete")]).toEqual([
+        0,
+        true,
+      ]);
+    }
+    const refused = await call("completion", "tcsh");
+    expect(refused.stderr).toContain("Allowed choices are bash, zsh, fish, powershell");
+    expect([refused.code, refused.stdout]).toEqual([2, ""]);
+    expect((await call("completion")).code).toBe(2);
+  });
+
+  test("in a real bash, also where a name has a colon or a blank", async () => {
+    const { cwd, url } = await withNames();
+    write(cwd, {
+      "bin/punctual": `#!/bin/sh\nexec ${JSON.stringify(process.execPath)} ${JSON.stringify(main)} "$@"\n`,
+    });
+    const type = async (line: string) => {
+      const script = `
+        source <(punctual completion bash)
+        COMP_LINE=${JSON.stringify(line)}; COMP_POINT=\${#COMP_LINE}
+        _punctual
+        printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const env = {
+        ...process.env,
+        PATH: `${join(cwd, "bin")}:${process.env.PATH}`,
+        PUNCTUAL_DATABASE_URL: url,
+      };
+      await promisify(execFile)("chmod", ["+x", join(cwd, "bin/punctual")]);
+      const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd, env });
+      return stdout.split("\n").filter((word) => word !== "");
+    };
+    expect(await type("punctual sched")).toEqual(["schedule"]);
+    expect(await type("punctual schedule ")).toEqual(["list", "next", "run"]);
+    await eventually("weekly", async () =>
+      isDeepStrictEqual(await type("punctual status emails:"), ["weekly"]),
+    );
+    const blank = ["report\\ daily"];
+    await eventually("report daily", async () => isDeepStrictEqual(await type("punctual status rep"), blank));
+    expect(await type("punctual --db sqlite:none.db status e")).toEqual([]);
+  });
+});

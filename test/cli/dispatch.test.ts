@@ -1,0 +1,144 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Punctual, type RunInfo } from "../../src/index.ts";
+import { jobFiles } from "./jobs.ts";
+import { project, run, start, write } from "./punctual.ts";
+
+const files = {
+  ...jobFiles,
+  "jobs/import.ts": `
+import { Job } from "punctual";
+import { z } from "zod";
+import { appendFileSync } from "node:fs";
+Job.schedule("import", z.object({ file: z.string(), rows: z.number().optional() }), ({ file }) => {
+  appendFileSync("imported.txt", file + "\\n");
+  return { imported: file };
+}).retries(3);
+Job.schedule("picky", () => {}).skip(() => true);
+`,
+};
+
+async function runsIn(cwd: string): Promise<RunInfo[]> {
+  const jobs = new Punctual(`sqlite:${cwd}/jobs.db`, { logger: false });
+  const { runs } = await jobs.runs();
+  await jobs.stop();
+  return runs;
+}
+
+test("prints the id, and tells the rest beside it", async () => {
+  const cwd = project(files);
+  const { code, stdout, stderr } = await run(["dispatch", "ok", '{"a":1}'], { cwd });
+  expect(stdout).toBe("1\n");
+  expect(stderr).toBe("run 1 of ok dispatched\n");
+  expect(code).toBe(0);
+  expect(await runsIn(cwd)).toMatchObject([{ id: 1, name: "ok", args: { a: 1 }, state: "ready" }]);
+});
+
+test("takes every shape of a run", async () => {
+  const cwd = project(files);
+  const shape = ["--delay", "1h", "--queue", "q", "--priority", "-5", "--key", "k", "--tags", "a,b"];
+  await run(["dispatch", "ok", ...shape], { cwd });
+  await run(["dispatch", "ok", "--at", "2100-01-01T00:00:00Z"], { cwd });
+  const [at, delayed] = await runsIn(cwd);
+  expect(delayed).toMatchObject({ queue: "q", priority: -5, key: "k", tags: ["a", "b"], state: "scheduled" });
+  expect(at!.runAt.toISOString()).toBe("2100-01-01T00:00:00.000Z");
+});
+
+test("arguments come from JSON, a file or standard input, and from --set", async () => {
+  const cwd = project(files);
+  write(cwd, { "args.json": '\uFEFF{"from":"file"}' });
+  await run(["dispatch", "ok", "@args.json"], { cwd });
+  await run(["dispatch", "ok", "-"], { cwd, input: '{"from":"input","deep":{"kept":true}}' });
+  await run(
+    ["dispatch", "ok", '{"list":[1,2]}', "--set", "list.1=9", "--set", "a.b=true", "--set", "text=x=y"],
+    { cwd },
+  );
+  const found = (await runsIn(cwd)).map(({ args }) => JSON.stringify(args)).reverse();
+  expect(found).toEqual([
+    '{"from":"file"}',
+    '{"from":"input","deep":{"kept":true}}',
+    '{"list":[1,9],"a":{"b":true},"text":"x=y"}',
+  ]);
+});
+
+test("a second run with a unique key is the first", async () => {
+  const cwd = project(files);
+  await run(["dispatch", "ok", "--unique", "one"], { cwd });
+  const { code, stdout, stderr } = await run(["dispatch", "ok", "--unique", "one"], { cwd });
+  expect(stdout).toBe("1\n");
+  expect(stderr).toContain("has this unique key already");
+  expect(code).toBe(0);
+  const json = await run(["dispatch", "ok", "--unique", "one", "--json"], { cwd });
+  expect(JSON.parse(json.stdout)).toEqual({ v: 1, id: 1, job: "ok", inserted: false });
+});
+
+test("waits for the outcome, which it ends with", async () => {
+  const cwd = project(files);
+  const working = start(["work"], { cwd });
+  await working.shows("Ctrl-C to drain");
+  const completed = await run(["dispatch", "import", "--set", "file=a.csv", "--wait=20s", "--json"], { cwd });
+  expect(JSON.parse(completed.stdout)).toMatchObject({ state: "completed", result: { imported: "a.csv" } });
+  expect(completed.code).toBe(0);
+  const failed = await run(["dispatch", "broken", "--wait"], { cwd });
+  expect(failed.code).toBe(1);
+  expect(failed.stderr).toContain("no such customer");
+  expect((await run(["dispatch", "picky", "--wait"], { cwd })).code).toBe(1);
+});
+
+test("ends with 124 when it has waited long enough", async () => {
+  const { code, stdout, stderr } = await run(["dispatch", "ok", "--wait=50ms"], { cwd: project(files) });
+  expect(stdout).toBe("1\n");
+  expect(stderr).toContain("has not finished within");
+  expect(stderr).toContain("See: punctual show 1");
+  expect(code).toBe(124);
+});
+
+test("runs it here, and only it", async () => {
+  const cwd = project(files);
+  await run(["dispatch", "import", "--set", "file=other"], { cwd });
+  const { code, stdout, stderr } = await run(["dispatch", "import", "--set", "file=mine", "--sync"], { cwd });
+  expect(stdout).toBe("2\n");
+  expect(stderr).toMatch(/run 2 of import completed in \d+ms/);
+  expect(code).toBe(0);
+  expect(readFileSync(join(cwd, "imported.txt"), "utf8")).toBe("mine\n");
+  expect((await runsIn(cwd)).map(({ state }) => state)).toEqual(["completed", "ready"]);
+});
+
+test("what fails here has failed, without another try", async () => {
+  const cwd = project(files);
+  const { code, stdout } = await run(["dispatch", "shaky", "--sync", "--json"], { cwd });
+  expect(JSON.parse(stdout)).toMatchObject({ state: "failed", error: { message: "connect ETIMEDOUT" } });
+  expect(code).toBe(1);
+});
+
+test.each<[string[], number, string]>([
+  [["import"], 2, 'The arguments of "import" do not fit its schema: file:'],
+  [["import", '{"file":1}', "--sync"], 2, "do not fit its schema"],
+  [
+    ["improt"],
+    3,
+    'There is no job "improt", neither in the job files nor in the database. Did you mean "import"?',
+  ],
+  [["improt", "--sync"], 3, 'No job file defines "improt", so it cannot run here. Did you mean "import"?'],
+  [["ok", "{a:1}"], 2, "Expected JSON in the arguments"],
+  [["ok", "@gone.json"], 2, "There is no file gone.json."],
+  [["ok", "-"], 2, "Expected JSON in standard input"],
+  [["ok", "--set", "novalue"], 2, "Expected --set key=value"],
+  [["ok", "--set", "a..b=1"], 2, "Expected --set key=value"],
+  [["ok", "[1]", "--set", "0.a=1"], 2, "0 is not an object"],
+  [["ok", "--delay", "1h", "--at", "2100-01-01"], 2, "--delay and --at both say when"],
+  [["ok", "--at", "tomorrow"], 2, "Expected a Date or an ISO 8601 text"],
+  [["ok", "--sync", "--queue", "q"], 2, "--queue has no meaning with it"],
+  [["ok", "--priority", "high"], 2, "Expected a whole number"],
+  [["ok", "--wait", "soon"], 2, "Expected a duration"],
+  [["ok", "--set", "__proto__.a=1"], 2, "a key named __proto__"],
+  [[], 2, "missing required argument 'job'"],
+])("refuses dispatch %j", async (args, expected, message) => {
+  const cwd = project(files);
+  const { code, stdout, stderr } = await run(["dispatch", ...args], { cwd });
+  expect(stderr).toContain(message);
+  expect(code).toBe(expected);
+  expect(stdout).toBe("");
+  expect(await runsIn(cwd)).toEqual([]);
+});

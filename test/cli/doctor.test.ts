@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { write } from "./punctual.ts";
+import { scene } from "./scene.ts";
+
+const JOBS = `
+  import { Punctual } from "punctual";
+  const jobs = new Punctual();
+  jobs.schedule("report", () => {}).cron("0 3 * * *").concurrency(3);
+`;
+
+/** A project whose job a worker has shown, with the tables at hand. */
+async function project() {
+  const made = scene();
+  write(made.cwd, { "jobs/report.ts": JOBS });
+  made.jobs
+    .schedule("report", () => {})
+    .cron("0 3 * * *")
+    .concurrency(3);
+  await made.jobs.run();
+  const db = new DatabaseSync(join(made.cwd, "jobs.db"));
+  return { ...made, db };
+}
+
+describe("doctor", () => {
+  test("all is well, and where it comes from", async () => {
+    const { call, jobs } = await project();
+    const working = jobs.forever({ signals: false });
+    const { code, stdout, stderr } = await call("doctor", "-v");
+    expect(stdout).toMatch(/^\S+ node \d+\.\d+\.\d+ \(at least 22\.18\)$/m);
+    expect(stdout).toMatch(/^ {4}database {2}sqlite .*jobs\.db {2}\(PUNCTUAL_DATABASE_URL\)$/m);
+    expect(stdout).toMatch(/^\S+ 1 job of 1 file, 0 that cannot be loaded$/m);
+    expect(stdout).toMatch(/^\S+ database sqlite .*jobs\.db · 3\.\d+\.\d+ · \d+ ms$/m);
+    expect(stdout).toMatch(/^\S+ schema \d+, nothing missing$/m);
+    expect(stdout).toMatch(/^\S+ 1 worker, 10 slots$/m);
+    expect(stderr).toContain("All is well.");
+    expect(code).toBe(0);
+    expect((await call("doctor", "--check")).stdout).toBe("");
+    await jobs.stop();
+    await working;
+  });
+
+  test("warns, and says what mends it; --check ends with 4", async () => {
+    const { call, callWith, jobs, db } = await project();
+    await jobs.dispatch("report");
+    await jobs.dispatch("report");
+    db.exec("drop index punctual_runs_scheduled");
+    db.exec("update punctual_runs set state = 2, locked_until = 1000, locked_by = 'gone' where id = 1");
+    db.exec("update punctual_jobs set lim = 7, seen_at = 1000");
+    db.exec("update punctual_schedules set next_tick = 1000");
+    const { code, stdout } = await call("doctor", "--check", "--json");
+    const { checks, errors, warnings } = JSON.parse(stdout);
+    expect(checks.map((one: { level: string }) => one.level)).toEqual(Array(5).fill("warning"));
+    const texts = checks.map(({ text, cure }: { text: string; cure: string }) => `${text} -> ${cure}`);
+    expect(texts).toEqual([
+      expect.stringMatching(
+        /^punctual_runs_scheduled is missing -> create index punctual_runs_scheduled on /,
+      ),
+      "no worker is alive, with 1 run ready -> punctual work",
+      expect.stringMatching(
+        /^1 lease ended up to \d+d ago, and nobody has taken the runs back -> punctual work$/,
+      ),
+      expect.stringMatching(/^cron "0 0 3 \* \* \*" of "report" is \d+d late -> punctual work$/),
+      expect.stringContaining('job "report" may run 3 at once by the code here, and 7 by the database'),
+    ]);
+    expect([errors, warnings, code]).toEqual([0, 5, 4]);
+    const plain = await callWith({ env: { LC_ALL: "C", LANG: "C" } }, "doctor");
+    expect(plain.code).toBe(0);
+    expect(plain.stdout).toMatch(/^\[! \] no worker is alive, with 1 run ready {2}-> punctual work$/m);
+    db.close();
+  });
+
+  test("says which queues the workers leave out, and that none of them ticks", async () => {
+    const { call, jobs } = await project();
+    const working = jobs.forever({ exceptQueues: ["bulk"], schedules: false, signals: false });
+    await new Promise((started) => jobs.on("worker.started", started));
+    await jobs.dispatch("report").queue("bulk");
+    const { checks } = JSON.parse((await call("doctor", "--json")).stdout);
+    const texts = checks.map(({ text, cure }: { text: string; cure: string }) => `${text} -> ${cure}`);
+    expect(texts).toContain(
+      'no worker serves the queue "bulk", where 1 run wait -> punctual work --queues bulk',
+    );
+    expect(texts).toContain(
+      "no worker ticks schedules: all were started with --no-schedule -> punctual work",
+    );
+    await jobs.stop();
+    await working;
+  });
+
+  test("a job file that cannot be loaded: 6, and the rest is looked at all the same", async () => {
+    const { call, cwd } = await project();
+    write(cwd, { "jobs/broken.ts": "enum Colour { Red }\nexport default Colour;\n" });
+    const { code, stdout } = await call("doctor");
+    expect(stdout).toMatch(/^\S+ .*jobs\/broken\.ts/m);
+    expect(stdout).toMatch(/^\S+ schema \d+, nothing missing$/m);
+    expect(code).toBe(6);
+  });
+
+  test("two jobs of one name: 6", async () => {
+    const { call, cwd } = await project();
+    write(cwd, { "jobs/again.ts": JOBS });
+    const { code, stdout } = await call("doctor");
+    expect(stdout).toContain('"report"');
+    expect(code).toBe(6);
+  });
+
+  test("a config that cannot be read: 6", async () => {
+    const { call, cwd } = await project();
+    write(cwd, { "punctual.config.ts": "export default { parallell: 3 };\n" });
+    const { code, stdout } = await call("doctor");
+    expect(stdout).toContain("parallell");
+    expect(code).toBe(6);
+  });
+
+  test("tables that are missing, newer tables, no database at all", async () => {
+    const { callWith, call, db, cwd } = await project();
+    const empty = await callWith({ env: { PUNCTUAL_DATABASE_URL: "sqlite:./empty.db" } }, "doctor");
+    expect(empty.stdout).toMatch(
+      /empty\.db is not there yet: it is made on first use {2}\S+ punctual install/,
+    );
+    expect(empty.code).toBe(0);
+    new DatabaseSync(join(cwd, "empty.db")).close();
+    write(cwd, { "empty.db": "" });
+    const bare = await callWith({ env: { PUNCTUAL_DATABASE_URL: "sqlite:./empty.db" } }, "doctor");
+    expect(bare.stdout).toMatch(/the tables are not there {2}\S+ punctual install/);
+    expect(bare.code).toBe(5);
+    db.exec("insert into punctual_migrations (number, applied_at) values (999, 0)");
+    const newer = await call("doctor");
+    expect(newer.stdout).toContain("schema 999 is newer");
+    expect(newer.code).toBe(7);
+    const away = await call("doctor", "--db", "postgres://nobody@127.0.0.1:1/none");
+    expect(away.stdout).toContain("ECONNREFUSED");
+    expect(away.code).toBe(5);
+    db.close();
+  });
+
+  test("refuses what it does not know", async () => {
+    expect(await scene().call("doctor", "--mend")).toMatchObject({ code: 2, stdout: "" });
+  });
+});

@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { project } from "./punctual.ts";
+import { STEERING, seed, seeded } from "./seed.ts";
+
+describe("list", () => {
+  test("runs, newest first", async () => {
+    const { call } = await seeded();
+    const { code, stdout, stderr } = await call("list");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const [titles, ...rows] = stdout.trimEnd().split("\n");
+    expect(titles!.trim().split(/ +/)).toEqual([
+      "Id",
+      "Job",
+      "Queue",
+      "State",
+      "Attempt",
+      "When",
+      "Took",
+      "Error",
+    ]);
+    expect(rows.map((row) => Number(row.slice(1, 5)))).toEqual([7, 6, 5, 4, 3, 2, 1]);
+    expect(stdout).toMatch(
+      /✕ +3 +send-invoice +emails +failed +1 +(now|.* ago) +.*connect ETIMEDOUT 10\.0\.0\.1:25 for invoice 41/,
+    );
+    expect(stdout).not.toMatch(STEERING);
+  });
+
+  test("a page at a time, and how to get to the next", async () => {
+    const { call } = await seeded();
+    const { stdout, stderr } = await call("list", "--limit", "3");
+    expect(stdout.trimEnd().split("\n")).toHaveLength(4);
+    expect(stderr).toBe("Next page: punctual list --limit 3 --before 5\n");
+    const next = JSON.parse((await call("list", "--limit", "3", "--before", "5", "--json")).stdout);
+    expect(next.runs.map(({ id }: { id: number }) => id)).toEqual([4, 3, 2]);
+  });
+
+  test("--where finds, says how far back it looked, and what it does not know", async () => {
+    const { call } = await seeded();
+    const [found, all, none, wrong] = await Promise.all([
+      call("list", "--where", "state:failed payload.id:41"),
+      call("list", "--json", "--where", "job:send-* after:1h"),
+      call("list", "--where", "queue:nowhere is:waiting"),
+      call("list", "--where", "state:done"),
+    ]);
+    expect(found.stdout.trimEnd().split("\n")).toHaveLength(2);
+    expect(found.stderr).toContain("Finished runs of the last 7 days.");
+    const { runs, next, bounded } = JSON.parse(all.stdout);
+    expect(runs.map(({ id }: { id: number }) => id)).toEqual([4, 3]);
+    expect({ next, bounded }).toEqual({ next: null, bounded: false });
+    expect(none).toMatchObject({ code: 0, stdout: "", stderr: "No runs that match.\n" });
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain('Did you mean "completed"?');
+  });
+
+  test("the next page of a query is the same query", async () => {
+    const { call } = await seeded();
+    const { stderr } = await call("list", "--limit", "1", "--where", "job:send-invoice state:failed");
+    expect(stderr).toContain(
+      "Next page: punctual list --where 'job:send-invoice state:failed' --limit 1 --before 4",
+    );
+  });
+
+  test("--columns takes those, in that order, and tells which there are", async () => {
+    const { call } = await seeded();
+    const { stdout } = await call("list", "--columns", "tags,id");
+    expect(stdout.split("\n")[0]!.trim().split(/ +/)).toEqual(["Tags", "Id"]);
+    const { code, stderr } = await call("list", "--columns", "id,quue");
+    expect(code).toBe(2);
+    expect(stderr).toContain('Did you mean "queue"?');
+  });
+
+  test("--jsonl gives a line for each run, without secrets", async () => {
+    const { call } = await seeded();
+    const { stdout } = await call("list", "--jsonl");
+    const runs = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(runs.map(({ id }) => id)).toEqual([7, 6, 5, 4, 3, 2, 1]);
+    expect(runs[4].args).toEqual({ id: 41, password: "[hidden]" });
+  });
+
+  test("failures come together by their fault", async () => {
+    const { call } = await seeded();
+    const { stdout } = await call("list", "failures");
+    expect(stdout).toMatch(/\n +2 +send-invoice .* 4 +SmtpError: connect ETIMEDOUT/);
+    const { failures } = JSON.parse((await call("list", "failures", "--json")).stdout);
+    expect(failures[0]).toMatchObject({ count: 2, jobs: ["send-invoice"], example: 4 });
+  });
+
+  test.each(["jobs", "queues", "workers", "schedules"])("%s", async (kind) => {
+    const { call } = await seeded();
+    const { code, stdout } = await call("list", kind);
+    expect(code).toBe(0);
+    expect(stdout.split("\n").length).toBeGreaterThan(3);
+    expect(Object.keys(JSON.parse((await call("list", kind, "--json")).stdout))).toEqual(["v", kind]);
+  });
+
+  test("what cannot be listed or searched: 2", async () => {
+    const { call } = await seeded();
+    expect((await call("list", "horses")).code).toBe(2);
+    expect((await call("list", "queues", "--where", "x")).code).toBe(2);
+    expect((await call("list", "--limit", "none")).code).toBe(2);
+  });
+
+  test("a reader that has seen enough is no error", async () => {
+    const cwd = project();
+    const { db } = await seed(cwd);
+    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+    const command = `set -o pipefail; '${process.execPath}' '${main}' list --jsonl --db ${db} | head -1`;
+    const { stdout, stderr } = await promisify(execFile)("bash", ["-c", command], { cwd });
+    expect(JSON.parse(stdout).id).toBe(7);
+    expect(stderr).toBe("");
+  });
+});

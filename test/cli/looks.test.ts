@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import { choose } from "../../src/cli/render/columns.ts";
+import type { Page } from "../../src/cli/render/page.ts";
+import { table } from "../../src/cli/render/table.ts";
+import { widthOf } from "../../src/cli/render/width.ts";
+import { failureColumns, groupFailures } from "../../src/cli/views/failures.ts";
+import { jobPage } from "../../src/cli/views/job-page.ts";
+import { viewsOf } from "../../src/cli/views/job-state.ts";
+import { leasesOf } from "../../src/cli/views/leases.ts";
+import { runColumns } from "../../src/cli/views/run-columns.ts";
+import { runHints, runPage } from "../../src/cli/views/run-page.ts";
+import { scheduleColumns } from "../../src/cli/views/schedule-columns.ts";
+import { type Shown, statusPicture } from "../../src/cli/views/status.ts";
+import type { ScheduleInfo } from "../../src/run/control.ts";
+import { at, attempts, failed, now, report, run, runs } from "./fixed-data.ts";
+import { expectGolden } from "./golden.ts";
+import { pageOf } from "./page.ts";
+
+const running = [
+  run({
+    id: 1,
+    name: "rollup-hourly",
+    state: "running",
+    worker: "pR8sW1cYdN5k",
+    startedAt: at(-72),
+    lockedUntil: at(48),
+  }),
+  run({
+    id: 2,
+    name: "send-invoice",
+    state: "running",
+    worker: "pR8sW1cYdN5k",
+    startedAt: at(-5),
+    lockedUntil: at(55),
+  }),
+  run({
+    id: 3,
+    name: "send-invoice",
+    state: "running",
+    worker: "Vt3kQ9aXbL2m",
+    startedAt: at(-48),
+    lockedUntil: at(12),
+  }),
+  run({
+    id: 4,
+    name: "send-invoice",
+    state: "running",
+    worker: "pR8sW1cYdN5k",
+    startedAt: null,
+    lockedUntil: at(59),
+  }),
+];
+
+function status(page: Page, shown: Partial<Shown> = {}): string[] {
+  const taken = { report, views: viewsOf(report), leases: leasesOf(running, report.workers) };
+  const { head, body, foot } = statusPicture(taken, { sort: "name", ...shown }, "sqlite ./jobs.db", page);
+  return [...head, ...body, ...foot];
+}
+
+const schedules: ScheduleInfo[] = [
+  {
+    id: 1,
+    job: "nightly-export",
+    cron: "0 0 14 * * *",
+    timezone: "Europe/Berlin",
+    args: undefined,
+    queue: null,
+    lastTick: at(-90_000),
+    nextTick: new Date("2026-11-16T13:00:00Z"),
+    missed: 2,
+    paused: false,
+    pause: null,
+  },
+  {
+    id: 2,
+    job: "nightly-export",
+    cron: "*/30 * 9-17 * * 1-5",
+    timezone: "UTC",
+    args: { full: true },
+    queue: "heavy",
+    lastTick: null,
+    nextTick: at(120),
+    missed: 0,
+    paused: false,
+    pause: null,
+  },
+  {
+    id: 3,
+    job: "digest-emails",
+    cron: "0 0 15 * * 1-5",
+    timezone: "UTC",
+    args: undefined,
+    queue: null,
+    lastTick: null,
+    nextTick: at(60),
+    missed: 0,
+    paused: true,
+    pause: null,
+  },
+];
+
+const views: Record<string, (page: Page) => string[]> = {
+  status,
+  queues: (page) => status(page, { queues: true, workers: true }),
+  runs: (page) => table(choose(runColumns(now, page), undefined), runs, page),
+  columns: (page) => table(choose(runColumns(now, page), "id,tags,args,Waited,parent"), runs, page),
+  failures: (page) => {
+    const groups = groupFailures([
+      failed,
+      run({
+        id: 7,
+        name: "other",
+        state: "failed",
+        error: failed.error,
+        fingerprint: failed.fingerprint,
+        finishedAt: at(-86_400),
+      }),
+    ]);
+    return table(choose(failureColumns(now, page), undefined), groups, page);
+  },
+  schedules: (page) => table(choose(scheduleColumns(now, page), undefined), schedules, page),
+  run: (page) => {
+    const shown = {
+      run: failed,
+      why: "It has ended: failed. connect ETIMEDOUT 10.0.0.1:25 and then a long sentence that goes on behind the edge of the screen.",
+      attempts,
+      logLines: 1234,
+      workers: report.workers,
+      now,
+    };
+    return [...runPage(shown, { raw: false, cwd: "/srv/app" }, page), "", ...runHints(shown, false)];
+  },
+  job: (page) => {
+    const view = viewsOf(report).find(({ job }) => job.name === "nightly-export")!;
+    return jobPage({ view, queue: report.queues[2]!, schedules: schedules.slice(0, 2), runs, now }, page);
+  },
+};
+
+describe.each(Object.keys(views))("%s", (name) => {
+  test.each([80, 200])("at %i columns", (width) => {
+    const lines = views[name]!(pageOf(width));
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+    expectGolden(`${name}-${width}`, lines);
+  });
+
+  test("without a window nothing is cut", () => {
+    expect(views[name]!(pageOf(null)).join("\n")).not.toContain("…");
+  });
+
+  test("nothing in it steers a terminal", () => {
+    for (const width of [40, 80, 200, null]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
+      expect(views[name]!(pageOf(width)).join("")).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202a-\u202e]/);
+    }
+  });
+
+  test("letters do where signs cannot be shown", () => {
+    const own = views[name]!(pageOf(80, { letters: true }))
+      .join("")
+      .replaceAll(/[ぁ-んァ-ヶ一-龠レポート作成éー]/gu, "");
+    expect(own).toMatch(/^[ -~]*$/);
+  });
+});
+
+test("columns go in the order that was asked for: Priority, Seen, Queue, Cron, Leased", () => {
+  const columns = ["Priority", "Seen", "Queue", "Cron", "Leased"];
+  let left = columns;
+  for (let width = 200; width >= 60; width--) {
+    const titles = status(pageOf(width))[2]!;
+    const there = columns.filter((title) => titles.includes(title));
+    expect(left.slice(left.length - there.length)).toEqual(there);
+    expect(left.length - there.length).toBeLessThanOrEqual(1);
+    left = there;
+  }
+  expect(left).toEqual([]);
+});
+
+test("--raw hides nothing", () => {
+  const shown = { run: failed, why: "", attempts, logLines: 0, workers: [], now };
+  const page = pageOf(80);
+  expect(runPage(shown, { raw: false, cwd: "/" }, page).join()).not.toContain("hunter2");
+  expect(runPage(shown, { raw: true, cwd: "/" }, page).join()).toContain("hunter2");
+});
+
+test("a column that is not there is told with one that is close", () => {
+  expect(() => choose(runColumns(now, pageOf(80)), "id,eror")).toThrow(
+    /no column "eror"\. Did you mean "error"\?/,
+  );
+});

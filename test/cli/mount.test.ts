@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Ended, project, run, start } from "./punctual.ts";
+
+const app = (mounting: string) => `
+import { Command } from "commander";
+import { Punctual } from "punctual";
+import { mount } from "punctual/cli";
+
+const jobs = new Punctual("sqlite:./app.db");
+jobs.schedule("hello", ({ name }: { name?: string }) => { console.error("hello", name); });
+jobs.schedule("broken", () => { throw new Error("no such customer"); });
+
+const program = new Command("app").option("-v, --volume <n>", "of the app's own").option("-c, --colour <name>");
+program.command("own").action(() => console.log("the app's own command"));
+${mounting}
+await program.parseAsync();
+await jobs.stop();
+`;
+
+const direct = app("mount(program, jobs);");
+const nested = app('mount(program.command("jobs").description("jobs and schedules"), jobs);');
+
+function call(cwd: string, ...args: string[]): Promise<Ended> {
+  return run(args, { cwd, program: join(cwd, "app.ts") });
+}
+
+test.each([
+  ["a program", direct, []],
+  ["a sub-command", nested, ["jobs"]],
+])("on %s every command works", async (_, text, path) => {
+  const cwd = project({ "app.ts": text });
+  expect((await call(cwd, "own")).stdout).toBe("the app's own command\n");
+  const dispatched = await call(cwd, ...path, "dispatch", "hello", "--set", "name=you", "--json");
+  expect(JSON.parse(dispatched.stdout)).toEqual({ v: 1, id: 1, job: "hello", inserted: true });
+  const collected = await call(cwd, ...path, "collect");
+  expect(collected.stderr).toContain("hello you");
+  expect(collected.stdout).toContain("1 completed");
+  const worked = await call(cwd, ...path, "work", "--until-empty");
+  expect(worked.stderr).toContain("2 jobs, 0 schedules");
+  expect(worked.code).toBe(0);
+  const status = await call(cwd, ...path, "status", "--json");
+  expect(JSON.parse(status.stdout).v).toBe(1);
+  const schedules = await call(cwd, ...path, "schedule", "list", "--json");
+  expect(JSON.parse(schedules.stdout).v).toBe(1);
+});
+
+test("codes and errors are those of the command line", async () => {
+  const cwd = project({ "app.ts": nested });
+  await call(cwd, "jobs", "dispatch", "broken");
+  expect((await call(cwd, "jobs", "collect")).code).toBe(1);
+  const unknown = await call(cwd, "jobs", "dispatch", "helo");
+  expect(unknown.code).toBe(3);
+  expect(unknown.stderr).toContain('Did you mean "hello"?');
+  expect(unknown.stderr).not.toContain("    at ");
+  const usage = await call(cwd, "jobs", "collect", "--btch", "3");
+  expect(usage.code).toBe(2);
+  expect(usage.stderr).toContain("Did you mean --batch?");
+  expect((await call(cwd, "jobs", "collect", "--help")).code).toBe(0);
+});
+
+test("lists its commands, and none that is about files", async () => {
+  const { stdout, code } = await call(project({ "app.ts": nested }), "jobs", "--help");
+  expect(stdout).toMatch(/collect .*run what is due now, and end/);
+  expect(stdout).not.toMatch(/^ {2}init\b/m);
+  expect(code).toBe(0);
+});
+
+test("a worker of it drains on a signal", async () => {
+  const cwd = project({ "app.ts": direct });
+  const working = start(["work"], { cwd, program: join(cwd, "app.ts") });
+  await working.shows("Ctrl-C to drain");
+  working.child.kill("SIGTERM");
+  expect(await working.ended).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { Punctual } from "../../src/index.ts";
+import { jobFiles } from "./jobs.ts";
+import { project, run, start } from "./punctual.ts";
+
+async function dispatch(cwd: string, name: string): Promise<void> {
+  const jobs = new Punctual(`sqlite:${cwd}/jobs.db`, { logger: false });
+  await jobs.declare(name).dispatch();
+  await jobs.stop();
+}
+
+test("help of a command is the same in both ways", async () => {
+  const [before, after] = await Promise.all([run(["help", "collect"]), run(["collect", "--help"])]);
+  expect(before.stdout).toContain("--dry-run");
+  expect(before).toMatchObject({ stdout: after.stdout, code: 0 });
+});
+
+test("a status before any worker tells that something waits for one", async () => {
+  const cwd = project(jobFiles);
+  await run(["dispatch", "ok"], { cwd });
+  const { stdout } = await run(["status"], { cwd });
+  expect(stdout).toContain(
+    "No job is known here yet, and 1 run waits. Workers make theirs known: punctual work",
+  );
+});
+
+test("a status without a worker tells that nobody runs what waits", async () => {
+  const cwd = project(jobFiles);
+  await run(["collect"], { cwd });
+  await run(["dispatch", "ok"], { cwd });
+  const { stdout, stderr } = await run(["status"], { cwd });
+  expect(stdout + stderr).toContain("No worker is alive, and 1 run waits. Start one: punctual work");
+});
+
+test("a worker that is older than a job says that it does not have it, once", async () => {
+  const cwd = project(jobFiles);
+  const working = start(["work", "--no-jsonl"], { cwd });
+  await working.shows("Ctrl-C to drain");
+  await dispatch(cwd, "newer");
+  await working.shows(
+    'punctual: "newer" is not defined here: its runs wait for a worker that was started with it',
+  );
+  await dispatch(cwd, "newer");
+  await dispatch(cwd, "ok");
+  await working.shows(/DONE ok #\d+/);
+  working.child.kill("SIGINT");
+  const { stdout, stderr } = await working.ended;
+  expect(stderr.split('"newer" is not defined here')).toHaveLength(2);
+  expect(stdout).not.toContain("RELEASED");
+});
+
+test("an unknown job leads to what looks for it", async () => {
+  const { stderr, code } = await run(["dispatch", "x"], { cwd: project() });
+  expect(stderr).toContain(
+    "nor in the database. What was looked for and where: punctual doctor (UNKNOWN_JOB)",
+  );
+  expect(code).toBe(3);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { Bar, barLine } from "../../src/cli/render/bar.ts";
+import { iconsFor } from "../../src/cli/render/icons.ts";
+import { widthOf } from "../../src/cli/render/width.ts";
+import { TestClock } from "../../src/testing/clock.ts";
+
+const icons = iconsFor({ LANG: "C.UTF-8" }, "linux");
+const title = "Deleting completed";
+
+test("a line tells share, count, rate and what is left", () => {
+  const progress = { title, done: 1_204_000, total: 1_540_000, elapsed: 54_000 };
+  expect(barLine(progress, icons, 100)).toBe(
+    "Deleting completed  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇░░░░░   78 %  1,204,000/1,540,000  22k/s  eta 0:16",
+  );
+  expect(barLine(progress, icons, null)).toBe(
+    "Deleting completed   78 %  1,204,000/1,540,000  22k/s  eta 0:16",
+  );
+  expect(barLine({ ...progress, total: null }, icons, 100)).toBe("Deleting completed  1,204,000  22k/s");
+  expect(barLine({ title, done: 0, total: 0, elapsed: 0 }, icons, null)).toBe(
+    "Deleting completed  100 %  0/0",
+  );
+  for (const width of [10, 40, 66, 67, 80])
+    expect(widthOf(barLine(progress, icons, width))).toBeLessThanOrEqual(width);
+});
+
+function paper(isTTY: boolean) {
+  const written: string[] = [];
+  return { written, stream: { isTTY, columns: 80, write: (text: string) => written.push(text) } };
+}
+
+test("on a terminal one line moves, ten times a second at most", async () => {
+  const clock = new TestClock();
+  const { written, stream } = paper(true);
+  const bar = new Bar(stream, title, { total: 100, clock, icons });
+  bar.update(1);
+  bar.update(2);
+  await clock.advance(0.1);
+  bar.update(50);
+  bar.update(100);
+  bar.end();
+  bar.end();
+  expect(written).toHaveLength(4);
+  expect(written[0]).toMatch(/^\rDeleting .* 1\/100/);
+  expect(written[0]!.endsWith("\x1b[K")).toBe(true);
+  expect(written[1]).toContain("50/100");
+  expect(written[2]).toContain("100/100");
+  expect(written[3]).toBe("\n");
+});
+
+test("elsewhere a line comes every ten seconds, and nothing that steers", async () => {
+  const clock = new TestClock();
+  const { written, stream } = paper(false);
+  const bar = new Bar(stream, title, { total: 100, clock, icons });
+  bar.update(1);
+  expect(written).toEqual([]);
+  await clock.advance(10);
+  bar.update(50);
+  bar.update(60);
+  bar.end();
+  expect(written).toEqual(["Deleting completed   50 %  50/100  5/s  eta 0:10\n"]);
+});

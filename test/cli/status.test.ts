@@ -1,0 +1,139 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { project, run } from "./punctual.ts";
+import { EVIL, STEERING, seed, seeded, UTF8 } from "./seed.ts";
+
+describe("status", () => {
+  test("begins with the counts, then a line for each job; what to do next goes to standard error", async () => {
+    const { call } = await seeded();
+    const { code, stdout, stderr } = await call("status");
+    expect(code).toBe(0);
+    const [first, empty, titles, ...rows] = stdout.trimEnd().split("\n");
+    expect(first).toMatch(
+      /^Defined: 8 \| Running: 1 \| Idle: 7 {8}Queues: 4 \(1 paused\) \| Workers: 2 live \| Late: 1 \| db sqlite .* \| \d\d:\d\d:\d\d UTC$/,
+    );
+    expect(empty).toBe("");
+    expect(titles!.trim().split(/ {2,}/)).toEqual([
+      "Name",
+      "Queue",
+      "Priority",
+      "Cron",
+      "Last Run",
+      "Next Run",
+      "Leased",
+      "Fails",
+      "Seen",
+      "Error",
+    ]);
+    expect(rows.map((row) => row.split(/ {2,}/)[0])).toEqual([
+      "⏸ digest-emails",
+      "✕ evil boj",
+      "✕ import-feed",
+      "! nightly-export",
+      "? old-report",
+      "◐ rollup-hourly",
+      "✕ send-invoice",
+      "● sync-stripe",
+    ]);
+    expect(stdout).toMatch(
+      /nightly-export +heavy +-5 +0 14 \* \* \* +✓ 25h ago +4m overdue +– +0 .*no live worker serves "heavy"/,
+    );
+    expect(stdout).toMatch(/rollup-hourly .*◐ 1m\d\ds +in .* +web-2:4411 \d\ds +0/);
+    expect(stdout).toMatch(/old-report .*not in code \(punctual prune\)/);
+    expect(stdout).toMatch(/digest-emails .*paused→\w{3}/);
+    expect(stdout).not.toMatch(STEERING);
+    expect(stderr).toMatch(/3 failing, 1 late, 1 that no worker has\. Details: /);
+  });
+
+  test("filters by name, by star and by what fails", async () => {
+    const { call } = await seeded();
+    const names = async (...args: string[]) =>
+      JSON.parse((await call("status", "--json", ...args)).stdout).jobs.map(
+        ({ name }: { name: string }) => name,
+      );
+    expect(await names("sync-stripe")).toEqual(["sync-stripe"]);
+    expect(await names("*-e*", "old-report")).toEqual(["digest-emails", "nightly-export", "old-report"]);
+    expect(await names("--failing")).toEqual([EVIL, "import-feed", "send-invoice"]);
+  });
+
+  test("a job that is not there: 3, with a name that is close", async () => {
+    const { call } = await seeded();
+    const { code, stdout, stderr } = await call("status", "synk-stripe");
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(stderr).toContain('Did you mean "sync-stripe"?');
+  });
+
+  test("--check tells monitors what is wrong: 4, and 0 if nothing is", async () => {
+    const { call } = await seeded();
+    const bad = await call("status", "--check");
+    expect(bad.code).toBe(4);
+    expect(bad.stdout).toBe("");
+    expect(bad.stderr).toContain("nightly-export");
+    expect(bad.stderr).toContain("send-invoice");
+    expect(bad.stderr).not.toMatch(STEERING);
+    expect((await call("status", "--check", "sync-stripe", "rollup-hourly")).code).toBe(0);
+    const json = JSON.parse((await call("status", "--check", "--json")).stdout);
+    expect(json.health.level).toBe("stalled");
+    expect(json.health.sentences.length).toBeGreaterThan(2);
+    const codes = [
+      call("status", "--check", "stalled"),
+      call("status", "--check=stalled", "send-invoice"),
+      call("status", "--check", "send-invoice"),
+    ].map(async (ended) => (await ended).code);
+    expect(await Promise.all(codes)).toEqual([4, 0, 4]);
+  });
+
+  test("queues and workers have tables of their own", async () => {
+    const { call } = await seeded();
+    const { stdout } = await call("status", "--queues", "--workers");
+    expect(stdout).toMatch(/! heavy +open +1 /);
+    expect(stdout).toMatch(/newsletters +paused until/);
+    expect(stdout).toMatch(/web-1:4400 +w-web-1 +10 +default, emails/);
+  });
+
+  test("an unknown order: 2", async () => {
+    const { call } = await seeded();
+    const { code, stderr } = await call("status", "--sort", "luck");
+    expect(code).toBe(2);
+    expect(stderr).toContain("name, queue, priority, last, next, fails, seen");
+  });
+
+  test("letters in place of signs, where the terminal is no more than a terminal", async () => {
+    const cwd = project();
+    const { db } = await seed(cwd);
+    const { stdout } = await run(["status", "--db", db], { cwd, env: { LC_ALL: "C" } });
+    expect(stdout).toMatch(/^\[!!\] import-feed/m);
+    expect(stdout).toMatch(/^\[\|\|\] digest-emails/m);
+    expect(stdout).toMatch(/^[\n -~]*$/);
+  });
+});
+
+test("looking makes no database", async () => {
+  const cwd = project();
+  const [named, unnamed] = await Promise.all([
+    run(["status", "--db", "sqlite:./mistyped.db"], { cwd }),
+    run(["list"], { cwd }),
+  ]);
+  expect([named.code, unnamed.code]).toEqual([5, 5]);
+  expect(named.stderr).toContain("There is no database ./mistyped.db");
+  expect(unnamed.stderr).toContain("There is no database ./punctual.db");
+  expect(readdirSync(cwd).filter((file) => file.includes(".db"))).toEqual([]);
+});
+
+test("colours are for terminals, and for those who ask", async () => {
+  const cwd = project();
+  const { db } = await seed(cwd);
+  const isColored = async (env: Record<string, string>, ...args: string[]) => {
+    const { stdout } = await run(["status", "--db", db, ...args], { cwd, env: { ...UTF8, ...env } });
+    return stdout.includes("\x1b[");
+  };
+  expect(
+    await Promise.all([
+      isColored({}),
+      isColored({ NO_COLOR: "1" }),
+      isColored({ FORCE_COLOR: "1" }, "--no-color"),
+      isColored({ FORCE_COLOR: "1" }),
+      isColored({ NO_COLOR: "1" }, "--color", "always"),
+    ]),
+  ).toEqual([false, false, false, true, true]);
+});

@@ -1,0 +1,120 @@
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Definition, Punctual, Run } from "../../src/index.ts";
+import { startProxy, type TestProxy } from "../servers/proxy.ts";
+import { sharedServer } from "../servers/shared.ts";
+import { commitOf, isInsert } from "./commits.ts";
+import { onEachServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+const RUNS = 5;
+
+/** An insert is committed, its answer is lost, and its runs are done and gone before it is sent again. */
+onEachServer((kind) => {
+  let server: string;
+  let proxy: TestProxy;
+  let scene: Scene;
+  let ran: number[];
+  let inserted: boolean[];
+  let job: Definition<{ n: number }>;
+  let worker: Punctual;
+
+  const define = (jobs: Punctual) =>
+    jobs
+      .schedule("work", (_: { n: number }, run) => void ran.push(run.id))
+      .concurrency(0)
+      .keep(0);
+
+  beforeAll(async () => {
+    server = (await sharedServer(kind)).url;
+  });
+  beforeEach(async () => {
+    proxy = await startProxy(Number(new URL(server).port), new URL(server).hostname);
+    scene = await Scene.on(kind, server, { through: (url) => proxy.url(url) });
+    ran = [];
+    inserted = [];
+    const jobs = scene.punctual();
+    jobs.on("run.dispatched", (event) => inserted.push(event.inserted));
+    job = define(jobs);
+    worker = scene.punctual(scene.direct);
+    define(worker);
+  });
+  afterEach(async () => {
+    await scene.clear();
+    await proxy.close();
+  });
+
+  const each = <Made>(make: (n: number) => Made): Made[] => Array.from({ length: RUNS }, (_, n) => make(n));
+
+  /** Nobody but the worker, who does not come by the proxy, gets to the server before the runs are gone. */
+  async function loseAnswer(to: (sent: Buffer) => boolean, dispatch: () => Promise<Run[]>): Promise<Run[]> {
+    const cut = proxy.cutWhen(to, { deliver: true });
+    const dispatched = dispatch();
+    await cut;
+    proxy.pause();
+    const working = worker.forever({ signals: false });
+    await scene.untilDrained();
+    expect(ran).toHaveLength(RUNS);
+    proxy.resume();
+    const runs = await dispatched;
+    // Whatever was inserted a second time would run now.
+    await scene.untilDrained();
+    await worker.stop();
+    expect(await working).toBe(RUNS);
+    return runs;
+  }
+
+  function expectEachOnce(runs: Run[]): void {
+    expect(ran.sort((a, b) => a - b)).toEqual(runs.map(({ id }) => id));
+    expect(inserted).toEqual(each(() => true));
+  }
+
+  test("single dispatches", async () => {
+    expectEachOnce(
+      await loseAnswer(isInsert, () => Promise.all(each((n) => job.dispatch({ n }) as PromiseLike<Run>))),
+    );
+  });
+
+  test("many at once", async () => {
+    expectEachOnce(await loseAnswer(isInsert, async () => job.dispatchMany(each((n) => ({ n })))));
+  });
+
+  test("so many at once that they do not go in one packet", async () => {
+    const text = "x".repeat(8_000);
+    const to = kind === "postgres" ? isInsert : commitOf(kind, "insert");
+    expectEachOnce(await loseAnswer(to, async () => job.dispatchMany(each((n) => ({ n, text })))));
+  });
+
+  test("unique keys", async () => {
+    expectEachOnce(
+      await loseAnswer(commitOf(kind, "insert"), () =>
+        Promise.all(each((n) => job.dispatch({ n }).unique(`key ${n}`) as PromiseLike<Run>)),
+      ),
+    );
+  });
+
+  test("a unique key that another holds stays the other's", async () => {
+    const other = scene.punctual(scene.direct);
+    const holder = await define(other).dispatch({ n: 0 }).unique("held").delay("1 hour");
+    const cut = proxy.cutWhen(commitOf(kind, "insert"), { deliver: true });
+    const dispatched = Promise.all(
+      ["held", "free"].map((key) => job.dispatch({ n: 1 }).unique(key) as PromiseLike<Run>),
+    );
+    await cut;
+    const [held, free] = await dispatched;
+    expect(inserted).toEqual([false, true]);
+    expect(held!.id).toBe(holder.id);
+    expect(await scene.sql("select id from punctual_runs order by id")).toEqual([
+      { id: holder.id },
+      { id: free!.id },
+    ]);
+  });
+
+  test("receipts are taken away in time", async () => {
+    await job.dispatch({ n: 0 });
+    await job.dispatch({ n: 1 });
+    const [old, young] = await scene.sql("select id from punctual_receipts order by id");
+    await scene.sql("update punctual_receipts set created_at = created_at - 3600000 where id = ?", old!.id);
+    await worker.prune();
+    expect(await scene.sql("select id from punctual_receipts")).toEqual([{ id: young!.id }]);
+  });
+});
