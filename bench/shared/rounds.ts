@@ -7,11 +7,12 @@ export const perSecond = (count: number, since: number): number =>
 
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** All cases in turn, so many times; the medians by case. Drains are also told as a part of the bare case that belongs to theirs. */
+/** All cases in turn, so many times; the medians by case. Drains are also told as a part of the case they are compared with. */
 export async function inRounds(
   rounds: number,
   cases: Case[],
-  bareOf: (name: string) => string,
+  baseOf: (name: string) => string,
+  part = "of bare",
 ): Promise<Record<string, Measured>> {
   const samples = new Map<string, Record<string, number[]>>();
   for (let round = 0; round < rounds; round++) {
@@ -26,9 +27,9 @@ export async function inRounds(
   for (const [name, found] of samples) {
     const row: Measured = {};
     for (const [what, values] of Object.entries(found)) row[`${what}/s`] = median(values);
-    const bare = samples.get(bareOf(name))?.drain;
-    if (found.drain && bare && found.drain !== bare) {
-      row["of bare"] = Number((median(found.drain) / median(bare)).toFixed(2));
+    const base = samples.get(baseOf(name))?.drain;
+    if (found.drain && base && found.drain !== base) {
+      row[part] = Number((median(found.drain) / median(base)).toFixed(2));
     }
     table[name] = row;
   }
