@@ -40,10 +40,10 @@ const parcel = jobs
   .queue("mail")
   .concurrency(0);
 
+for (let n = 0; n < 6; n++) free.dispatch();
 for (let n = 0; n < 6; n++) {
-  single.dispatch();
   triple.dispatch();
-  free.dispatch();
+  single.dispatch();
   tenant.dispatch({ tenant: n % 2 ? "a" : "b" });
   letter.dispatch();
   parcel.dispatch();
