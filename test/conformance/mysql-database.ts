@@ -66,27 +66,6 @@ function on(kind: "mysql" | "mariadb"): Host {
   };
 }
 
-/** As between a burst of inserts and the moment at which the server counts anew. */
-async function believingEmpty<Result>(
-  sql: (text: string) => Promise<unknown>,
-  tables: string[],
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const recount = async (when: "0" | "default") => {
-    for (const table of tables) await sql(`alter table ${table} stats_auto_recalc = ${when}`);
-  };
-  await recount("0");
-  await sql("update mysql.innodb_table_stats set n_rows = 0 where database_name = database()");
-  await sql("update mysql.innodb_index_stats set stat_value = 1 where database_name = database()");
-  // Read again when a table is next opened.
-  await sql(`flush tables ${tables.join(", ")}`);
-  try {
-    return await work();
-  } finally {
-    await recount("default");
-  }
-}
-
 async function open(
   { url }: Place,
   clock: Clock,
@@ -111,6 +90,9 @@ async function open(
     const [rows] = await (await direct).query(text, params);
     return rows as Row[];
   };
+
+  let counts = true;
+  const tables = async () => (await sql<{ name: string }>(TABLES)).map(({ name }) => name);
 
   return {
     store: await another(),
@@ -153,11 +135,15 @@ async function open(
 
     series,
 
-    async plans(work, belief = "as they are") {
-      const tables = (await sql<{ name: string }>(TABLES)).map(({ name }) => name);
-      if (belief === "empty") return believingEmpty(sql, tables, () => recordPlans(url, another, work));
-      // As the server does by itself from time to time.
-      await sql(`analyze table ${tables.join(", ")}`);
+    async stopCounting() {
+      counts = false;
+      for (const table of await tables()) await sql(`alter table ${table} stats_auto_recalc = 0`);
+      await sql(`analyze table ${(await tables()).join(", ")}`);
+    },
+
+    async plans(work) {
+      // Without new statistics as after a restart: the number of rows that was kept up in memory is forgotten too.
+      await sql(`${counts ? "analyze table" : "flush tables"} ${(await tables()).join(", ")}`);
       return recordPlans(url, another, work);
     },
 

@@ -82,6 +82,9 @@ async function open(clock: Clock): Promise<Opened> {
     series: (count) =>
       `(with recursive series (n) as (select 1 union all select n + 1 from series where n < ${count}) select n from series)`,
 
+    // It never counts.
+    stopCounting: async () => {},
+
     plans: (work) => recordPlans(path, another, work),
 
     async teardown() {

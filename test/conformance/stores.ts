@@ -38,13 +38,15 @@ export interface Opened {
   audit(): Promise<void>;
   /** The numbers from 1 to `count`, as a table with the column `n`. */
   series(count: number): string;
-  /** Runs `work` on a new connection and explains every statement it ran. `belief`: what the database takes the tables for. */
-  plans(work: (store: Store) => Promise<void>, belief?: Belief): Promise<Plan[]>;
+  /**
+   * From here on the database knows of its rows what it knows now, as between a burst of inserts and the moment at which
+   * it next makes its statistics.
+   */
+  stopCounting(): Promise<void>;
+  /** Runs `work` on a new connection and explains every statement it ran; with new statistics, unless that was stopped. */
+  plans(work: (store: Store) => Promise<void>): Promise<Plan[]>;
   teardown(): Promise<void>;
 }
-
-/** Statistics are made from time to time: a table that has just filled still counts as the empty one it was. */
-export type Belief = "as they are" | "empty";
 
 export interface Database {
   name: DatabaseName;

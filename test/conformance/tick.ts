@@ -1,42 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Store } from "../../src/store/store.ts";
-import type {
-  DueSchedule,
-  ScheduleSync,
-  TickDecision,
-  TickRequest,
-  TickResult,
-} from "../../src/store/ticking.ts";
+import type { DueSchedule, TickDecision, TickResult } from "../../src/store/ticking.ts";
 import { fresh } from "./fresh.ts";
+import { MINUTE, minutely, onTime, tick } from "./minutely.ts";
 import { define, list } from "./requests.ts";
 import type { Database } from "./stores.ts";
-
-const MINUTE = 60_000;
-
-/** Ticks at every whole minute. */
-function minutely(fields: Partial<ScheduleSync> = {}): ScheduleSync {
-  return {
-    slot: "",
-    cron: "0 * * * * *",
-    timezone: "UTC",
-    args: null,
-    queue: null,
-    fingerprint: "minutely",
-    next: (after) => (Math.floor(after / MINUTE) + 1) * MINUTE,
-    ...fields,
-  };
-}
-
-/** Makes one run for the tick that has come, as a worker would that is in time. */
-function onTime(due: DueSchedule, now: number): TickDecision {
-  const last = Math.floor(now / MINUTE) * MINUTE;
-  const run = { name: due.job, queue: "default", lane: due.job, limited: false, priority: 100, args: null };
-  return { last, next: last + MINUTE, missed: 0, runs: [{ ...run, tickAt: last }] };
-}
-
-function tick(store: Store, request: Partial<TickRequest> = {}): Promise<TickResult> {
-  return store.tick({ exclude: [], limit: 100, decide: onTime, ...request });
-}
 
 const runsOf = ({ ticked }: TickResult) => ticked.flatMap(({ runs }) => runs.map(({ tickAt }) => tickAt));
 

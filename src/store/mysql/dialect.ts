@@ -1,4 +1,4 @@
-import type { ColumnType, RunsIndex, Statement, Tables } from "../sql/database.ts";
+import type { ColumnType, Index, Statement } from "../sql/database.ts";
 
 export type Server = "mysql" | "mariadb";
 
@@ -26,8 +26,9 @@ export function rows(server: Server, columns: Record<string, ColumnType>): strin
  * In this order and by this index, said outright: where the statistics are still those of an emptier table, as after a
  * burst of inserts, MySQL reads through the whole table instead, and locks every row it meets.
  */
-export function lookUp(from: string, table: string, column = "id"): string {
-  return `${from} v straight_join ${table} r force index (primary) on r.${column} = v.id`;
+export function lookUp(from: string, table: string, on = "r.id = v.id", index?: Index): string {
+  const forced = index ? using(table, index) : " force index (primary)";
+  return `${from} v straight_join ${table} r${forced} on ${on}`;
 }
 
 /** In the order given: a column that is set earlier already has its new value in what comes after it. */
@@ -38,7 +39,7 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
 
 /** As a join: given a list to look into, MariaDB reads through the table. */
 export function deleteFrom(table: string, column: string, from: string): string {
-  return `delete r from ${lookUp(from, table, column)}`;
+  return `delete r from ${lookUp(from, table, `r.${column} = v.id`)}`;
 }
 
 export function upsert(
@@ -65,8 +66,8 @@ export function upsert(
  * Said outright: left to choose, both servers now and then take an index that has the right order but not the
  * condition, and read through all runs.
  */
-export function using(t: Tables, index: RunsIndex): string {
-  return ` force index (${t.runs}_${index})`;
+export function using(table: string, index: Index): string {
+  return ` force index (${table}_${index})`;
 }
 
 /** The statement without parameters. Texts as digits: whatever the mode of the session, nothing in them ends a literal. */

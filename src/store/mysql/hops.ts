@@ -45,7 +45,7 @@ function hop(column: string, from: Statement, start = sql``): { firsts: Statemen
 
 export function readyQueues(t: Tables): string {
   const found = (limited: "0" | "1"): Statement => {
-    const from = sql`from ${t.runs}${using(t, "ready")} where state = 1 and limited = ${limited} and owner is null`;
+    const from = sql`from ${t.runs}${using(t.runs, "ready")} where state = 1 and limited = ${limited} and owner is null`;
     const { firsts, behind } = hop("queue", from);
     const rest = sql`select queue, ${limited} as limited ${from}${behind} group by state, limited, owner, queue`;
     const arm = (least: Statement) =>
@@ -62,7 +62,7 @@ export function readyLanes(
   after: { priority: number; lane: string },
   count: number,
 ): Statement {
-  const from = sql`from ${t.runs}${using(t, "lanes")} where state = 1 and limited = 1 and queue = ${param(queue)}`;
+  const from = sql`from ${t.runs}${using(t.runs, "lanes")} where state = 1 and limited = 1 and queue = ${param(queue)}`;
   // By `distinct`, which comes in the order of the index and stops at the limit; with `group by` MariaDB reads all lanes first.
   const rest = (where: Statement) =>
     sql`select priority, lane from (select distinct state, limited, queue, priority, lane ${from}${where} limit ${param(count)}) rest`;

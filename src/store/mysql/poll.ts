@@ -73,8 +73,8 @@ export class Poller {
 /** The newest run, the first that are ready, the next that will be due: four steps into indexes, however many runs there are. */
 export function lookFor(t: Tables): string {
   const first = (limited: 0 | 1) =>
-    `(select id from ${t.runs}${using(t, "ready")} where state = 1 and limited = ${limited} and owner is null
+    `(select id from ${t.runs}${using(t.runs, "ready")} where state = 1 and limited = ${limited} and owner is null
        order by queue, priority, run_at, id limit 1)`;
   return `select concat_ws(',', coalesce((select max(id) from ${t.runs}), 0), coalesce(${first(0)}, 0), coalesce(${first(1)}, 0),
-    coalesce((select min(run_at) from ${t.runs} where state = 0), 0)) as seen`;
+    coalesce((select min(run_at) from ${t.runs}${using(t.runs, "scheduled")} where state = 0), 0)) as seen`;
 }

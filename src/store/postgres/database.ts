@@ -10,7 +10,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { lookUp } from "../sql/look-up.ts";
+import { lookUp, using } from "../sql/look-up.ts";
 import { PATIENCE, patiently, Try } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
 import { Conversation } from "./conversation.ts";
@@ -54,7 +54,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly move: typeof dialect.move = dialect.move;
   readonly lookUp: typeof lookUp = lookUp;
   readonly stretch: typeof dialect.stretch = dialect.stretch;
-  readonly using: typeof dialect.using = dialect.using;
+  readonly using: typeof using = using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #names = new PreparedNames();

@@ -57,11 +57,6 @@ export function stretch(name: string, after: number, upTo: number): Way {
   };
 }
 
-/** The conditions of its indexes tell it which to take. */
-export function using(): string {
-  return "";
-}
-
 /** The sequence that numbers the runs. */
 export function idSequence(t: Tables): string {
   return `${t.runs}_id_seq`;

@@ -41,7 +41,7 @@ export class Claimer {
 
   async #promote(tx: Sql, now: number): Promise<void> {
     const due = await tx.all<{ id: number }>(
-      `select id from ${this.#t.runs}${this.#db.using(this.#t, "scheduled")} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED}${this.#db.skipLocked}`,
+      `select id from ${this.#t.runs}${this.#db.using(this.#t.runs, "scheduled")} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED}${this.#db.skipLocked}`,
       now,
     );
     if (due.length === 0) return;
@@ -53,7 +53,7 @@ export class Claimer {
 
   async claimedUnder(tx: Sql, token: string, worker: string, now: number): Promise<ClaimedRun[]> {
     const rows = await tx.all<Row & { started_at: number | null }>(
-      `select ${COLUMNS}, started_at from ${this.#t.runs} where state = 2 and locked_by = ? and lease_token = ?`,
+      `select ${COLUMNS}, started_at from ${this.#t.runs}${this.#db.using(this.#t.runs, "leased")} where state = 2 and locked_by = ? and lease_token = ?`,
       worker,
       token,
     );
@@ -124,7 +124,7 @@ export class Claimer {
     closed: Set<string>,
   ): Promise<Row[]> {
     const arm = (index: "ready" | "owned", where: string) =>
-      `select ${COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
+      `select ${COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
     const but = closed.size > 0 ? `and name not in (${marks([...closed])})` : "";
     const arms: { text: string; params: Param[] }[] = queues.map((queue) => ({
       text: arm("ready", `limited = 0 and owner is null and queue = ? ${but}`),

@@ -30,11 +30,11 @@ export async function readFacts(
      union all
      select 'ready', queue, limited from (${db.readyQueues(t)}) q
      union all
-     select 'owned', '', case when exists (select 1 from ${t.runs}${db.using(t, "owned")} where owner = ? and state = 1) then 1 else 0 end
+     select 'owned', '', case when exists (select 1 from ${t.runs}${db.using(t.runs, "owned")} where owner = ? and state = 1) then 1 else 0 end
      union all
-     select 'cancelled', '', id from (${cancelledOf(t)}) c
+     select 'cancelled', '', id from (${cancelledOf(db, t)}) c
      union all
-     select 'due', '', min(run_at) from ${t.runs} where state = 0`,
+     select 'due', '', min(run_at) from ${t.runs}${db.using(t.runs, "scheduled")} where state = 0`,
     now,
     owner,
     worker,

@@ -119,7 +119,7 @@ export class Inserter {
   /** A window that has ended holds nothing any more. */
   async #freeExpired(tx: Sql, keys: string[], now: number): Promise<void> {
     const expired = await tx.all<{ id: number }>(
-      `select id from ${this.#t.runs} where unique_key in (${marks(keys)}) and unique_scope = ${WINDOW} and unique_until <= ?`,
+      `select id from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(keys)}) and unique_scope = ${WINDOW} and unique_until <= ?`,
       ...keys,
       now,
     );
@@ -134,12 +134,12 @@ export class Inserter {
 
   async #holders(tx: Sql, keys: string[], now: number, lock: string): Promise<Map<string, number>> {
     const finished = await tx.all<{ unique_key: string; id: number }>(
-      `select unique_key, id from ${this.#t.history} where unique_key in (${marks(keys)}) and unique_until > ? order by unique_until`,
+      `select unique_key, id from ${this.#t.history}${this.#db.using(this.#t.history, "unique")} where unique_key in (${marks(keys)}) and unique_until > ? order by unique_until`,
       ...keys,
       now,
     );
     const waiting = await tx.all<{ unique_key: string; id: number }>(
-      `select unique_key, id from ${this.#t.runs} where unique_key in (${marks(keys)})${lock}`,
+      `select unique_key, id from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(keys)})${lock}`,
       ...keys,
     );
     return new Map([...finished, ...waiting].map(({ unique_key, id }) => [unique_key, id]));

@@ -48,7 +48,7 @@ export class Limits {
     const guess = this.#last;
     const [looks, usage] = await Promise.all([
       this.#windows(tx, queues),
-      guess && readUsage(tx, this.#t, guess, closed),
+      guess && readUsage(tx, this.#db, this.#t, guess, closed),
     ]);
     if (looks.length === 0) return null;
     const limited = limitedBy(looks);
@@ -57,7 +57,7 @@ export class Limits {
       guess &&
       limited.names.every((name) => guess.names.includes(name)) &&
       limited.queues.every((queue) => guess.queues.includes(queue));
-    return { looks, usage: (guessed && usage) || (await readUsage(tx, this.#t, limited, closed)) };
+    return { looks, usage: (guessed && usage) || (await readUsage(tx, this.#db, this.#t, limited, closed)) };
   }
 
   /** `freed`: what this transaction has settled. `lost`: others held a gate of something that would have fitted. */
@@ -79,7 +79,7 @@ export class Limits {
     const lost = open.size < chosen.length;
     if (open.size === 0) return { rows: [], lost };
     const [usage, rows] = await Promise.all([
-      readUsage(tx, this.#t, limitedBy([...open]), closed),
+      readUsage(tx, this.#db, this.#t, limitedBy([...open]), closed),
       this.#load(tx, [...open]),
     ]);
     const recounted = new Chooser(usage);
@@ -118,13 +118,13 @@ export class Limits {
       looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted)));
     }
     if (looks.length === before) return first;
-    return fitting(await readUsage(tx, this.#t, limitedBy(looks), closed));
+    return fitting(await readUsage(tx, this.#db, this.#t, limitedBy(looks), closed));
   }
 
   #windows(tx: Sql, queues: string[]): Promise<Look[]> {
     const { text, params } = unite(
       queues.map((queue) => ({
-        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t, "ready")}
+        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
                 where state = 1 and limited = 1 and owner is null and queue = ?
                 order by priority, run_at, id limit ${WINDOW}`,
         params: [queue],
@@ -147,7 +147,7 @@ export class Limits {
     if (lanes.length === 0) return [];
     const { text, params } = unite(
       lanes.map(({ priority, lane }) => ({
-        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t, "lanes")}
+        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "lanes")}
                 where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
                 order by run_at, id limit ?`,
         params: [queue, priority, lane, (inLane.get(lane)?.length ?? 0) + Math.min(wanted, PER_LANE)],

@@ -1,4 +1,4 @@
-import { type Database, first, type RunsIndex, type ServerDatabase, type Tables } from "./database.ts";
+import { type Database, first, type Index, type Tables } from "./database.ts";
 
 /**
  * So many runs of each kind are counted to the last: a status must not take longer the more of them wait. Where there
@@ -159,7 +159,7 @@ export class Active {
     this.capped ||= sum(rows) > MOST_COUNTED;
   }
 
-  async #upTo(where: string, index: RunsIndex, most: number): Promise<number> {
+  async #upTo(where: string, index: Index, most: number): Promise<number> {
     const row = await first(
       this.#sql.all<{ n: number }>(
         `select count(*) as n from (select 1 as one from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them`,
@@ -168,7 +168,7 @@ export class Active {
     return row?.n ?? 0;
   }
 
-  #counted(where: string, index: RunsIndex, params: string[], most: number): Promise<Counted[]> {
+  #counted(where: string, index: Index, params: string[], most: number): Promise<Counted[]> {
     return this.#sql.all<Counted>(
       `select name, queue, count(*) as n, min(run_at) as oldest from (
          select name, queue, run_at from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them group by name, queue`,
@@ -177,9 +177,8 @@ export class Active {
   }
 
   /** Some servers have to be told which index to go by. */
-  #runs(index: RunsIndex): string {
-    const { using } = this.#sql as Partial<ServerDatabase>;
-    return `${this.#t.runs}${using?.(this.#t, index) ?? ""}`;
+  #runs(index: Index): string {
+    return `${this.#t.runs}${this.#sql.using(this.#t.runs, index)}`;
   }
 
   #older(queue: string, at: number): void {

@@ -107,10 +107,12 @@ export interface Database extends Sql {
   /** A table expression made of one parameter: JSON, a list of rows, each a list of values in the order of the columns. */
   rows(columns: Record<string, ColumnType>): string;
   /**
-   * For a `from`: the rows of the table expression (as `v`), each with those of `table` (as `r`) whose `column`, the first
-   * of its primary key, is its `id`.
+   * For a `from`: the rows of the table expression (as `v`), each with those of `table` (as `r`) that are found by it, in
+   * the index that the condition goes by: else, and if there is none, by its `id` in the primary key.
    */
-  lookUp(rows: string, table: string, column?: string): string;
+  lookUp(rows: string, table: string, on?: string, index?: Index): string;
+  /** Behind the name of a table, or its alias: the index to go by, where the database has to be told. */
+  using(table: string, index: Index): string;
   /** `update` of the rows of `table` (as `r`) that join those of the table expression (as `v`) by their column `id`. */
   updateFrom(table: string, set: Record<string, string>, rows: string, where?: string): string;
   /** `delete` of the rows of `table` whose `column` is the `id` of a row of the table expression. */
@@ -132,8 +134,8 @@ export interface Database extends Sql {
   newIds(sql: Sql, tables: Tables, count: number): Promise<(number | null)[]>;
 }
 
-/** The indexes of the runs that a claim goes by. */
-export type RunsIndex = "ready" | "lanes" | "owned" | "scheduled";
+/** The indexes by which a worker looks for runs. */
+export type Index = "ready" | "lanes" | "owned" | "scheduled" | "leased" | "counted" | "unique" | "tick";
 
 /** A database that several hosts share: it has the time, and its statements meet those of others. */
 export interface ServerDatabase extends Database {
@@ -148,8 +150,6 @@ export interface ServerDatabase extends Database {
   both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void>;
   /** Whether an insert was refused because of a unique index. */
   isDuplicate(error: unknown): boolean;
-  /** Behind the name of the runs: the index to go by, where the database has to be told. */
-  using(tables: Tables, index: RunsIndex): string;
   /** A `select` of each `queue` and `limited` that has ready runs which are nobody's own, without reading through the runs. */
   readyQueues(tables: Tables): string;
   /** A `select` of each `priority` and `lane` of a queue that has ready runs under limits, in order, after a place, at most `count`. */

@@ -57,7 +57,7 @@ export async function count(sql: Sql, t: Tables, id: number): Promise<number> {
 /** Splits runs so that no group has very many lines to delete. */
 export async function inLightGroups(sql: Database, t: Tables, ids: number[]): Promise<number[][]> {
   const counted = await sql.all<{ id: number; n: number }>(
-    `select v.id, count(*) as n from ${sql.lookUp(sql.rows({ id: "integer" }), t.logs, "run_id")} group by v.id`,
+    `select v.id, count(*) as n from ${sql.lookUp(sql.rows({ id: "integer" }), t.logs, "r.run_id = v.id")} group by v.id`,
     asJson(ids),
   );
   const lines = new Map(counted.map(({ id, n }) => [id, n]));

@@ -40,12 +40,12 @@ export async function reap(
   now: number,
 ): Promise<ReapedRun[]> {
   const expired = await tx.all<Lost>(
-    `select ${LOST} from ${t.runs} r
+    `select ${LOST} from ${t.runs} r${db.using(t.runs, "counted")}
       where state = 2 and locked_until < ? order by locked_until, id limit ?${db.skipLocked}`,
     now,
     limit,
   );
-  return giveUp(tx, db, t, settler, expired, await whichBegan(tx, t, expired), loss, now);
+  return giveUp(tx, db, t, settler, expired, await whichBegan(tx, db, t, expired), loss, now);
 }
 
 /** Takes back runs that had begun in a process which is gone, where their leases are still held. */
@@ -138,12 +138,12 @@ async function giveUp(
  * Runs that had begun when their worker was lost. Of those claimed ahead the first may have begun since it last told
  * of any: as many as it had slots for, less those it told of.
  */
-async function whichBegan(tx: Sql, t: Tables, expired: Lost[]): Promise<Set<Lost>> {
+async function whichBegan(tx: Sql, db: Database, t: Tables, expired: Lost[]): Promise<Set<Lost>> {
   const begun = new Set(expired.filter((run) => run.started_at !== null));
   for (const [worker, runs] of Map.groupBy(expired, (run) => run.worker ?? "")) {
     const row = await first(
       tx.all<{ parallel: number; told: number }>(
-        `select parallel, (select count(*) from ${t.runs} where state = 2 and locked_by = w.id and started_at is not null) as told
+        `select parallel, (select count(*) from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = w.id and started_at is not null) as told
            from ${t.workers} w where id = ?`,
         worker,
       ),

@@ -272,12 +272,12 @@ export class Settler {
   }
 
   async cancelledOf(sql: Sql, worker: string): Promise<number[]> {
-    const rows = await sql.all<{ id: number }>(cancelledOf(this.#t), worker);
+    const rows = await sql.all<{ id: number }>(cancelledOf(this.#db, this.#t), worker);
     return rows.map((row) => row.id);
   }
 }
 
 /** The ids of runs of one worker that somebody asked to cancel. */
-export function cancelledOf(t: Tables): string {
-  return `select id from ${t.runs} where state = 2 and cancelled_at is not null and locked_by = ?`;
+export function cancelledOf(db: Database, t: Tables): string {
+  return `select id from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and cancelled_at is not null and locked_by = ?`;
 }

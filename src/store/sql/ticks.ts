@@ -78,12 +78,13 @@ async function lock(tx: Sql, db: Database, t: Tables, due: { id: number }[], now
 /** Schedules of which a run of an earlier tick has not started yet. */
 async function whichWait(tx: Sql, db: Database, t: Tables, rows: Row[]): Promise<Set<number>> {
   if (rows.length === 0) return new Set();
-  const waiting = await tx.all<{ id: number }>(
-    `select v.id from ${db.rows({ id: "integer" })} v
-      where exists (select 1 from ${t.runs} r where r.schedule = v.id and r.state in (0, 1))`,
+  const waiting = await tx.all<{ id: number; first: number | null }>(
+    // Not by `exists`, which MySQL may turn into a join that reads all runs.
+    `select v.id, (select r.id from ${t.runs} r${db.using(t.runs, "tick")} where r.schedule = v.id and r.state in (0, 1) limit 1) as first
+       from ${db.rows({ id: "integer" })} v`,
     JSON.stringify(rows.map(({ id }) => [id])),
   );
-  return new Set(waiting.map(({ id }) => id));
+  return new Set(waiting.filter(({ first }) => first !== null).map(({ id }) => id));
 }
 
 /** What a mark has passed is never made again, whatever becomes of the runs. */
@@ -138,11 +139,11 @@ async function makeRuns(
   );
   if (wanted.length === 0) return new Map();
   const moments = JSON.stringify(wanted.map(({ run, schedule }) => [schedule, run.tickAt]));
+  const moment = db.rows({ schedule_id: "integer", moment: "integer" });
   const existing = () =>
     tx.all<{ id: number; schedule: number; tick_at: number }>(
       `select r.id, r.schedule, r.tick_at
-         from ${db.rows({ schedule_id: "integer", moment: "integer" })} v join ${t.runs} r on r.schedule = v.schedule_id and r.tick_at = v.moment
-        order by r.tick_at, r.id`,
+         from ${db.lookUp(moment, t.runs, "r.schedule = v.schedule_id and r.tick_at = v.moment", "tick")}`,
       moments,
     );
   const place = (schedule: number, tickAt: number) => `${schedule} ${tickAt}`;
@@ -174,7 +175,7 @@ async function makeRuns(
   return new Map(
     [...bySchedule].map(([schedule, of]) => [
       schedule,
-      of.map(({ id, tick_at }) => ({ id, tickAt: tick_at })),
+      of.map(({ id, tick_at }) => ({ id, tickAt: tick_at })).sort((a, b) => a.tickAt - b.tickAt),
     ]),
   );
 }

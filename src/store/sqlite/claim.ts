@@ -50,7 +50,9 @@ export class Claimer {
   }
 
   cancelledOf(worker: string): number[] {
-    return this.#connection.select<{ id: number }>(cancelledOf(this.#t), worker).map((row) => row.id);
+    return this.#connection
+      .select<{ id: number }>(cancelledOf(this.#connection, this.#t), worker)
+      .map((row) => row.id);
   }
 
   claimedUnder(token: string, worker: string, now: number): ClaimedRun[] {

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../inspection.ts";
 import type { ColumnType, Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
-import { lookUp } from "../sql/look-up.ts";
+import { lookUp, using } from "../sql/look-up.ts";
 import { PATIENCE, patiently } from "../sql/patience.ts";
 import { stretch } from "../sql/stretch.ts";
 import * as matching from "./matching.ts";
@@ -36,6 +36,7 @@ export class Connection implements Database {
   readonly scalar: typeof matching.scalar = matching.scalar;
   readonly move = null;
   readonly lookUp: typeof lookUp = lookUp;
+  readonly using: typeof using = using;
   readonly stretch: typeof stretch = stretch;
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
