@@ -113,8 +113,10 @@ export interface ClaimRequest extends Served {
   /** New for each claim; a claim sent again under the same token gives the same runs. */
   token: string;
   limit: number;
-  /** How many of them start at once. Runs under a limit are never claimed beyond this. */
+  /** How many of them start at once. */
   start: number;
+  /** How many of them may be under limits, the first ones: those start at once, or next. */
+  limited: number;
   /** How far a queue's next run stands behind its last: the nearest comes first. Null: one order for all queues. */
   stride: ((queue: string) => number) | null;
   /** Jobs that the database knows and this process does not define. */

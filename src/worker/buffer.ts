@@ -1,7 +1,8 @@
 import type { ClaimedRun } from "../store/store.ts";
 
+/** Among those of one priority the ones under limits come first: while they wait, they keep others from running elsewhere. */
 export const inOrder = (a: ClaimedRun, b: ClaimedRun): number =>
-  a.priority - b.priority || a.runAt - b.runAt || a.id - b.id;
+  a.priority - b.priority || Number(b.limited) - Number(a.limited) || a.runAt - b.runAt || a.id - b.id;
 
 interface Waiting {
   run: ClaimedRun;
@@ -20,6 +21,11 @@ export class Buffer {
 
   get size(): number {
     return this.#runs.length - this.#next;
+  }
+
+  /** How many of them are under limits. */
+  get limited(): number {
+    return this.#runs.slice(this.#next).filter(({ run }) => run.limited).length;
   }
 
   add(runs: ClaimedRun[], since: number): void {

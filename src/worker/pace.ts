@@ -1,6 +1,9 @@
 /** What is claimed ahead is to start within this time. */
 const AHEAD = 100;
 
+/** So soon do those start that are next: of what is claimed ahead, this part. */
+const NEXT = 0.1;
+
 /** More than this is never claimed ahead: a process that dies keeps it from the others for a lease. */
 const MOST = 500;
 
@@ -29,5 +32,10 @@ export class Pace {
       this.#done = 0;
     }
     return Math.min(MOST, Math.floor(this.#rate * AHEAD));
+  }
+
+  /** How many of those ahead are next. */
+  next(ahead: number): number {
+    return Math.ceil(ahead * NEXT);
   }
 }

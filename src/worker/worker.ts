@@ -156,14 +156,13 @@ export class Worker {
 
   async #claimRequest(): Promise<ClaimRequest | null> {
     if (!this.#hungry && this.#outbox.size === 0) return null;
-    const { limit, start } = this.#room();
-    if (limit <= 0) return null;
+    const room = this.#room();
+    if (room.limit <= 0) return null;
     const exclude = await this.#ask("asking for jobs", () => this.#parts.known.elsewhere());
     if (this.#stopping) return null;
     return {
       token: randomText(),
-      limit,
-      start,
+      ...room,
       queues: this.#options.queues,
       exceptQueues: this.#options.exceptQueues,
       stride: this.#stride,
@@ -178,16 +177,20 @@ export class Worker {
     return untilAnswered(ask, during, this.#parts);
   }
 
-  /** How many runs there is room for, and how many of them would start at once. */
-  #room(): { limit: number; start: number } {
+  /** How many runs there is room for, how many of them would start at once, and how many at once or next. */
+  #room(): Pick<ClaimRequest, "limit" | "start" | "limited"> {
     const { places, free } = this.#executor;
-    if (this.#stopping || places === 0) return { limit: 0, start: 0 };
+    if (this.#stopping || places === 0) return { limit: 0, start: 0, limited: 0 };
     const { batch, budget } = this.#options;
     // Those that wait to run alone keep no place from the others, unless there are very many.
     const open = free - this.#buffer.size - Math.max(0, this.#suspects.size - places);
-    const room = open + this.#pace.ahead(this.#parts.clock.monotonic());
+    const ahead = this.#pace.ahead(this.#parts.clock.monotonic());
+    const room = open + ahead;
     const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - this.#claimed, batch ?? room);
-    return { limit, start: Math.max(0, Math.min(limit, open)) };
+    const start = Math.max(0, Math.min(limit, open));
+    // Also where others wait that are under none: these would keep them waiting for as long as there are any.
+    const next = Math.min(limit, places, this.#pace.next(ahead) - this.#buffer.limited);
+    return { limit, start, limited: Math.max(start, next) };
   }
 
   #fill(): void {

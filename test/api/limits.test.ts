@@ -134,6 +134,34 @@ describe("a job", () => {
   });
 });
 
+describe("beside very many runs that have no limit", () => {
+  test.each([
+    ["a more important one", 1, 500],
+    ["one that is as important, once those before it have begun,", 100, 2500],
+  ])("%s has its turn", async (_, priority, most) => {
+    const one = open();
+    const { job: short, busy } = busyJob(one, "short");
+    let ran = 0;
+    const limited = one.jobs.schedule("limited", () => {
+      ran++;
+    });
+    limited.priority(priority);
+    const many = Array.from({ length: 2000 }, () => ({}));
+    await short.concurrency(0).dispatchMany(many);
+    void one.jobs.forever({ signals: false, parallel: 10 });
+    const pass = async () => {
+      for (let n = busy.now; n > 0; n--) busy.release();
+      await one.clock.advance("5ms");
+    };
+    // Until the worker has found its pace, and claims ahead.
+    while (busy.started < 200) await pass();
+    await limited.dispatchMany([{}, {}, {}]);
+    await short.dispatchMany(many);
+    while (ran < 3 && busy.started < 4000) await pass();
+    expect(busy.started).toBeLessThan(most);
+  });
+});
+
 describe("a queue", () => {
   test("has one limit for all its jobs", async () => {
     const one = open();

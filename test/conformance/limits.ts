@@ -198,7 +198,7 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("a run under a limit is never claimed ahead", async () => {
+    test("a run under a limit is never claimed to wait", async () => {
       await define(at.store, [{ name: "job", limit: 9 }, { name: "free" }]);
       await limited(5, { priority: 1 });
       await insert(at.store, ...times(5, () => ({ name: "free", priority: 2 })));
@@ -206,6 +206,19 @@ export function limits(database: Database): void {
       expect(names(claimed)).toEqual(["job", "job", "free", "free", "free", "free"]);
       expect(claimed.map(({ started }) => started)).toEqual([true, true, false, false, false, false]);
       expect(names(await claim(at.store, { limit: 6, start: 0 }))).toEqual(["free"]);
+    });
+
+    test("it may be claimed as the next to start, and counts from then on", async () => {
+      await define(at.store, [{ name: "job", limit: 2 }, { name: "free" }]);
+      await limited(5, { priority: 1 });
+      await insert(at.store, ...times(2, () => ({ name: "free", priority: 2 })));
+      const claimed = await claim(at.store, { limit: 3, start: 0, limited: 1 });
+      expect(claimed.map(({ name, started }) => [name, started])).toEqual([
+        ["job", false],
+        ["free", false],
+        ["free", false],
+      ]);
+      expect(names(await claim(at.store, { limit: 3, start: 0, limited: 3 }))).toEqual(["job"]);
     });
 
     test("a run before it in the order takes the place where it would start", async () => {

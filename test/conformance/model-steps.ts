@@ -9,6 +9,7 @@ export type Step =
       worker: string;
       limit: number;
       start: number;
+      limited: number;
       queues: string[] | null;
       exceptQueues: string[];
       lease: number;
@@ -44,6 +45,7 @@ const claim: fc.Arbitrary<Step> = of("claim", {
   worker,
   limit: fc.integer({ min: 1, max: 5 }),
   start: fc.integer({ min: 0, max: 5 }),
+  limited: fc.integer({ min: 0, max: 5 }),
   queues: fc.constantFrom<string[] | null>(null, null, ["a"], ["b", "a"]),
   exceptQueues: fc.constantFrom<string[]>([], [], [], ["a"]),
   lease,

@@ -69,6 +69,7 @@ export class Model {
     token: string;
     limit: number;
     start: number;
+    limited: number;
     queues: string[] | null;
     exceptQueues: string[];
     lease: number;
@@ -86,7 +87,7 @@ export class Model {
       if (this.pausedJobs.has(run.name) || this.pausedQueues.has(run.queue)) continue;
       if (claim.queues && !claim.queues.includes(run.queue)) continue;
       if (claim.exceptQueues.includes(run.queue)) continue;
-      if (run.limited && (claimed.length >= claim.start || !this.#hasRoom(run))) continue;
+      if (run.limited && (claimed.length >= claim.limited || !this.#hasRoom(run))) continue;
       run.state = "running";
       run.attempts++;
       run.token = claim.token;

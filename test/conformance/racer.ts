@@ -62,6 +62,7 @@ while (Date.now() < end || held.size > 0) {
     token,
     limit,
     start: limit,
+    limited: limit,
     queues: null,
     exceptQueues: [],
     stride: null,

@@ -58,6 +58,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
     token: `token-${++made}`,
     limit,
     start: limit,
+    limited: fields.start ?? limit,
     queues: null,
     exceptQueues: [],
     stride: null,

@@ -58,6 +58,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       token,
       limit,
       start: limit,
+      limited: limit,
       queues: mine,
       exceptQueues: [],
       stride: null,

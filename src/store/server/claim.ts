@@ -88,7 +88,7 @@ export class Claimer {
     const wanted = (queues: string[]) => queues.filter((queue) => serves(request, queue));
     const [free, sight] = await Promise.all([
       this.#unlimited(tx, request, wanted(facts.free), facts.owned, closed),
-      request.start > 0 ? this.#limits.look(tx, wanted(facts.limited), closed) : null,
+      request.limited > 0 ? this.#limits.look(tx, wanted(facts.limited), closed) : null,
     ]);
     return { closed, free, sight };
   }
@@ -104,7 +104,7 @@ export class Claimer {
   ): Promise<Claimed> {
     const order = new Order(request);
     const limited = sight
-      ? await this.#limits.choose(tx, sight, closed, order, request.start, freed)
+      ? await this.#limits.choose(tx, sight, closed, order, request.limited, freed)
       : { rows: [], lost: false };
     const chosen = merge(free, limited.rows, order, request);
     await this.#take(tx, chosen, request, worker, now);

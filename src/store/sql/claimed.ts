@@ -51,10 +51,14 @@ export function startsAtOnce(row: Row, index: number, request: ClaimRequest): bo
   return index < request.start && row.crashes === 0;
 }
 
-/** The best of both in order; a run under a limit is only taken where it starts at once. */
-export function merge(free: Row[], limited: Row[], order: Order, { limit, start }: ClaimRequest): Row[] {
+/** The best of both in order; a run under a limit is only taken where it does not wait. */
+export function merge(free: Row[], limited: Row[], order: Order, request: ClaimRequest): Row[] {
   const held = new Set(limited);
-  return order.pick([...free, ...limited], limit, (row, index) => index < start || !held.has(row));
+  return order.pick(
+    [...free, ...limited],
+    request.limit,
+    (row, index) => index < request.limited || !held.has(row),
+  );
 }
 
 /** `row.attempts` counts this try in. */

@@ -69,7 +69,7 @@ export class Claimer {
     const queues = this.#openQueues(request, now);
     const order = new Order(request);
     const free = this.#unlimited(request, queues, closed);
-    const limited = this.#looker.choose(queues, closed, order, request.start);
+    const limited = this.#looker.choose(queues, closed, order, request.limited);
     const chosen = merge(free, limited, order, request);
     this.#take(chosen, request, worker, now);
     return chosen.map((row, index) => {
