@@ -57,6 +57,31 @@ export function lanes(database: Database): void {
       expect(ids(await claim(at.store))).toEqual(open);
     });
 
+    test.each([
+      ["among the first", 5],
+      ["in the middle", 40],
+      ["behind all", MANY],
+    ])("nor while it runs one after the other: one %s has its turn within some claims", async (_, place) => {
+      await define(at.store, [
+        { name: "long", limit: 1 },
+        { name: "open", limit: 1 },
+      ]);
+      const age = (n: number) => at.clock.now() - 1000 + 2 * n;
+      await insert(at.store, ...times(MANY, (n) => ({ name: "long", limited: true, runAt: age(n) })));
+      let running = await claim(at.store);
+      const next = async () => {
+        const settle = running.map((run) => settlement(run, "completed"));
+        running = (await exchange(at.store, { settle, claim: claimRequest() })).claimed;
+        expect(running.filter(({ name }) => name === "long")).toHaveLength(1);
+        return running.map(({ name }) => name);
+      };
+      for (let n = 0; n < 5; n++) await next();
+      await insertOne(at.store, { name: "open", limited: true, runAt: age(6 + place) - 1 });
+      const seen: string[] = [];
+      for (let n = 0; n < 4; n++) seen.push(...(await next()));
+      expect(seen).toContain("open");
+    });
+
     test("paused and excluded jobs do not hide others either", async () => {
       await define(at.store, [{ name: "paused" }, { name: "theirs" }, { name: "open", limit: 1 }]);
       await insert(

@@ -12,8 +12,11 @@ const LANES = 64;
 /** How many runs of one lane are looked at beyond those already seen. */
 const PER_LANE = 16;
 
-/** Where something fits, hidden lanes are looked for by every so many claims only. */
-const WALK_EVERY = 4;
+/** Where something fits, one looks farther by every so many claims only. */
+const FAR_EVERY = 4;
+
+/** How many runs of a queue are looked at where of very many only some of the first could be had the last time. */
+const NEAR = 12;
 
 const START = { priority: -(2 ** 31), lane: "" };
 
@@ -21,6 +24,10 @@ const START = { priority: -(2 ** 31), lane: "" };
 export interface Sight {
   looks: Look[];
   usage: Usage;
+  /** How many of each queue were asked for. */
+  window: number;
+  /** Also what is out of sight is to be looked for. */
+  far: boolean;
 }
 
 /**
@@ -32,7 +39,9 @@ export interface Sight {
 export class Limits {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
-  #claims = 0;
+  #looks = 0;
+  /** Of all in view, only some of the first could be had. */
+  #isNear = false;
   readonly #places = new Map<string, { priority: number; lane: string }>();
   /** Of the runs seen last: their limits are asked for before it is known that it is them again. */
   #last: Limited | null = null;
@@ -46,8 +55,10 @@ export class Limits {
   async look(tx: Sql, queues: string[], closed: Set<string>): Promise<Sight | null> {
     if (queues.length === 0) return null;
     const guess = this.#last;
+    const far = ++this.#looks % FAR_EVERY === 0;
+    const window = this.#isNear && !far ? NEAR : WINDOW;
     const [looks, usage] = await Promise.all([
-      this.#windows(tx, queues),
+      this.#windows(tx, queues, window),
       guess && readUsage(tx, this.#db, this.#t, guess, closed),
     ]);
     if (looks.length === 0) return null;
@@ -57,7 +68,12 @@ export class Limits {
       guess &&
       limited.names.every((name) => guess.names.includes(name)) &&
       limited.queues.every((queue) => guess.queues.includes(queue));
-    return { looks, usage: (guessed && usage) || (await readUsage(tx, this.#db, this.#t, limited, closed)) };
+    return {
+      looks,
+      usage: (guessed && usage) || (await readUsage(tx, this.#db, this.#t, limited, closed)),
+      window,
+      far,
+    };
   }
 
   /** `freed`: what this transaction has settled. `lost`: others held a gate of something that would have fitted. */
@@ -94,7 +110,7 @@ export class Limits {
   /** First the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
   async #pick(
     tx: Sql,
-    { looks, usage }: Sight,
+    { looks, usage, window, far }: Sight,
     closed: Set<string>,
     order: Order,
     wanted: number,
@@ -108,11 +124,19 @@ export class Limits {
     };
     const first = fitting(usage);
     const inQueue = Map.groupBy(looks, ({ queue }) => queue);
-    const full = [...inQueue].filter(([, seen]) => seen.length >= WINDOW);
+    const full = [...inQueue].filter(([, seen]) => seen.length >= window);
+    const isNear = (look: Look) => inQueue.get(look.queue)!.indexOf(look) < NEAR / 2;
+    const onlyNear = full.length > 0 && first.chosen.length > 0 && first.chosen.every(isNear);
+    this.#isNear = onlyNear && !order.hasShares;
     // What other queues have must not keep a queue from its share whose runs are out of sight.
     const isHidden = order.hasShares && full.some(([queue]) => !first.open.has(queue));
     if ((first.chosen.length >= wanted && !isHidden) || full.length === 0) return first;
-    if (first.chosen.length > 0 && ++this.#claims % WALK_EVERY !== 0) return first;
+    if (first.chosen.length > 0 && !far) return first;
+    if (window === NEAR) {
+      const more = await this.#windows(tx, [...inQueue.keys()], WINDOW);
+      const used = await readUsage(tx, this.#db, this.#t, limitedBy(more), closed);
+      return this.#pick(tx, { looks: more, usage: used, window: WINDOW, far }, closed, order, wanted);
+    }
     const before = looks.length;
     for (const [queue, seen] of full) {
       looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted)));
@@ -121,12 +145,12 @@ export class Limits {
     return fitting(await readUsage(tx, this.#db, this.#t, limitedBy(looks), closed));
   }
 
-  #windows(tx: Sql, queues: string[]): Promise<Look[]> {
+  #windows(tx: Sql, queues: string[], window: number): Promise<Look[]> {
     const { text, params } = unite(
       queues.map((queue) => ({
         text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
                 where state = 1 and limited = 1 and owner is null and queue = ?
-                order by priority, run_at, id limit ${WINDOW}`,
+                order by priority, run_at, id limit ${window}`,
         params: [queue],
       })),
     );
