@@ -107,8 +107,8 @@ export interface Database extends Sql {
   /** A table expression made of one parameter: JSON, a list of rows, each a list of values in the order of the columns. */
   rows(columns: Record<string, ColumnType>): string;
   /**
-   * For a `from`: the rows of the table expression (as `v`), each with those of `table` (as `r`) that are found by it, in
-   * the index that the condition goes by: else, and if there is none, by its `id` in the primary key.
+   * For a `from`: the rows of the table expression (as `v`), each with those of `table` (as `r`) that `on` finds for it in
+   * the index. Without these two: the one with its `id`, in the primary key.
    */
   lookUp(rows: string, table: string, on?: string, index?: Index): string;
   /** Behind the name of a table, or its alias: the index to go by, where the database has to be told. */
