@@ -188,8 +188,9 @@ export class Worker {
     const room = open + ahead;
     const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - this.#claimed, batch ?? room);
     const start = Math.max(0, Math.min(limit, open));
-    // Also where others wait that are under none: these would keep them waiting for as long as there are any.
-    const next = Math.min(limit, places, this.#pace.next(ahead) - this.#buffer.limited);
+    // Runs under no limit that wait here would keep those under one waiting elsewhere, for as long as there are any.
+    const { size, limited } = this.#buffer;
+    const next = size > limited ? Math.min(limit, places, this.#pace.next(ahead) - limited) : 0;
     return { limit, start, limited: Math.max(start, next) };
   }
 
