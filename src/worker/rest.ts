@@ -24,6 +24,15 @@ export class Rest {
     });
   }
 
+  /** Until this moment, or until `isOver` says so, who is asked whenever somebody ends the sleep. */
+  async until(moment: number, isOver: () => boolean): Promise<void> {
+    for (;;) {
+      const left = moment - this.#clock.monotonic();
+      if (left <= 0 || isOver()) return;
+      await this.for(left, () => {});
+    }
+  }
+
   end(): void {
     this.#end?.();
   }

@@ -11,7 +11,7 @@ import type { Executor, Result, Runnable } from "./executor.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";
 import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
-import { Pace } from "./pace.ts";
+import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerOptions, WorkerParts } from "./parts.ts";
 import { untilAnswered } from "./patience.ts";
 import { Rest } from "./rest.ts";
@@ -19,9 +19,6 @@ import { Running } from "./running.ts";
 import { strideOf } from "./serving.ts";
 import { startedEvent, toSettling } from "./settle.ts";
 import { Suspects } from "./suspects.ts";
-
-/** A run claimed ahead goes back if it has not started by then. */
-const HELD_AT_MOST = 200;
 
 /** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
 export class Worker {
@@ -31,7 +28,7 @@ export class Worker {
   readonly #running = new Running();
   readonly #outbox: Outbox;
   readonly #leases: Leases;
-  readonly #pace: Pace;
+  readonly #pace = new Pace();
   readonly #rest: Rest;
   readonly #executor: Executor;
   readonly #suspects: Suspects;
@@ -53,7 +50,6 @@ export class Worker {
     this.#options = options;
     this.#stride = strideOf(options, parts.random);
     this.#buffer = new Buffer(this.#stride !== null);
-    this.#pace = new Pace(parts.clock.monotonic());
     this.#rest = new Rest(parts.clock);
     this.#outbox = new Outbox(parts, (run) => this.#leases.drop(run));
     this.#leases = new Leases({
@@ -88,6 +84,7 @@ export class Worker {
         this.#releaseHeld();
         this.#fill();
         await this.#tick();
+        await this.#rest.until(this.#pace.gathered, () => this.#isNeeded());
         const claim = await this.#claimRequest();
         if (claim || this.#outbox.size > 0 || this.#looking) {
           const got = await this.#exchange(claim);
@@ -125,6 +122,7 @@ export class Worker {
     if (claim) this.#hungry = false;
     this.#looking = false;
     const answer = await this.#outbox.exchange(this.#running.startedSince(), claim);
+    this.#pace.exchanged(sentAt, this.#parts.clock.monotonic());
     if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
     this.#claimed += answer.claimed.length;
     for (const run of answer.claimed) {
@@ -236,14 +234,15 @@ export class Worker {
   #start(run: ClaimedRun, alone: boolean): Promise<void> {
     const job = this.#jobOf(run);
     if (!job) return this.#refuse(run);
-    const { events } = this.#parts;
+    const { events, clock } = this.#parts;
     if (events.hears("run.started")) events.emit("run.started", startedEvent(run));
     const execution = this.#executor.execute(run, job, alone);
     this.#running.add(execution);
+    this.#pace.started(clock.monotonic());
     this.#ran++;
     const end = (result: Result) => {
       this.#running.remove(execution);
-      this.#pace.done();
+      this.#pace.done(clock.monotonic());
       if (result.outcome === "crashed") this.#crashes.add(run, result.error);
       else if (result.outcome === null) this.#outbox.add(run, null);
       else this.#outbox.add(run, toSettling(run, result, execution.duration, job.settings.keep));
@@ -312,6 +311,11 @@ export class Worker {
     for (const run of this.#takeIf((one) => asked.has(one.id))) {
       this.#outbox.add(run, toSettling(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));
     }
+  }
+
+  /** The database is to be asked now, however much there is to do here. */
+  #isNeeded(): boolean {
+    return this.#buffer.size === 0 || this.#looking || this.#stopping;
   }
 
   #isDone(): boolean {

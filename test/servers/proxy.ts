@@ -31,6 +31,7 @@ export class TestProxy {
   readonly #pairs = new Set<Pair>();
   #trigger: Trigger | undefined;
   #paused = false;
+  #delay = 0;
 
   constructor(port: number, host: string) {
     this.#listener = createServer({ noDelay: true, pauseOnConnect: true }, (client) =>
@@ -70,6 +71,11 @@ export class TestProxy {
     for (const pair of this.#pairs) hold(pair);
   }
 
+  /** From now on everything arrives so many milliseconds later, either way. */
+  delay(ms: number): void {
+    this.#delay = ms;
+  }
+
   resume(): void {
     this.#paused = false;
     for (const pair of this.#pairs) release(pair);
@@ -98,7 +104,7 @@ export class TestProxy {
     this.#pairs.add(pair);
     client.on("data", (sent) => this.#fromClient(pair, sent));
     server.on("data", (sent) => {
-      if (!pair.mute) client.write(sent);
+      if (!pair.mute) this.#pass(client, sent);
     });
     client.on("end", () => server.end());
     server.on("end", () => client.end());
@@ -114,10 +120,15 @@ export class TestProxy {
     else release(pair);
   }
 
+  #pass(to: Socket, sent: Buffer): void {
+    if (this.#delay === 0) to.write(sent);
+    else setTimeout(() => to.destroyed || to.write(sent), this.#delay);
+  }
+
   #fromClient(pair: Pair, sent: Buffer): void {
     const trigger = this.#trigger;
     if (!trigger?.matches(sent)) {
-      pair.server.write(sent);
+      this.#pass(pair.server, sent);
       return;
     }
     this.#trigger = undefined;

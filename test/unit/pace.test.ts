@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { Pace } from "../../src/worker/pace.ts";
+
+/** Runs that take so long, side by side, from this moment on; gives the moment when they are done. */
+function run(pace: Pace, count: number, now: number, ms: number): number {
+  for (let n = 0; n < count; n++) pace.started(now);
+  for (let n = 0; n < count; n++) pace.done(now + ms);
+  return now + ms;
+}
+
+describe("the pace of a worker", () => {
+  test("nothing is claimed ahead before anything was done, nor where time stands still", () => {
+    const pace = new Pace();
+    expect(pace.ahead(1000)).toBe(0);
+    run(pace, 100, 1000, 0);
+    expect(pace.ahead(1000)).toBe(0);
+  });
+
+  test("as many as start within 100 ms; the first measurement counts half", () => {
+    const pace = new Pace();
+    let now = run(pace, 10, 0, 5);
+    expect(pace.ahead(now)).toBe(100);
+    now = run(pace, 10, now, 5);
+    expect(pace.ahead(now)).toBe(150);
+  });
+
+  test("slower counts at once", () => {
+    const pace = new Pace();
+    let now = run(pace, 10, 0, 5);
+    pace.ahead(now);
+    now = run(pace, 10, now, 100);
+    expect(pace.ahead(now)).toBe(10);
+  });
+
+  test("time without anything to run does not count, one that goes on does", () => {
+    const pace = new Pace();
+    run(pace, 10, 0, 5);
+    expect(pace.ahead(5000)).toBe(100);
+    pace.started(5000);
+    expect(pace.ahead(5100)).toBe(0);
+  });
+
+  test("many that took hardly any time count too, and there is a bound", () => {
+    const pace = new Pace();
+    const now = run(pace, 20, 0, 0.5);
+    expect(pace.ahead(now)).toBe(500);
+  });
+
+  test.each([
+    [10, 100],
+    [80, 160],
+    [500, 200],
+  ])("where an exchange takes %d ms, it is to last for %d", (exchange, most) => {
+    const pace = new Pace();
+    pace.exchanged(0, exchange);
+    expect(pace.ahead(run(pace, 10, 0, 5))).toBe(most);
+  });
+
+  test.each([
+    [8, 0],
+    [30, 15],
+    [500, 50],
+  ])("where an exchange took %d ms, outcomes gather for %d", (exchange, gathering) => {
+    const pace = new Pace();
+    pace.exchanged(1000, 1000 + exchange);
+    expect(pace.gathered).toBe(1000 + exchange + gathering);
+  });
+});
