@@ -10,8 +10,10 @@ const NEXT = 0.1;
 /** More than this is never claimed ahead: a process that dies keeps it from the others for a lease. */
 const MOST = 500;
 
-/** Outcomes gather for no longer than this before they are written; for less than that it is not worth it. */
+/** Outcomes gather for no longer than this before they are written. */
 const GATHERED_AT_MOST = 50;
+
+/** Less is not worth a timer. */
 const GATHERED_AT_LEAST = 5;
 
 /** So much must have been seen before it counts: this long, or this many. */
@@ -65,8 +67,8 @@ export class Pace {
     return Math.min(MOST, Math.floor(this.#rate * window));
   }
 
-  /** How many of those ahead are next. */
-  next(ahead: number): number {
-    return Math.ceil(ahead * NEXT);
+  /** How many of these are next. */
+  next(now: number): number {
+    return Math.ceil(this.ahead(now) * NEXT);
   }
 }

@@ -182,13 +182,13 @@ export class Worker {
     const { batch, budget } = this.#options;
     // Those that wait to run alone keep no place from the others, unless there are very many.
     const open = free - this.#buffer.size - Math.max(0, this.#suspects.size - places);
-    const ahead = this.#pace.ahead(this.#parts.clock.monotonic());
-    const room = open + ahead;
+    const now = this.#parts.clock.monotonic();
+    const room = open + this.#pace.ahead(now);
     const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - this.#claimed, batch ?? room);
     const start = Math.max(0, Math.min(limit, open));
     // Runs under no limit that wait here would keep those under one waiting elsewhere, for as long as there are any.
     const { size, limited } = this.#buffer;
-    const next = size > limited ? Math.min(limit, places, this.#pace.next(ahead) - limited) : 0;
+    const next = size > limited ? Math.min(limit, places, this.#pace.next(now) - limited) : 0;
     return { limit, start, limited: Math.max(start, next) };
   }
 

@@ -24,6 +24,15 @@ describe("the pace of a worker", () => {
     expect(pace.ahead(now)).toBe(150);
   });
 
+  test("a tenth of these are next, and where there are any, at least one", () => {
+    const pace = new Pace();
+    expect(pace.next(0)).toBe(0);
+    let now = run(pace, 10, 0, 5);
+    expect(pace.next(now)).toBe(10);
+    now = run(pace, 10, now, 500);
+    expect(pace.next(now)).toBe(1);
+  });
+
   test("slower counts at once", () => {
     const pace = new Pace();
     let now = run(pace, 10, 0, 5);
