@@ -46,15 +46,27 @@ const servers = selected.filter(({ name }) => name !== "sqlite");
 if (servers.length === 0) test.todo("no server is selected");
 
 describe.runIf(servers.length > 0)("the transactions of the guide", () => {
-  test.each(servers)("each makes one run and one order on $name", async (database) => {
+  async function writtenBy(database: Database, change: (text: string) => string): Promise<unknown[]> {
     const prelude = database.name === "postgres" ? "postgres" : "mysql";
     const blocks = shown.filter((one) => one.prelude === "servers" || one.prelude === prelude);
-    const written = await run(programOf(blocks, prelude), database);
-    expect(written).toEqual([
+    const changed = blocks.map((one) => ({ ...one, text: change(one.text) }));
+    return run(programOf(changed, prelude), database);
+  }
+
+  test.each(servers)("each makes one run and one order on $name", async (database) => {
+    expect(await writtenBy(database, (text) => text)).toEqual([
       [1, 1],
       [2, 2],
       [3, 3],
       [4, 4],
     ]);
+  });
+
+  test.each(servers)("each that fails after it leaves neither on $name", async (database) => {
+    const failing = (text: string) => {
+      const failed = text.replace(/(\.within\(\w+\);)/, '$1 throw new Error("no chairs left");');
+      return `try {\n${failed}\n} catch (error) {\n  if (!String(error).includes("no chairs left")) throw error;\n}`;
+    };
+    expect(await writtenBy(database, failing)).toEqual(Array(4).fill([0, 0]));
   });
 });
