@@ -151,7 +151,8 @@ export class Punctual extends Control {
     if (!(definition instanceof Definition)) throw this.#engine.registry.unknown(definition.name, []);
     const { name, handler, schema, settings: own } = definition;
     const settings = { ...own, retries: { ...own.retries, max: 1 } };
-    const given = args === undefined || args === null ? {} : { args };
+    // The dispatch captures its arguments at this call, the job's own too.
+    const given = args === undefined || args === null ? { args: own.args } : { args };
     return this.#sendHere({ name, handler, schema, settings, borrowed: true }, given);
   }
 
@@ -167,9 +168,9 @@ export class Punctual extends Control {
    * same one twice is one.
    */
   recur<Args>(what: Named | Definition<Args>, cron: string, options: RecurOptions = {}): this {
-    const { plan, passed } = toRecurrence(cron, options);
     const definition = what instanceof Definition ? what : this.#find(what);
     if (!(definition instanceof Definition)) throw this.#engine.registry.unknown(definition.name, []);
+    const { plan, passed } = toRecurrence(cron, options, definition.settings.args);
     definition.recur(plan, passed);
     this.#warnOf(definition.name, plan.surprise(this.clock.now()));
     this.#engine.host.definitionsChanged();
@@ -310,7 +311,8 @@ export class Punctual extends Control {
   }
 
   #send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
-    return new Dispatch<never>(job, shape, this.#parentId(), this.#engine.sender);
+    const parentId = this.#parentId();
+    return new Dispatch<never>(this.#engine.preparer.capture(job), shape, parentId, this.#engine.sender);
   }
 
   async #sendMany(

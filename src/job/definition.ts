@@ -151,7 +151,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     };
     add("", this.plan, { args, queue: null });
     this.#recurring?.forEach(({ plan, passed }, slot) => {
-      add(slot, plan, { ...passed, args: passed.args ?? args });
+      add(slot, plan, passed);
     });
     return found;
   }
@@ -164,14 +164,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** The key that runs with these arguments share a limit by, if there is one. */
   keyOf(args: unknown): string | undefined {
-    let key: unknown;
-    try {
-      key = this.settings.keyOf?.((args ?? {}) as never);
-    } catch (cause) {
-      const message = `The key of job "${this.name}" could not be made: concurrency by threw ${show(cause)}.`;
-      throw new PunctualError("INVALID_OPTION", message, { cause });
-    }
-    return key === null || key === undefined ? undefined : checkName(key, `the key of "${this.name}"`);
+    return keyOf(this.name, this.settings, args);
   }
 
   /** What the run of a tick queues in. */
@@ -186,7 +179,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** Whether any limit may hold its runs back. */
   get limited(): boolean {
-    return this.settings.concurrency > 0 || this.settings.perKey > 0;
+    return isLimited(this.settings);
   }
 
   /** Changes with whatever other processes have to know of the job. */
@@ -215,4 +208,21 @@ function here(): string {
 /** What a run queues in under limits: its job, or job and key. */
 export function laneOf(name: string, key: string | undefined): string {
   return key === undefined ? name : `${name}|${key}`;
+}
+
+/** The key that runs of a job with these arguments share a limit by, if there is one. */
+export function keyOf(job: string, settings: Settings, args: unknown): string | undefined {
+  let key: unknown;
+  try {
+    key = settings.keyOf?.((args ?? {}) as never);
+  } catch (cause) {
+    const message = `The key of job "${job}" could not be made: concurrency by threw ${show(cause)}.`;
+    throw new PunctualError("INVALID_OPTION", message, { cause });
+  }
+  return key === null || key === undefined ? undefined : checkName(key, `the key of "${job}"`);
+}
+
+/** Whether any limit of the job may hold its runs back. */
+export function isLimited({ concurrency, perKey }: Settings): boolean {
+  return concurrency > 0 || perKey > 0;
 }

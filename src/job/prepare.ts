@@ -6,7 +6,8 @@ import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { JobRow } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
 import type { AdHoc } from "./adhoc.ts";
-import { Definition, laneOf } from "./definition.ts";
+import { Capture } from "./capture.ts";
+import { Definition, isLimited, keyOf, laneOf } from "./definition.ts";
 import { Dispatchable } from "./dispatchable.ts";
 import type { Registry } from "./registry.ts";
 import { validate } from "./schema.ts";
@@ -45,52 +46,62 @@ export class Preparer {
     return { ...(await this.#row(target, shape, within)), parentId };
   }
 
-  /** Rows of one job with the same options, each with its own arguments. All are checked before the first is given. */
-  async *many(
+  /** The target of a dispatch: everything that a definition in this process says at this moment, or the bare name. */
+  capture(job: Dispatchable<never>): Capture | Dispatchable<never> {
+    const definition = job instanceof Definition ? job : this.#parts.registry.definition(job.name);
+    return definition
+      ? new Capture(definition as unknown as Definition<unknown>, this.#parts.maxPayload)
+      : job;
+  }
+
+  /**
+   * Rows of one job with the same options, each with its own arguments. The arguments of a list are captured at the
+   * call, and all of them are checked before the first row is given; an async iterable is read row by row.
+   */
+  many(
     job: Dispatchable<never>,
     all: Iterable<unknown> | AsyncIterable<unknown>,
     shape: Shape,
     parentId: number | null,
   ): AsyncGenerator<NewRun> {
-    const batchId = crypto.randomUUID();
-    const row = async (args: unknown) => ({
-      ...(await this.#row(job, { ...shape, args }, false)),
-      parentId,
-      batchId,
-    });
     if (typeof all !== "object" || all === null || !(Symbol.iterator in all || Symbol.asyncIterator in all)) {
       throw new PunctualError(
         "INVALID_OPTION",
         `dispatchMany() expected a list of arguments, an iterable or an async iterable, got ${show(all)}.`,
       );
     }
-    if (Symbol.asyncIterator in all) {
-      for await (const args of all) yield row(args);
-      return;
-    }
-    const rows: NewRun[] = [];
-    for (const args of all) rows.push(await row(args));
-    yield* rows;
+    const target = this.capture(job);
+    const batchId = crypto.randomUUID();
+    const row = async (args: unknown) => ({
+      ...(await this.#row(target, { ...shape, args }, false)),
+      parentId,
+      batchId,
+    });
+    if (Symbol.asyncIterator in all) return eachRow(all, row);
+    return listOfRows(
+      Array.from(all, (args) => (args === undefined ? undefined : this.#snapshot(args))),
+      row,
+    );
   }
 
   async #row(target: object, shape: Shape, within: boolean): Promise<NewRun> {
-    if (!(target instanceof Dispatchable)) return this.#adHoc(target as AdHoc, shape, within);
-    const definition = target instanceof Definition ? target : this.#parts.registry.definition(target.name);
-    if (definition) return this.#defined(definition as unknown as Definition<unknown>, shape);
-    const row = await this.#lookUp(target.name, within);
+    // Dispatched by name before its definition was made, in the same turn: the definition is found now.
+    const found = target instanceof Dispatchable ? this.capture(target as Dispatchable<never>) : target;
+    if (found instanceof Capture) return this.#defined(found, shape);
+    if (!(found instanceof Dispatchable)) return this.#adHoc(found as AdHoc, shape, within);
+    const row = await this.#lookUp(found.name, within);
     return this.#toRun(row.name, row, shape, this.#snapshot(shape.args), shape.key);
   }
 
-  async #defined(definition: Definition<unknown>, shape: Shape): Promise<NewRun> {
-    const { settings, schema, name } = definition;
-    const args = this.#snapshot(shape.args === undefined ? settings.args : shape.args);
+  async #defined({ definition, settings, timezone, args: own }: Capture, shape: Shape): Promise<NewRun> {
+    const { schema, name } = definition;
+    const args = shape.args === undefined ? own : this.#snapshot(shape.args);
     if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
-    const key = shape.key ?? (settings.keyOf ? definition.keyOf(args.value) : undefined);
+    const key = shape.key ?? (settings.keyOf ? keyOf(name, settings, args.value) : undefined);
     const queue = shape.queue ?? settings.queue;
-    const limited = definition.limited || this.#parts.queueLimits.has(queue);
+    const limited = isLimited(settings) || this.#parts.queueLimits.has(queue);
     const run = this.#toRun(name, settings, shape, args, key);
-    const zone = definition.plan.timezone;
-    if (run.runAt !== null && shape.wall && zone) run.runAt = instantOf(zoneOf(zone), run.runAt);
+    if (run.runAt !== null && shape.wall && timezone) run.runAt = instantOf(zoneOf(timezone), run.runAt);
     return { ...run, limited };
   }
 
@@ -164,4 +175,20 @@ export class Preparer {
     this.#known.set(name, { row, until: now + REMEMBERED });
     return row;
   }
+}
+
+async function* eachRow(
+  all: AsyncIterable<unknown>,
+  row: (args: unknown) => Promise<NewRun>,
+): AsyncGenerator<NewRun> {
+  for await (const args of all) yield row(args);
+}
+
+async function* listOfRows(
+  all: readonly unknown[],
+  row: (args: unknown) => Promise<NewRun>,
+): AsyncGenerator<NewRun> {
+  const rows: NewRun[] = [];
+  for (const args of all) rows.push(await row(args));
+  yield* rows;
 }

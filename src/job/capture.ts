@@ -1,0 +1,19 @@
+import { Snapshot } from "../run/snapshot.ts";
+import type { Definition } from "./definition.ts";
+import type { Settings } from "./settings.ts";
+
+/** What a dispatch takes from a job's definition, as it was at the `dispatch()` call. Later changes do not reach the run. */
+export class Capture {
+  readonly definition: Definition<unknown>;
+  readonly settings: Settings;
+  readonly timezone: string | null;
+  /** The definition's own arguments: used when the dispatch gives none. */
+  readonly args: Snapshot;
+
+  constructor(definition: Definition<unknown>, maxPayload: number) {
+    this.definition = definition;
+    this.settings = definition.settings;
+    this.timezone = definition.plan.timezone;
+    this.args = Snapshot.of(definition.settings.args, maxPayload);
+  }
+}
