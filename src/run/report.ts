@@ -16,14 +16,25 @@ export interface PauseInfo extends Omit<Pause, "since"> {
   since: Date;
 }
 
-type Times = "lastRun" | "seenAt" | "leasedUntil" | "leasedBy" | "nextRun" | "pause" | "fingerprint";
+type Times =
+  | "lastRun"
+  | "lastFailure"
+  | "seenAt"
+  | "leasedUntil"
+  | "leasedBy"
+  | "nextRun"
+  | "pause"
+  | "fingerprint";
 
 /** A job in a status. */
 export interface JobReport extends Omit<JobStatus, Times> {
   pause: PauseInfo | null;
-  /** What the last try came to: `failed` while `fails` is above 0; null: none has ended yet. */
+  /** How the last try ended: `failed` while `fails` is above 0; null: none has ended yet. */
   lastOutcome: "completed" | "failed" | null;
+  /** When a try last succeeded. */
   lastRun: Date | null;
+  /** When a try last failed or was lost in a crash. */
+  lastFailure: Date | null;
   seenAt: Date | null;
   leasedUntil: Date | null;
   /** The worker of that lease: `host:pid` where it is alive, its id otherwise. */
@@ -97,6 +108,7 @@ function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: WorkerRow[]
     pause: toPauseInfo(job.pause),
     lastOutcome: job.fails > 0 ? "failed" : job.lastRun === null ? null : "completed",
     lastRun: toDate(job.lastRun),
+    lastFailure: toDate(job.lastFailure),
     lastError: readFailure(job.lastError)?.message ?? null,
     seenAt: toDate(job.seenAt),
     leasedUntil: toDate(job.leasedUntil),

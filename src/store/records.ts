@@ -110,7 +110,10 @@ export interface JobStatus extends JobRow {
   pause: Pause | null;
   running: number;
   waiting: number;
+  /** When a try last succeeded. */
   lastRun: number | null;
+  /** When a try last failed or was lost in a crash. */
+  lastFailure: number | null;
   lastError: string | null;
   fails: number;
   seenAt: number | null;

@@ -189,6 +189,8 @@ export interface Tally {
   busy: number;
   /** When the last try succeeded. */
   lastRun: number | null;
+  /** When the last try failed or was lost in a crash. */
+  lastFailure: number | null;
   /** Null: no try ended. `ok`: one succeeded; `failed` counts the failures since then, `error` is the last one's. */
   last: { ok: boolean; failed: number; error: string | null } | null;
 }

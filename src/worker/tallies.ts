@@ -15,7 +15,7 @@ export class Tallies {
   crashed(name: string, error: string, now: number): void {
     const tally = this.#at(name, now);
     tally.counts.crashed = (tally.counts.crashed ?? 0) + 1;
-    tally.last = failedOnce(tally.last, error);
+    failOnce(tally, error, now);
   }
 
   settled(name: string, outcome: Outcome, duration: number, error: string | null, now: number): void {
@@ -26,7 +26,7 @@ export class Tallies {
       tally.lastRun = now;
       tally.last = { ok: true, failed: 0, error: null };
     } else if (outcome === "failed" || outcome === "retried") {
-      tally.last = failedOnce(tally.last, error);
+      failOnce(tally, error, now);
     }
   }
 
@@ -41,13 +41,15 @@ export class Tallies {
     const key = `${minute} ${name}`;
     let tally = this.#tallies.get(key);
     if (!tally) {
-      tally = { name, minute, counts: {}, busy: 0, lastRun: null, last: null };
+      tally = { name, minute, counts: {}, busy: 0, lastRun: null, lastFailure: null, last: null };
       this.#tallies.set(key, tally);
     }
     return tally;
   }
 }
 
-function failedOnce(last: Tally["last"], error: string | null): Tally["last"] {
-  return { ok: last?.ok ?? false, failed: (last?.failed ?? 0) + 1, error };
+function failOnce(tally: Tally, error: string | null, now: number): void {
+  const { last } = tally;
+  tally.lastFailure = now;
+  tally.last = { ok: last?.ok ?? false, failed: (last?.failed ?? 0) + 1, error };
 }

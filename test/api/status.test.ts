@@ -25,6 +25,8 @@ describe("status()", () => {
       running: 0,
       waiting: 0,
       lastRun: null,
+      lastFailure: null,
+      lastOutcome: null,
       lastError: null,
       fails: 0,
       seenAt: new Date("2026-01-01T00:00:00Z"),
@@ -34,7 +36,12 @@ describe("status()", () => {
       await clock.advance(10);
       await jobs.dispatch("task");
       await jobs.run();
-      expect(await row()).toMatchObject({ fails: expected, lastError: "out of paper" });
+      expect(await row()).toMatchObject({
+        fails: expected,
+        lastError: "out of paper",
+        lastOutcome: "failed",
+        lastFailure: new Date(Date.UTC(2026, 0, 1, 0, 0, expected * 10)),
+      });
     }
     fails = false;
     await clock.advance(10);
@@ -43,7 +50,9 @@ describe("status()", () => {
     expect(await row()).toMatchObject({
       fails: 0,
       lastError: null,
+      lastOutcome: "completed",
       lastRun: new Date("2026-01-01T00:00:30Z"),
+      lastFailure: new Date("2026-01-01T00:00:20Z"),
     });
   });
 

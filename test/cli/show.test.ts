@@ -103,6 +103,7 @@ describe("JSON keeps its form", () => {
     "leasedUntil",
     "lastOutcome",
     "lastRun",
+    "lastFailure",
     "lastError",
     "fails",
     "seenAt",

@@ -67,11 +67,18 @@ export function formerly(database: Database): void {
     test("takes over what was counted, and its state", async () => {
       await define(at.store, [{ name: "old" }]);
       await at.store.pauseJob("old", true);
-      const tally = { name: "old", minute: 5, counts: { completed: 3 }, busy: 10, lastRun: 99 };
+      const tally = {
+        name: "old",
+        minute: 5,
+        counts: { completed: 3 },
+        busy: 10,
+        lastRun: 99,
+        lastFailure: 98,
+      };
       await at.store.flush([{ ...tally, last: { ok: false, failed: 2, error: "why" } }]);
       await rename();
       expect((await at.store.status()).jobs).toMatchObject([
-        { name: "new", paused: true, lastRun: 99, fails: 2, lastError: "why" },
+        { name: "new", paused: true, lastRun: 99, lastFailure: 98, fails: 2, lastError: "why" },
       ]);
       expect(await at.sql("select minute, name, completed, busy from punctual_minutes")).toEqual([
         { minute: 5, name: "new", completed: 3, busy: 10 },

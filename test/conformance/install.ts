@@ -34,6 +34,7 @@ export function installing(database: Database): void {
       const id = await insertOne(at.store);
       await at.sql("drop table punctual_logs");
       await at.sql("alter table punctual_runs drop column logged");
+      await at.sql("alter table punctual_jobs drop column last_failure");
       await at.sql("delete from punctual_migrations where number > 1");
       await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
       expect(await at.store.install()).toMatchObject({ from: 1 });

@@ -307,7 +307,14 @@ export function pruning(database: Database): void {
     test("workers that have been dead for long, and counts that nobody looks at any more", async () => {
       await beat(at.store, "w1");
       const minute = at.clock.now() / 60_000;
-      const tally = { name: "job", counts: { completed: 1 }, busy: 0, lastRun: null, last: null };
+      const tally = {
+        name: "job",
+        counts: { completed: 1 },
+        busy: 0,
+        lastRun: null,
+        lastFailure: null,
+        last: null,
+      };
       await at.store.flush([
         { ...tally, minute: minute - 500 },
         { ...tally, minute },

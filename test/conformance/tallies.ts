@@ -15,6 +15,7 @@ export function tallies(database: Database): void {
       counts: {},
       busy: 0,
       lastRun: null,
+      lastFailure: null,
       last: null,
       ...fields,
     });
@@ -48,6 +49,15 @@ export function tallies(database: Database): void {
       await at.store.flush([tally({ lastRun: 40 })]);
       await at.store.flush([tally({ lastRun: null })]);
       expect((await job()).lastRun).toBe(50);
+    });
+
+    test("the job's last failure only goes forward, beside its last success", async () => {
+      await define(at.store, [{ name: "job" }]);
+      expect((await job()).lastFailure).toBeNull();
+      await at.store.flush([tally({ lastRun: 50, lastFailure: 70 })]);
+      await at.store.flush([tally({ lastRun: 60, lastFailure: 40 })]);
+      await at.store.flush([tally()]);
+      expect(await job()).toMatchObject({ lastRun: 60, lastFailure: 70 });
     });
 
     test("failures in a row are counted until one succeeds", async () => {

@@ -21,6 +21,7 @@ const job = (fields: Partial<JobReport> = {}): JobReport => ({
   running: 0,
   waiting: 0,
   lastRun: null,
+  lastFailure: null,
   lastError: null,
   lastOutcome: null,
   fails: 0,

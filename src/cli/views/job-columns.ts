@@ -3,7 +3,7 @@ import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";
 import type { Cell, Column } from "../render/table.ts";
 import { ago, due, duration, roughly, span } from "../render/times.ts";
-import type { JobState, JobView } from "./job-state.ts";
+import type { JobState, JobView, StatusJob } from "./job-state.ts";
 import type { JobLease } from "./leases.ts";
 
 export const JOB_LOOKS: Record<JobState, { icon: keyof Icons; style: Style }> = {
@@ -29,7 +29,7 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
     { title: "Queue", cell: ({ job }) => job.queue, drop: 3, min: 12 },
     { title: "Priority", cell: ({ job }) => job.priority, align: "right", drop: 1 },
     { title: "Cron", cell: ({ job }) => (job.cron === null ? none : shortCron(job.cron)), drop: 4 },
-    { title: "Last Run", cell: ({ job }) => lastRun(leases.get(job.name)) ?? lastSuccess(job.lastRun) },
+    { title: "Last Run", cell: ({ job }) => lastRun(leases.get(job.name)) ?? lastOutcome(job) },
     { title: "Next Run", cell: (view) => nextRun(view) },
     { title: "Leased", cell: ({ job }) => leased(leases.get(job.name)), drop: 5, min: 15 },
     {
@@ -51,8 +51,12 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
     return { text: `${icons.running} ${running}`, style: "cyan" };
   }
 
-  function lastSuccess(at: Date | null): Cell {
-    return at === null ? none : `${icons.ok} ${ago(at, now)}`;
+  function lastOutcome({ lastOutcome, lastRun, lastFailure }: StatusJob): Cell {
+    if (lastOutcome === null) return none;
+    if (lastOutcome === "completed") return `${icons.ok} ${ago(lastRun!, now)}`;
+    // Failures that schema 2 counted have no time.
+    const when = lastFailure === null ? "failed" : ago(lastFailure, now);
+    return { text: `${icons.failed} ${when}`, style: "red" };
   }
 
   function nextRun({ job, state, isLate, pausedUntil, waiting }: JobView): Cell {

@@ -40,11 +40,8 @@ export function jobPage({ view, queue, schedules, runs, now }: ShownJob, page: P
         ["Per key", job.keyLimit === 0 ? null : limitOf(job.keyLimit)],
         ["In queue", queue && queue.limit > 0 ? limitOf(queue.limit) : null],
         ["Now", `${job.running} running, ${view.waiting} waiting`],
-        [
-          "Last run",
-          job.lastRun ? `${at(job.lastRun, page)} (${ago(job.lastRun, now)})` : "none has completed",
-        ],
-        ["Fails", job.fails === 0 ? null : `${job.fails} in a row`],
+        ["Last run", lastRun(job, now, page)],
+        ["Fails", job.fails === 0 ? null : `${job.fails} in a row, ${lastSuccess(job, now, page)}`],
         ["Seen", job.seenAt ? ago(job.seenAt, now) : "no worker has defined it yet"],
       ],
       page,
@@ -56,6 +53,20 @@ export function jobPage({ view, queue, schedules, runs, now }: ShownJob, page: P
     ),
     ...block("Last runs", runLines(runs, now, page), page),
   ];
+}
+
+function lastRun(
+  { lastOutcome, lastRun: succeeded, lastFailure }: JobView["job"],
+  now: Date,
+  page: Page,
+): string {
+  if (lastOutcome === null) return "none has ended";
+  const time = lastOutcome === "failed" ? lastFailure : succeeded;
+  return time === null ? lastOutcome : `${lastOutcome} ${at(time, page)} (${ago(time, now)})`;
+}
+
+function lastSuccess({ lastRun: succeeded }: JobView["job"], now: Date, page: Page): string {
+  return succeeded ? `last success ${at(succeeded, page)} (${ago(succeeded, now)})` : "no success yet";
 }
 
 export function jobHints({ view: { job }, runs }: ShownJob, name: string): string[] {

@@ -11,7 +11,7 @@ const keys: Record<Order, (view: JobView) => string | number> = {
   name: () => 0,
   queue: ({ job }) => job.queue,
   priority: ({ job }) => job.priority,
-  last: ({ job }) => -Number(job.lastRun ?? 0),
+  last: ({ job }) => -Math.max(Number(job.lastRun ?? 0), Number(job.lastFailure ?? 0)),
   next: ({ job }) => Number(job.nextRun ?? never),
   fails: ({ job }) => -job.fails,
   seen: ({ job }) => Number(job.seenAt ?? 0),

@@ -39,7 +39,11 @@ export function schemaFor(server: Server): Schema {
         number: 1,
         statements: (t) => [...hot(t, table), ...cold(t, table), ...definitions(t, table), ...views(t)],
       },
-      { number: 2, statements: (t) => [logs(t, table), ...addLogged(t)] },
+      {
+        number: 2,
+        statements: (t) => [logs(t, table), ...addColumn(t.runs, "logged", "int not null default 0")],
+      },
+      { number: 3, statements: (t) => addColumn(t.jobs, "last_failure", "bigint") },
     ],
   };
 }
@@ -171,11 +175,11 @@ function logs(t: Tables, table: string): string {
 }
 
 /** MySQL has no "add column if not exists", and what an install that died has done must bear being repeated. */
-function addLogged(t: Tables): string[] {
-  const alter = `alter table ${t.runs} add column logged int not null default 0`;
+function addColumn(table: string, column: string, type: string): string[] {
+  const alter = `alter table ${table} add column ${column} ${type}`;
   return [
     `set @punctual_step = (select if(count(*) = 0, '${alter}', 'do 0') from information_schema.columns
-        where table_schema = database() and table_name = '${t.runs}' and column_name = 'logged')`,
+        where table_schema = database() and table_name = '${table}' and column_name = '${column}')`,
     "prepare punctual_step from @punctual_step",
     "execute punctual_step",
     "deallocate prepare punctual_step",

@@ -7,7 +7,9 @@ const NUMBERS = new Set([
   ..."finished_at keep_until run_id attempt lim key_lim defined_at paused_at paused_until last_run".split(
     " ",
   ),
-  ..."fail_count seen_at last_tick next_tick resumed_at missed pid parallel settle_seq minute".split(" "),
+  ..."fail_count last_failure seen_at last_tick next_tick resumed_at missed pid parallel settle_seq minute".split(
+    " ",
+  ),
   ..."dispatched completed retried failed skipped cancelled snoozed released crashed busy".split(" "),
   ..."seq number applied_at now n found position at logged".split(" "),
 ]);

@@ -123,12 +123,16 @@ export function flush(db: Database, t: Tables, tallies: Tally[]): Promise<void> 
     for (const tally of [...tallies].sort(byName)) {
       const counts = COUNTED.map((outcome) => tally.counts[outcome] ?? 0);
       await tx.run(rollup, tally.minute, tally.name, ...counts, Math.round(tally.busy));
-      if (tally.lastRun !== null) {
+      for (const [column, time] of [
+        ["last_run", tally.lastRun],
+        ["last_failure", tally.lastFailure],
+      ] as const) {
+        if (time === null) continue;
         await tx.run(
-          `update ${t.jobs} set last_run = ? where name = ? and coalesce(last_run, 0) < ?`,
-          tally.lastRun,
+          `update ${t.jobs} set ${column} = ? where name = ? and coalesce(${column}, 0) < ?`,
+          time,
           tally.name,
-          tally.lastRun,
+          time,
         );
       }
       if (tally.last) {

@@ -10,6 +10,7 @@ import { toWorker, WORKER_COLUMNS } from "./workers.ts";
 export type JobsRow = Parameters<typeof toJob>[0] &
   PausedRow & {
     last_run: number | null;
+    last_failure: number | null;
     last_error: string | null;
     fail_count: number;
     seen_at: number | null;
@@ -36,6 +37,7 @@ export async function status(sql: Database, t: Tables, now: number): Promise<Sta
         leasedBy: null,
         ...active.jobs.get(row.name),
         lastRun: row.last_run,
+        lastFailure: row.last_failure,
         lastError: row.last_error,
         fails: row.fail_count,
         seenAt: row.seen_at,

@@ -231,5 +231,9 @@ export const schema: Schema = {
         `alter table ${t.runs} add column logged integer not null default 0`,
       ],
     },
+    {
+      number: 3,
+      statements: (t) => [`alter table ${t.jobs} add column last_failure integer`],
+    },
   ],
 };
