@@ -24,7 +24,7 @@ export function decide(
   const { policy, limit, within } = schedule.parts.misfire;
   // The stored tick counts even if this process would not have computed it: zone data may differ between hosts.
   const last = schedule.latest(now, nextTick) ?? nextTick;
-  const decided = { last, next: schedule.next(Math.max(last, nextTick)) };
+  const decided = { last, next: schedule.next(last) };
   const oldest = within === null ? Number.NEGATIVE_INFINITY : now - Math.max(within, GRACE);
   const due = (count: number) => countBetween(schedule, nextTick, last, count);
   if (policy === "all") {

@@ -114,7 +114,9 @@ describe("the calendar", () => {
     ]);
   });
 
-  test("29 February, also across 2100", () => {
+  test("29 February, also across centuries without one", () => {
+    expect(days("0 0 29 2 *", "2197-01-01T00:00:00Z", 1)).toEqual(["2204-02-29"]);
+    expect(days("0 0 29 2 *", "2397-01-01T00:00:00Z", 1)).toEqual(["2400-02-29"]);
     expect(days("0 0 29 2 *", "2026-01-01T00:00:00Z", 2)).toEqual(["2028-02-29", "2032-02-29"]);
     expect(days("0 0 29 2 *", "2097-01-01T00:00:00Z", 1)).toEqual(["2104-02-29"]);
     expect(new Cron("0 0 29 2 *").previous(Date.UTC(2103, 0))?.toISOString()).toBe(
@@ -231,6 +233,8 @@ describe("clock changes", () => {
     ["*/15 * * * *", "Pacific/Apia", "2011-12-30T09:40:00Z", ["2011-12-30T09:45", "2011-12-30T10:00"]],
     // Three hours: too large a gap to make up.
     ["0 2 * * *", "Antarctica/Casey", "2009-10-17T00:00:00Z", ["2009-10-18T15:00", "2009-10-19T15:00"]],
+    // The same distance back is a fold: what it repeats ticks once.
+    ["30 0 * * *", "Antarctica/Casey", "2010-03-04T12:00:00Z", ["2010-03-04T13:30", "2010-03-05T16:30"]],
   ])("%s in %s after %s", (cron, timezone, after, expected) => {
     expect(ticks(cron, timezone, after, 2).map((text) => text.slice(0, 16))).toEqual(expected);
   });

@@ -54,6 +54,12 @@ describe("after downtime", () => {
     expect(decision).toMatchObject({ ticks: [at("10:05:00")], missed: 5 });
   });
 
+  test("skip runs one that is late by exactly the grace, and none that is later", () => {
+    const skip = minutely({ policy: "skip" });
+    expect(decide(skip, late, at("10:05:10.000")).ticks).toEqual([at("10:05:00")]);
+    expect(decide(skip, late, at("10:05:10.001")).ticks).toEqual([]);
+  });
+
   test("all runs every one, oldest first, up to its limit", () => {
     const all = decide(minutely({ policy: "all" }), late, now);
     expect(all.ticks).toEqual([0, 1, 2, 3, 4, 5].map((minute) => at(`10:0${minute}:00`)));

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
+  DAY,
   type Duration,
   type Instant,
   sleep,
@@ -208,5 +209,21 @@ describe("sleeping", () => {
     await sleep(systemClock, 5);
     cancel();
     expect(called).toBe(false);
+  });
+});
+
+describe("the system's clock", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("fires a timer that is longer than Node's longest when it is due, not before", () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    let fired = 0;
+    systemClock.after(60 * DAY, () => fired++);
+    vi.advanceTimersByTime(59 * DAY);
+    expect(fired).toBe(0);
+    vi.advanceTimersByTime(2 * DAY);
+    expect(fired).toBe(1);
   });
 });

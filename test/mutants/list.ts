@@ -1,0 +1,25 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Mutant } from "./mutant.ts";
+
+/** Every file of this folder whose name does not stand here exports a list `mutants`. */
+const OTHERS = ["mutant.ts", "list.ts", "mutants.test.ts"];
+
+/** All planted mutants, area by area. */
+export async function allMutants(): Promise<Mutant[]> {
+  const files = (await readdir(import.meta.dirname)).filter((file) => !OTHERS.includes(file)).sort();
+  const areas = await Promise.all(
+    files.map((file) => import(pathToFileURL(join(import.meta.dirname, file)).href)),
+  );
+  return areas.flatMap(({ mutants }) => mutants as Mutant[]);
+}
+
+/** The source with the mutant in it. Throws where the source has changed so that the mutant does not apply any more. */
+export function plant(source: string, { rule, file, find, replace }: Mutant): string {
+  const [before, after, ...more] = source.split(find);
+  if (find === replace) throw new Error(`${file}: the mutant of "${rule}" changes nothing.`);
+  if (after === undefined) throw new Error(`${file} does not contain the text that breaks "${rule}".`);
+  if (more.length > 0) throw new Error(`${file} contains the text that breaks "${rule}" more than once.`);
+  return before + replace + after;
+}
