@@ -15,8 +15,8 @@ export interface InstallReport {
 /** What a database says of itself. It is asked also where the tables are missing, or of another version. */
 export interface Inspection {
   version: string;
-  /** The schema that was found, and the one that this code needs. */
-  schema: { found: number; needed: number };
+  /** The installed schema, the newest one this code knows, and whether this code can use the installed one. */
+  schema: { found: number; needed: number; usable: boolean };
   /** Its own time. */
   now: number;
   /** Milliseconds that one statement took. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
+import { toFirstSchema } from "../first-schema.ts";
 import { emptyPostgres } from "./postgres.ts";
 import { project, run } from "./punctual.ts";
 
@@ -61,9 +62,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     await jobs.install();
     jobs.declare("task");
     const run = await jobs.dispatch("task");
-    await sql("delete from punctual_migrations where number > 1");
-    await sql("drop table punctual_logs");
-    await sql("alter table punctual_runs drop column logged");
+    for (const statement of toFirstSchema(kind as "sqlite" | "postgres")) await sql(statement);
     const found = await call();
     expect(found.stdout).toMatch(/schema 1, \d+ is needed {2}\S+ punctual install/);
     expect(found.code).toBe(5);

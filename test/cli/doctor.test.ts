@@ -127,7 +127,7 @@ describe("doctor", () => {
     expect(bare.code).toBe(5);
     db.exec("insert into punctual_migrations (number, applied_at) values (999, 0)");
     const newer = await call("doctor");
-    expect(newer.stdout).toContain("schema 999 is newer");
+    expect(newer.stdout).toContain("schema 999 needs newer code");
     expect(newer.code).toBe(7);
     const away = await call("doctor", "--db", "postgres://nobody@127.0.0.1:1/none");
     expect(away.stdout).toContain("ECONNREFUSED");

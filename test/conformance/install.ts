@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { TestClock } from "../../src/testing/clock.ts";
+import { toFirstSchema } from "../first-schema.ts";
 import { runScript } from "./processes.ts";
 import { beat, claim, insert, insertOne, list, times } from "./requests.ts";
 import type { Database, Opened } from "./stores.ts";
@@ -32,10 +33,7 @@ export function installing(database: Database): void {
     test("brings tables of the first version up to date, with what is in them", async () => {
       await at.store.install();
       const id = await insertOne(at.store);
-      await at.sql("drop table punctual_logs");
-      await at.sql("alter table punctual_runs drop column logged");
-      await at.sql("alter table punctual_jobs drop column last_failure");
-      await at.sql("delete from punctual_migrations where number > 1");
+      for (const statement of toFirstSchema(database.name)) await at.sql(statement);
       await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
       expect(await at.store.install()).toMatchObject({ from: 1 });
       await at.store.verify();
@@ -142,9 +140,49 @@ export function installing(database: Database): void {
       expect((await at.store.status()).workers).toMatchObject([{ id: "w2" }]);
     });
 
-    test("a schema newer than the code is refused", async () => {
+    const migrateTo = (number: number, compatibleFrom: number | null) =>
+      at.sql(
+        "insert into punctual_migrations (number, applied_at, compatible_from) values (?, 0, ?)",
+        number,
+        compatibleFrom,
+      );
+
+    test("code that a newer schema still admits works on it, and changes nothing of it", async () => {
       const { to } = await at.store.install();
-      await at.sql("insert into punctual_migrations (number, applied_at) values (?, 0)", to + 1);
+      await migrateTo(to + 1, to);
+      await migrateTo(to + 2, to - 1);
+      await at.store.verify();
+      expect(await at.store.install()).toEqual({ from: to + 2, to: to + 2, statements: [] });
+      expect(await at.store.install({ dryRun: true })).toEqual({ from: to + 2, to: to + 2, statements: [] });
+      expect((await at.store.inspect()).schema).toEqual({ found: to + 2, needed: to, usable: true });
+      const id = await insertOne(at.store);
+      expect(await claim(at.store)).toMatchObject([{ id }]);
+    });
+
+    test("one migration on the way that does not admit the code is enough to refuse it", async () => {
+      const { to } = await at.store.install();
+      await migrateTo(to + 1, to + 1);
+      await migrateTo(to + 2, to);
+      const refusal = {
+        code: "SCHEMA_TOO_NEW",
+        message: expect.stringContaining(`schema ${to + 1} or newer`),
+      };
+      await expect(at.store.verify()).rejects.toMatchObject(refusal);
+      await expect(at.store.install()).rejects.toMatchObject(refusal);
+      expect((await at.store.inspect()).schema.usable).toBe(false);
+    });
+
+    test("the statements of a dry run are the whole installation", async () => {
+      const { statements } = await at.store.install({ dryRun: true });
+      for (const statement of statements) await at.sql(statement);
+      await at.store.verify();
+      expect((await at.store.inspect()).missing).toEqual([]);
+      await insertOne(at.store);
+    });
+
+    test("a schema newer than the code that states nothing is refused", async () => {
+      const { to } = await at.store.install();
+      await migrateTo(to + 1, null);
       const refusal = { code: "SCHEMA_TOO_NEW", message: expect.stringContaining(String(to + 1)) };
       await expect(at.store.verify()).rejects.toMatchObject(refusal);
       await expect(at.store.install()).rejects.toMatchObject(refusal);

@@ -34,8 +34,8 @@ export async function database(
   try {
     const inspection = await jobs.inspect();
     const findings = [reached(inspection, shown), ...clocks(inspection), ...schema(inspection)];
-    const { found, needed } = inspection.schema;
-    return { findings: [...findings, ...sqlite(inspection)], usable: found === needed, inspection };
+    const { usable } = inspection.schema;
+    return { findings: [...findings, ...sqlite(inspection)], usable, inspection };
   } catch (fault) {
     const exit = fault instanceof PunctualError ? exitCodeOf(fault) : exitCodes.failed;
     return { findings: [error(messageOf(fault), undefined, exit)], usable: false, inspection: null };
@@ -61,9 +61,9 @@ function clocks({ now }: Inspection): Finding[] {
   ];
 }
 
-function schema({ schema: { found, needed }, missing }: Inspection): Finding[] {
-  if (found > needed) {
-    const text = `schema ${found} is newer than the ${needed} that this version knows`;
+function schema({ schema: { found, needed, usable }, missing }: Inspection): Finding[] {
+  if (found > needed && !usable) {
+    const text = `schema ${found} needs newer code: this version knows schemas up to ${needed}`;
     return [error(text, "update punctual", exitCodes.refused)];
   }
   if (found < needed) {

@@ -43,7 +43,14 @@ export function schemaFor(server: Server): Schema {
         number: 2,
         statements: (t) => [logs(t, table), ...addColumn(t.runs, "logged", "int not null default 0")],
       },
-      { number: 3, statements: (t) => addColumn(t.jobs, "last_failure", "bigint") },
+      {
+        number: 3,
+        statements: (t) => [
+          ...addColumn(t.migrations, "compatible_from", "int"),
+          ...addColumn(t.jobs, "last_failure", "bigint"),
+          ...addColumn(t.receipts, "token", "bigint"),
+        ],
+      },
     ],
   };
 }

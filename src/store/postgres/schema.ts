@@ -298,7 +298,11 @@ export const schema: Schema = {
     },
     {
       number: 3,
-      statements: (t) => [`alter table ${t.jobs} add column last_failure bigint`],
+      statements: (t) => [
+        `alter table ${t.migrations} add column compatible_from bigint`,
+        `alter table ${t.jobs} add column last_failure bigint`,
+        `alter table ${t.receipts} add column token bigint`,
+      ],
     },
   ],
 };

@@ -1,10 +1,10 @@
 import { systemClock } from "../../time.ts";
 import type { Inspection, MissingObject } from "../inspection.ts";
 import { type Database, first, type Tables } from "./database.ts";
-import { installedVersion, newest, type Schema } from "./migrate.ts";
+import { installedVersion, newest, oldestSchema, type Schema } from "./migrate.ts";
 import { countDead } from "./workers.ts";
 
-/** What is asked of the tables only if they are those that this code knows. */
+/** Reads the tables only if this code can use them. */
 export async function inspect(
   db: Database,
   schema: Schema,
@@ -19,15 +19,15 @@ export async function inspect(
   const now = await time();
   const found = await installedVersion(db, schema, t);
   const needed = newest(schema);
-  const known = found === needed;
+  const usable = found >= needed && (await oldestSchema(db, schema, t, found)) <= needed;
   return {
     version,
-    schema: { found, needed },
+    schema: { found, needed, usable },
     now,
     latency,
-    missing: known ? await missing(db, schema, t) : [],
-    expired: known ? await expired(db, t, now) : { count: 0, since: null },
-    deadWorkers: known ? await countDead(db, t, now) : 0,
+    missing: usable ? await missing(db, schema, t) : [],
+    expired: usable ? await expired(db, t, now) : { count: 0, since: null },
+    deadWorkers: usable ? await countDead(db, t, now) : 0,
     settings,
   };
 }

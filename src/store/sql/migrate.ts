@@ -4,6 +4,11 @@ import type { Database, Sql, Tables } from "./database.ts";
 
 export interface Migration {
   number: number;
+  /**
+   * The oldest schema whose code can use the database after this migration; absent: its own number. What a migration
+   * must leave alone for that is said in design note 27.
+   */
+  compatibleFrom?: number;
   /** Whole statements, in order. */
   statements(tables: Tables): string[];
 }
@@ -27,6 +32,14 @@ export function newest(schema: Schema): number {
   return schema.migrations.at(-1)!.number;
 }
 
+/** The statement that records a migration as applied: the last of its statements. */
+function ledgerEntry({ number, compatibleFrom }: Migration, tables: Tables, now: number): string {
+  // Migration 3 adds the column: before it there is none.
+  return compatibleFrom === undefined
+    ? `insert into ${tables.migrations} (number, applied_at) values (${number}, ${now})`
+    : `insert into ${tables.migrations} (number, applied_at, compatible_from) values (${number}, ${now}, ${compatibleFrom})`;
+}
+
 /** Runs the migrations that are missing, while no other process does. */
 export async function install(
   database: Database,
@@ -36,41 +49,31 @@ export async function install(
   dryRun: boolean,
 ): Promise<InstallReport> {
   const pending = (from: number) => schema.migrations.filter(({ number }) => number > from);
-  const opening = (from: number) => (from === 0 ? [schema.ledger(tables)] : []);
-  const found = await installedVersion(database, schema, tables);
-  refuseNewer(found, schema, tables);
+  const report = (from: number): InstallReport => {
+    const statements = pending(from).flatMap((migration) => [
+      ...migration.statements(tables),
+      ledgerEntry(migration, tables, now),
+    ]);
+    return {
+      from,
+      to: Math.max(from, newest(schema)),
+      statements: from === 0 ? [schema.ledger(tables), ...statements] : statements,
+    };
+  };
+  const found = await usableVersion(database, schema, tables);
   // Asked first: where nothing is missing, no lock is taken, and no right to make tables is needed.
-  if (dryRun || found === newest(schema)) {
-    const from = found;
-    const statements = [
-      ...opening(from),
-      ...pending(from).flatMap((migration) => migration.statements(tables)),
-    ];
-    return { from, to: newest(schema), statements };
-  }
+  if (dryRun || found >= newest(schema)) return report(found);
   return database.alone(tables.prefix, async (tx) => {
     await tx.run(schema.ledger(tables));
-    const from = await installedVersion(tx, schema, tables);
-    refuseNewer(from, schema, tables);
-    const statements: string[] = opening(from);
-    for (const migration of pending(from)) {
-      for (const statement of migration.statements(tables)) {
-        await tx.run(statement);
-        statements.push(statement);
-      }
-      await tx.run(
-        `insert into ${tables.migrations} (number, applied_at) values (?, ?)`,
-        migration.number,
-        now,
-      );
-    }
-    return { from, to: newest(schema), statements };
+    const done = report(await usableVersion(tx, schema, tables));
+    const missing = done.from === 0 ? done.statements.slice(1) : done.statements;
+    for (const statement of missing) await tx.run(statement);
+    return done;
   });
 }
 
 export async function verify(sql: Sql, schema: Schema, tables: Tables): Promise<void> {
-  const version = await installedVersion(sql, schema, tables);
-  refuseNewer(version, schema, tables);
+  const version = await usableVersion(sql, schema, tables);
   if (version < newest(schema)) {
     const found = version === 0 ? "has no Punctual tables" : `is at schema ${version}`;
     throw new PunctualError(
@@ -80,11 +83,31 @@ export async function verify(sql: Sql, schema: Schema, tables: Tables): Promise<
   }
 }
 
-function refuseNewer(version: number, schema: Schema, tables: Tables): void {
-  if (version <= newest(schema)) return;
+/** The installed version. Rejects one that states that it needs newer code than this. */
+async function usableVersion(sql: Sql, schema: Schema, tables: Tables): Promise<number> {
+  const version = await installedVersion(sql, schema, tables);
+  const known = newest(schema);
+  const oldest = await oldestSchema(sql, schema, tables, version);
+  if (oldest <= known) return version;
   throw new PunctualError(
     "SCHEMA_TOO_NEW",
-    `The database is at schema ${version} (table prefix "${tables.prefix}"), newer than the ${newest(schema)} this version of Punctual knows. ` +
+    `The database is at schema ${version} (table prefix "${tables.prefix}"), which needs code for schema ${oldest} or newer; this version of Punctual knows schemas up to ${known}. ` +
       "Update punctual, or use a database of its own.",
   );
+}
+
+/** The oldest schema whose code can use a database at `version`, as its migrations that this code does not know state. */
+export async function oldestSchema(
+  sql: Sql,
+  schema: Schema,
+  tables: Tables,
+  version: number,
+): Promise<number> {
+  const known = newest(schema);
+  if (version <= known) return version;
+  const [row] = await sql.all<{ oldest: number }>(
+    `select max(coalesce(compatible_from, number)) as oldest from ${tables.migrations} where number > ?`,
+    known,
+  );
+  return row!.oldest;
 }

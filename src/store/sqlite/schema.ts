@@ -233,7 +233,10 @@ export const schema: Schema = {
     },
     {
       number: 3,
-      statements: (t) => [`alter table ${t.jobs} add column last_failure integer`],
+      statements: (t) => [
+        `alter table ${t.migrations} add column compatible_from integer`,
+        `alter table ${t.jobs} add column last_failure integer`,
+      ],
     },
   ],
 };

@@ -1,0 +1,13 @@
+import type { DatabaseName } from "../src/store/store.ts";
+
+/** The statements that take a database from the newest schema back to the first one: extend them with each migration. */
+export function toFirstSchema(database: DatabaseName): string[] {
+  return [
+    "drop table punctual_logs",
+    "alter table punctual_runs drop column logged",
+    "alter table punctual_jobs drop column last_failure",
+    "alter table punctual_migrations drop column compatible_from",
+    ...(database === "sqlite" ? [] : ["alter table punctual_receipts drop column token"]),
+    "delete from punctual_migrations where number > 1",
+  ];
+}
