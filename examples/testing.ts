@@ -38,7 +38,8 @@ await dispatches.assertCount("follow-up", 1);
 
 // Seven days in no time. The first try fails; the second follows half a minute later.
 await clock.advance("7 days");
-assert.equal(await drain(jobs), 1);
+// A run whose last try failed would make drain() reject, so that no test stays green by accident.
+assert.equal(await drain(jobs, { failures: "ignore" }), 1);
 const { runs } = await jobs.runs({ job: "follow-up" });
 console.log("second try due at", runs[0]?.runAt.toISOString());
 await clock.advance("30s");

@@ -13,7 +13,7 @@ import { checkInteger, checkKeys } from "./options.ts";
 import { Pausing } from "./pausing.ts";
 import type { JsonValue } from "./payload.ts";
 import { type PruneOptions, toPruneRequest } from "./pruning.ts";
-import { type StatusReport, toReport } from "./report.ts";
+import { type DefinedJob, type StatusReport, toReport } from "./report.ts";
 import { defaultRetention } from "./retention.ts";
 import { notPossible, type RunControl } from "./run.ts";
 import { isFinished, type RunState } from "./states.ts";
@@ -49,6 +49,8 @@ export abstract class Control extends Pausing implements RunControl {
   protected abstract readonly events: Emitter;
   /** What was counted in memory is written, so that the answer is up to date. */
   protected abstract writeCounts(): Promise<void>;
+
+  abstract definitions(): readonly DefinedJob[];
 
   /** Null when the run is not there: deleted, pruned or not kept. */
   async find(id: number): Promise<RunInfo | null> {
@@ -112,7 +114,7 @@ export abstract class Control extends Pausing implements RunControl {
   /** Jobs, queues and workers as they are now. It costs the same however many runs wait. */
   async status(): Promise<StatusReport> {
     await this.writeCounts();
-    return toReport(await (await this.store()).status());
+    return toReport(await (await this.store()).status(), this.definitions());
   }
 
   /** Whether all is well, in words: what `punctual status --check` and probes go by. */

@@ -1,7 +1,8 @@
 import { serves } from "../store/served.ts";
-import { inQuery, listOf, quoted, workOn } from "./hints.ts";
+import { inQuery, listOf, pruneJob, quoted, workOn } from "./hints.ts";
 import type { StatusReport } from "./report.ts";
-import { span, told, UNDEFINED_FOR } from "./why.ts";
+import { GONE_AFTER, unseenIn } from "./unseen.ts";
+import { span, told } from "./why.ts";
 
 /** How it stands with jobs, queues and workers, in words. */
 export interface Health {
@@ -26,6 +27,9 @@ export function healthOf(report: StatusReport): Health {
   const degraded = new Findings();
   const alive = report.workers.filter(({ parallel }) => parallel > 0);
   const age = (then: Date) => report.now.getTime() - then.getTime();
+
+  const jobs = new Map(report.jobs.map((job) => [job.name, job]));
+  const unseenFor = unseenIn(report);
 
   const served = (queue: string) => alive.some((worker) => serves(worker, queue));
   const waits = (queue: Queue) => queue.oldest !== null && age(queue.oldest) > WAITED_LONG;
@@ -53,6 +57,18 @@ export function healthOf(report: StatusReport): Health {
   }
 
   for (const { job, nextTick } of report.late) {
+    const known = jobs.get(job);
+    const unseen = known ? unseenFor(known) : null;
+    if (unseen !== null) {
+      // A job that was removed from the code on purpose is no fault for the 30 days until it is pruned.
+      if (unseen > GONE_AFTER) continue;
+      degraded.add(
+        `${job}: no live worker has defined it for ${span(unseen)}, so its schedule does not tick.`,
+        "punctual work",
+        pruneJob(job),
+      );
+      continue;
+    }
     const late = `${job}: its schedule is ${span(age(nextTick))} late`;
     if (alive.some(({ schedules }) => schedules)) degraded.add(`${late}.`, "punctual schedule list --late");
     else {
@@ -68,7 +84,8 @@ export function healthOf(report: StatusReport): Health {
   }
 
   for (const job of report.jobs) {
-    if (job.fails > 0) {
+    const unseen = unseenFor(job);
+    if (job.fails > 0 && unseen === null) {
       const times = job.fails === 1 ? "its last try failed" : `${job.fails} tries in a row failed`;
       degraded.add(
         `${job.name}: ${times}${job.lastError ? `: ${firstLine(job.lastError)}` : "."}`,
@@ -80,14 +97,11 @@ export function healthOf(report: StatusReport): Health {
         `${job.name}: paused${told(job.pause)}, ${counted(job.waiting, report.capped)} waiting.`,
         `punctual resume job ${quoted(job.name)}`,
       );
-    } else if (
-      job.waiting > 0 &&
-      alive.length > 0 &&
-      (job.seenAt === null || age(job.seenAt) > UNDEFINED_FOR)
-    ) {
+    } else if (job.waiting > 0 && alive.length > 0 && (job.seenAt === null || unseen !== null)) {
       degraded.add(
         `${job.name}: ${counted(job.waiting, report.capped)} waiting, no living worker defines it.`,
         `punctual show ${quoted(job.name)}`,
+        ...(unseen === null ? [] : [pruneJob(job.name)]),
       );
     }
   }
@@ -106,9 +120,9 @@ class Findings {
   readonly sentences: string[] = [];
   readonly hints: string[] = [];
 
-  add(sentence: string, hint: string): void {
+  add(sentence: string, ...hints: string[]): void {
     this.sentences.push(sentence);
-    this.hints.push(hint);
+    this.hints.push(...hints);
   }
 }
 

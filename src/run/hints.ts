@@ -18,3 +18,8 @@ export function listOf(query: string): string {
 export function workOn(queue: string): string {
   return isPlainQueue(queue) ? `punctual work --queues ${quoted(queue)}` : "punctual work";
 }
+
+/** Removes a job that is gone from the code, with its schedules and waiting runs. */
+export function pruneJob(name: string): string {
+  return `punctual prune --job ${quoted(name)}`;
+}

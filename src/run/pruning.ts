@@ -1,11 +1,18 @@
 import { PunctualError, show } from "../errors.ts";
 import type { PruneReport, PruneRequest } from "../store/pruning.ts";
 import { DAY, type Duration, toMilliseconds } from "../time.ts";
+import { checkName } from "./names.ts";
 import { checkFunction, checkInteger, checkKeys } from "./options.ts";
 import { type FinishedState, finishedStates } from "./states.ts";
+import { UNDEFINED_FOR } from "./unseen.ts";
 
-/** What `prune()` deletes beside what is over its time. */
+/** What `prune()` deletes beside runs whose retention is over. */
 export interface PruneOptions {
+  /**
+   * Deletes only this job: its definition, its schedules and its waiting runs, once no worker has defined it for two
+   * minutes. Its finished runs stay as long as they are kept. Allows no other choice beside it.
+   */
+  job?: string;
   /** Finished runs older than this go too, whatever their retention. */
   finished?: Duration;
   /**
@@ -31,12 +38,24 @@ const LARGEST_BATCH = 10_000;
 /** A number is seconds: finished runs older than that. */
 export function toPruneRequest(options: number | PruneOptions, what: string): PruneRequest {
   const chosen = typeof options === "number" ? { finished: options } : options;
-  checkKeys(chosen, ["finished", "keep", "jobs", "orphans", "state", "batch", "progress"], what);
+  const choices = ["finished", "keep", "jobs", "orphans", "state"] as const;
+  checkKeys(chosen, ["job", ...choices, "batch", "progress"], what);
+  const { job = null } = chosen;
+  if (job !== null) {
+    checkName(job, "a job name");
+    const other = choices.find((choice) => chosen[choice] !== undefined);
+    if (other)
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `${what} with job deletes that job only. Leave ${other} out.`,
+      );
+  }
   const ms = (duration: Duration | undefined, otherwise: number | null) =>
     duration === undefined ? otherwise : toMilliseconds(duration, what);
   const { progress } = chosen;
   if (progress !== undefined) checkFunction(progress, `${what} progress`);
   return {
+    job,
     finishedFor: ms(chosen.finished, null),
     keep:
       chosen.keep === undefined
@@ -44,8 +63,8 @@ export function toPruneRequest(options: number | PruneOptions, what: string): Pr
         : checkInteger(chosen.keep, `${what} keep`, 0, Number.MAX_SAFE_INTEGER),
     states:
       chosen.state === undefined ? null : [chosen.state].flat().map((state) => checkFinished(state, what)),
-    jobsUnseenFor: ms(chosen.jobs, 30 * DAY),
-    orphansOlderThan: ms(chosen.orphans, 30 * DAY),
+    jobsUnseenFor: job === null ? ms(chosen.jobs, 30 * DAY) : UNDEFINED_FOR,
+    orphansOlderThan: job === null ? ms(chosen.orphans, 30 * DAY) : UNDEFINED_FOR,
     batch: checkInteger(chosen.batch ?? 1000, `${what} batch`, 1, LARGEST_BATCH),
     ...(progress && { onBatch: (deleted: PruneReport) => progress(deleted) !== false }),
   };

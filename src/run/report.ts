@@ -53,7 +53,7 @@ export interface QueueReport extends Omit<QueueStatus, "pausedUntil" | "oldest" 
 /** What `status()` gives. */
 export interface StatusReport {
   now: Date;
-  /** Jobs known, jobs with a run under way, the rest. */
+  /** Jobs that the database has or this process defines, those with a run under way, the rest. */
   defined: number;
   running: number;
   idle: number;
@@ -76,7 +76,16 @@ export interface ScheduleInfo extends Omit<ScheduleRow, "args" | "lastTick" | "n
   pause: PauseInfo | null;
 }
 
-export function toReport({ now, jobs, queues, workers, late, expired, capped }: Status): StatusReport {
+/** What a status tells of a job that this process defines and no worker has shown yet. */
+export interface DefinedJob {
+  readonly name: string;
+  readonly settings: { queue: string; priority: number; concurrency: number; perKey: number };
+  toCron(): string | null;
+}
+
+export function toReport(status: Status, defined: readonly DefinedJob[]): StatusReport {
+  const { now, queues, workers, late, expired, capped } = status;
+  const jobs = withDefined(status.jobs, defined);
   const running = jobs.filter((job) => job.running > 0).length;
   return {
     now: new Date(now),
@@ -98,6 +107,38 @@ export function toReport({ now, jobs, queues, workers, late, expired, capped }: 
     late: late.map((one) => ({ ...one, nextTick: new Date(one.nextTick) })),
     expired,
     capped,
+  };
+}
+
+function withDefined(shown: JobStatus[], defined: readonly DefinedJob[]): JobStatus[] {
+  const names = new Set(shown.map(({ name }) => name));
+  const fresh = defined.filter(({ name }) => !names.has(name)).map(notShown);
+  if (fresh.length === 0) return shown;
+  return [...shown, ...fresh].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function notShown(job: DefinedJob): JobStatus {
+  const { queue, priority, concurrency, perKey } = job.settings;
+  return {
+    name: job.name,
+    queue,
+    priority,
+    limit: concurrency,
+    keyLimit: perKey,
+    cron: job.toCron(),
+    fingerprint: "",
+    paused: false,
+    pause: null,
+    running: 0,
+    waiting: 0,
+    lastRun: null,
+    lastFailure: null,
+    lastError: null,
+    fails: 0,
+    seenAt: null,
+    leasedUntil: null,
+    leasedBy: null,
+    nextRun: null,
   };
 }
 

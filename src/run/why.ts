@@ -1,9 +1,7 @@
 import type { WaitFacts } from "../store/records.ts";
 import { serves } from "../store/served.ts";
 import { readFailure } from "./failure.ts";
-
-/** Workers show their jobs every 30 seconds: what nobody has shown for this long, nobody defines. */
-export const UNDEFINED_FOR: number = 2 * 60_000;
+import { UNDEFINED_FOR } from "./unseen.ts";
 
 /** Why a run is where it is, in words: the reasons that hold it back, the strongest first. */
 export function explain(facts: WaitFacts): string[] {

@@ -1,6 +1,8 @@
 import type { FinishedState } from "../run/states.ts";
 
 export interface PruneRequest {
+  /** Only this job goes, with its schedules and waiting runs, once no worker has shown it for `jobsUnseenFor`; null: not so. */
+  job?: string | null;
   /** Finished runs whose retention has ended; given a number, those finished longer ago than this as well. */
   finishedFor: number | null;
   /**
@@ -12,7 +14,7 @@ export interface PruneRequest {
   states?: FinishedState[] | null;
   /** Definitions that no worker has shown for this long, unless something of them is unfinished. */
   jobsUnseenFor: number | null;
-  /** Waiting runs older than this whose job nobody has shown for this long. */
+  /** Waiting runs older than this whose job no worker has shown for this long; of any age with `job`. */
   orphansOlderThan: number | null;
   /** How many finished runs go at a time. */
   batch: number;

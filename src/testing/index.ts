@@ -1,3 +1,3 @@
 export { TestClock } from "./clock.ts";
 export { type Dispatches, type DispatchRecord, recordDispatches } from "./dispatches.ts";
-export { drain } from "./drain.ts";
+export { type DrainOptions, drain } from "./drain.ts";

@@ -116,7 +116,7 @@ describe("prune()", () => {
   test.each([
     ["1 day", "INVALID_OPTION", "prune()", 'got "1 day"'],
     [null, "INVALID_OPTION", "prune()", "got null"],
-    [{ days: 3 }, "INVALID_OPTION", 'no option "days"', "Known: finished, keep, jobs, orphans"],
+    [{ days: 3 }, "INVALID_OPTION", 'no option "days"', "Known: job, finished, keep, jobs, orphans"],
     [-1, "INVALID_DURATION", "got -1"],
     [{ state: "ready" }, "INVALID_OPTION", "deletes finished runs", 'got "ready"'],
     [{ batch: 0 }, "INVALID_OPTION", "batch", "got 0"],

@@ -98,9 +98,51 @@ describe("drain()", () => {
       })
       .retries({ max: 3, backoff: (failures) => (failures === 1 ? 0 : 60) });
     await jobs.dispatch("flaky");
-    expect(await drain(jobs)).toBe(2);
+    expect(await drain(jobs, { failures: "ignore" })).toBe(2);
     await clock.advance(60);
-    expect(await drain(jobs)).toBe(1);
+    expect(await drain(jobs, { failures: "ignore" })).toBe(1);
+  });
+
+  test("rejects if a run failed, and lists the failures", async () => {
+    const { jobs } = open();
+    jobs.schedule("broken", ({ n }: { n: number }) => {
+      throw new TypeError(`no customer ${n}`);
+    });
+    jobs.schedule("fine", () => {});
+    await jobs.dispatch("fine");
+    for (let n = 1; n <= 12; n++) await jobs.dispatch("broken", { n });
+    const error = await drain(jobs).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "RUN_FAILED", cause: { message: "no customer 1" } });
+    const lines = error.message.split("\n");
+    expect(lines[0]).toBe("drain() ran 13 runs, and 12 failed:");
+    expect(lines[1]).toBe('  "broken", run 2, attempt 1: TypeError: no customer 1');
+    expect(lines.slice(-2)).toEqual([
+      "  and 2 more",
+      'If the test expects this: drain(jobs, { failures: "ignore" })',
+    ]);
+    expect(lines).toHaveLength(13);
+    expect(await drain(jobs)).toBe(0);
+  });
+
+  test("rejects for a try that is to be repeated later, not for one whose run completed", async () => {
+    const { jobs, clock } = open();
+    jobs
+      .schedule("flaky", (_args, run) => {
+        if (run.attempt !== 3) throw new Error("busy");
+      })
+      .retries({ max: 3, backoff: (failures) => (failures === 1 ? 60 : 0) });
+    await jobs.dispatch("flaky");
+    await expect(drain(jobs)).rejects.toThrow('"flaky", run 1, attempt 1, to be retried: Error: busy');
+    await clock.advance(60);
+    expect(await drain(jobs)).toBe(2);
+  });
+
+  test("hears nothing of the instance once it has resolved", async () => {
+    const { jobs } = open();
+    jobs.schedule("broken", () => Promise.reject(new Error("no")));
+    await jobs.dispatch("broken");
+    await jobs.run();
+    expect(await drain(jobs)).toBe(0);
   });
 
   test("stops at a job that dispatches itself, and says so", async () => {
@@ -125,7 +167,13 @@ describe("drain()", () => {
   test("refuses what it does not understand", async () => {
     const { jobs } = open();
     await expectRefusal(() => drain(jobs, { atMost: 0 }), "INVALID_OPTION", "drain() atMost", "got 0");
-    await expectRefusal(() => drain(jobs, { max: 5 } as object), "INVALID_OPTION", "Known: atMost");
+    await expectRefusal(() => drain(jobs, { max: 5 } as object), "INVALID_OPTION", "Known: atMost, failures");
+    const wrong = { failures: "all" } as object;
+    await expectRefusal(
+      () => drain(jobs, wrong),
+      "INVALID_OPTION",
+      'expected "throw" or "ignore", got "all"',
+    );
   });
 });
 

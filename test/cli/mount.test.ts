@@ -45,6 +45,20 @@ test.each([
   expect(JSON.parse(schedules.stdout).v).toBe(1);
 });
 
+test("definitions of the program are known before a worker has run", async () => {
+  const cwd = project({ "app.ts": direct });
+  expect((await call(cwd, "install")).code).toBe(0);
+  const { stdout, stderr } = await call(cwd, "status");
+  expect(stdout).toMatch(/^Defined: 2 \| Running: 0 \| Idle: 2 /);
+  expect(stdout).toMatch(/\? broken .*no worker has defined it yet\n.* hello /);
+  expect(stderr).toContain("2 that no worker has.");
+  const known = JSON.parse((await call(cwd, "status", "--json")).stdout);
+  expect(known.jobs.map(({ name, seenAt }: { name: string; seenAt: null }) => [name, seenAt])).toEqual([
+    ["broken", null],
+    ["hello", null],
+  ]);
+});
+
 test("codes and errors are those of the command line", async () => {
   const cwd = project({ "app.ts": nested });
   await call(cwd, "jobs", "dispatch", "broken");

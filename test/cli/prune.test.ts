@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { start } from "./punctual.ts";
-import { scene } from "./scene.ts";
+import { another, scene } from "./scene.ts";
 
 /** So many completed runs and one failed, all of them finished long ago and kept for ever. */
 async function withHistory(count: number) {
@@ -88,10 +88,35 @@ describe("prune", () => {
   });
 
   test("jobs that nobody has had for so many days", async () => {
-    const { call, jobs, db } = await withHistory(1);
+    const { call, url, db } = await withHistory(1);
     db.exec("update punctual_jobs set seen_at = 1000, created_at = 1000 where name = 'faulty'");
     expect((await call("prune", "--days", "7")).stdout).toContain(", 1 job, ");
-    expect((await jobs.status()).jobs.map(({ name }) => name)).toEqual(["fine"]);
+    expect((await another(url).status()).jobs.map(({ name }) => name)).toEqual(["fine"]);
+    db.close();
+  });
+
+  test("one job by its name, and says why it stays", async () => {
+    const { call, jobs, db } = await withHistory(1);
+    await jobs.dispatch("faulty");
+    const young = await call("prune", "--job", "faulty");
+    expect(young).toMatchObject({ code: 7, stdout: "" });
+    expect(young.stderr).toContain('The job "faulty" was defined within the last 2m, so it stays.');
+    db.exec("update punctual_jobs set seen_at = seen_at - 180000");
+    expect((await call("prune", "--job", "faulty", "--dry-run")).stdout).toBe(
+      "0 finished runs, 1 run without a job, 1 job, 0 dead workers would be deleted\n",
+    );
+    const typo = await call("prune", "--job", "fauly");
+    expect(typo).toMatchObject({ code: 3, stdout: "" });
+    expect(typo.stderr).toContain('Did you mean "faulty"?');
+    db.exec("update punctual_runs set state = 2, locked_until = 9e15, lease_token = 'x', locked_by = 'w'");
+    const busy = await call("prune", "--job", "faulty");
+    expect(busy).toMatchObject({ code: 7, stdout: "" });
+    expect(busy.stderr).toContain("punctual list --where 'job:faulty state:running'");
+    db.exec("update punctual_runs set state = 1, locked_until = null, lease_token = null, locked_by = null");
+    expect((await call("prune", "--job", "faulty")).stdout).toBe(
+      "0 finished runs, 1 run without a job, 1 job, 0 dead workers deleted\n",
+    );
+    expect((await call("status", "--json")).stdout).not.toContain("faulty");
     db.close();
   });
 
@@ -100,6 +125,7 @@ describe("prune", () => {
     [["--state", "completed,faild"], 2, 'got "faild". Did you mean "failed"?'],
     [["--days", "99999999999"], 2, "Expected a whole number of at most 365,000."],
     [["--days", "0"], 2, "Expected a whole number of at least 1."],
+    [["--job", "fine", "--keep", "1"], 2, "Leave keep out."],
     [["--batch", "many"], 2, "Expected a whole number of at least 1."],
     [["--keep", "-1"], 2, "Expected a whole number of at least 0."],
     [["--keep", "few"], 2, "Expected a whole number of at least 0."],

@@ -26,6 +26,14 @@ describe("schedule next, of an expression", () => {
     expect(code).toBe(0);
   });
 
+  test("--timezone and --tz are one option", async () => {
+    const words = ["0 9 * * 1-5", "-n", "1", "--from", "2026-11-16"];
+    const told = "Mon 2026-11-16 09:00 +01:00   08:00 UTC\n";
+    expect((await next(...words, "--timezone", "Europe/Berlin")).stdout).toBe(told);
+    expect((await next(...words, "--tz", "Europe/Berlin")).stdout).toBe(told);
+    expect((await run(["--timezone", "Europe/Berlin", "schedule", "next", ...words])).stdout).toBe(told);
+  });
+
   test("tells of a time that comes twice, for fixed times and for intervals", async () => {
     const at = ["--tz", "Europe/Berlin", "--from", "2026-10-25T02:30", "--json"];
     const fixed = JSON.parse((await next("30 2 * * *", "-n", "2", ...at)).stdout);
@@ -79,6 +87,11 @@ describe("schedule next, of an expression", () => {
     [["@reboot"], "@reboot names an event"],
     [[""], "it is empty"],
     [["* * * * *", "--tz", "Europe/Berlim"], "Expected an IANA time zone"],
+    [["* * * * *", "--timezone", "Europe/Berlim"], "Expected an IANA time zone"],
+    [
+      ["* * * * *", "--tz", "Europe/Berlin", "--timezone", "UTC"],
+      "--tz Europe/Berlin and --timezone UTC are the same option here",
+    ],
     [["* * * * *", "--from", "tomorrow"], "Expected a Date or an ISO 8601 text"],
     [["* * * * *", "-n", "0"], "Expected a whole number of at least 1."],
     [["* * * * *", "-n", "1001"], "Expected a whole number of at most 1,000."],
@@ -115,7 +128,7 @@ describe("schedules of the database", () => {
     const { call, jobs, ids } = await withSchedules();
     const listed = JSON.parse((await call("schedule", "list", "--json")).stdout);
     expect(Object.keys(listed.schedules[0]).sort()).toEqual(
-      "args cron id job lastTick late missed nextTick pause paused queue timezone words".split(" "),
+      "args cron defined id job lastTick late missed nextTick pause paused queue timezone words".split(" "),
     );
     for (const words of [
       ["list", "schedules"],
@@ -199,7 +212,8 @@ describe("schedules of the database", () => {
     [["next", "nightly-exprt"], 3, 'Did you mean "nightly-export"?'],
     [["next", "by-hand"], 3, 'Job "by-hand" has no schedule. To run it now: punctual dispatch by-hand'],
     [["next", "99"], 3, "There is no schedule 99"],
-    [["next", "twice", "--tz", "UTC"], 2, "--tz is for a cron expression"],
+    [["next", "twice", "--tz", "UTC"], 2, "--timezone is for a cron expression"],
+    [["next", "twice", "--timezone", "UTC"], 2, "--timezone is for a cron expression"],
     [["run", "twice"], 2, 'Job "twice" has 2 schedules'],
     [["run", "nobody"], 3, 'There is no schedule of a job "nobody".'],
     [["lst"], 2, "list"],

@@ -40,7 +40,7 @@ describe("status", () => {
     );
     expect(stdout).toMatch(/rollup-hourly .*◐ 1m\d\ds +in .* +web-2:4411 \d\ds +0/);
     expect(stdout).toMatch(/send-invoice .* ✕ \S+ ago .* [1-9]\d* /);
-    expect(stdout).toMatch(/old-report .*not in code \(punctual prune\)/);
+    expect(stdout).toMatch(/old-report .*not in code \(punctual prune --job old-report\)/);
     expect(stdout).toMatch(/digest-emails .*paused→\w{3}/);
     expect(stdout).not.toMatch(STEERING);
     expect(stderr).toMatch(/3 failing, 1 late, 1 that no worker has\. Details: /);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { PruneRequest } from "../../src/store/pruning.ts";
 import { DAY } from "../../src/time.ts";
 import { fresh } from "./fresh.ts";
+import { minutely } from "./minutely.ts";
 import {
   beat,
   claim,
@@ -294,6 +295,50 @@ export function pruning(database: Database): void {
       for (const id of [living!, owned!, young]) expect((await found(at.store, id)).state).toBe("ready");
       expect(run.id).toBe(running);
       expect(await settle(at.store, run, "completed")).toBe(true);
+    });
+
+    test("a job that nobody has shown goes in one call with the runs that wait for it, as it was forecast", async () => {
+      const request = { jobsUnseenFor: 5000, orphansOlderThan: 5000, finishedFor: null, batch: 1000 };
+      await define(at.store, [{ name: "gone" }, { name: "young" }, { name: "running" }, { name: "living" }]);
+      await insertOne(at.store, { name: "running" });
+      await claimOne(at.store);
+      await insert(at.store, { name: "gone" }, { name: "gone", delay: 9 * DAY });
+      await at.clock.advance(10);
+      await insertOne(at.store, { name: "young" });
+      await define(at.store, [{ name: "living" }]);
+      const pruned = { ...nothing, jobs: 1, orphans: 2 };
+      expect(await at.store.countPrunable(request)).toEqual({ ...pruned, capped: false });
+      expect(await prune(request)).toEqual(pruned);
+      expect((await at.store.jobNames()).sort()).toEqual(["living", "running", "young"]);
+      expect(await prune(request)).toEqual(nothing);
+    });
+
+    test("one job alone, with its schedules and all that waits for it, once no worker shows it", async () => {
+      const request = {
+        job: "gone",
+        jobsUnseenFor: 5000,
+        orphansOlderThan: 5000,
+        finishedFor: null,
+        batch: 1000,
+      };
+      await define(at.store, [
+        { name: "gone", schedules: [minutely()] },
+        { name: "other", schedules: [minutely()] },
+      ]);
+      const kept = await finish(at.store, "completed", { name: "gone" }, { keep: 1 });
+      await insert(at.store, { name: "gone" }, { name: "other" });
+      await at.clock.advance(5);
+      expect(await at.store.countPrunable(request)).toEqual({ ...nothing, capped: false });
+      expect(await prune(request)).toEqual(nothing);
+      await at.clock.advance(1);
+      await insertOne(at.store, { name: "gone" });
+      const pruned = { ...nothing, jobs: 1, orphans: 2 };
+      expect(await at.store.countPrunable(request)).toEqual({ ...pruned, capped: false });
+      expect(await prune(request)).toEqual(pruned);
+      expect(await at.store.jobNames()).toEqual(["other"]);
+      expect((await at.store.schedules()).map(({ job }) => job)).toEqual(["other"]);
+      expect(await at.store.find(kept)).not.toBeNull();
+      expect(await list(at.store, { limit: 10 })).toMatchObject([{ name: "other" }, { id: kept }]);
     });
 
     test("a run that waits for its next try and is pruned leaves no tries behind", async () => {

@@ -77,6 +77,23 @@ describe("health", () => {
     ],
     ["runs for later", { queues: [queue({ scheduled: 50 })], workers: [] }, "nothing late"],
     ["a job nobody shows, with nothing waiting", { jobs: [job({ seenAt: ago(9999) })] }, "nothing late"],
+    [
+      "a schedule whose job was removed from the code more than a day ago",
+      {
+        jobs: [job({ name: "old", seenAt: ago(86_401), fails: 3 })],
+        late: [{ id: 1, job: "old", nextTick: ago(86_000) }],
+      },
+      "nothing late",
+    ],
+    [
+      "the same while no worker is alive, and others were shown later",
+      {
+        jobs: [job({ name: "old", seenAt: ago(200_000) }), job({ seenAt: ago(300) })],
+        late: [{ id: 1, job: "old", nextTick: ago(199_000) }],
+        workers: [],
+      },
+      "nothing late",
+    ],
     ["a paused job with nothing waiting", { jobs: [job({ paused: true })] }, "nothing late"],
   ])("healthy: %s", (_, fields, sentence) => {
     const health = healthOf(report(fields));
@@ -137,7 +154,7 @@ describe("health", () => {
     expect(health.hints).toEqual([hint]);
   });
 
-  test.each<[string, Partial<StatusReport>, string, string]>([
+  test.each<[string, Partial<StatusReport>, string, ...string[]]>([
     [
       "a queue that is far behind",
       { queues: [queue({ ready: 7, oldest: ago(301) })] },
@@ -203,6 +220,17 @@ describe("health", () => {
       { jobs: [job({ waiting: 3, seenAt: ago(200) })] },
       "send: 3 waiting, no living worker defines it.",
       "punctual show send",
+      "punctual prune --job send",
+    ],
+    [
+      "a schedule whose job no live worker has defined lately",
+      {
+        jobs: [job({ name: "my report", seenAt: ago(7200) })],
+        late: [{ id: 1, job: "my report", nextTick: ago(7000) }],
+      },
+      "my report: no live worker has defined it for 2 h, so its schedule does not tick.",
+      "punctual work",
+      "punctual prune --job 'my report'",
     ],
     [
       "a job nobody ever defined",
@@ -210,12 +238,12 @@ describe("health", () => {
       "no living worker defines it",
       "punctual show send",
     ],
-  ])("degraded: %s", (_, fields, sentence, hint) => {
+  ])("degraded: %s", (_, fields, sentence, ...hints) => {
     const health = healthOf(report(fields));
     expect(health.level).toBe("degraded");
     expect(health.sentences).toHaveLength(1);
     expect(health.sentences[0]).toContain(sentence);
-    expect(health.hints).toEqual([hint]);
+    expect(health.hints).toEqual(hints);
   });
 
   test("the worst comes first, and no hint twice", () => {

@@ -1,17 +1,25 @@
 import type { Command } from "commander";
+import type { Punctual } from "../../punctual.ts";
+import { inQuery, listOf } from "../../run/hints.ts";
 import type { PruneOptions } from "../../run/pruning.ts";
 import { type FinishedState, finishedStates } from "../../run/states.ts";
+import { UNDEFINED_FOR } from "../../run/unseen.ts";
 import type { PruneForecast, PruneReport } from "../../store/pruning.ts";
 import type { Duration } from "../../time.ts";
-import { among, duration, integer } from "../arguments.ts";
+import { among, duration, integer, name } from "../arguments.ts";
 import type { Cli } from "../cli.ts";
+import { Exit, exitCodes } from "../exit-codes.ts";
 import { Interrupt } from "../interrupt.ts";
 import { openToLook } from "../look.ts";
+import { unknownJob } from "../names.ts";
+import { plain } from "../output.ts";
 import { Bar } from "../render/bar.ts";
 import { counted } from "../render/numbers.ts";
+import { span } from "../render/times.ts";
 import { checkVacuum, vacuum } from "../vacuum.ts";
 
 interface Options {
+  job?: string;
   olderThan?: Duration;
   keep?: number;
   state?: FinishedState[];
@@ -45,6 +53,11 @@ export default function prune(command: Command, cli: Cli): void {
       among(finishedStates),
     )
     .option("--days <n>", "jobs that no worker has had for so many days (default: 30)", integer(1, MOST_DAYS))
+    .option(
+      "--job <name>",
+      "only this job, with its schedules and waiting runs, once no live worker defines it",
+      name("a job"),
+    )
     .option("--batch <n>", "delete so many at a time (default: 1000)", integer(1))
     .option("--dry-run", "tell how much, and change nothing")
     .option("--vacuum", "give the space back to the disk afterwards (SQLite)")
@@ -52,8 +65,10 @@ export default function prune(command: Command, cli: Cli): void {
       const jobs = await openToLook(cli);
       const request = toRequest(options);
       if (options.vacuum) await checkVacuum(jobs);
-      if (options.dryRun) return tellForecast(cli, await jobs.countPrunable(request));
-      const total = cli.output.isQuiet ? null : await jobs.countPrunable(request);
+      const total =
+        cli.output.isQuiet && !options.job && !options.dryRun ? null : await jobs.countPrunable(request);
+      if (options.job !== undefined && total!.jobs === 0) await refuseJob(jobs, options.job);
+      if (options.dryRun) return tellForecast(cli, total!);
       const interrupt = new Interrupt();
       const bar = new Bar(cli.output.stderr, "Deleting", {
         total: total && !total.capped ? total.history : null,
@@ -77,8 +92,31 @@ export default function prune(command: Command, cli: Cli): void {
     });
 }
 
-function toRequest({ olderThan, keep, state, days, batch }: Options): PruneOptions {
+/** Says why a job stays. */
+async function refuseJob(jobs: Punctual, name: string): Promise<void> {
+  const status = await jobs.status();
+  const found = status.jobs.find((job) => job.name === name);
+  if (!found)
+    throw unknownJob(
+      name,
+      status.jobs.map((job) => job.name),
+    );
+  const age = found.seenAt === null ? 0 : Number(status.now) - Number(found.seenAt);
+  if (age <= UNDEFINED_FOR) {
+    throw new Exit(
+      exitCodes.refused,
+      `The job "${plain(name)}" was defined within the last ${span(UNDEFINED_FOR)}, so it stays. Remove it from the code, restart the workers and try again ${span(UNDEFINED_FOR)} later.`,
+    );
+  }
+  throw new Exit(
+    exitCodes.refused,
+    `The job "${plain(name)}" has runs that have not ended, so it stays: ${plain(listOf(`job:${inQuery(name)} state:running`))}`,
+  );
+}
+
+function toRequest({ job, olderThan, keep, state, days, batch }: Options): PruneOptions {
   return {
+    ...(job !== undefined && { job }),
     ...(olderThan !== undefined && { finished: olderThan }),
     ...(keep !== undefined && { keep }),
     ...(state !== undefined && { state }),

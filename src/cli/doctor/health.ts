@@ -1,7 +1,8 @@
 import type { PunctualConfig } from "../../config.ts";
 import type { Punctual } from "../../punctual.ts";
 import type { ScheduleInfo, StatusReport } from "../../run/control.ts";
-import { workOn } from "../../run/hints.ts";
+import { pruneJob, workOn } from "../../run/hints.ts";
+import { unseenIn } from "../../run/unseen.ts";
 import { Cron } from "../../schedule/cron.ts";
 import type { Inspection } from "../../store/inspection.ts";
 import { serves } from "../../store/served.ts";
@@ -10,8 +11,6 @@ import { counted } from "../render/numbers.ts";
 import { span } from "../render/times.ts";
 import { listed } from "../schedule/listed.ts";
 import { type Finding, fixable, ok, warning } from "./finding.ts";
-
-const DAY = 86_400_000;
 
 /** Whether what is in the database gets done. */
 export async function health(
@@ -78,7 +77,7 @@ function schedules(all: ScheduleInfo[], status: StatusReport): Finding[] {
     const { late, paused } = one;
     const which = `cron "${one.cron}" of "${one.job}"`;
     if (!isReadable(one)) return [warning(`${which} cannot be read by this version`, "update punctual")];
-    if (paused) return [];
+    if (paused || !one.defined) return [];
     if (one.nextTick === null) return [warning(`${which} never ticks again`)];
     if (!late) return [];
     return [
@@ -99,6 +98,7 @@ function isReadable({ cron, timezone }: ScheduleInfo): boolean {
 /** Where the code here and the database differ: workers with other code have the say, or none has shown it yet. */
 function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfig): Finding[] {
   const findings: Finding[] = [];
+  const unseenFor = unseenIn(status);
   const defined = new Map(jobs.definitions().map((definition) => [definition.name, definition]));
   const restart = "restart the workers with this code: punctual work";
   for (const job of status.jobs) {
@@ -111,12 +111,12 @@ function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfi
         ),
       );
     }
-    const unseen = job.seenAt === null ? null : status.now.getTime() - job.seenAt.getTime();
-    if (defined.size > 0 && !definition && unseen !== null && unseen > DAY) {
+    const unseen = unseenFor(job);
+    if (unseen !== null) {
       findings.push(
         warning(
-          `job "${job.name}" is not in the code, and no worker has had it for ${span(unseen)}`,
-          "punctual prune",
+          `no live worker has defined job "${job.name}" for ${span(unseen)}`,
+          definition ? "punctual work" : pruneJob(job.name),
         ),
       );
     }

@@ -13,12 +13,12 @@ import type { TickingSchedule } from "../views/schedule-columns.ts";
 export async function inEnvironment(
   cli: Cli,
   environment: string,
-): Promise<{ schedules: TickingSchedule[]; status: Pick<StatusReport, "jobs" | "now"> }> {
+): Promise<{ schedules: TickingSchedule[]; status: Pick<StatusReport, "jobs" | "now" | "workers"> }> {
   const jobs = await cli.load("keep-going");
   // A file that is not there would be made by being asked.
   const asks = missingFile(await cli.database()) === null;
   const known = asks ? await jobs.schedules() : [];
-  const status = asks ? await jobs.status() : { jobs: [], now: new Date(systemClock.now()) };
+  const status = asks ? await jobs.status() : { jobs: [], workers: [], now: new Date(systemClock.now()) };
   const schedules = jobs.definitions().flatMap((definition) =>
     definition.schedulesIn(environment).map(({ parts, environments }) => ({
       ...(take(known, parts) ?? notYet(parts, status.now)),

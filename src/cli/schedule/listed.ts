@@ -1,6 +1,7 @@
 import type { ScheduleInfo } from "../../run/control.ts";
 import type { JsonValue } from "../../run/payload.ts";
 import type { StatusReport } from "../../run/report.ts";
+import { unseenIn } from "../../run/unseen.ts";
 import { redact } from "../redact.ts";
 import { inWords, type TickingSchedule } from "../views/schedule-columns.ts";
 
@@ -13,18 +14,24 @@ export type Listed<Schedule> = Schedule & {
   /** By itself, or because its job is. */
   paused: boolean;
   late: boolean;
+  /** False: no live worker defines its job, so it does not tick. */
+  defined: boolean;
 };
 
 export function listed<Schedule extends TickingSchedule>(
   all: readonly Schedule[],
-  { jobs, now }: Pick<StatusReport, "jobs" | "now">,
+  status: Pick<StatusReport, "jobs" | "now" | "workers">,
 ): Listed<Schedule>[] {
+  const { jobs, now } = status;
+  const unseenFor = unseenIn(status);
+  const undefinedJobs = new Set(jobs.filter((job) => unseenFor(job) !== null).map(({ name }) => name));
   const pausedJobs = new Set(jobs.filter(({ paused }) => paused).map(({ name }) => name));
   return all.map((schedule) => {
     const paused = schedule.paused || pausedJobs.has(schedule.job);
     const { nextTick } = schedule;
-    const late = !paused && nextTick !== null && nextTick.getTime() < now.getTime() - GRACE;
-    return { ...withoutSecrets(schedule), words: inWords(schedule), paused, late };
+    const defined = !undefinedJobs.has(schedule.job);
+    const late = defined && !paused && nextTick !== null && nextTick.getTime() < now.getTime() - GRACE;
+    return { ...withoutSecrets(schedule), words: inWords(schedule), paused, late, defined };
   });
 }
 

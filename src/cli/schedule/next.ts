@@ -34,9 +34,10 @@ export function addNext(command: Command, cli: Cli): void {
     .description("The next ticks of a job, or of a cron expression, which needs no database.")
     .argument("<job|cron>", 'a job, the id of a schedule, or an expression such as "30 2 * * *"')
     .option("-n, --count <n>", "how many", integer(1, MOST), 5)
-    .option("--tz <zone>", "the zone of the expression (default: UTC)")
+    .option("--tz <zone>", "the zone of the expression, the same as --timezone (default: UTC)")
     .option("--from <time>", "from this moment on, such as 2027-03-27 (default: now)")
-    .action(async (what: string, options: Options) => {
+    .action(async (what: string, given: Options) => {
+      const options = { ...given, ...zoneIn(cli, given) };
       const sources = isCron(what) ? [expression(what, options)] : await ofJob(cli, what, options);
       const shown = sources.map((source) => ({ source, ticks: ticksFrom(source, options) }));
       if (cli.output.isJson) {
@@ -48,6 +49,18 @@ export function addNext(command: Command, cli: Cli): void {
         }
       }
     });
+}
+
+/** One zone, whichever of the two options names it. */
+function zoneIn({ globals: { timezone } }: Cli, { tz }: Options): Pick<Options, "tz"> {
+  if (tz !== undefined && timezone !== undefined && tz !== timezone) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `--tz ${tz} and --timezone ${timezone} are the same option here. Leave one of them out.`,
+    );
+  }
+  const zone = tz ?? timezone;
+  return zone === undefined ? {} : { tz: zone };
 }
 
 function print(cli: Cli, source: Source, ticks: ShownTick[], several: boolean): void {
@@ -105,7 +118,7 @@ async function ofJob(cli: Cli, what: string, { tz, from }: Options): Promise<Sou
   if (tz !== undefined) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `--tz is for a cron expression; the schedules of a job have zones of their own. Leave it out, or give an expression in place of ${show(what)}.`,
+      `--timezone is for a cron expression here; the schedules of a job have zones of their own. Leave it out, or give an expression in place of ${show(what)}.`,
     );
   }
   // The database does not know of between(), startingAt() and the like: where the code is at hand, it does.

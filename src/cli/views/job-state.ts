@@ -1,5 +1,7 @@
 import type { StatusReport } from "../../run/control.ts";
-import { told, UNDEFINED_FOR } from "../../run/why.ts";
+import { pruneJob } from "../../run/hints.ts";
+import { GONE_AFTER, unseenIn } from "../../run/unseen.ts";
+import { told } from "../../run/why.ts";
 import { serves } from "../../store/served.ts";
 import { span } from "../render/times.ts";
 
@@ -7,9 +9,6 @@ export type StatusJob = StatusReport["jobs"][number];
 
 /** How a job is, in one word: what a person has to know first. */
 export type JobState = "unknown" | "paused" | "late" | "running" | "failing" | "idle";
-
-/** Until then it may come back with the next deploy. */
-const GONE_AFTER = 24 * 3600_000;
 
 export interface JobView {
   job: StatusJob;
@@ -26,10 +25,10 @@ export interface JobView {
 
 export function viewsOf(report: StatusReport): JobView[] {
   const queues = new Map(report.queues.map((queue) => [queue.name, queue]));
-  const latest = report.jobs.reduce((last, { seenAt }) => Math.max(last, Number(seenAt ?? 0)), 0);
+  const unseenFor = unseenIn(report);
   const late = new Set(report.late.map(({ job }) => job));
   return report.jobs.map((job) => {
-    const unseen = unseenFor(job, latest, report);
+    const unseen = job.seenAt === null ? "no worker has defined it yet" : inWords(unseenFor(job), job);
     return viewOf(job, queues.get(job.queue), unseen, unseen === null && late.has(job.name), report);
   });
 }
@@ -60,12 +59,9 @@ function viewOf(
   };
 }
 
-/** In words, while others were shown; if nobody shows anything, the workers are down and the code may be as it was. */
-function unseenFor(job: StatusJob, latest: number, report: StatusReport): string | null {
-  if (job.seenAt === null) return "no worker has defined it yet";
-  if (latest - Number(job.seenAt) < UNDEFINED_FOR) return null;
-  const unseen = Number(report.now) - Number(job.seenAt);
-  return unseen < GONE_AFTER ? `no worker has it for ${span(unseen)}` : "not in code (punctual prune)";
+function inWords(unseen: number | null, { name }: StatusJob): string | null {
+  if (unseen === null) return null;
+  return unseen < GONE_AFTER ? `no worker has it for ${span(unseen)}` : `not in code (${pruneJob(name)})`;
 }
 
 function whyLate(job: StatusJob, { workers }: StatusReport): string | null {

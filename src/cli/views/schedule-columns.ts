@@ -10,6 +10,8 @@ export interface TickingSchedule extends Omit<ScheduleInfo, "id"> {
   id: number | null;
   /** Where it ticks; null: everywhere. Only the job files know. */
   environments?: readonly string[] | null;
+  /** False: no live worker defines its job. */
+  defined?: boolean;
 }
 
 /** One line for each schedule. */
@@ -23,8 +25,14 @@ export function scheduleColumns(now: Date, page: Page, ofFiles = false): Column<
     { title: "Last Tick", cell: ({ lastTick }) => (lastTick ? ago(lastTick, now) : icons.none), drop: 1 },
     {
       title: "Next Tick",
-      cell: ({ nextTick, paused }) =>
-        paused ? { text: "paused", style: "dim" } : nextTick ? due(nextTick, now) : icons.none,
+      cell: ({ nextTick, paused, defined }) =>
+        defined === false
+          ? { text: "no worker has it", style: "dim" }
+          : paused
+            ? { text: "paused", style: "dim" }
+            : nextTick
+              ? due(nextTick, now)
+              : icons.none,
     },
     { title: "At", cell: ({ nextTick }) => (nextTick ? stamp(nextTick, zone) : icons.none), hidden: true },
     {

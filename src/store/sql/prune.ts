@@ -37,7 +37,7 @@ export async function prune(
   now: number,
 ): Promise<PruneReport> {
   const report: PruneReport = { history: 0, jobs: 0, orphans: 0, workers: 0 };
-  const { batch, jobsUnseenFor, orphansOlderThan } = request;
+  const { batch, jobsUnseenFor, orphansOlderThan, job } = request;
   const each = async (walk: Walk, end: (ids: number[]) => Promise<number>, what: "history" | "orphans") => {
     for await (const ids of pages(db, walk, batch)) {
       report[what] += await end(ids);
@@ -45,16 +45,19 @@ export async function prune(
     }
     return true;
   };
-  for await (const walk of finished(db, t, request, now)) {
-    if (!(await each(walk, (ids) => deleteFinished(db, t, walk, ids), "history"))) return report;
+  if (!job) {
+    for await (const walk of finished(db, t, request, now)) {
+      if (!(await each(walk, (ids) => deleteFinished(db, t, walk, ids), "history"))) return report;
+    }
   }
-  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(db, t, now - jobsUnseenFor);
+  // Before the jobs: a job stays while runs of it wait.
+  const orphans = orphaned(t, request, now);
+  if (orphans && !(await each(orphans, (ids) => withdraw(db, t, settler, orphans, ids, now), "orphans")))
+    return report;
+  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(db, t, unseen(t, jobsUnseenFor, job, now));
+  if (job) return report;
   report.workers = await forgetDead(db, t, now);
   await pruneMinutes(db, t, Math.floor(now / 60_000) - MINUTES_KEPT);
-  if (orphansOlderThan !== null) {
-    const walk = orphaned(t, now - orphansOlderThan);
-    if (!(await each(walk, (ids) => withdraw(db, t, settler, walk, ids, now), "orphans"))) return report;
-  }
   await sweeper.sweep(orphansOlderThan !== null);
   return report;
 }
@@ -83,10 +86,28 @@ function foundAfter(after: number, { text, params, along }: Walk): Statement {
   };
 }
 
-/** Runs that wait for a job which nobody has shown for so long. */
-function orphaned(t: Tables, before: number): Walk {
-  const text = `state in (0, 1) and owner is null and created_at < ? and name not in (select name from ${t.jobs} where seen_at >= ?)`;
-  return { table: t.runs, text, params: [before, before], along: byId };
+/** Waiting runs whose job no worker has shown for the time of the request; null: none go. */
+function orphaned(t: Tables, { orphansOlderThan, job }: PruneRequest, now: number): Walk | null {
+  if (orphansOlderThan === null) return null;
+  const before = now - orphansOlderThan;
+  const [which, value] = job ? ["name = ?", job] : ["created_at < ?", before];
+  const text = `state in (0, 1) and owner is null and ${which} and name not in (select name from ${t.jobs} where seen_at >= ?)`;
+  return { table: t.runs, text, params: [value!, before], along: byId };
+}
+
+/** Jobs that no worker has shown for so long and that have no unfinished runs, apart from those that `but` excepts. */
+function unseen(
+  t: Tables,
+  ms: number,
+  job: string | null | undefined,
+  now: number,
+  but?: Walk | null,
+): Statement {
+  const kept = but ? ` where not (${but.text})` : "";
+  return {
+    text: `coalesce(seen_at, created_at) < ?${job ? " and name = ?" : ""} and name not in (select name from ${t.runs}${kept})`,
+    params: [now - ms, ...(job ? [job] : []), ...(but?.params ?? [])],
+  };
 }
 
 /** What would go. */
@@ -96,20 +117,20 @@ export async function forecast(
   request: PruneRequest,
   now: number,
 ): Promise<PruneForecast> {
-  const history = await countFinished(db, t, request, now);
-  const { jobsUnseenFor, orphansOlderThan } = request;
-  const orphans = orphansOlderThan === null ? null : orphaned(t, now - orphansOlderThan);
+  const { jobsUnseenFor, job } = request;
+  const history = job ? 0 : await countFinished(db, t, request, now);
+  const orphans = orphaned(t, request, now);
+  const jobs = jobsUnseenFor === null ? null : unseen(t, jobsUnseenFor, job, now, orphans);
   return {
     history: Math.min(history, MOST_COUNTED),
     capped: history > MOST_COUNTED,
-    jobs:
-      jobsUnseenFor === null
-        ? 0
-        : await count(db, `select count(*) as n from ${t.jobs} where ${unseen(t)}`, now - jobsUnseenFor),
+    jobs: jobs
+      ? await count(db, `select count(*) as n from ${t.jobs} where ${jobs.text}`, ...jobs.params)
+      : 0,
     orphans: orphans
       ? await count(db, `select count(*) as n from ${t.runs} where ${orphans.text}`, ...orphans.params)
       : 0,
-    workers: await countDead(db, t, now),
+    workers: job ? 0 : await countDead(db, t, now),
   };
 }
 
@@ -250,18 +271,15 @@ async function pruneMinutes(db: Database, t: Tables, before: number): Promise<vo
   }
 }
 
-function unseen(t: Tables): string {
-  return `coalesce(seen_at, created_at) < ? and name not in (select name from ${t.runs})`;
-}
-
 /** Chosen by a plain read: MySQL locks every row that a `delete` looks at, and these would be all runs. */
-async function pruneJobs(db: Database, t: Tables, before: number): Promise<number> {
-  const found = await db.all<{ name: string }>(`select name from ${t.jobs} where ${unseen(t)}`, before);
+async function pruneJobs(db: Database, t: Tables, { text, params }: Statement): Promise<number> {
+  const found = await db.all<{ name: string }>(`select name from ${t.jobs} where ${text}`, ...params);
+  const [before] = params;
   for (const group of inGroups(found.map(({ name }) => name))) {
     await db.transaction(async (tx) => {
       const these = `in (${marks(group)})`;
       const stale = `name ${these} and coalesce(seen_at, created_at) < ?`;
-      await tx.run(`delete from ${t.jobs} where ${stale}`, ...group, before);
+      await tx.run(`delete from ${t.jobs} where ${stale}`, ...group, before!);
       const left = `job ${these} and job not in (select name from ${t.jobs} where name ${these})`;
       await tx.run(`delete from ${t.schedules} where ${left}`, ...group, ...group);
     });
