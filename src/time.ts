@@ -10,6 +10,24 @@ export interface Clock {
   readonly manual: boolean;
 }
 
+/** One moment on both clocks of this host. */
+export interface ClockReading {
+  monotonic: number;
+  wall: number;
+}
+
+export function readClock(clock: Clock): ClockReading {
+  return { monotonic: clock.monotonic(), wall: clock.now() };
+}
+
+/**
+ * Milliseconds since a reading, by the clock that counted more: the monotonic clock of Linux stands still while the host
+ * is suspended, and the wall clock may be set.
+ */
+export function elapsedSince(reading: ClockReading, clock: Clock): number {
+  return Math.max(clock.monotonic() - reading.monotonic, clock.now() - reading.wall);
+}
+
 /** Node fires a longer timer at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 

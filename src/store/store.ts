@@ -153,6 +153,15 @@ export interface Renewal extends Lease {
   lease: number;
 }
 
+/** What became of leases that were to be prolonged, by the ids of their runs. A run in neither set is lost. */
+export interface Renewed {
+  held: Set<number>;
+  /** Still under its token, but another transaction has locked the row: the lease was not prolonged. */
+  locked: Set<number>;
+  /** Runs of this worker that somebody asked to cancel. */
+  cancelled: number[];
+}
+
 export interface ReapedRun {
   id: number;
   name: string;
@@ -221,8 +230,8 @@ export interface Store {
   insert(runs: NewRun[], tx?: unknown): Promise<Inserted[]>;
   /** Writes outcomes, then claims: what was settled has freed its slots before the claim looks. */
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
-  /** Prolongs leases. A run that is not in `held` is lost. */
-  renew(worker: string, renewals: Renewal[]): Promise<{ held: Set<number>; cancelled: number[] }>;
+  /** Prolongs leases, and never waits for a row that another transaction has locked. */
+  renew(worker: string, renewals: Renewal[]): Promise<Renewed>;
   /** Marks one run as started before its handler runs: a crash from here on is charged to it. */
   start(lease: Lease): Promise<boolean>;
   /** Keeps how far a run has come, as JSON; false: the lease is lost. */
@@ -238,8 +247,8 @@ export interface Store {
   reap(limit: number, crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
   /** Takes back runs that were lost with a child process, each charged with a crash; those no longer held are left alone. */
   takeBack(leases: Lease[], crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
-  /** Fails ad hoc runs that wait for an owner which is gone. */
-  reapOwnerless(error: string, keep: number | null): Promise<number[]>;
+  /** Fails ad hoc runs that wait for an owner which is gone. `self` asks, so it is alive, however long ago it was seen. */
+  reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]>;
   /** Fails the waiting ad hoc runs of this owner. */
   disown(owner: string, error: string, keep: number | null): Promise<number[]>;
 

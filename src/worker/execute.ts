@@ -63,6 +63,8 @@ export class LocalExecution implements Execution {
 
   abort(reason: PunctualError): void {
     if (this.#controller.signal.aborted) return;
+    // Its own transaction has completed the run: there is no lease any more, and nothing to lose.
+    if (this.#completed && reason.code === "LEASE_LOST") return;
     this.#controller.abort(reason);
     this.#after(GRACE, () => this.#abandoned.reject(reason));
   }

@@ -256,15 +256,19 @@ export class Host {
     const ticker = options.schedules ? this.#tickerOn(store, known, showing) : null;
     const nextSeq = () => ++this.#seq;
     const parts = { ...this.#parts, registry, store, known, ticker, executor, nextSeq };
-    const beat = () => this.#beat();
-    const janitor = new Janitor({ ...parts, beat, sync: () => this.#sync(store, showing) });
     const worker = new Worker(parts, options);
+    const janitor = new Janitor({
+      ...parts,
+      beat: () => this.#beat(),
+      sync: () => this.#sync(store, showing),
+      lapsed: () => worker.lapsed(),
+    });
     this.#worker = worker;
     this.#ticker = ticker;
     this.#known = known;
     let unwatch = () => {};
     try {
-      await beat();
+      await janitor.beat();
       if (watching || showing.isStale) await this.#sync(store, showing);
       await janitor.reap();
       janitor.start();

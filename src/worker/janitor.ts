@@ -3,9 +3,10 @@ import type { Registry } from "../job/registry.ts";
 import type { Emitter } from "../observe/events.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
-import type { Store } from "../store/store.ts";
+import { type Store, WORKER_DEAD_AFTER } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashes.ts";
+import { Lapses } from "./lapses.ts";
 import type { Logbook } from "./logbook.ts";
 import type { Tallies } from "./tallies.ts";
 
@@ -27,6 +28,7 @@ export const handlerGone: string = failureText(
 );
 
 export interface JanitorParts {
+  id: string;
   store: Store;
   clock: Clock;
   events: Emitter;
@@ -35,17 +37,25 @@ export interface JanitorParts {
   logbook: Logbook;
   beat(): Promise<void>;
   sync(): Promise<void>;
+  /** Time has passed without this process: it gives up leases that are over, before anybody takes their runs back. */
+  lapsed(): void;
 }
 
+/** After a lapse: processes that were frozen together with this one have this long to renew their leases and to beat. */
+const REAP_AFTER_LAPSE = 5000;
+
+/** A worker that was not seen for this long beats before it reaps. */
+const LATE_BEAT = WORKER_DEAD_AFTER / 2;
+
 /** Takes back what dead workers held; gives how many runs these were. */
-export async function reap(parts: CrashParts): Promise<number> {
-  const { store } = parts;
+export async function reap(parts: CrashParts & { id: string }): Promise<number> {
+  const { store, id } = parts;
   for (let count = 0; ; ) {
     const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, crashed, defaultRetention.failed);
     for (const run of reaped) tellReaped(run, crashed, parts);
     count += reaped.length;
     if (reaped.length === REAPED_AT_ONCE) continue;
-    await store.reapOwnerless(handlerGone, defaultRetention.failed);
+    await store.reapOwnerless(id, handlerGone, defaultRetention.failed);
     return count;
   }
 }
@@ -53,26 +63,33 @@ export async function reap(parts: CrashParts): Promise<number> {
 /** The duties beside the work: takes back what dead workers held, writes counts and lines, shows that this worker lives, prunes. */
 export class Janitor {
   readonly #parts: JanitorParts;
+  readonly #lapses: Lapses;
+  /** On the monotonic clock. */
+  #beatAt = Number.NEGATIVE_INFINITY;
+  #reapAfter = Number.NEGATIVE_INFINITY;
   #cancels = new Set<() => void>();
   #flushing: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(parts: JanitorParts) {
     this.#parts = parts;
+    this.#lapses = new Lapses(parts.clock, () => this.#lapsed());
   }
 
   start(): void {
-    const { beat, sync, logbook } = this.#parts;
+    const { sync, logbook } = this.#parts;
+    this.#lapses.start();
     this.#every(FLUSH_EVERY, "writing counts", () => this.flush());
     this.#every(FLUSH_EVERY, "writing what handlers logged", () => logbook.flush());
-    this.#every(this.#reapInterval(), "taking back expired leases", () => this.reap());
-    this.#every(BEAT_EVERY, "showing that this worker lives", beat);
+    this.#every(this.#reapInterval(), "taking back expired leases", () => this.#reapInTurn());
+    this.#every(BEAT_EVERY, "showing that this worker lives", () => this.beat());
     this.#every(SYNC_EVERY, "showing this worker's jobs", sync);
     this.#every(PRUNE_EVERY, "pruning", () => this.#prune());
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#lapses.stop();
     for (const cancel of this.#cancels) cancel();
   }
 
@@ -88,8 +105,29 @@ export class Janitor {
     if (tallies.length > 0) await this.#parts.store.flush(tallies);
   }
 
+  async beat(): Promise<void> {
+    const at = this.#parts.clock.monotonic();
+    await this.#parts.beat();
+    this.#beatAt = at;
+  }
+
   async reap(): Promise<void> {
     await reap(this.#parts);
+  }
+
+  async #reapInTurn(): Promise<void> {
+    const { clock } = this.#parts;
+    this.#lapses.check();
+    if (clock.monotonic() < this.#reapAfter) return;
+    if (clock.monotonic() - this.#beatAt >= LATE_BEAT) await this.beat();
+    await this.reap();
+  }
+
+  #lapsed(): void {
+    const { clock, events, lapsed } = this.#parts;
+    lapsed();
+    this.#reapAfter = clock.monotonic() + REAP_AFTER_LAPSE;
+    this.beat().catch((error) => events.report(error, "showing that this worker lives"));
   }
 
   async #prune(): Promise<void> {

@@ -3,9 +3,12 @@ import type { ClaimedRun } from "../store/store.ts";
 import { abortReasons } from "./ends.ts";
 import type { Execution } from "./executor.ts";
 
-/** The executions of one worker whose outcome is not known yet. */
+/**
+ * The executions of one worker whose outcome is not known yet, each by its own claim: a run that was lost and claimed
+ * again by this same process has two.
+ */
 export class Running {
-  readonly #executions = new Map<number, Execution>();
+  readonly #executions = new Map<ClaimedRun, Execution>();
   readonly #toldOf = new WeakSet<ClaimedRun>();
 
   get size(): number {
@@ -13,13 +16,11 @@ export class Running {
   }
 
   add(execution: Execution): void {
-    this.#executions.set(execution.run.id, execution);
+    this.#executions.set(execution.run, execution);
   }
 
-  /** A run that was lost and claimed again by this same process is another one, and stays. */
   remove(execution: Execution): void {
-    const { id } = execution.run;
-    if (this.#executions.get(id) === execution) this.#executions.delete(id);
+    this.#executions.delete(execution.run);
   }
 
   abortAll(reason: PunctualError): void {
@@ -27,15 +28,18 @@ export class Running {
   }
 
   cancel(ids: number[]): void {
-    for (const id of ids) this.#executions.get(id)?.abort(abortReasons.cancelled());
+    if (ids.length === 0) return;
+    const asked = new Set(ids);
+    for (const [{ id }, execution] of this.#executions) {
+      if (asked.has(id)) execution.abort(abortReasons.cancelled());
+    }
   }
 
   /** False: it is not running. */
   lose(run: ClaimedRun): boolean {
-    const execution = this.#executions.get(run.id);
-    if (execution?.run !== run) return false;
-    execution.abort(abortReasons.leaseLost());
-    return true;
+    const execution = this.#executions.get(run);
+    execution?.abort(abortReasons.leaseLost());
+    return execution !== undefined;
   }
 
   /**

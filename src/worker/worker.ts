@@ -3,7 +3,7 @@ import { randomText } from "../run/random.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { monotonicOf } from "../schedule/moment.ts";
 import type { ClaimedRun, ClaimRequest } from "../store/store.ts";
-import { yieldToEventLoop } from "../time.ts";
+import { readClock, yieldToEventLoop } from "../time.ts";
 import { Buffer } from "./buffer.ts";
 import { Crashes } from "./crashes.ts";
 import { abortReasons } from "./ends.ts";
@@ -77,6 +77,12 @@ export class Worker {
     this.#rest.end();
   }
 
+  /** Time has passed without this process: leases may be over, and something may be due. */
+  lapsed(): void {
+    this.#leases.check();
+    this.wake();
+  }
+
   /** Until it is stopped or its budget is used; gives how many runs it ran. */
   async work(): Promise<number> {
     try {
@@ -118,15 +124,15 @@ export class Worker {
   }
 
   async #exchange(claim: ClaimRequest | null): Promise<number> {
-    const sentAt = this.#parts.clock.monotonic();
+    const sent = readClock(this.#parts.clock);
     if (claim) this.#hungry = false;
     this.#looking = false;
     const answer = await this.#outbox.exchange(this.#running.startedSince(), claim);
-    this.#pace.exchanged(sentAt, this.#parts.clock.monotonic());
+    this.#pace.exchanged(sent.monotonic, this.#parts.clock.monotonic());
     if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
     this.#claimed += answer.claimed.length;
     for (const run of answer.claimed) {
-      this.#leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sentAt);
+      this.#leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sent);
     }
     const suspects = answer.claimed.filter((run) => run.crashes > 0);
     const others = suspects.length > 0 ? answer.claimed.filter((run) => run.crashes === 0) : answer.claimed;
@@ -135,8 +141,7 @@ export class Worker {
     if (this.#stopping) this.#giveBackAll();
     this.#cancel(answer.cancelled);
     this.#fill();
-    const { nextDue } = answer;
-    this.#nextDue = await this.#ask("asking for the time", () => monotonicOf(nextDue, this.#parts));
+    this.#nextDue = await this.#ask("asking for the time", () => monotonicOf(answer.nextDue, this.#parts));
     return answer.claimed.length;
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { TestClock } from "../../src/testing/clock.ts";
 import { fresh } from "./fresh.ts";
 import {
   beat,
@@ -46,7 +47,52 @@ export function leases(database: Database): void {
     });
 
     test("renewing nothing is nothing", async () => {
-      expect(await at.store.renew("w1", [])).toEqual({ held: new Set(), cancelled: [] });
+      expect(await at.store.renew("w1", [])).toEqual({ held: new Set(), locked: new Set(), cancelled: [] });
+    });
+
+    test("a run that another transaction has locked is neither prolonged nor lost, beside those that are", async () => {
+      await insert(at.store, {}, {}, {});
+      const [free, locked, settled] = await claim(at.store, { lease: 1000 });
+      await settle(at.store, settled!, "completed");
+      const until = (await found(at.store, locked!.id)).lockedUntil;
+      await at.clock.advance("900ms");
+      await at.sql("begin");
+      await at.sql(`update punctual_runs set priority = priority + 1 where id = ?`, locked!.id);
+      const renewals = [free!, locked!, settled!].map((run) => ({ ...run, lease: 1000 }));
+      const renewing = at.store.renew("w1", renewals);
+      if (database.name === "sqlite") {
+        // One write lock for everything: the renewal waits for it.
+        await at.sql("rollback");
+        const { held, locked: none } = await renewing;
+        expect([held, none]).toEqual([new Set([free!.id, locked!.id]), new Set()]);
+        return;
+      }
+      const answer = await renewing;
+      expect([answer.held, answer.locked]).toEqual([new Set([free!.id]), new Set([locked!.id])]);
+      expect((await found(at.store, free!.id)).lockedUntil).toBe(at.clock.now() + 1000);
+      expect((await found(at.store, locked!.id)).lockedUntil).toBe(until);
+      await at.sql("rollback");
+      const again = await at.store.renew("w1", renewals);
+      expect([again.held, again.locked]).toEqual([new Set([free!.id, locked!.id]), new Set()]);
+    });
+
+    test("of two renewals under way the earlier one may come last, and does not shorten the lease", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { lease: 5000 });
+      const late = await at.another({ clock: new TestClock(new Date(at.clock.now() + 1000)) });
+      await at.clock.advance(3);
+      await at.store.renew("w1", [{ ...run, lease: 5000 }]);
+      const until = at.clock.now() + 5000;
+      expect((await late.renew("w1", [{ ...run, lease: 5000 }])).held.has(id)).toBe(true);
+      expect((await found(at.store, id)).lockedUntil).toBe(until);
+    });
+
+    test("after the database's clock was set back a renewal counts from then", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { lease: 5000 });
+      at.clock.set(new Date(at.clock.now() - 3_600_000));
+      await at.store.renew("w1", [{ ...run, lease: 5000 }]);
+      expect((await found(at.store, id)).lockedUntil).toBe(at.clock.now() + 5000);
     });
 
     test("are taken back once they have ended, and not before", async () => {

@@ -155,8 +155,12 @@ export class Model {
 
   renew(lease: ModelLease, length: number): boolean {
     const run = this.#held(lease);
-    if (run) run.lockedUntil = this.now + length;
-    return run !== undefined;
+    if (!run) return false;
+    const until = this.now + length;
+    // One that would end later, by no more than a lease, is as a later renewal has left it.
+    const isLater = run.lockedUntil! >= until && run.lockedUntil! <= until + length;
+    if (!isLater) run.lockedUntil = until;
+    return true;
   }
 
   start(lease: ModelLease): boolean {

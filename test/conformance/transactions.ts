@@ -1,6 +1,7 @@
+import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, found, ids, insertOne, list, newRun, settlement } from "./requests.ts";
+import { claim, claimOne, found, ids, insertOne, list, newRun, reap, settlement } from "./requests.ts";
 import { everythingOf } from "./rows.ts";
 import type { Database } from "./stores.ts";
 
@@ -89,6 +90,64 @@ export function transactions(database: Database): void {
       expect(await everythingOf(at, id)).toEqual(before);
       expect(await list(at.store, { name: "child", limit: 10 })).toEqual([]);
       expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
+    });
+
+    test("a lease is prolonged while its transaction is open, and a rollback leaves it so", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { lease: 1000 });
+      const other = await at.another();
+      let renewing: ReturnType<typeof other.renew> | undefined;
+      const work = () => {
+        renewing = at.clock.advance("900ms").then(() => other.renew("w1", [{ ...run, lease: 1000 }]));
+        // The work is not async there, and nobody else writes before it has returned.
+        if (at.store.database === "sqlite") throw new Error("no");
+        return renewing.then(() => {
+          throw new Error("no");
+        });
+      };
+      await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
+      expect([...(await renewing!).held]).toEqual([id]);
+      await at.clock.advance("900ms");
+      expect(await reap(other)).toEqual([]);
+      expect(await found(at.store, id)).toMatchObject({ state: "running", crashes: 0 });
+      expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
+    });
+
+    test("a lease lost while its transaction is open: nothing of either is written", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { lease: 1000 });
+      const other = await at.another();
+      const work = async (tx: unknown) => {
+        await at.store.insert([newRun({ name: "child" })], tx);
+        await at.clock.advance("1001ms");
+        expect(await reap(other)).toMatchObject([{ id, state: "ready" }]);
+        await claimOne(other, { worker: "w2" });
+      };
+      const takenHere = (tx: DatabaseSync) => {
+        void at.store.insert([newRun({ name: "child" })], tx);
+        tx.exec(`update punctual_runs set lease_token = 'another'`);
+      };
+      const inside = at.store.database === "sqlite" ? takenHere : work;
+      const done = at.store.transaction(settlement(run, "completed"), inside as (tx: unknown) => unknown);
+      expect(await done).toBe(false);
+      expect(await found(at.store, id)).toMatchObject({ state: "running" });
+      expect(await list(at.store, { name: "child", limit: 10 })).toEqual([]);
+    });
+
+    test("a run can be asked to cancel while its transaction is open", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      const other = await at.another();
+      let cancelling: ReturnType<typeof other.cancel> | undefined;
+      const work = () => {
+        cancelling = other.cancel(id, null);
+        if (at.store.database === "sqlite") throw new Error("no");
+        return cancelling.then(() => {
+          throw new Error("no");
+        });
+      };
+      await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
+      expect(await cancelling).toBe("requested");
     });
   });
 }

@@ -78,21 +78,33 @@ export function workers(database: Database): void {
         { owner: "living" },
         {},
       );
-      expect(await at.store.reapOwnerless("gone", null)).toEqual([gone]);
+      expect(await at.store.reapOwnerless("another", "gone", null)).toEqual([gone]);
       await at.clock.advance(WORKER_DEAD_AFTER / 1000);
       await beat(at.store, "living");
-      expect((await at.store.reapOwnerless("gone", null)).sort((a, b) => a - b)).toEqual([ready, scheduled]);
-      expect(await at.store.reapOwnerless("gone", null)).toEqual([]);
+      expect((await at.store.reapOwnerless("another", "gone", null)).sort((a, b) => a - b)).toEqual([
+        ready,
+        scheduled,
+      ]);
+      expect(await at.store.reapOwnerless("another", "gone", null)).toEqual([]);
       for (const id of [ready!, scheduled!, gone!]) {
         expect(await found(at.store, id)).toMatchObject({ state: "failed", error: "gone", attempts: 0 });
       }
       for (const id of [theirs!, nobodys!]) expect((await found(at.store, id)).state).toBe("ready");
     });
 
+    test("whoever asks is alive, however long ago it was seen", async () => {
+      await beat(at.store, "w1");
+      await beat(at.store, "w2");
+      const [mine, theirs] = await insert(at.store, { owner: "w1" }, { owner: "w2" });
+      await at.clock.advance(WORKER_DEAD_AFTER / 1000 + 4);
+      expect(await at.store.reapOwnerless("w1", "gone", null)).toEqual([theirs]);
+      expect((await found(at.store, mine!)).state).toBe("ready");
+    });
+
     test("a run that its owner has claimed is not touched", async () => {
       const id = await insertOne(at.store, { owner: "w1" });
       const run = await claimOne(at.store);
-      expect(await at.store.reapOwnerless("gone", null)).toEqual([]);
+      expect(await at.store.reapOwnerless("another", "gone", null)).toEqual([]);
       expect(await at.store.disown("w1", "gone", null)).toEqual([]);
       expect(await settle(at.store, run, "completed")).toBe(true);
       expect((await found(at.store, id)).state).toBe("completed");

@@ -1,10 +1,10 @@
 import { backOff } from "../../time.ts";
 import type { PruneReport, PruneRequest } from "../pruning.ts";
-import type { Transaction } from "../sql/database.ts";
+import type { Sql, Transaction } from "../sql/database.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
-import { isIdle, readFacts } from "./facts.ts";
+import { type Facts, isIdle, readFacts } from "./facts.ts";
 import { Ids } from "./ids.ts";
 import { Inserter, type Numbered } from "./insert.ts";
 import { Lent } from "./lent.ts";
@@ -46,8 +46,8 @@ export class ServerStore extends SqlStore {
     return this.#parts.close();
   }
 
-  now(): Promise<number> {
-    return this.#time.now(this.#parts.db);
+  now(sql: Sql = this.#parts.db): Promise<number> {
+    return this.#time.now(sql);
   }
 
   async insert(runs: NewRun[], caller?: unknown): Promise<Inserted[]> {
@@ -106,15 +106,20 @@ export class ServerStore extends SqlStore {
     const { db, tables } = this.#parts;
     const { worker, claim } = request;
     const owner = claim?.owner ?? "";
-    const now = await this.now();
     const settles = request.settle.length > 0 || request.started.length > 0;
     const idle = { settled: [], claimed: [], lost: false };
-    // An idle worker looks, and opens no transaction.
-    let looked = settles || request.again ? null : await readFacts(db, db, tables, { worker, owner }, now);
-    if (looked && (!claim || isIdle(looked, now))) {
-      return { ...idle, nextDue: looked.nextDue, cancelled: looked.cancelled };
+    let looked: Facts | null = null;
+    if (!settles && !request.again) {
+      // An idle worker looks, and opens no transaction.
+      const now = await this.now();
+      looked = await readFacts(db, db, tables, { worker, owner }, now);
+      if (!claim || isIdle(looked, now)) {
+        return { ...idle, nextDue: looked.nextDue, cancelled: looked.cancelled };
+      }
     }
     return db.transaction(async (tx) => {
+      // Read by each try: after an outage, leases counted from the first one would be born expired.
+      const now = await this.now(tx);
       const settling = this.settleOnce(tx, request, now);
       const known = looked;
       // Begun anew, it may be some time later.

@@ -1,5 +1,5 @@
 import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
-import type { Lease, Renewal, Settlement } from "../store.ts";
+import type { Lease, Renewal, Renewed, Settlement } from "../store.ts";
 import type { Row } from "./claimed.ts";
 import type { Database, Sql, Tables } from "./database.ts";
 import { type Ending, Endings } from "./ending.ts";
@@ -40,12 +40,6 @@ export interface Tried {
   startedAt: number;
   error: string | null;
   fingerprint: string | null;
-}
-
-export interface Renewed {
-  held: Set<number>;
-  /** Those that somebody has locked: settled, taken back or about to be cancelled. */
-  locked: Renewal[];
 }
 
 /** What was settled, and the run as it was. */
@@ -250,8 +244,13 @@ export class Settler {
     return true;
   }
 
+  /** Whether the lease is held now; the row is not locked. */
+  async holds(tx: Sql, lease: Lease): Promise<boolean> {
+    return (await this.#held(tx, [lease], "")).get(lease.id)?.token === lease.token;
+  }
+
   /** Never waits for a lock: a settle of the same process holds its rows and may want others. */
-  async renew(tx: Sql, renewals: Renewal[], now: number): Promise<Renewed> {
+  async renew(tx: Sql, renewals: Renewal[], now: number): Promise<Omit<Renewed, "cancelled">> {
     const standing = (rows: Map<number, Held>) =>
       renewals.filter(({ id, token }) => rows.get(id)?.token === token);
     const free = standing(await this.#held(tx, renewals, this.#db.skipLocked));
@@ -259,16 +258,24 @@ export class Settler {
       await tx.run(
         this.#db.updateFrom(
           this.#t.runs,
-          { locked_until: "v.until" },
-          this.#db.rows({ id: "integer", until: "integer" }),
+          // Of two renewals under way the earlier one may come last, and must not shorten the lease. A longer gap means
+          // that the database's clock was set back.
+          {
+            locked_until:
+              "case when r.locked_until between v.until and v.latest then r.locked_until else v.until end",
+          },
+          this.#db.rows({ id: "integer", until: "integer", latest: "integer" }),
         ),
-        JSON.stringify(free.map(({ id, lease }) => [id, now + lease])),
+        JSON.stringify(free.map(({ id, lease }) => [id, now + lease, now + 2 * lease])),
       );
     }
     const held = new Set(free.map(({ id }) => id));
-    if (free.length === renewals.length || this.#db.skipLocked === "") return { held, locked: [] };
-    const seen = standing(await this.#held(tx, renewals, ""));
-    return { held, locked: seen.filter(({ id }) => !held.has(id)) };
+    const locked = new Set<number>();
+    if (free.length < renewals.length && this.#db.skipLocked !== "") {
+      const seen = standing(await this.#held(tx, renewals, ""));
+      for (const { id } of seen) if (!held.has(id)) locked.add(id);
+    }
+    return { held, locked };
   }
 
   async cancelledOf(sql: Sql, worker: string): Promise<number[]> {

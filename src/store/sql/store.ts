@@ -1,5 +1,4 @@
 import type { FinishedState, RunState } from "../../run/states.ts";
-import { backOff } from "../../time.ts";
 import type { Inspection, InstallReport, MissingObject } from "../inspection.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "../pruning.ts";
 import type {
@@ -26,6 +25,7 @@ import {
   type NewRun,
   type ReapedRun,
   type Renewal,
+  type Renewed,
   type Settlement,
   type Store,
   type Tally,
@@ -33,7 +33,7 @@ import {
 } from "../store.ts";
 import type { TickRequest, TickResult } from "../ticking.ts";
 import * as control from "./control.ts";
-import { type Database, first, type Param, type Tables, type Transaction } from "./database.ts";
+import { type Database, first, type Param, type Sql, type Tables, type Transaction } from "./database.ts";
 import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
 import * as logs from "./logs.ts";
@@ -49,9 +49,6 @@ import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
 import { waitFacts } from "./wait-facts.ts";
 import * as workers from "./workers.ts";
-
-/** How often a renewal asks for a run that somebody has locked. */
-const RENEWALS = 10;
 
 /** What every SQL database does with the same statements. A database adds how it inserts, claims and wakes. */
 export abstract class SqlStore implements Store {
@@ -74,25 +71,18 @@ export abstract class SqlStore implements Store {
   }
 
   abstract close(): Promise<void>;
-  abstract now(): Promise<number>;
+  /** By the connection of `sql`: in a transaction, a second one may not be free. */
+  abstract now(sql?: Sql): Promise<number>;
   abstract insert(runs: NewRun[], tx?: unknown): Promise<Inserted[]>;
   abstract exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   abstract watch(onChange: () => void): () => void;
 
-  async renew(worker: string, renewals: Renewal[]): Promise<{ held: Set<number>; cancelled: number[] }> {
-    const held = new Set<number>();
-    let left = renewals;
-    for (let tries = 1; left.length > 0; tries++) {
-      const now = await this.now();
-      const renewed = await this.#db.transaction((tx) => this.settler.renew(tx, left, now));
-      for (const id of renewed.held) held.add(id);
-      left = renewed.locked;
-      if (left.length > 0 && tries === RENEWALS) break;
-      if (left.length > 0) await backOff(tries * Math.random() * 10);
-    }
-    // Still locked, and still under its token: its turn is the next renewal.
-    for (const { id } of left) held.add(id);
-    return { held, cancelled: await this.settler.cancelledOf(this.#db, worker) };
+  async renew(worker: string, renewals: Renewal[]): Promise<Renewed> {
+    const renewed =
+      renewals.length === 0
+        ? { held: new Set<number>(), locked: new Set<number>() }
+        : await this.#db.transaction(async (tx) => this.settler.renew(tx, renewals, await this.now(tx)));
+    return { ...renewed, cancelled: await this.settler.cancelledOf(this.#db, worker) };
   }
 
   async start(lease: Lease): Promise<boolean> {
@@ -108,18 +98,26 @@ export abstract class SqlStore implements Store {
     return logs.write(this.#db, this.#t, lines);
   }
 
-  /** Once only: `work` is the handler's, and may do more than write here. If the answer is lost, the fence decides. */
+  /**
+   * Calls `work` once: it is the handler's, and may do more than write here. If the answer is lost, the fence decides.
+   * The run's row is not locked while `work` runs, so that renewals prolong its lease: after a rollback the run would
+   * otherwise be left with a lease that ended meanwhile.
+   */
   async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
-    const now = await this.now();
-    return this.#db.transaction(
-      async (tx) => {
-        if (!(await this.settler.write(tx, settlement, "started_at", now))) return false;
-        await this.callInside(work, tx);
-        const { written } = await this.settler.settleAll(tx, [settlement], await this.now());
-        return written[0]!;
-      },
-      { retry: false },
-    );
+    const lost = new Error("the lease was lost");
+    const inside = async (tx: Transaction) => {
+      if (!(await this.settler.holds(tx, settlement))) throw lost;
+      await this.callInside(work, tx);
+      const { written } = await this.settler.settleAll(tx, [settlement], await this.now(tx));
+      if (!written[0]) throw lost;
+    };
+    try {
+      await this.#db.transaction(inside, { retry: false });
+      return true;
+    } catch (error) {
+      if (error === lost) return false;
+      throw error;
+    }
   }
 
   protected async callInside(work: (tx: unknown) => unknown, tx: Transaction): Promise<void> {
@@ -143,10 +141,10 @@ export abstract class SqlStore implements Store {
     return this.#db.transaction((tx) => takeBack(tx, this.#db, this.#t, this.settler, request, now));
   }
 
-  async reapOwnerless(error: string, keep: number | null): Promise<number[]> {
+  async reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]> {
     const now = await this.now();
-    const where = `owner is not null and owner not in (select id from ${this.#t.workers} where seen_at > ?)`;
-    return this.#endWaiting(where, [now - WORKER_DEAD_AFTER], { state: "failed", error, keep, now });
+    const where = `owner is not null and owner <> ? and owner not in (select id from ${this.#t.workers} where seen_at > ?)`;
+    return this.#endWaiting(where, [self, now - WORKER_DEAD_AFTER], { state: "failed", error, keep, now });
   }
 
   async disown(owner: string, error: string, keep: number | null): Promise<number[]> {
