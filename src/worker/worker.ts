@@ -145,13 +145,13 @@ export class Worker {
     return answer.claimed.length;
   }
 
-  /** What is due becomes runs; a fault here must not keep those that are there from running. */
+  /** Ticks one slice of the due schedules. A fault here must not keep the runs that are there from starting. */
   async #tick(): Promise<void> {
     const { ticker, events, id: worker } = this.#parts;
     if (events.hears("worker.turned")) events.emit("worker.turned", { worker });
     if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
     try {
-      await ticker.tick();
+      if ((await ticker.tick()) > 0) this.#hungry = true;
     } catch (error) {
       events.report(error, "ticking schedules");
     }
@@ -326,14 +326,19 @@ export class Worker {
   #isDone(): boolean {
     const waiting = this.#buffer.size + this.#suspects.size;
     const unsettled = this.#running.size + waiting + this.#outbox.size + this.#crashes.size;
-    if (unsettled > 0 || this.#starting) return false;
+    if (unsettled > 0 || this.#starting || this.#hasDueTicks()) return false;
     const { budget, untilEmpty } = this.#options;
     return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);
+  }
+
+  #hasDueTicks(): boolean {
+    return !this.#stopping && (this.#parts.ticker?.wait ?? 1) <= 0;
   }
 
   /** Until an outcome, a wake-up, the next due run, or the time to look again. */
   async #sleep(): Promise<void> {
     if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
+    if (this.#hasDueTicks()) return yieldToEventLoop();
     const held = this.#buffer.size + this.#suspects.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
     await this.#rest.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }

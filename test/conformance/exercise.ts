@@ -28,6 +28,7 @@ import { status } from "./status.ts";
 import type { Database } from "./stores.ts";
 import { tallies } from "./tallies.ts";
 import { ticking } from "./tick.ts";
+import { tickingInSlices } from "./tick-slices.ts";
 import { transactions } from "./transactions.ts";
 import { uniqueness } from "./uniqueness.ts";
 import { watching } from "./watch.ts";
@@ -59,6 +60,7 @@ export function exercise(database: Database): void {
       queues,
       shares,
       ticking,
+      tickingInSlices,
       logging,
       tallies,
       workers,

@@ -134,8 +134,17 @@ export interface Database extends Sql {
   newIds(sql: Sql, tables: Tables, count: number): Promise<(number | null)[]>;
 }
 
-/** The indexes by which a worker looks for runs. */
-export type Index = "ready" | "lanes" | "owned" | "scheduled" | "leased" | "counted" | "unique" | "tick";
+/** The indexes by which a worker looks for runs and schedules. */
+export type Index =
+  | "ready"
+  | "lanes"
+  | "owned"
+  | "scheduled"
+  | "leased"
+  | "counted"
+  | "unique"
+  | "tick"
+  | "next";
 
 /** A database that several hosts share: it has the time, and its statements meet those of others. */
 export interface ServerDatabase extends Database {

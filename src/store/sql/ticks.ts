@@ -1,52 +1,55 @@
 import { stateCodes } from "../../run/states.ts";
 import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../ticking.ts";
-import { type ColumnType, type Database, marks, type Sql, type Tables } from "./database.ts";
-import type { Row } from "./schedules.ts";
+import type { ColumnType, Database, Sql, Tables } from "./database.ts";
+
+interface Due {
+  id: number;
+  job: string;
+  slot: string;
+  last_tick: number | null;
+  next_tick: number;
+  resumed_at: number | null;
+}
 
 interface Ticked {
-  row: Row;
+  row: Due;
   decision: TickDecision;
 }
 
-/** Ticks what is due: moves the marks of schedules and makes their runs, all or nothing. */
+/**
+ * Ticks one slice of the due schedules, the earliest first: moves their marks and makes their runs, all or nothing. A
+ * slice costs the same however many schedules are due behind it.
+ */
 export async function tick(db: Database, t: Tables, request: TickRequest, now: number): Promise<TickResult> {
-  const foreign = request.exclude.length > 0 ? `and s.job not in (${marks(request.exclude)})` : "";
-  const ticking = `from ${t.schedules} s join ${t.jobs} j on j.name = s.job
-    where s.next_tick is not null and s.paused_at is null and j.paused_at is null ${foreign}`;
-  const soonest = async (sql: Sql) => {
-    const [row] = await sql.all<{ next: number | null }>(
-      `select min(s.next_tick) as next ${ticking}`,
-      ...request.exclude,
-    );
-    return row?.next ?? null;
-  };
-  const next = await soonest(db);
+  const next = await soonest(db, db, t, request);
   if (next === null || next > now) return { ticked: [], nextTick: next };
   return db.transaction(async (tx) => {
-    const due = await tx.all<{ id: number; fingerprint: string }>(
-      `select s.id, j.fingerprint ${ticking} and s.next_tick <= ? order by s.next_tick, s.id limit ?`,
-      ...request.exclude,
-      now,
-      request.limit,
-    );
-    const rows = await lock(tx, db, t, due, now);
-    const waiting = await whichWait(tx, db, t, rows);
-    const fingerprints = new Map(due.map(({ id, fingerprint }) => [id, fingerprint]));
+    const due = await lockDue(tx, db, t, request, now);
+    const facts = await factsOf(tx, db, t, due);
     const ticked: Ticked[] = [];
-    for (const row of rows) {
+    let work = 0;
+    let left = due.length === request.limit;
+    for (const row of due) {
+      if (work >= request.limit * TICKS_EACH) {
+        left = true;
+        break;
+      }
+      const { fingerprint, first } = facts.get(row.id)!;
       const decision = request.decide(
         {
           id: row.id,
           job: row.job,
           slot: row.slot,
-          jobFingerprint: fingerprints.get(row.id)!,
-          nextTick: row.next_tick!,
+          jobFingerprint: fingerprint,
+          nextTick: row.next_tick,
           resumedAt: row.resumed_at,
-          waiting: waiting.has(row.id),
+          waiting: first !== null,
         },
         now,
       );
-      if (decision) ticked.push({ row, decision });
+      if (!decision) continue;
+      ticked.push({ row, decision });
+      work += decision.runs.length + decision.missed;
     }
     await moveMarks(tx, db, t, ticked);
     const runs = await makeRuns(tx, db, t, ticked, now);
@@ -59,32 +62,69 @@ export async function tick(db: Database, t: Tables, request: TickRequest, now: n
           missed: decision.missed,
         }),
       ),
-      nextTick: await soonest(tx),
+      nextTick: left ? now : await soonest(tx, db, t, request),
     };
   });
 }
 
-/** The schedules alone, not their jobs' rows, which others write each second. One that another has locked is being ticked. */
-async function lock(tx: Sql, db: Database, t: Tables, due: { id: number }[], now: number): Promise<Row[]> {
-  const rows = await tx.all<Row>(
-    `select r.* from ${db.lookUp(db.rows({ id: "integer" }), t.schedules)}
-      where r.next_tick <= ? and r.paused_at is null${db.lockOnly(db.skipLocked, "r")}`,
-    JSON.stringify(due.map(({ id }) => [id])),
-    now,
-  );
-  return rows.sort((a, b) => a.next_tick! - b.next_tick! || a.id - b.id);
+/** Ticks per schedule that a slice has time for, runs and missed ticks together: after a long outage one schedule may have thousands. */
+const TICKS_EACH = 20;
+
+/**
+ * Schedules that may tick. A subquery for the job, not a join: the database walks the index of next ticks from its
+ * front and stops at the limit. With a join it would read every schedule.
+ */
+function ticking(db: Database, t: Tables, { exclude }: TickRequest): string {
+  const foreign =
+    exclude.length > 0 ? `and s.job not in (select v.job from ${db.rows({ job: "text" })} v)` : "";
+  return `from ${t.schedules} s${db.using(t.schedules, "next")}
+    where s.next_tick is not null and s.paused_at is null
+      and (select j.paused_at from ${t.jobs} j where j.name = s.job) is null ${foreign}`;
 }
 
-/** Schedules of which a run of an earlier tick has not started yet. */
-async function whichWait(tx: Sql, db: Database, t: Tables, rows: Row[]): Promise<Set<number>> {
-  if (rows.length === 0) return new Set();
-  const waiting = await tx.all<{ id: number; first: number | null }>(
-    // Not by `exists`, which MySQL may turn into a join that reads all runs.
-    `select v.id, (select r.id from ${t.runs} r${db.using(t.runs, "tick")} where r.schedule = v.id and r.state in (0, 1) limit 1) as first
-       from ${db.rows({ id: "integer" })} v`,
-    JSON.stringify(rows.map(({ id }) => [id])),
+function excluded({ exclude }: TickRequest): string[] {
+  return exclude.length > 0 ? [JSON.stringify(exclude.map((job) => [job]))] : [];
+}
+
+async function soonest(sql: Sql, db: Database, t: Tables, request: TickRequest): Promise<number | null> {
+  const [row] = await sql.all<{ next: number }>(
+    `select s.next_tick as next ${ticking(db, t, request)} order by s.next_tick limit 1`,
+    ...excluded(request),
   );
-  return new Set(waiting.filter(({ first }) => first !== null).map(({ id }) => id));
+  return row?.next ?? null;
+}
+
+/** Locks the schedules alone, not the rows of their jobs, which others write each second. Another worker ticks what it has locked. */
+async function lockDue(tx: Sql, db: Database, t: Tables, request: TickRequest, now: number): Promise<Due[]> {
+  const due = await tx.all<Due>(
+    `select s.id, s.job, s.slot, s.last_tick, s.next_tick, s.resumed_at ${ticking(db, t, request)}
+      and s.next_tick <= ? order by s.next_tick limit ?${db.lockOnly(db.skipLocked, "s")}`,
+    ...excluded(request),
+    now,
+    request.limit,
+  );
+  return due.sort((a, b) => a.next_tick - b.next_tick || a.id - b.id);
+}
+
+/**
+ * The definition of each schedule's job, and a run of an earlier tick that has not started yet. Read behind the locks:
+ * until they end, nobody changes the schedules to those of another definition.
+ */
+async function factsOf(
+  tx: Sql,
+  db: Database,
+  t: Tables,
+  due: Due[],
+): Promise<Map<number, { fingerprint: string; first: number | null }>> {
+  if (due.length === 0) return new Map();
+  const rows = await tx.all<{ id: number; fingerprint: string | null; first: number | null }>(
+    // Not by `exists`, which MySQL may turn into a join that reads all runs.
+    `select v.id, (select j.fingerprint from ${t.jobs} j where j.name = v.job) as fingerprint,
+            (select r.id from ${t.runs} r${db.using(t.runs, "tick")} where r.schedule = v.id and r.state in (0, 1) limit 1) as first
+       from ${db.rows({ id: "integer", job: "text" })} v`,
+    JSON.stringify(due.map(({ id, job }) => [id, job])),
+  );
+  return new Map(rows.map(({ id, fingerprint, first }) => [id, { fingerprint: fingerprint ?? "", first }]));
 }
 
 /** What a mark has passed is never made again, whatever becomes of the runs. */
