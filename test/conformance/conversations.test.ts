@@ -95,7 +95,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
       await tx.all("select 1 as one");
       after.push("went on");
     });
-    await expect(failing).rejects.toSatisfy((error) => parts.db.isDuplicate((error as Error).cause ?? error));
+    await expect(failing).rejects.toSatisfy((error) => parts.db.isIdTaken((error as Error).cause ?? error));
     expect(after).toEqual([]);
     expect(await words()).toEqual([]);
   });

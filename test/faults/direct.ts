@@ -53,6 +53,37 @@ async function connectMysql(uri: string): Promise<Direct> {
   };
 }
 
+/** A transaction of the application's own, on a connection of its own. */
+export interface Begun {
+  /** As `within()` takes it. */
+  connection: object;
+  sql(text: string): Promise<unknown>;
+  commit(): Promise<void>;
+}
+
+export async function begin(kind: ServerKind, url: string, level: string): Promise<Begun> {
+  const isolate = `set transaction isolation level ${level}`;
+  if (kind === "postgres") {
+    const connection = new pg.Client({ connectionString: url });
+    connection.on("error", () => {});
+    await connection.connect();
+    await connection.query(`begin; ${isolate}`);
+    const commit = async () => {
+      await connection.query("commit");
+      await connection.end();
+    };
+    return { connection, commit, sql: (text) => connection.query(text) };
+  }
+  const connection = await createConnection({ uri: url });
+  await connection.query(isolate);
+  await connection.beginTransaction();
+  const commit = async () => {
+    await connection.commit();
+    await connection.end();
+  };
+  return { connection, commit, sql: (text) => connection.query(text) };
+}
+
 /** The server's time in milliseconds, whatever the session's zone. */
 export const NOW: Record<ServerKind, string> = {
   postgres: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",

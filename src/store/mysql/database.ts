@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { PunctualError } from "../../errors.ts";
-import { backOff } from "../../time.ts";
 import type { MissingObject } from "../inspection.ts";
+import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
   Param,
@@ -18,7 +18,7 @@ import type { Connections, Held } from "./connections.ts";
 import { Conversation, LONGEST } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { MysqlConnection } from "./driver.ts";
-import { isConflict, isDuplicate, isLost, isMistake, translate } from "./errors.ts";
+import { isConflict, isIdTaken, isKeyHeld, isLost, isMistake, translate } from "./errors.ts";
 import * as hops from "./hops.ts";
 import * as matching from "./matching.ts";
 import { HOWEVER_LONG, headerOf, isOurs, query, querySeveral, rowsOf } from "./query.ts";
@@ -28,9 +28,6 @@ const FIRST_PATIENCE = 5000;
 
 /** How long an installer waits for another, in seconds. */
 const INSTALLING = 60;
-
-/** How long one in a transaction waits for a second connection. */
-const SPARE = 100;
 
 /** MySQL from version 8.0 on, and MariaDB from 10.6 on. */
 export class MysqlDatabase implements ServerDatabase {
@@ -44,8 +41,9 @@ export class MysqlDatabase implements ServerDatabase {
   readonly scalar: typeof matching.scalar = matching.scalar;
   /** Whatever the session's time zone is. */
   readonly clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as now";
-  readonly orNothing = "";
-  readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
+  readonly unlessKeyHeld = "";
+  readonly isKeyHeld: (error: unknown) => boolean = isKeyHeld;
+  readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly move = null;
   readonly lookUp: typeof dialect.lookUp = dialect.lookUp;
@@ -159,7 +157,7 @@ export class MysqlDatabase implements ServerDatabase {
   async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
     const reserve = ({ connection }: Held) => reserveIds(connection, tables, count);
     if (sql === this) return this.#patiently(() => this.#holding(reserve));
-    const spare = await this.#spare();
+    const spare = await takeSpare(this.#connections);
     if (spare) {
       return this.#using(spare, reserve).catch((error) => {
         throw isOurs(error) ? translate(error) : error;
@@ -168,6 +166,19 @@ export class MysqlDatabase implements ServerDatabase {
     await sql.run(RESERVE(tables), count);
     const [row] = await sql.all<{ last: number }>("select last_insert_id() as last");
     return endingWith(row!.last, count);
+  }
+
+  beside(tx: Sql): Sql {
+    const all = async <Row>(text: string, ...params: Param[]): Promise<Row[]> => {
+      const spare = await takeSpare(this.#connections);
+      if (!spare) return tx.all<Row>(text, ...params);
+      return this.#using(spare, async ({ connection }) =>
+        rowsOf<Row>(await query(connection, text, params)),
+      ).catch((error) => {
+        throw isOurs(error) ? translate(error) : error;
+      });
+    };
+    return { all, run: async (text, ...params) => void (await all(text, ...params)) };
   }
 
   async about(): Promise<{ version: string; settings: Record<string, string> }> {
@@ -190,16 +201,6 @@ export class MysqlDatabase implements ServerDatabase {
     const [row] = await this.all<Row>(text);
     this.#name = nameOf(row!);
     return row!;
-  }
-
-  /** A connection beside the one that a transaction holds; null: there is none free. */
-  async #spare(): Promise<Held | null> {
-    if (!this.#connections.renewable) return null;
-    const taking = this.#connections.take();
-    const nobody = taking.catch(() => null);
-    const held = await Promise.race([nobody, backOff(SPARE).then(() => null)]);
-    if (!held) nobody.then((late) => late?.giveBack(false));
-    return held;
   }
 
   async #inside<Result>(

@@ -80,6 +80,17 @@ export function isDuplicate(error: unknown): boolean {
   return numberOf(error) === 1062;
 }
 
+/** Of a duplicate, the index that refused it: MySQL puts the table's name before it. */
+const REFUSED_BY = /for key '([^']*)'[^']*$/;
+
+export function isIdTaken(error: unknown): boolean {
+  return isDuplicate(error) && (REFUSED_BY.exec(messageOf(error))?.[1] ?? "").endsWith("PRIMARY");
+}
+
+export function isKeyHeld(error: unknown): boolean {
+  return isDuplicate(error) && !isIdTaken(error);
+}
+
 export function isMissingTable(error: unknown): boolean {
   return numberOf(error) === 1146;
 }

@@ -48,7 +48,7 @@ export function schemaFor(server: Server): Schema {
         statements: (t) => [
           ...addColumn(t.migrations, "compatible_from", "int"),
           ...addColumn(t.jobs, "last_failure", "bigint"),
-          ...addColumn(t.receipts, "token", "bigint"),
+          ...addColumn(t.receipts, "nonce", "bigint"),
         ],
       },
     ],

@@ -1,5 +1,6 @@
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../inspection.ts";
+import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
   Param,
@@ -16,7 +17,7 @@ import type { Connections, Held } from "./connections.ts";
 import { Conversation } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { PgClient } from "./driver.ts";
-import { isConflict, isDuplicate, isLost, isMistake, isUnprepared, translate } from "./errors.ts";
+import { isConflict, isIdTaken, isLost, isMistake, isUnprepared, translate } from "./errors.ts";
 import * as matching from "./matching.ts";
 import { PreparedNames } from "./prepared.ts";
 import { query } from "./query.ts";
@@ -46,8 +47,8 @@ export class PostgresDatabase implements ServerDatabase {
   readonly pattern: typeof matching.pattern = matching.pattern;
   readonly scalar: typeof matching.scalar = matching.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
-  readonly orNothing = " on conflict do nothing";
-  readonly isDuplicate: (error: unknown) => boolean = isDuplicate;
+  readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
+  readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
@@ -68,6 +69,11 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   readonly rows: (columns: Record<string, ColumnType>) => string = dialect.rows;
+
+  /** The insert passes over them. */
+  isKeyHeld(): boolean {
+    return false;
+  }
 
   lockOnly(lock: string, alias: string): string {
     return lock.replace(" for update", ` for update of ${alias}`);
@@ -101,6 +107,14 @@ export class PostgresDatabase implements ServerDatabase {
     return rows.map(({ id }) => id).sort((a, b) => a - b);
   }
 
+  beside(tx: Sql): Sql {
+    const all = async <Row>(text: string, ...params: Param[]): Promise<Row[]> => {
+      const spare = await takeSpare(this.#connections);
+      return spare ? this.#on<Row>(spare, text, params) : tx.all<Row>(text, ...params);
+    };
+    return { all, run: async (text, ...params) => void (await all(text, ...params)) };
+  }
+
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
     return this.#patiently(() => this.#once<Row>(text, params));
   }
@@ -109,9 +123,17 @@ export class PostgresDatabase implements ServerDatabase {
   async #once<Row>(
     text: string,
     params: Param[],
+    how: { name?: string | undefined; limit?: number } = {},
+  ): Promise<Row[]> {
+    return this.#on(await this.#take(text), text, params, how);
+  }
+
+  async #on<Row>(
+    held: Held,
+    text: string,
+    params: Param[],
     { name, limit }: { name?: string | undefined; limit?: number } = {},
   ): Promise<Row[]> {
-    const held = await this.#take(text);
     let broken = true;
     try {
       const result = await query(held.client, text, params, limit, name);

@@ -48,6 +48,11 @@ export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
+/** Whether a primary key refused a row. Libraries hand on the message, but not always the constraint's name by itself. */
+export function isIdTaken(error: unknown): boolean {
+  return isDuplicate(error) && /_pkey"/.test(messageOf(error));
+}
+
 /** Whether the connection is of no more use. The work may or may not have been done. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);

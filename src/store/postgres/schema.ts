@@ -301,7 +301,7 @@ export const schema: Schema = {
       statements: (t) => [
         `alter table ${t.migrations} add column compatible_from bigint`,
         `alter table ${t.jobs} add column last_failure bigint`,
-        `alter table ${t.receipts} add column token bigint`,
+        `alter table ${t.receipts} add column nonce bigint`,
       ],
     },
   ],

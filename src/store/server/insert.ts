@@ -23,14 +23,17 @@ export class Inserter {
     this.#t = tables;
   }
 
-  /** In the order given. */
-  async insert(tx: Sql, runs: Numbered[], now: number): Promise<Inserted[]> {
+  /**
+   * Inserts runs and returns, in the order given, which run holds each one's place. `committed` reads what others have
+   * committed by now, which a caller's transaction may not see.
+   */
+  async insert(tx: Sql, runs: Numbered[], now: number, committed: Sql = tx): Promise<Inserted[]> {
     await this.#insertAll(
       tx,
       runs.filter(({ run }) => run.unique === null),
       now,
     );
-    return inOrder(runs, await this.#insertKeyed(tx, firstOfKeys(runs), now));
+    return inOrder(runs, await this.#insertKeyed(tx, committed, firstOfKeys(runs), now));
   }
 
   /**
@@ -43,8 +46,11 @@ export class Inserter {
     const gone = new Set(byKey.keys());
     const left = await this.#whichExist(tx, [...holders.values()]);
     for (const [key, id] of holders) if (left.has(id)) gone.delete(key);
-    if (gone.size > 0)
-      for (const [key, id] of await this.#holders(tx, [...gone], now, "")) holders.set(key, id);
+    if (gone.size > 0) {
+      const { finished, waiting } = await this.#look(tx, tx, [...gone], now, "");
+      for (const [key, id] of finished) holders.set(key, id);
+      for (const [key, { id, isExpired }] of waiting) if (!isExpired) holders.set(key, id);
+    }
     return inOrder(runs, holders);
   }
 
@@ -64,7 +70,7 @@ export class Inserter {
   async #insertAll(tx: Sql, runs: Numbered[], now: number): Promise<void> {
     if (runs.length === 0) return;
     const { text, params } = this.statement(runs, now);
-    // Its answer is waited for: it may be that another has a key.
+    // Its answer is waited for: a key may be held, or an id taken.
     await tx.all(text, ...params);
   }
 
@@ -77,13 +83,21 @@ export class Inserter {
       runs.map(({ id, run }) => [id, ...toValues(run, now)]),
     );
     return {
-      text: `insert into ${this.#t.runs} (${Object.keys(columns).join(", ")}) select ${values.join(", ")} from ${rows} v${this.#db.orNothing}`,
+      text: `insert into ${this.#t.runs} (${Object.keys(columns).join(", ")}) select ${values.join(", ")} from ${rows} v${this.#db.unlessKeyHeld}`,
       params,
     };
   }
 
-  /** Who holds each key in the end. In order of key: two that insert the same ones must not wait for each other crosswise. */
-  async #insertKeyed(tx: Sql, byKey: Map<string, Numbered>, now: number): Promise<Map<string, number>> {
+  /**
+   * Inserts runs with unique keys, and returns the holder of each key. In order of key: two transactions that insert
+   * the same keys must not deadlock.
+   */
+  async #insertKeyed(
+    tx: Sql,
+    committed: Sql,
+    byKey: Map<string, Numbered>,
+    now: number,
+  ): Promise<Map<string, number>> {
     const holders = new Map<string, number>();
     let open = [...byKey.keys()].sort();
     for (let tries = 0; open.length > 0; tries++) {
@@ -93,13 +107,25 @@ export class Inserter {
           `The unique key ${JSON.stringify(open[0])} was taken and freed by others ${TRIES} times in a row. Try again.`,
         );
       }
-      await this.#freeExpired(tx, open, now);
       // A plain read in a caller's transaction may show what was there when it began.
       const lock = tries === 0 ? "" : this.#db.forUpdate;
-      for (const [key, id] of await this.#holders(tx, open, now, lock)) holders.set(key, id);
-      const free = open.map((key) => byKey.get(key)!).filter(({ run }) => !holders.has(run.unique!.key));
-      await this.#insertFree(tx, free, now);
-      for (const [key, id] of await this.#holders(tx, open, now, lock)) holders.set(key, id);
+      const before = await this.#look(tx, committed, open, now, lock);
+      await this.#freeExpired(tx, before, now);
+      await this.#insertFree(
+        tx,
+        open.filter((key) => !holderIn(before, key)).map((key) => byKey.get(key)!),
+        now,
+      );
+      // From here on nobody else can insert these keys. A run that finished since the look above is in history by now.
+      const after = await this.#look(tx, committed, open, now, lock);
+      for (const key of open) {
+        const { id } = byKey.get(key)!;
+        const isOurs = after.waiting.get(key)?.id === id;
+        const finished = after.finished.get(key);
+        if (isOurs && finished !== undefined) await this.#withdraw(tx, id);
+        const holder = isOurs ? (finished ?? id) : holderIn(after, key);
+        if (holder !== undefined) holders.set(key, holder);
+      }
       open = open.filter((key) => !holders.has(key));
     }
     return holders;
@@ -110,20 +136,16 @@ export class Inserter {
     try {
       await this.#insertAll(tx, free, now);
     } catch (error) {
-      if (!this.#db.isDuplicate(error)) throw error;
+      if (!this.#db.isKeyHeld(error)) throw error;
       // Somebody was faster with one of them: the statement did nothing, so they go one by one.
       if (free.length > 1) for (const one of free) await this.#insertFree(tx, [one], now);
     }
   }
 
   /** A window that has ended holds nothing any more. */
-  async #freeExpired(tx: Sql, keys: string[], now: number): Promise<void> {
-    const expired = await tx.all<{ id: number }>(
-      `select id from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(keys)}) and unique_scope = ${WINDOW} and unique_until <= ?`,
-      ...keys,
-      now,
-    );
-    for (const { id } of expired) {
+  async #freeExpired(tx: Sql, { waiting }: Look, now: number): Promise<void> {
+    for (const { id, isExpired } of waiting.values()) {
+      if (!isExpired) continue;
       await tx.run(
         `update ${this.#t.runs} set unique_key = null where id = ? and unique_scope = ${WINDOW} and unique_until <= ?`,
         id,
@@ -132,18 +154,51 @@ export class Inserter {
     }
   }
 
-  async #holders(tx: Sql, keys: string[], now: number, lock: string): Promise<Map<string, number>> {
-    const finished = await tx.all<{ unique_key: string; id: number }>(
-      `select unique_key, id from ${this.#t.history}${this.#db.using(this.#t.history, "unique")} where unique_key in (${marks(keys)}) and unique_until > ? order by unique_until`,
-      ...keys,
-      now,
-    );
-    const waiting = await tx.all<{ unique_key: string; id: number }>(
-      `select unique_key, id from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(keys)})${lock}`,
-      ...keys,
-    );
-    return new Map([...finished, ...waiting].map(({ unique_key, id }) => [unique_key, id]));
+  async #withdraw(tx: Sql, id: number): Promise<void> {
+    await tx.run(`delete from ${this.#t.runs} where id = ?`, id);
   }
+
+  async #look(tx: Sql, committed: Sql, keys: string[], now: number, lock: string): Promise<Look> {
+    const readWaiting = () =>
+      tx.all<{ unique_key: string; id: number; unique_scope: number; unique_until: number | null }>(
+        `select unique_key, id, unique_scope, unique_until from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(keys)})${lock}`,
+        ...keys,
+      );
+    const readFinished = () =>
+      committed.all<{ unique_key: string; id: number }>(
+        `select unique_key, id from ${this.#t.history}${this.#db.using(this.#t.history, "unique")} where unique_key in (${marks(keys)}) and unique_until > ? order by unique_until`,
+        ...keys,
+        now,
+      );
+    // A connection of the caller's takes one statement at a time.
+    const [waiting, finished] =
+      committed === tx
+        ? await Promise.all([readWaiting(), readFinished()])
+        : [await readWaiting(), await readFinished()];
+    const isExpired = (scope: number, until: number | null) => scope === WINDOW && (until ?? 0) <= now;
+    return {
+      waiting: new Map(
+        waiting.map(({ unique_key, id, unique_scope, unique_until }) => [
+          unique_key,
+          { id, isExpired: isExpired(unique_scope, unique_until) },
+        ]),
+      ),
+      finished: new Map(finished.map(({ unique_key, id }) => [unique_key, id])),
+    };
+  }
+}
+
+/** The runs that have some unique keys. */
+interface Look {
+  /** `isExpired`: it has started, and its window has ended. */
+  waiting: Map<string, { id: number; isExpired: boolean }>;
+  /** Finished runs whose windows still hold their keys. */
+  finished: Map<string, number>;
+}
+
+function holderIn({ waiting, finished }: Look, key: string): number | undefined {
+  const run = waiting.get(key);
+  return run && !run.isExpired ? run.id : finished.get(key);
 }
 
 /** Of several with one key the first counts; the others find it. */

@@ -11,7 +11,7 @@ const NUMBERS = new Set([
     " ",
   ),
   ..."dispatched completed retried failed skipped cancelled snoozed released crashed busy".split(" "),
-  ..."seq number applied_at now n found position at logged".split(" "),
+  ..."seq number applied_at compatible_from nonce now n found position at logged".split(" "),
 ]);
 
 /** Rows as they come through somebody else's library, which may make text or a bigint of a large number. */

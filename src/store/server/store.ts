@@ -52,13 +52,16 @@ export class ServerStore extends SqlStore {
 
   async insert(runs: NewRun[], caller?: unknown): Promise<Inserted[]> {
     const { db, enter, announce } = this.#parts;
-    const tx = caller === undefined ? null : (this.#lent.transactionOf(caller) ?? (await enter(caller)));
+    const lent = caller === undefined ? null : this.#lent.transactionOf(caller);
+    const tx = caller === undefined ? null : (lent ?? (await enter(caller)));
     if (runs.length === 0) return [];
     // By the caller's connection, if there is one: theirs may be the last one free.
     const now = await this.#time.now(tx ?? db);
     const ids = await this.#ids.take(runs.length, tx ?? db);
     const numbered = runs.map((run, index) => ({ run, id: ids[index]! }));
-    const inserted = await (tx ? this.#inserter.insert(tx, numbered, now) : this.#insertOnce(numbered, now));
+    const inserted = await (tx
+      ? this.#inserter.insert(tx, numbered, now, lent ?? db.beside(tx))
+      : this.#insertOnce(numbered, now));
     if (inserted.some((one) => one.inserted)) await announce(tx);
     return inserted;
   }

@@ -150,15 +150,22 @@ export type Index =
 export interface ServerDatabase extends Database {
   /** A `select` of the database's own time, in UTC milliseconds, as `now`. */
   readonly clock: string;
-  /** Behind `insert … select`: what is there already is left alone, where the database can say so. */
-  readonly orNothing: string;
+  /** Behind `insert … select`: passes over runs whose unique key is held, where the database can; any other conflict is an error. */
+  readonly unlessKeyHeld: string;
   /**
    * Two inserts as one transaction, in one packet where that can be. Where they met a fault, done or not, `again` takes
    * their place.
    */
   both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void>;
-  /** Whether an insert was refused because of a unique index. */
-  isDuplicate(error: unknown): boolean;
+  /** Whether an insert was refused because another run holds the unique key. */
+  isKeyHeld(error: unknown): boolean;
+  /** Whether an insert was refused because its id, or that of its receipt, is another's. */
+  isIdTaken(error: unknown): boolean;
+  /**
+   * Reads what is committed at that moment, whatever the isolation level of the caller's transaction: on a connection of
+   * its own. Where none is free, in the transaction.
+   */
+  beside(tx: Sql): Sql;
   /** A `select` of each `queue` and `limited` that has ready runs which are nobody's own, without reading through the runs. */
   readyQueues(tables: Tables): string;
   /** A `select` of each `priority` and `lane` of a queue that has ready runs under limits, in order, after a place, at most `count`. */
