@@ -1,5 +1,9 @@
 import { hostname } from "node:os";
 import { PunctualError } from "./errors.ts";
+import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
+import type { Dispatchable } from "./job/dispatchable.ts";
+import { shapeOf } from "./job/draft.ts";
+import type { Handler } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
 import { type Settings, toSettings } from "./job/settings.ts";
@@ -7,14 +11,18 @@ import { loading } from "./loading.ts";
 import { Emitter } from "./observe/events.ts";
 import { type Logger, toLogger } from "./observe/logger.ts";
 import { defaultSource, type PunctualOptions } from "./options.ts";
+import { currentRun } from "./run/current.ts";
+import { Dispatch } from "./run/dispatch.ts";
+import { checkName } from "./run/names.ts";
 import { checkInteger } from "./run/options.ts";
 import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import { randomText } from "./run/random.ts";
-import type { RunControl } from "./run/run.ts";
+import type { Run, RunControl } from "./run/run.ts";
 import { Sender } from "./run/sender.ts";
+import type { DispatchOptions, Shape } from "./run/shape.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
-import { inside, instanceNumber } from "./supervisor/inside.ts";
+import { inside, instanceNumber, refuseFunction } from "./supervisor/inside.ts";
 import type { SuperviseOptions } from "./supervisor/options.ts";
 import type { Serving } from "./supervisor/serve.ts";
 import type { ChildInfo, Supervisor, SupervisorParts } from "./supervisor/supervisor.ts";
@@ -36,7 +44,7 @@ export class Engine {
   readonly events: Emitter;
   readonly logger: Logger;
   readonly defaults: Settings;
-  readonly registry: Registry = new Registry();
+  readonly registry: Registry = new Registry((message) => this.logger.warn(message));
   readonly queueLimits: Map<string, number> = new Map<string, number>();
   readonly sender: Sender;
   readonly preparer: Preparer;
@@ -105,6 +113,44 @@ export class Engine {
     this.events.take(other.events);
     this.host.definitionsChanged();
     return other.stop();
+  }
+
+  /** A dispatch of a job, with everything that this process knows of the job captured now. */
+  send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
+    const parentId = this.#parentId();
+    return new Dispatch<never>(this.preparer.capture(job), shape, parentId, this.sender);
+  }
+
+  async sendMany(
+    job: Dispatchable<never>,
+    all: Iterable<unknown> | AsyncIterable<unknown>,
+    options?: DispatchOptions,
+  ): Promise<Run[]> {
+    const parentId = this.#parentId();
+    const shape = options === undefined ? {} : shapeOf(options);
+    return this.sender.sendMany(this.preparer.many(job, all, shape, parentId));
+  }
+
+  /** A dispatch of a function, which only this process can run. */
+  sendFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
+    this.refuseStopped();
+    checkName(name, "a job name");
+    this.registry.checkAdHoc(name);
+    return this.sendHere({ name, handler, schema: null, settings: this.defaults, borrowed: false }, {});
+  }
+
+  sendHere(adHoc: Omit<AdHoc, "lane">, shape: Shape): AdHocDispatch {
+    refuseFunction(adHoc.name);
+    const lane = `${randomText()}|adhoc`;
+    return new AdHocDispatch({ ...adHoc, lane }, shape, this.#parentId(), this.sender);
+  }
+
+  /** Whose handler dispatches. Once stopped only a handler may, while the worker drains: what follows is part of its work. */
+  #parentId(): number | null {
+    const current = currentRun.getStore();
+    if (current?.instance === this) return current.id;
+    this.refuseStopped();
+    return null;
   }
 
   async repair(): Promise<RepairReport> {

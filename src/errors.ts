@@ -48,6 +48,22 @@ export type ErrorCode =
   | "WORKER_RUNNING"
   | "WRONG_DATABASE";
 
+/**
+ * Makes `instanceof` accept instances of the same class from another copy of the package. A program can hold several:
+ * a loader such as tsx gives `require` and `import()` one each, a bundler one to each entry.
+ */
+export function brand(type: abstract new (...args: never[]) => object, name: string): void {
+  const mark = Symbol.for(`punctual.${name}`);
+  Object.defineProperty(type.prototype, mark, { value: true });
+  Object.defineProperty(type, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      // A subclass inherits this method, and asks for itself.
+      if (this !== type) return Function.prototype[Symbol.hasInstance].call(this as never, value);
+      return typeof value === "object" && value !== null && mark in value;
+    },
+  });
+}
+
 /** The base of every error Punctual throws: `code` is stable, the message says what was expected, what came and what to do. */
 export class PunctualError extends Error {
   readonly code: ErrorCode;
@@ -59,6 +75,8 @@ export class PunctualError extends Error {
   }
 }
 
+brand(PunctualError, "PunctualError");
+
 /** Thrown by a handler to fail its run at once, whatever retries are left. */
 export class PermanentError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -66,6 +84,8 @@ export class PermanentError extends Error {
     this.name = "PermanentError";
   }
 }
+
+brand(PermanentError, "PermanentError");
 
 /** `instanceof` for whatever may have been thrown: a proxy can throw at the mere question. */
 export function isA<Type>(value: unknown, type: abstract new (...args: never[]) => Type): value is Type {

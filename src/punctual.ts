@@ -1,9 +1,9 @@
 import { Engine } from "./engine.ts";
 import { PunctualError, show } from "./errors.ts";
-import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
+import type { AdHocDispatch } from "./job/adhoc.ts";
 import { Definition } from "./job/definition.ts";
 import { Dispatchable, type Home } from "./job/dispatchable.ts";
-import { Draft, shapeOf } from "./job/draft.ts";
+import { Draft } from "./job/draft.ts";
 import {
   type ArgsOf,
   type ArgsOfMethod,
@@ -13,6 +13,7 @@ import {
   toHandler,
   warnIfMinified,
 } from "./job/handlers.ts";
+import { Place } from "./job/place.ts";
 import { type RecurOptions, toRecurrence } from "./job/recurrence.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
@@ -21,16 +22,13 @@ import type { Emitter, EventName, Events } from "./observe/events.ts";
 import { type PunctualOptions, understand } from "./options.ts";
 import { Control } from "./run/control.ts";
 import { currentRun } from "./run/current.ts";
-import { Dispatch } from "./run/dispatch.ts";
+import type { Dispatch } from "./run/dispatch.ts";
 import { checkName } from "./run/names.ts";
 import { checkKeys } from "./run/options.ts";
-import { randomText } from "./run/random.ts";
-import type { Run } from "./run/run.ts";
-import type { DispatchOptions, Shape } from "./run/shape.ts";
+import type { DispatchOptions } from "./run/shape.ts";
 import type { Inspection, InstallReport } from "./store/inspection.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
-import { refuseFunction } from "./supervisor/inside.ts";
 import type { SuperviseOptions } from "./supervisor/options.ts";
 import type { ChildInfo } from "./supervisor/supervisor.ts";
 import type { Clock, Duration, Instant } from "./time.ts";
@@ -90,7 +88,8 @@ export class Punctual extends Control {
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#engine.options.resolve);
-    const definition = new Definition<never>(name, handler, schema, this.#engine.defaults, this.#home);
+    const place = new Place(Punctual.prototype.schedule);
+    const definition = new Definition<never>(name, handler, schema, this.#engine.defaults, this.#home, place);
     if (this.#engine.registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     if (!named) warnIfMinified(what, this.#engine.logger);
     loading()?.defined(definition);
@@ -139,8 +138,8 @@ export class Punctual extends Control {
   dispatch(what: Named, args?: unknown, options?: DispatchOptions | number): Dispatch<never> {
     const dispatch =
       typeof what === "string" && typeof args === "function"
-        ? this.#dispatchFunction(what, args as Handler<unknown>)
-        : this.#send(this.#find(what), args === undefined || args === null ? {} : { args });
+        ? this.#engine.sendFunction(what, args as Handler<unknown>)
+        : this.#engine.send(this.#find(what), args === undefined || args === null ? {} : { args });
     return (options === undefined ? dispatch : dispatch.options(options)) as Dispatch<never>;
   }
 
@@ -153,7 +152,7 @@ export class Punctual extends Control {
     const settings = { ...own, retries: { ...own.retries, max: 1 } };
     // The dispatch captures its arguments at this call, the job's own too.
     const given = args === undefined || args === null ? { args: own.args } : { args };
-    return this.#sendHere({ name, handler, schema, settings, borrowed: true }, given);
+    return this.#engine.sendHere({ name, handler, schema, settings, borrowed: true }, given);
   }
 
   /** Now, or at a time, on a queue: the registrar's form. */
@@ -179,7 +178,7 @@ export class Punctual extends Control {
 
   /** A dispatch that is named last. */
   draft(): Draft<Named> {
-    return new Draft<Named>((what, shape) => this.#send(this.#find(what), shape) as Dispatch);
+    return new Draft<Named>((what, shape) => this.#engine.send(this.#find(what), shape) as Dispatch);
   }
 
   delay(delay: Duration): Draft<Named> {
@@ -267,8 +266,8 @@ export class Punctual extends Control {
   }
 
   readonly #home: Home = {
-    send: (job, shape) => this.#send(job, shape),
-    sendMany: (job, all, options) => this.#sendMany(job, all, options),
+    send: (job, shape) => this.#engine.send(job, shape),
+    sendMany: (job, all, options) => this.#engine.sendMany(job, all, options),
   };
 
   protected override get clock(): Clock {
@@ -308,42 +307,5 @@ export class Punctual extends Control {
 
   #warnOf(job: string, surprise: string | null): void {
     if (surprise !== null) this.#engine.logger.warn(`the schedule of job "${job}": ${surprise}`);
-  }
-
-  #send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
-    const parentId = this.#parentId();
-    return new Dispatch<never>(this.#engine.preparer.capture(job), shape, parentId, this.#engine.sender);
-  }
-
-  async #sendMany(
-    job: Dispatchable<never>,
-    all: Iterable<unknown> | AsyncIterable<unknown>,
-    options?: DispatchOptions,
-  ): Promise<Run[]> {
-    const parentId = this.#parentId();
-    const shape = options === undefined ? {} : shapeOf(options);
-    return this.#engine.sender.sendMany(this.#engine.preparer.many(job, all, shape, parentId));
-  }
-
-  #dispatchFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
-    this.#engine.refuseStopped();
-    checkName(name, "a job name");
-    this.#engine.registry.checkAdHoc(name);
-    const { defaults: settings } = this.#engine;
-    return this.#sendHere({ name, handler, schema: null, settings, borrowed: false }, {});
-  }
-
-  #sendHere(adHoc: Omit<AdHoc, "lane">, shape: Shape): AdHocDispatch {
-    refuseFunction(adHoc.name);
-    const lane = `${randomText()}|adhoc`;
-    return new AdHocDispatch({ ...adHoc, lane }, shape, this.#parentId(), this.#engine.sender);
-  }
-
-  /** Whose handler dispatches. Once stopped only a handler may, while the worker drains: what follows is part of its work. */
-  #parentId(): number | null {
-    const current = currentRun.getStore();
-    if (current?.instance === this.#engine) return current.id;
-    this.#engine.refuseStopped();
-    return null;
   }
 }

@@ -1,3 +1,4 @@
+import { brand } from "../errors.ts";
 import { Snapshot } from "../run/snapshot.ts";
 import type { Definition } from "./definition.ts";
 import type { Settings } from "./settings.ts";
@@ -17,3 +18,5 @@ export class Capture {
     this.args = Snapshot.of(definition.settings.args, maxPayload);
   }
 }
+
+brand(Capture, "Capture");

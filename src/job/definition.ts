@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { brand, PunctualError, show } from "../errors.ts";
 import { checkName } from "../run/names.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { encodePayload } from "../run/payload.ts";
@@ -12,6 +12,7 @@ import { Dispatchable, type Home } from "./dispatchable.ts";
 import type { JobDraft } from "./draft.ts";
 import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
+import type { Place } from "./place.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 import type { ShownJob } from "./ticks.ts";
@@ -29,6 +30,10 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   settings: Settings;
   readonly plan: Plan = new Plan();
   formerNames: readonly string[] = NO_NAMES;
+  /** The call of `schedule()` that made it; null: another process did. */
+  readonly place: Place | null;
+  /** In which of its registry's turns it was defined. */
+  turn = 0;
   /** What the database was last told of it. */
   shown: ShownJob | null = null;
   #recurring: Map<string, { plan: Plan; passed: Passed }> | null = null;
@@ -39,8 +44,10 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     schema: StandardSchema | null,
     settings: Settings,
     home: Home,
+    place: Place | null = null,
   ) {
     super(name, home);
+    this.place = place;
     this.handler = handler;
     this.schema = schema;
     this.settings = settings;
@@ -189,6 +196,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   }
 }
 
+brand(Definition, "Definition");
 lendMethods(Configurable.prototype, Definition.prototype);
 
 for (const [name, fieldsFor] of Object.entries(frequencies)) {

@@ -1,3 +1,4 @@
+import { brand } from "../errors.ts";
 import type { Dispatch } from "../run/dispatch.ts";
 import type { Run } from "../run/run.ts";
 import type { DispatchOptions, Shape } from "../run/shape.ts";
@@ -51,3 +52,5 @@ export class Dispatchable<Args = unknown> {
     return new JobDraft<Args>((shape) => this.#home.send(this as never, shape) as never);
   }
 }
+
+brand(Dispatchable, "Dispatchable");

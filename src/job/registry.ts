@@ -2,24 +2,48 @@ import { PunctualError } from "../errors.ts";
 import { closeNames } from "../run/names.ts";
 import type { AdHoc } from "./adhoc.ts";
 import type { Definition } from "./definition.ts";
+import type { Place } from "./place.ts";
 
 /** What one instance knows: jobs it defines, names it declares, functions it has dispatched. */
 export class Registry {
   readonly #definitions = new Map<string, Definition<never>>();
   #known = 0;
+  #turn = 0;
+  readonly #replaced = new Set<string>();
+  readonly #warn: (message: string) => void;
   readonly #declared = new Set<string>();
   readonly #adHoc = new Map<string, AdHoc>();
 
-  /** Gives how many are fresh now. */
+  constructor(warn: (message: string) => void = () => {}) {
+    this.#warn = warn;
+  }
+
+  /** Gives how many are fresh now. Replaces a definition that an earlier evaluation of the same module made. */
   define(definition: Definition<never>): number {
-    if (this.#definitions.has(definition.name)) {
-      throw new PunctualError(
-        "DUPLICATE_JOB",
-        `Job "${definition.name}" is defined already. Give the second one another name; one job may be dispatched as often as you like.`,
-      );
+    const { name, place } = definition;
+    const known = this.#definitions.get(name);
+    if (known) {
+      if (!this.#isEvaluatedAgain(known, definition)) throw duplicate(known);
+      this.#definitions.delete(name);
+      this.#known--;
+      this.#warnOnce(name, place);
     }
-    this.#definitions.set(definition.name, definition);
+    definition.turn = this.#turn;
+    this.#definitions.set(name, definition);
     return this.#definitions.size - this.#known;
+  }
+
+  /** A dev server evaluates a module again in the same process after an edit, and its lines may have moved. */
+  #isEvaluatedAgain(known: Definition<never>, { place }: Definition<never>): boolean {
+    return known.turn < this.#turn && place?.file != null && known.place?.file === place.file;
+  }
+
+  #warnOnce(name: string, place: Place | null): void {
+    if (this.#replaced.has(name)) return;
+    this.#replaced.add(name);
+    this.#warn(
+      `job "${name}" was defined again, at ${place}: the new definition replaces the earlier one of the same file. A dev server does so after an edit; elsewhere call schedule() once, when the program loads`,
+    );
   }
 
   /** Puts these in the place of all that are defined. */
@@ -41,6 +65,7 @@ export class Registry {
   *fresh(): Generator<Definition<never>> {
     let known = this.#known;
     this.#known = this.#definitions.size;
+    this.#turn++;
     for (const definition of this.#definitions.values()) if (known-- <= 0) yield definition;
   }
 
@@ -104,4 +129,12 @@ export class Registry {
         "If another program defines it, call declare() with its name.",
     );
   }
+}
+
+function duplicate({ name, place }: Definition<never>): PunctualError {
+  const where = place?.file == null ? "" : `, at ${place}`;
+  return new PunctualError(
+    "DUPLICATE_JOB",
+    `Job "${name}" is defined already${where}. Give the second one another name; one job may be dispatched as often as you like.`,
+  );
 }

@@ -1,3 +1,4 @@
+import { brand } from "../errors.ts";
 import { decodePayload, encodePayload, type JsonValue } from "./payload.ts";
 
 /** Arguments as they were when they were given: what their owner changes afterwards is not sent. */
@@ -28,3 +29,5 @@ export class Snapshot {
     return decodePayload(this.json) ?? {};
   }
 }
+
+brand(Snapshot, "Snapshot");

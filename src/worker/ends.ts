@@ -1,4 +1,4 @@
-import { PunctualError } from "../errors.ts";
+import { brand, PunctualError } from "../errors.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 
 /** How a handler ends its try by itself; thrown, and remembered in case the handler catches it. */
@@ -13,6 +13,8 @@ export class EndOfTry extends Error {
     this.ending = ending;
   }
 }
+
+brand(EndOfTry, "EndOfTry");
 
 export function snoozeEnding(delay: Duration): Ending {
   return { kind: "snoozed", delay: toMilliseconds(delay, "snooze()") };

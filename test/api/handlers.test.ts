@@ -103,8 +103,9 @@ describe("a class", () => {
 
   test("a class that is dispatched is a job from then on", async () => {
     const { jobs } = open();
-    await jobs.dispatch(Both);
+    const first = jobs.dispatch(Both);
     await expectRefusal(() => jobs.schedule(Both), "DUPLICATE_JOB", '"Both"');
+    await first;
     expect((await jobs.dispatch(Both)).name).toBe("Both");
     expect(await jobs.run()).toBe(2);
     told();
@@ -173,10 +174,10 @@ describe("a class and a method", () => {
   test("scheduled, then dispatched", async () => {
     const { jobs } = open();
     const definition = jobs.schedule([Reports, "daily"]).queue("reports");
+    await expectRefusal(() => jobs.schedule([Reports, "daily"]), "DUPLICATE_JOB", "Reports.daily");
     expect(definition.name).toBe("Reports.daily");
     const run = await jobs.dispatch([Reports, "daily"], { day: 4 });
     expect(await jobs.find(run.id)).toMatchObject({ queue: "reports", args: { day: 4 } });
-    await expectRefusal(() => jobs.schedule([Reports, "daily"]), "DUPLICATE_JOB", "Reports.daily");
   });
 
   test("a method that every function has is not meant", async () => {

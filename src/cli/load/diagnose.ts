@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
+import * as nodeModule from "node:module";
 import { dirname, extname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { plain } from "../output.ts";
@@ -167,6 +167,9 @@ function placeIn(stack: string, file: string): { file: string | null; line: numb
 
 /** Node tells the line of a wrong module only when it is checked by itself, and that only without types. */
 function lineByCheck(file: string): number | null {
+  // Read from the namespace: Bun has no such export, and refuses to load a file that imports it by name.
+  const { stripTypeScriptTypes } = nodeModule;
+  if (typeof stripTypeScriptTypes !== "function") return null;
   try {
     const text = readFileSync(file, "utf8");
     const input = /\.[cm]?ts$/.test(file) ? stripTypeScriptTypes(text) : text;
