@@ -9,6 +9,7 @@ import { iconsFor } from "../render/icons.ts";
 type Report = Awaited<ReturnType<Punctual["install"]>>;
 
 interface Options {
+  sql?: boolean;
   dryRun?: boolean;
   check?: boolean;
   schema?: string;
@@ -16,12 +17,14 @@ interface Options {
 
 export default function install(command: Command, cli: Cli): void {
   command
-    .option("--dry-run", "print the SQL and change nothing")
+    .option("--sql", "print a script for psql, mysql or sqlite3 that does it, and change nothing")
+    .option("--dry-run", "the same")
     .option("--schema <name>", "PostgreSQL: put the tables into this schema, which is made if it is missing")
     .option("--check", `change nothing; exit ${exitCodes.database} if something is missing`)
-    .action(async ({ dryRun, check, schema }: Options) => {
+    .action(async ({ sql, dryRun, check, schema }: Options) => {
       const { output } = cli;
-      const isTrial = dryRun === true || check === true;
+      const isScript = sql === true || dryRun === true;
+      const isTrial = isScript || check === true;
       const place = schema === undefined ? null : await placeIn(cli, schema);
       const jobs = place ? place.jobs : await cli.open();
       let report: Report;
@@ -32,7 +35,7 @@ export default function install(command: Command, cli: Cli): void {
       }
       const isCurrent = report.from === report.to;
       if (output.isJson) output.json({ ...report });
-      else if (dryRun) for (const statement of report.statements) output.print(`${statement};`);
+      else if (isScript) output.print(script(report));
       else if (isCurrent) output.note(`schema ${report.to}: nothing to do`);
       else if (!check)
         output.note(
@@ -47,6 +50,17 @@ export default function install(command: Command, cli: Cli): void {
       }
       if (place?.note && !isTrial) output.note(place.note);
     });
+}
+
+/** All or nothing, where the database can roll back a change of tables: SQLite and PostgreSQL. */
+function script({ from, to, statements }: Report): string {
+  if (statements.length === 0) return `-- Punctual: schema ${to}, nothing to do.`;
+  return [
+    `-- Punctual: schema ${from} to ${to}. Run it once, as a user who may create tables.`,
+    "begin;",
+    ...statements.map((statement) => `${statement};`),
+    "commit;",
+  ].join("\n");
 }
 
 /** What an install would do. A SQLite file is made by being opened, so that one that is not there is tried in memory. */
