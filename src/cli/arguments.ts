@@ -19,6 +19,12 @@ export function integer(least: number, most: number = 2 ** 31 - 1): (text: strin
   };
 }
 
+/** Digits that a number holds exactly; null: anything else. */
+export function wholeNumber(text: string): number | null {
+  const number = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
+}
+
 /** `30s`, `5m`, or seconds; as it can be given to the library. */
 export function duration(text: string): Duration {
   const given = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;

@@ -4,7 +4,7 @@ import type { Punctual } from "../punctual.ts";
 import { toTerms } from "../query/terms.ts";
 import type { RunState } from "../run/states.ts";
 import { yieldToEventLoop } from "../time.ts";
-import { integer } from "./arguments.ts";
+import { integer, wholeNumber } from "./arguments.ts";
 import { canAsk, confirm } from "./ask.ts";
 import type { Cli } from "./cli.ts";
 import { Exit, exitCodes } from "./exit-codes.ts";
@@ -200,8 +200,8 @@ async function fitting(cli: Cli, jobs: Punctual, operation: Operation, options: 
 }
 
 function toId(text: string): number {
-  const id = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(id) && id > 0) return id;
+  const id = wholeNumber(text);
+  if (id !== null && id > 0) return id;
   throw new PunctualError("INVALID_OPTION", `Expected the id of a run, a whole number, got ${show(text)}.`);
 }
 

@@ -35,7 +35,7 @@ export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: Lo
     for (const line of lines) {
       hidden ||= !raw && hides(line.data);
       if (isDocument) all.push(line);
-      else if (jsonl) output.print(JSON.stringify(logDocument(line, raw)));
+      else if (jsonl) output.jsonLine(logDocument(line, raw));
       else for (const text of logLines(line, { raw, attempts: several, now }, page)) output.print(text);
     }
     await output.drained();

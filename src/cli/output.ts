@@ -51,7 +51,12 @@ export class Output {
 
   /** One document; its form is documented and carries a version. */
   json(document: object): void {
-    this.print(JSON.stringify({ v: 1, ...document }, null, 2));
+    this.print(exactJson({ v: 1, ...document }));
+  }
+
+  /** One document on one line, of several. */
+  jsonLine(document: unknown): void {
+    this.print(exactJson(document, 0));
   }
 
   /** What a person likes to know and a script does not need. */
@@ -79,14 +84,14 @@ export class Output {
   }
 }
 
-/** What would steer a terminal, or turn the order of a text around. */
-const STEERING = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu;
+/** Characters that control a terminal, break a line or change the direction of text. */
+const STEERING = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
 
-/** JSON over several lines, to the letter: what would steer a terminal is written as an escape. */
-export function exactJson(value: unknown): string {
+/** JSON that means exactly the value, with characters that control a terminal or the direction of text as escapes. */
+export function exactJson(value: unknown, indent = 2): string {
   const escaped = (text: string) =>
     text.replace(/./gsu, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return JSON.stringify(value, null, 2)
+  return JSON.stringify(value, null, indent)
     .split("\n")
     .map((line) => line.replace(STEERING, escaped))
     .join("\n");

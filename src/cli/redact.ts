@@ -4,8 +4,18 @@ const SECRET =
 
 export const HIDDEN = "[hidden]";
 
-/** A payload as it may be shown: what stands under a name that speaks of a secret is hidden. */
+/** `scheme://user:password@`: a password may hold further @ signs. */
+const PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:@/?#"']*):[^\s/?#"']+@/gi;
+/** Where the web has a user without a password, that is a token. */
+const TOKEN = /\b(https?:\/\/)[^\s:@/?#"']+@/gi;
+const PARAMETER = /([?&;]([^\s=&;#?]+)=)[^\s&;#"']+/g;
+
+/**
+ * A payload as it may be shown: a value under a name that speaks of a secret is hidden, and so are passwords and secret
+ * parameters of URLs in texts.
+ */
 export function redact(value: unknown): unknown {
+  if (typeof value === "string") return withoutPasswords(value);
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
@@ -14,4 +24,11 @@ export function redact(value: unknown): unknown {
       SECRET.test(key) && inner !== null ? HIDDEN : redact(inner),
     ]),
   );
+}
+
+function withoutPasswords(text: string): string {
+  return text
+    .replace(PASSWORD, `$1:${HIDDEN}@`)
+    .replace(TOKEN, `$1${HIDDEN}@`)
+    .replace(PARAMETER, (whole, start: string, name: string) => (SECRET.test(name) ? start + HIDDEN : whole));
 }

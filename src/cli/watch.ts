@@ -58,7 +58,7 @@ async function printSnapshots<Taken>(cli: Cli, watched: Watched<Taken>, clock: C
   for (;;) {
     const began = clock.monotonic();
     const taken = await watched.take();
-    cli.output.print(JSON.stringify({ v: 1, ...watched.json(taken) }));
+    cli.output.jsonLine({ v: 1, ...watched.json(taken) });
     await sleep(clock, Math.max(watched.every, (clock.monotonic() - began) * REST));
   }
 }

@@ -124,6 +124,8 @@ test.each<[string[], number, string]>([
   [["ok", "{a:1}"], 2, "Expected JSON in the arguments"],
   [["ok", "@gone.json"], 2, "There is no file gone.json."],
   [["ok", "-"], 2, "Expected JSON in standard input"],
+  [["ok", '{"a":[9007199254740993]}'], 2, 'Pass it as text: "9007199254740993"'],
+  [["ok", "--set", "a=-9007199254740992"], 2, "-9007199254740992 is beyond 2^53 - 1"],
   [["ok", "--set", "novalue"], 2, "Expected --set key=value"],
   [["ok", "--set", "a..b=1"], 2, "Expected --set key=value"],
   [["ok", "[1]", "--set", "0.a=1"], 2, "0 is not an object"],

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { project } from "./punctual.ts";
-import { STEERING, seed, seeded } from "./seed.ts";
+import { EVIL, STEERING, seed, seeded } from "./seed.ts";
 
 describe("list", () => {
   test("runs, newest first", async () => {
@@ -26,6 +26,25 @@ describe("list", () => {
       /✕ +3 +send-invoice +emails +failed +1 +(now|.* ago) +.*connect ETIMEDOUT 10\.0\.0\.1:25 for invoice 41/,
     );
     expect(stdout).not.toMatch(STEERING);
+  });
+
+  test.each([
+    ["list", "--json"],
+    ["list", "--jsonl"],
+    ["list", "failures", "--jsonl"],
+    ["list", "jobs", "--json"],
+    ["status", "--json"],
+    ["show", EVIL, "--json"],
+  ])("%s %s %s has control and bidi characters as escapes, and hides passwords of URLs", async (...args) => {
+    const { call } = await seeded();
+    const { code, stdout } = await call(...args);
+    expect(code).toBe(0);
+    expect(stdout).not.toMatch(STEERING);
+    expect(stdout).not.toContain("pa55");
+    const [first] = args.includes("--jsonl") ? stdout.split("\n") : [stdout];
+    expect(Object.keys(JSON.parse(first!))).not.toEqual([]);
+    if (args[0] !== "list" || args[1] === "jobs")
+      expect(stdout).toContain("evil\\u001b[2J\\u0007\\u202eboj\\u009b2J");
   });
 
   test("a page at a time, and how to get to the next", async () => {

@@ -8,8 +8,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
-export const STEERING: RegExp = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/;
+/** All but the newline. */
+export const STEERING: RegExp = /[^\P{Cc}\n]|[\p{Bidi_Control}\u2028\u2029]/u;
 
 export const UTF8: Record<string, string> = { LC_ALL: "C.UTF-8" };
 
@@ -31,7 +31,7 @@ export interface Seeded {
 }
 
 /** Steers a terminal, if somebody lets it. */
-export const EVIL = "evil\x1b[2J\x07\u202eboj";
+export const EVIL = "evil\x1b[2J\x07\u202eboj\u009b2J\u2066\u200f";
 
 class SmtpError extends Error {
   override readonly name = "SmtpError";
@@ -72,7 +72,10 @@ export async function seed(folder: string): Promise<Seeded> {
   await jobs.dispatch(EVIL);
   const failed = await invoice.dispatch({ id: 41, password: "hunter2" });
   await invoice.dispatch({ id: 42, password: "hunter2" });
-  const retrying = await jobs.dispatch("import-feed", { token: "s3cr3t", url: "https://example.com/feed" });
+  const retrying = await jobs.dispatch("import-feed", {
+    token: "s3cr3t",
+    url: "ftp://ada:pa55@ge@feeds.example.com:21/a?b=1&api_key=k3y#c",
+  });
   await jobs.run();
   const running = await jobs.dispatch("rollup-hourly", { hour: 14 });
   const waiting = await jobs.dispatch("nightly-export", { day: "2026-11-14" });

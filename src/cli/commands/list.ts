@@ -57,7 +57,7 @@ export default function list(command: Command, cli: Cli): void {
       }
       if (options.jsonl && kind === "runs") return stream(jobs, asked, cli);
       const { rows, more, notes, lines } = await look();
-      if (options.jsonl) for (const row of rows) output.print(JSON.stringify(row));
+      if (options.jsonl) for (const row of rows) output.jsonLine(row);
       else if (output.isJson) output.json({ [kind]: rows, ...more });
       else if (rows.length === 0) output.note(`No ${kind}${asked.where === undefined ? "" : " that match"}.`);
       else for (const line of lines(page)) output.print(line);
@@ -68,7 +68,7 @@ export default function list(command: Command, cli: Cli): void {
 /** However many there are, only a page of them is in memory. */
 async function stream(jobs: Punctual, asked: Asked, { output }: Cli): Promise<void> {
   for await (const { runs } of pagesOf(jobs, filterOf(asked), asked.limit)) {
-    for (const run of runs) output.print(JSON.stringify(toDocument(run)));
+    for (const run of runs) output.jsonLine(toDocument(run));
     await output.drained();
   }
 }

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Punctual } from "../../punctual.ts";
 import { inQuery, listOf, quoted } from "../../run/hints.ts";
 import type { RunInfo } from "../../run/info.ts";
+import { wholeNumber } from "../arguments.ts";
 import type { Cli } from "../cli.ts";
 import { findJob, findRun } from "../details.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
@@ -42,7 +43,7 @@ export default function show(command: Command, cli: Cli): void {
         throw new Exit(exitCodes.usage, "--payload and --logs show one thing each. Leave one of them out.");
       const jobs = await openToLook(cli);
       const page = pageOf(cli);
-      const id = /^\d{1,15}$/.test(what) ? Number(what) : 0;
+      const id = wholeNumber(what) ?? 0;
       if (isLogs) return showLogs(cli, jobs, await findLogged(jobs, what, id), { raw, follow, jsonl });
       const run = id > 0 ? await findRun(jobs, id) : null;
       if (run) {

@@ -27,8 +27,9 @@ async function read(given: string): Promise<string> {
 
 function parse(json: string, given: string): unknown {
   try {
-    return JSON.parse(json.replace(/^\uFEFF/, ""));
+    return parseExactly(json.replace(/^\uFEFF/, ""));
   } catch (error) {
+    if (error instanceof Exit) throw error;
     const from =
       given === "-" ? "standard input" : given.startsWith("@") ? plain(given.slice(1)) : "the arguments";
     throw new Exit(
@@ -71,8 +72,24 @@ function apply(payload: unknown, change: string): unknown {
 
 function jsonOrText(given: string): unknown {
   try {
-    return JSON.parse(given);
-  } catch {
+    return parseExactly(given);
+  } catch (error) {
+    if (error instanceof Exit) throw error;
     return given;
   }
+}
+
+/** Refuses a whole number that would be rounded. */
+function parseExactly(json: string): unknown {
+  const check = (_key: string, value: unknown, context?: { source?: string }) => {
+    const source = context?.source ?? "";
+    if (/^-?\d+$/.test(source) && !Number.isSafeInteger(value)) {
+      throw new Exit(
+        exitCodes.usage,
+        `${plain(source)} is beyond 2^53 - 1, and a handler would get ${value}. Pass it as text: "${plain(source)}"`,
+      );
+    }
+    return value;
+  };
+  return JSON.parse(json, check);
 }

@@ -1,6 +1,7 @@
 import type { Punctual } from "../../punctual.ts";
 import type { ScheduleInfo } from "../../run/control.ts";
 import { quoted } from "../../run/hints.ts";
+import { wholeNumber } from "../arguments.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { didYouMean } from "../names.ts";
 import { plain } from "../output.ts";
@@ -10,7 +11,8 @@ export async function findSchedules(jobs: Punctual, what: string): Promise<Sched
   const all = await jobs.schedules();
   const found = all.filter(({ job }) => job === what);
   if (found.length > 0) return found;
-  const byId = /^\d+$/.test(what) ? all.filter(({ id }) => id === Number(what)) : [];
+  const number = wholeNumber(what);
+  const byId = all.filter(({ id }) => id === number);
   if (byId.length > 0) return byId;
   const { jobs: known } = await jobs.status();
   if (known.some(({ name }) => name === what)) {

@@ -1,5 +1,5 @@
 import { plain } from "../output.ts";
-import { HIDDEN, redact } from "../redact.ts";
+import { redact } from "../redact.ts";
 import type { Page } from "../render/page.ts";
 import { stamp } from "../render/times.ts";
 import { cut, pad } from "../render/width.ts";
@@ -36,7 +36,7 @@ export function jsonLines(value: unknown, isRaw: boolean, page: Page): string[] 
 
 /** Whether anything of it was hidden. */
 export function hides(value: unknown): boolean {
-  return JSON.stringify(redact(value))?.includes(`"${HIDDEN}"`) ?? false;
+  return JSON.stringify(redact(value)) !== JSON.stringify(value);
 }
 
 export function at(date: Date | null, page: Page): string | null {

@@ -158,7 +158,7 @@ export function reportJson(jobs: Punctual, output: Output): void {
         ...(delay !== undefined && { delayMs: delay }),
         ...(error !== undefined && { error }),
       };
-      output.print(JSON.stringify(document));
+      output.jsonLine(document);
     });
   }
 }
