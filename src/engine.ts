@@ -59,7 +59,7 @@ export class Engine {
     this.options = options;
     this.logger = toLogger(options.logger);
     this.clock = options.clock ?? systemClock;
-    this.events = new Emitter(this.logger);
+    this.events = new Emitter(this.logger, this.clock);
     this.defaults = toSettings(options.defaults);
     this.store = new LazyStore(source === null ? defaultSource(loading() ? null : this.logger) : source, {
       clock: this.clock,

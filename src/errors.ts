@@ -7,10 +7,12 @@ export type ErrorCode =
   | "DATABASE"
   | "DATABASE_ACCESS"
   | "DATABASE_BUSY"
+  | "DATABASE_FAILING"
   | "DATABASE_MISSING"
   | "DATABASE_READ_ONLY"
   | "DATABASE_UNAVAILABLE"
   | "DATABASE_URL"
+  | "DATA_REJECTED"
   | "DRIVER_MISSING"
   | "DUPLICATE_JOB"
   | "FUNCTION_IN_CHILD"
@@ -101,6 +103,31 @@ export function isPunctualError(value: unknown): value is PunctualError {
   return (
     isA(value, Error) && value.name === "PunctualError" && typeof (value as PunctualError).code === "string"
   );
+}
+
+/** Codes of errors that say nothing against the statement: the database as a whole cannot do it now. */
+const OUTAGES: ErrorCode[] = [
+  "DATABASE_ACCESS",
+  "DATABASE_BUSY",
+  "DATABASE_FAILING",
+  "DATABASE_MISSING",
+  "DATABASE_READ_ONLY",
+  "DATABASE_UNAVAILABLE",
+];
+
+/** Whether the database as a whole cannot do now what it was asked for; the same statement may succeed later. */
+export function isOutage(error: unknown): boolean {
+  return isA(error, PunctualError) && OUTAGES.includes(error.code);
+}
+
+/** Whether the database refused this statement, for its data or for a reason of its own. */
+export function isRefusal(error: unknown): boolean {
+  return isDataFault(error) || (isA(error, PunctualError) && error.code === "DATABASE");
+}
+
+/** Whether the database rejected a value: the same statement with the same values never succeeds. */
+export function isDataFault(error: unknown): boolean {
+  return isA(error, PunctualError) && error.code === "DATA_REJECTED";
 }
 
 /** A value as it should appear in an error message: short, on one line, never throwing. */

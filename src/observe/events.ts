@@ -1,6 +1,9 @@
 import { channel } from "node:diagnostics_channel";
+import { isOutage } from "../errors.ts";
 import { type Failure, toFailure } from "../run/failure.ts";
+import { type Clock, systemClock } from "../time.ts";
 import type { Logger } from "./logger.ts";
+import { Outage } from "./outage.ts";
 
 interface OfRun {
   id: number;
@@ -68,6 +71,10 @@ export interface Events {
   "child.exited": { number: number; pid: number; code: number | null; signal: string | null; runs: number };
   /** A child process gets nothing more and ends when it has finished what it has. */
   "child.retired": { number: number; pid: number; reason: string };
+  /** A worker cannot use its database: once for each outage, whatever fails meanwhile. */
+  "database.unavailable": { error: unknown; during: string };
+  /** Everything that failed since `database.unavailable` has succeeded; `duration` in milliseconds. */
+  "database.available": { duration: number };
   /** Something went wrong that nobody awaited. */
   error: { error: unknown; during: string };
 }
@@ -79,9 +86,11 @@ export class Emitter {
   #taker: Emitter | null = null;
   readonly #channels = new Map<EventName, ReturnType<typeof channel>>();
   readonly #logger: Logger;
+  readonly outage: Outage;
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, clock: Clock = systemClock) {
     this.#logger = logger;
+    this.outage = new Outage(clock, logger, this);
   }
 
   on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
@@ -126,8 +135,20 @@ export class Emitter {
 
   /** A fault that nobody awaits: told to listeners and to the log, never to `unhandledRejection`. */
   report(error: unknown, during: string): void {
-    this.#logger.error(`${during}: ${toFailure(error).message}`);
+    const level = this.outage.isOn && isOutage(error) ? "debug" : "error";
+    this.#logger[level](`${during}: ${toFailure(error).message}`);
     this.emit("error", { error, during });
+  }
+
+  /** As `report`, of a duty that is tried again and again: while the database is away, all of them are one outage. */
+  failed(error: unknown, duty: string): void {
+    this.outage.failed(duty, error);
+    this.report(error, duty);
+  }
+
+  /** A duty that may have failed before has succeeded. */
+  succeeded(duty: string): void {
+    if (this.outage.isOn) this.outage.succeeded(duty);
   }
 
   #channel(name: EventName): ReturnType<typeof channel> {

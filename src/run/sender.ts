@@ -1,4 +1,4 @@
-import { PunctualError } from "../errors.ts";
+import { isRefusal } from "../errors.ts";
 import type { Inserted, NewRun, Store } from "../store/store.ts";
 import type { Dispatch, Sending } from "./dispatch.ts";
 import { Run, type RunControl } from "./run.ts";
@@ -141,8 +141,7 @@ export class Sender implements Sending {
       for (const [index, { dispatch, run }] of ready.entries())
         dispatch.resolve(this.#toRun(run, inserted[index]!));
     } catch (error) {
-      const refused = error instanceof PunctualError && error.code === "DATABASE";
-      if (ready.length === 1 || tx !== undefined || !refused) {
+      if (ready.length === 1 || tx !== undefined || !isRefusal(error)) {
         for (const { dispatch } of ready) dispatch.reject(error);
         return;
       }

@@ -7,6 +7,7 @@ import { type Store, WORKER_DEAD_AFTER } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashes.ts";
 import { Lapses } from "./lapses.ts";
+import { RENEWING } from "./leases.ts";
 import type { Logbook } from "./logbook.ts";
 import type { Tallies } from "./tallies.ts";
 
@@ -15,6 +16,12 @@ const REAP_EVERY = 10_000;
 const BEAT_EVERY = 10_000;
 export const SYNC_EVERY = 30_000;
 const PRUNE_EVERY = 60_000;
+/** How soon a duty is tried again that failed. */
+const RETRY_WITHIN = 2000;
+/** How long live workers have after an outage to renew their leases and write their outcomes before others reap. */
+const REAP_AFTER_OUTAGE = 5000;
+const BEATING = "showing that this worker lives";
+const REAPING = "taking back expired leases";
 /** More than one worker can hold: all that a dead one held are judged together. */
 const REAPED_AT_ONCE = 1000;
 
@@ -80,9 +87,10 @@ export class Janitor {
     const { sync, logbook } = this.#parts;
     this.#lapses.start();
     this.#every(FLUSH_EVERY, "writing counts", () => this.flush());
-    this.#every(FLUSH_EVERY, "writing what handlers logged", () => logbook.flush());
-    this.#every(this.#reapInterval(), "taking back expired leases", () => this.#reapInTurn());
-    this.#every(BEAT_EVERY, "showing that this worker lives", () => this.beat());
+    // Never rejects: the logbook reports its own faults.
+    this.#every(FLUSH_EVERY, "flushing the logbook", () => logbook.flush());
+    this.#every(this.#reapInterval(), REAPING, () => this.#reapInTurn());
+    this.#every(BEAT_EVERY, BEATING, () => this.beat());
     this.#every(SYNC_EVERY, "showing this worker's jobs", sync);
     this.#every(PRUNE_EVERY, "pruning", () => this.#prune());
   }
@@ -112,6 +120,10 @@ export class Janitor {
   }
 
   async reap(): Promise<void> {
+    // Others could renew their leases as little as this process.
+    const { outage } = this.#parts.events;
+    if (outage.wasWithin(REAP_AFTER_OUTAGE, REAPING)) return;
+    if (outage.failedWithin(REAP_AFTER_OUTAGE, RENEWING, BEATING)) return;
     await reap(this.#parts);
   }
 
@@ -127,7 +139,7 @@ export class Janitor {
     const { clock, events, lapsed } = this.#parts;
     lapsed();
     this.#reapAfter = clock.monotonic() + REAP_AFTER_LAPSE;
-    this.beat().catch((error) => events.report(error, "showing that this worker lives"));
+    this.beat().catch((error) => events.failed(error, BEATING));
   }
 
   async #prune(): Promise<void> {
@@ -150,20 +162,23 @@ export class Janitor {
   #every(interval: number, what: string, duty: () => Promise<void>): void {
     const { clock, events } = this.#parts;
     // Not all workers that were started together at the same moment.
-    const next = () => clock.after(interval * (0.9 + Math.random() * 0.2), go, { background: true });
+    const next = (wait: number) => clock.after(wait * (0.9 + Math.random() * 0.2), go, { background: true });
     let cancel: () => void;
     const go = async () => {
       this.#cancels.delete(cancel);
+      let wait = interval;
       try {
         await duty();
+        events.succeeded(what);
       } catch (error) {
-        if (!this.#stopped) events.report(error, what);
+        wait = Math.min(interval, RETRY_WITHIN);
+        if (!this.#stopped) events.failed(error, what);
       }
       if (this.#stopped) return;
-      cancel = next();
+      cancel = next(wait);
       this.#cancels.add(cancel);
     };
-    cancel = next();
+    cancel = next(interval);
     this.#cancels.add(cancel);
   }
 }

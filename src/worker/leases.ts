@@ -14,6 +14,9 @@ const MOST_UNANSWERED = 4;
 /** Time for a renewal to be answered when the wall clock says that a lease is over and the monotonic clock does not. */
 const DOUBTED_FOR = 5000;
 
+/** The duty, as it is reported. */
+export const RENEWING = "renewing leases";
+
 interface Held {
   run: ClaimedRun;
   lease: number;
@@ -28,7 +31,7 @@ interface Held {
 export interface LeaseParts {
   store: Pick<Store, "renew">;
   clock: Clock;
-  events: Pick<Emitter, "report">;
+  events: Pick<Emitter, "failed" | "succeeded">;
   worker: string;
   lost(run: ClaimedRun): void;
   cancelled(ids: number[]): void;
@@ -85,6 +88,8 @@ export class Leases {
     this.#timer = null;
     let next = Number.POSITIVE_INFINITY;
     for (const held of this.#held.values()) next = Math.min(next, this.#nextOf(held));
+    // Nothing is left to renew, so that no renewal can end an outage.
+    if (this.#held.size === 0) this.#parts.events.succeeded(RENEWING);
     this.#wakeAt(next);
   }
 
@@ -146,10 +151,11 @@ export class Leases {
       }
       this.#failures = locked.size > 0 ? this.#failures + 1 : 0;
       this.#parts.cancelled(cancelled);
+      events.succeeded(RENEWING);
     } catch (error) {
       this.#unanswered--;
       this.#failures++;
-      if (this.#held.size > 0) events.report(error, "renewing leases");
+      if (this.#held.size > 0) events.failed(error, RENEWING);
     }
     const backOff = FIRST_RETRY * 2 ** Math.min(this.#failures, 10) * (0.5 + Math.random() / 2);
     this.#notBefore = this.#failures > 0 ? clock.monotonic() + Math.min(wait, backOff) : 0;

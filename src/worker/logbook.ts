@@ -1,4 +1,4 @@
-import { PunctualError } from "../errors.ts";
+import { isDataFault, isOutage } from "../errors.ts";
 import type { Emitter } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import { encodeLogData } from "../run/log-data.ts";
@@ -39,6 +39,16 @@ interface Line extends NewLine {
   saidAt: number;
   size: number;
 }
+
+/** Lines that could not be written, though the database is there. */
+interface Refused {
+  lines: Set<Line>;
+  /** How many groups were refused. */
+  times: number;
+  error?: unknown;
+}
+
+const DUTY = "writing what handlers logged";
 
 /** What handlers log gathers here and is written in groups: no handler waits for it, and none fails because of it. */
 export class Logbook {
@@ -111,19 +121,31 @@ export class Logbook {
     try {
       const store = await this.#parts.store();
       await this.#place(lines, store);
+      const refused: Refused = { lines: new Set(), times: 0 };
       while (lines.length > 0) {
         const group = firstGroup(lines);
-        await this.#send(store, group, { refusals: 0 });
+        await this.#send(store, group, refused);
         lines.splice(0, group.length);
-        this.#forget(group);
+        this.#forget(group.filter((line) => !refused.lines.has(line)));
       }
+      if (refused.lines.size > 0) return this.#keepRefused(refused);
       this.#isFailing = false;
       this.#isFull = false;
+      this.#parts.events.succeeded(DUTY);
     } catch (error) {
       this.#waiting = [...lines, ...this.#waiting];
-      if (!this.#isFailing) this.#parts.events.report(error, "writing what handlers logged");
-      this.#isFailing = true;
+      this.#fail(error);
     }
+  }
+
+  #keepRefused({ lines, error }: Refused): void {
+    this.#waiting = [...lines, ...this.#waiting];
+    this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isFailing) this.#parts.events.failed(error, DUTY);
+    this.#isFailing = true;
   }
 
   /** Once for each line: one that is sent again, because the answer was lost, is the same line. */
@@ -138,19 +160,23 @@ export class Logbook {
     }
   }
 
-  /** A line that the database refuses is left out, and the others are written all the same. */
-  async #send(store: Store, lines: Line[], counted: { refusals: number }): Promise<void> {
+  /** Lines with a fault in their data are left out; those that are refused for another reason are kept for the next flush. */
+  async #send(store: Store, lines: Line[], refused: Refused): Promise<void> {
     try {
       await store.log(lines);
     } catch (error) {
-      if (!(error instanceof PunctualError) || error.code !== "DATABASE") throw error;
-      if (lines.length === 1 || ++counted.refusals > REFUSALS) {
+      if (isOutage(error)) throw error;
+      if (lines.length > 1 && ++refused.times <= REFUSALS) {
+        const half = Math.ceil(lines.length / 2);
+        await this.#send(store, lines.slice(0, half), refused);
+        await this.#send(store, lines.slice(half), refused);
+      } else if (isDataFault(error)) {
         const which = lines.length === 1 ? `a line of run ${lines[0]!.runId}` : `${lines.length} lines`;
-        return this.#parts.events.report(error, `writing ${which} that handlers logged; left out`);
+        this.#parts.events.report(error, `writing ${which} that handlers logged; left out`);
+      } else {
+        refused.error = error;
+        for (const line of lines) refused.lines.add(line);
       }
-      const half = Math.ceil(lines.length / 2);
-      await this.#send(store, lines.slice(0, half), counted);
-      await this.#send(store, lines.slice(half), counted);
     }
   }
 

@@ -1,30 +1,59 @@
-import { PunctualError } from "../errors.ts";
+import { isDataFault, isOutage } from "../errors.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
 import type { WorkerParts } from "./parts.ts";
-import { beforeTrying } from "./patience.ts";
+import { beforeTrying, waitBefore } from "./patience.ts";
 import { type Settling, settledEvent } from "./settle.ts";
 
-/** Outcomes gather here while an exchange is under way, and leave together with the next. */
+const DUTY = "claiming and settling";
+
+/** The answer to an exchange; `unclaimed`: the claim could not be made and is to be repeated. */
+interface Exchanged extends ExchangeResult {
+  unclaimed?: boolean;
+}
+
+/** For each outcome whether it was written; null: refused, but not for its data. */
+interface Sent extends Omit<Exchanged, "settled"> {
+  settled: (boolean | null)[];
+}
+
+const NOTHING = { settled: [], claimed: [], nextDue: null, cancelled: [] };
+
+/**
+ * Outcomes gather here while an exchange is under way, and leave together with the next. None is given up for a fault of
+ * the database, only for one in its own data or for its lost lease: what a handler did must not be done twice.
+ */
 export class Outbox {
   readonly #parts: WorkerParts;
   readonly #drop: (run: ClaimedRun) => void;
+  readonly #wake: () => void;
   #waiting: Settling[] = [];
-  #underway = false;
+  /** What is being sent; null: no exchange is under way. */
+  #underway: Settling[] | null = null;
+  /** Outcomes that the database refused, with how often; they are sent again, those beside them meanwhile. */
+  readonly #refused = new Map<Settling, number>();
+  #refusedClaims = 0;
 
-  /** `drop`: the outcome is written or lost, the lease need not be renewed any more. */
-  constructor(parts: WorkerParts, drop: (run: ClaimedRun) => void) {
+  /** `drop`: the outcome is written or lost, the lease need not be renewed any more. `wake`: there is something to send. */
+  constructor(parts: WorkerParts, { drop, wake }: { drop(run: ClaimedRun): void; wake(): void }) {
     this.#parts = parts;
     this.#drop = drop;
+    this.#wake = wake;
   }
 
+  /** Outcomes that the next exchange takes along. */
   get size(): number {
     return this.#waiting.length;
   }
 
-  /** Everything that was added is written. */
+  /** Nothing is being sent, and nothing waits to be. */
   get isEmpty(): boolean {
-    return this.#waiting.length === 0 && !this.#underway;
+    return this.#waiting.length === 0 && this.#underway === null;
+  }
+
+  /** Everything that was added and is not written. */
+  get unwritten(): Settling[] {
+    return [...new Set([...this.#waiting, ...(this.#underway ?? []), ...this.#refused.keys()])];
   }
 
   /** Null: the lease was lost, there is nothing to write. */
@@ -38,75 +67,97 @@ export class Outbox {
     } else this.#waiting.push(settling);
   }
 
-  async exchange(started: Lease[], claim: ClaimRequest | null): Promise<ExchangeResult> {
+  async exchange(started: Lease[], claim: ClaimRequest | null): Promise<Exchanged> {
     const settle = this.#waiting;
     this.#waiting = [];
-    this.#underway = true;
-    const answer = await this.#send(settle, started, claim);
-    this.#underway = false;
+    this.#underway = settle;
+    const { settled, ...answer } = await this.#send(settle, started, claim);
+    this.#underway = null;
     for (const [index, settling] of settle.entries()) {
-      if (answer.settled[index]) this.#tell(settling);
-      else this.#lost(settling.run);
-      this.#drop(settling.run);
+      const written = settled[index];
+      if (written === null) this.#sendLater(settling);
+      else {
+        this.#refused.delete(settling);
+        if (written) this.#tell(settling);
+        else this.#lost(settling.run);
+        this.#drop(settling.run);
+      }
     }
-    return answer;
+    return { ...answer, settled: settled.map(Boolean) };
   }
 
-  /** Sends until it is answered: what a handler did must not be lost to a fault of the moment. */
-  async #send(settle: Settling[], started: Lease[], claim: ClaimRequest | null): Promise<ExchangeResult> {
+  /** Sends until there is an answer, however long the database is away. */
+  async #send(settle: Settling[], started: Lease[], claim: ClaimRequest | null): Promise<Sent> {
     const { store, clock, events, id } = this.#parts;
     const seq = this.#parts.nextSeq();
+    const settlements = settle.map(({ settlement }) => settlement);
     for (let tries = 0; ; tries++) {
       try {
-        const settlements = settle.map(({ settlement }) => settlement);
-        return await store.exchange({
-          worker: id,
-          seq,
-          again: tries > 0,
-          settle: settlements,
-          started,
-          claim,
-        });
+        const again = tries > 0;
+        const answer = await store.exchange({ worker: id, seq, again, settle: settlements, started, claim });
+        events.succeeded(DUTY);
+        if (claim) this.#refusedClaims = 0;
+        return answer;
       } catch (error) {
-        events.report(error, "claiming and settling");
-        if (error instanceof PunctualError && error.code === "DATABASE" && settle.length > 0) {
-          return this.#sendApart(settle);
-        }
+        if (!isOutage(error)) return this.#sendApart(settle, started, claim, error);
+        events.failed(error, DUTY);
         await beforeTrying(clock, tries);
       }
     }
   }
 
-  /** The database refused something in the group: found by halving it, and made storable. */
-  async #sendApart(settle: Settling[]): Promise<ExchangeResult> {
-    const nothing = { claimed: [], nextDue: null, cancelled: [] };
-    if (settle.length > 1) {
-      const half = Math.ceil(settle.length / 2);
-      const first = await this.#send(settle.slice(0, half), [], null);
-      const second = await this.#send(settle.slice(half), [], null);
-      return { ...nothing, settled: [...first.settled, ...second.settled] };
+  /** The database refused something in the exchange: the claim, or one of the outcomes, which is found by halving. */
+  async #sendApart(
+    settle: Settling[],
+    started: Lease[],
+    claim: ClaimRequest | null,
+    error: unknown,
+  ): Promise<Sent> {
+    if (settle.length === 0) {
+      this.#parts.events.report(error, DUTY);
+      await beforeTrying(this.#parts.clock, this.#refusedClaims++);
+      return { ...NOTHING, unclaimed: true };
     }
-    const { settlement } = settle[0]!;
-    const error = failureText(toFailure(new Error("What the run came to could not be stored as it was.")));
-    const plain = { ...settlement, result: null, error: settlement.error && error };
-    const { store, id } = this.#parts;
-    const request = {
-      worker: id,
-      seq: this.#parts.nextSeq(),
-      again: false,
-      settle: [plain],
-      started: [],
-      claim: null,
+    if (claim) return { ...(await this.#send(settle, started, null)), unclaimed: true };
+    if (settle.length === 1) return { ...NOTHING, settled: [await this.#settleAlone(settle[0]!, error)] };
+    const half = Math.ceil(settle.length / 2);
+    const first = await this.#send(settle.slice(0, half), started, null);
+    const second = await this.#send(settle.slice(half), [], null);
+    return { ...second, settled: [...first.settled, ...second.settled] };
+  }
+
+  /** A fault in its data: written without them. Any other refusal may pass. */
+  async #settleAlone(settling: Settling, error: unknown): Promise<boolean | null> {
+    const { events } = this.#parts;
+    const { settlement } = settling;
+    if (!isDataFault(error)) {
+      if (!this.#refused.has(settling))
+        events.report(
+          error,
+          `writing the outcome of run ${settlement.id}, which is sent again until it is written`,
+        );
+      return null;
+    }
+    if (settling.isBare) {
+      events.report(error, `settling run ${settlement.id}; it will be tried again when its lease ends`);
+      return false;
+    }
+    events.report(error, `writing the outcome of run ${settlement.id}, which is written without its data`);
+    const kept = failureText(toFailure(new Error("What the run came to could not be stored as it was.")));
+    const bare = { ...settlement, result: null, error: settlement.error && kept };
+    const { settled } = await this.#send([{ ...settling, settlement: bare, isBare: true }], [], null);
+    return settled[0]!;
+  }
+
+  #sendLater(settling: Settling): void {
+    const { clock } = this.#parts;
+    const refusals = this.#refused.get(settling) ?? 0;
+    this.#refused.set(settling, refusals + 1);
+    const again = () => {
+      this.#waiting.push(settling);
+      this.#wake();
     };
-    try {
-      return await store.exchange(request);
-    } catch (fault) {
-      this.#parts.events.report(
-        fault,
-        `settling run ${settlement.id}; it will be tried again when its lease ends`,
-      );
-      return { ...nothing, settled: [false] };
-    }
+    clock.after(waitBefore(refusals), again, { background: true });
   }
 
   #tell(settling: Settling): void {

@@ -2,12 +2,17 @@ import type { Emitter } from "../observe/events.ts";
 import { type Clock, sleep } from "../time.ts";
 
 const FIRST_WAIT = 50;
-const LONGEST_WAIT = 5000;
+/** Outcomes wait this long at most after the database is back: less than `REAP_AFTER_OUTAGE`. */
+const LONGEST_WAIT = 2000;
 
-/** Waits before what the database has not answered is sent again: longer each time, and not all workers at the same moment. */
-export function beforeTrying(clock: Clock, triesBefore: number): Promise<void> {
+/** Milliseconds before the database is asked again: longer each time, and not the same for all workers. */
+export function waitBefore(triesBefore: number): number {
   const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** Math.min(triesBefore, 10));
-  return sleep(clock, wait * (0.5 + Math.random() / 2));
+  return wait * (0.5 + Math.random() / 2);
+}
+
+export function beforeTrying(clock: Clock, triesBefore: number): Promise<void> {
+  return sleep(clock, waitBefore(triesBefore));
 }
 
 /** Asks until there is an answer, however long the database is away: a worker that gave up would leave its runs to their leases. */
@@ -18,9 +23,11 @@ export async function untilAnswered<Answer>(
 ): Promise<Answer> {
   for (let tries = 0; ; tries++) {
     try {
-      return await ask();
+      const answer = await ask();
+      events.succeeded(during);
+      return answer;
     } catch (error) {
-      events.report(error, during);
+      events.failed(error, during);
       await beforeTrying(clock, tries);
     }
   }

@@ -11,6 +11,8 @@ export interface Settling {
   settlement: Settlement;
   result: Settleable;
   failure: Failure | null;
+  /** Without result and error text, which the database rejected. */
+  isBare?: boolean;
 }
 
 export function toSettling(run: ClaimedRun, result: Settleable, duration: number, keep: Retention): Settling {

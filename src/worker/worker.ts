@@ -51,7 +51,10 @@ export class Worker {
     this.#stride = strideOf(options, parts.random);
     this.#buffer = new Buffer(this.#stride !== null);
     this.#rest = new Rest(parts.clock);
-    this.#outbox = new Outbox(parts, (run) => this.#leases.drop(run));
+    this.#outbox = new Outbox(parts, {
+      drop: (run) => this.#leases.drop(run),
+      wake: () => this.wake(),
+    });
     this.#leases = new Leases({
       ...parts,
       worker: parts.id,
@@ -129,7 +132,7 @@ export class Worker {
     this.#looking = false;
     const answer = await this.#outbox.exchange(this.#running.startedSince(), claim);
     this.#pace.exchanged(sent.monotonic, this.#parts.clock.monotonic());
-    if (claim && answer.claimed.length >= claim.limit) this.#hungry = true;
+    if (claim && (answer.unclaimed || answer.claimed.length >= claim.limit)) this.#hungry = true;
     this.#claimed += answer.claimed.length;
     for (const run of answer.claimed) {
       this.#leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sent);
@@ -152,8 +155,9 @@ export class Worker {
     if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
     try {
       if ((await ticker.tick()) > 0) this.#hungry = true;
+      events.succeeded("ticking schedules");
     } catch (error) {
-      events.report(error, "ticking schedules");
+      events.failed(error, "ticking schedules");
     }
   }
 
@@ -325,7 +329,7 @@ export class Worker {
 
   #isDone(): boolean {
     const waiting = this.#buffer.size + this.#suspects.size;
-    const unsettled = this.#running.size + waiting + this.#outbox.size + this.#crashes.size;
+    const unsettled = this.#running.size + waiting + this.#outbox.unwritten.length + this.#crashes.size;
     if (unsettled > 0 || this.#starting || this.#hasDueTicks()) return false;
     const { budget, untilEmpty } = this.#options;
     return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);

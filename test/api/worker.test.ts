@@ -162,24 +162,6 @@ describe("a database that does not do as it should", () => {
     await expectRefusal(() => jobs.run(), "DATABASE_MISSING");
     expect(process.listenerCount("SIGTERM")).toBe(before);
   });
-
-  test("refuses one outcome: it is reported, and no other run is harmed", async () => {
-    const db = new DatabaseSync(":memory:");
-    const one = open({}, db);
-    for (const name of ["good", "bad"]) one.jobs.schedule(name, () => {}).concurrency(0);
-    await one.jobs.install();
-    db.exec(`create trigger refuse before insert on punctual_history when new.name = 'bad'
-      begin select raise(abort, 'not in my database'); end`);
-    const bad = await one.jobs.dispatch("bad");
-    const good = await Promise.all(Array.from({ length: 5 }, () => one.jobs.dispatch("good")));
-    expect(await one.jobs.run()).toBe(6);
-    expect(await Promise.all(good.map((run) => run.state()))).toEqual(Array(5).fill("completed"));
-    expect(await bad.state()).toBe("running");
-    expect(one.errors.splice(0).at(-1)).toMatchObject({
-      during: `settling run ${bad.id}; it will be tried again when its lease ends`,
-      error: { code: "DATABASE", message: expect.stringContaining("not in my database") },
-    });
-  });
 });
 
 describe("what it works on", () => {

@@ -66,7 +66,8 @@ test("a database that is away: they wait, it is told once, and all are there whe
     logbook.add(run!, message, undefined);
     await logbook.flush();
   }
-  expect(said).toEqual(["writing what handlers logged: It is away."]);
+  const told = () => said.filter((line) => line.startsWith("the database is not available"));
+  expect(told()).toEqual([expect.stringContaining("It is away.")]);
   expect(logbook.holds(run!)).toBe(true);
   state.away = false;
   logbook.add(run!, "c", undefined);
@@ -76,7 +77,7 @@ test("a database that is away: they wait, it is told once, and all are there whe
   state.away = true;
   logbook.add(run!, "d", undefined);
   await logbook.flush();
-  expect(said).toHaveLength(2);
+  expect(told()).toHaveLength(2);
 });
 
 test("a database that stays away: memory is bounded, and it is told once that lines are left out", async () => {

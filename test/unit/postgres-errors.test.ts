@@ -95,7 +95,17 @@ test.each([
   ["55P03", "DATABASE_BUSY"],
   ["57014", "DATABASE_BUSY"],
   ["42P01", "DATABASE"],
-  ["23505", "DATABASE"],
+  ["P0001", "DATABASE"],
+  ["22P05", "DATA_REJECTED"],
+  ["22021", "DATA_REJECTED"],
+  ["23505", "DATA_REJECTED"],
+  ["23514", "DATA_REJECTED"],
+  ["54000", "DATA_REJECTED"],
+  ["53100", "DATABASE_FAILING"],
+  ["53200", "DATABASE_FAILING"],
+  ["57P04", "DATABASE_FAILING"],
+  ["58030", "DATABASE_FAILING"],
+  ["XX000", "DATABASE_FAILING"],
 ])("%s becomes %s", (from, code) => {
   const error = fault(from);
   const ours = translate(error);

@@ -12,6 +12,24 @@ const GONE = [
 
 const READ_ONLY = [1290, 1792, 1836];
 
+/**
+ * Values that do not fit their column, its type, its character set or a constraint; JSON that is none; rows, packets and
+ * texts that are too long. 4025 and 4038 are MariaDB's, 3140 to 3158 and 3819 MySQL's.
+ */
+const DATA_FAULTS = [
+  1048, 1062, 1118, 1153, 1216, 1217, 1264, 1265, 1292, 1300, 1301, 1366, 1367, 1406, 1451, 1452, 1690, 3140,
+  3141, 3143, 3144, 3146, 3150, 3156, 3157, 3158, 3819, 4025, 4038,
+];
+
+/**
+ * The disk or a table is full, memory or another resource is used up, the storage engine or the binary log reports an
+ * error, a statement ran into a time limit. Numbers below 1000 are those of the server's file layer.
+ */
+const FAILING = [
+  1021, 1026, 1030, 1037, 1038, 1041, 1105, 1114, 1135, 1180, 1181, 1194, 1195, 1197, 1206, 1296, 1461, 1595,
+  1598, 1637, 1705, 1969, 3024, 3168, 3572,
+];
+
 const GONE_CONNECTION = [
   ...GONE_SOCKET,
   "PROTOCOL_CONNECTION_LOST",
@@ -153,6 +171,20 @@ export function translate(error: unknown): unknown {
     );
   }
   if (number === 0) return error;
+  if (DATA_FAULTS.includes(number)) {
+    return wrap(
+      error,
+      "DATA_REJECTED",
+      `The server rejected a value: ${message} (${number}). Store another value, or change what rejects it.`,
+    );
+  }
+  if (FAILING.includes(number) || number < 1000) {
+    return wrap(
+      error,
+      "DATABASE_FAILING",
+      `The server cannot work now: ${message} (${number}). Look into its error log, its disk space and its memory.`,
+    );
+  }
   return wrap(error, "DATABASE", `The server refused a statement: ${message} (${number}).`);
 }
 
@@ -216,12 +248,12 @@ function ofServer(number: number, message: string): [ErrorCode, string] | null {
       ];
     case 1153:
       return [
-        "DATABASE",
+        "DATA_REJECTED",
         "The server refused a statement that is longer than its max_allowed_packet. Raise it there, or dispatch less at once.",
       ];
     case 1461:
       return [
-        "DATABASE",
+        "DATABASE_FAILING",
         "The server refused to prepare one more statement. Raise its max_prepared_stmt_count, or open fewer connections (pool=<n> in the URL).",
       ];
     default:

@@ -10,6 +10,12 @@ const CONFLICTS = ["40001", "40P01", "55P03"];
  */
 const GONE = ["57P01", "57P02", "57P03", "57P05", "53300", "25006", "25P03", "25P04"];
 
+/** Data exceptions, integrity constraints, program limits such as the longest index row. */
+const DATA_FAULT = /^(22|23|54)/;
+
+/** Insufficient resources (disk full, out of memory), operator intervention, system errors, internal errors. */
+const FAILING = /^(53|57|58|F0|XX)/;
+
 /** What pg throws of its own accord has no code. */
 const GONE_MESSAGE =
   /^(Connection terminated|Connection ended|Client has encountered a connection error|Client was closed|timeout expired|timeout exceeded when trying to connect|Query read timeout|The server does not support SSL|There was an error establishing an SSL)/;
@@ -94,6 +100,20 @@ export function translate(error: unknown): unknown {
     );
   }
   if (!isSqlState(code)) return error;
+  if (DATA_FAULT.test(code)) {
+    return wrap(
+      error,
+      "DATA_REJECTED",
+      `PostgreSQL rejected a value: ${message} (${code}). Store another value, or change what rejects it.`,
+    );
+  }
+  if (FAILING.test(code)) {
+    return wrap(
+      error,
+      "DATABASE_FAILING",
+      `PostgreSQL cannot work now: ${message} (${code}). Look into the server's log, its disk space and its memory.`,
+    );
+  }
   return wrap(error, "DATABASE", `PostgreSQL refused a statement: ${message} (${code}).`);
 }
 

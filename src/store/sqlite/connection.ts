@@ -1,17 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../inspection.ts";
 import type { ColumnType, Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
 import { lookUp, using } from "../sql/look-up.ts";
-import { PATIENCE, patiently } from "../sql/patience.ts";
+import { patiently } from "../sql/patience.ts";
 import { stretch } from "../sql/stretch.ts";
+import { isBusy, ownersTransaction, translate } from "./errors.ts";
 import * as matching from "./matching.ts";
-
-const BUSY = 5;
-const LOCKED = 6;
-const READ_ONLY = 8;
-const CANNOT_OPEN = 14;
-const NOT_A_DATABASE = 26;
 
 /** Queries of people differ in their shape, and there is no end of them. */
 const MOST_STATEMENTS = 500;
@@ -189,7 +183,7 @@ export class Connection implements Database {
    */
   #refuseCallersTransaction(): void {
     if (!this.db.isTransaction) return;
-    throw Object.assign(new Error("a transaction of the database's owner is open"), { errcode: BUSY });
+    throw ownersTransaction();
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -202,48 +196,4 @@ export class Connection implements Database {
 export function rowsFromJson(columns: Record<string, ColumnType>): string {
   const values = Object.keys(columns).map((column, place) => `value ->> ${place} as ${column}`);
   return `(select ${values.join(", ")} from json_each(?))`;
-}
-
-function errcode(error: unknown): number | undefined {
-  const code = (error as { errcode?: unknown } | null)?.errcode;
-  return typeof code === "number" ? code & 0xff : undefined;
-}
-
-function isBusy(error: unknown): boolean {
-  const code = errcode(error);
-  return code === BUSY || code === LOCKED;
-}
-
-/** SQLite's error in our words; anything else stays as it is. */
-export function translate(error: unknown, path?: string): unknown {
-  const at = path ? ` ${path}` : "";
-  const wrap = (code: ConstructorParameters<typeof PunctualError>[0], message: string) =>
-    new PunctualError(code, message, { cause: error });
-  switch (errcode(error)) {
-    case undefined:
-      return error;
-    case BUSY:
-    case LOCKED:
-      return wrap(
-        "DATABASE_BUSY",
-        `The SQLite database${at} stayed locked by somebody else for ${PATIENCE / 1000} s. Close the transaction that holds it.`,
-      );
-    case READ_ONLY:
-      return wrap(
-        "DATABASE_READ_ONLY",
-        `The SQLite database${at} cannot be written. Give this user write permission for the file and its folder.`,
-      );
-    case CANNOT_OPEN:
-      return wrap(
-        "DATABASE_MISSING",
-        `The SQLite database${at} cannot be opened. Check that its folder exists and that this user may write there.`,
-      );
-    case NOT_A_DATABASE:
-      return wrap(
-        "NOT_A_DATABASE",
-        `The file${at} is not a SQLite database. Point Punctual at another file; this one was not touched.`,
-      );
-    default:
-      return wrap("DATABASE", `SQLite refused a statement: ${(error as Error).message}.`);
-  }
 }

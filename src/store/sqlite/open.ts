@@ -3,7 +3,8 @@ import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { PunctualError, show } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
-import { Connection, translate } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import { translate } from "./errors.ts";
 import { SqliteStore } from "./store.ts";
 
 /** A longer wait would block the event loop: the connection waits between tries instead. */
