@@ -285,7 +285,7 @@ test("a run without a line asks nothing of their table", async () => {
   }
 });
 
-test("a table that refuses lines changes nothing for the run", async () => {
+test("a line that a trigger refuses changes nothing for the run, and is written once it can be", async () => {
   const db = new DatabaseSync(":memory:");
   const { jobs, errors } = open({}, db);
   jobs.schedule("task", (_: unknown, run) => {
@@ -300,6 +300,24 @@ test("a table that refuses lines changes nothing for the run", async () => {
   await jobs.run();
   expect(await jobs.state(id)).toBe("completed");
   expect((await jobs.logs(id)).map(({ message }) => message)).toEqual(["good", "good too"]);
+  expect(errors.splice(0)).toMatchObject([{ during: "writing what handlers logged" }]);
+  db.exec("drop trigger no");
+  await jobs.dispatch("task");
+  await jobs.run();
+  expect((await jobs.logs(id)).map(({ message }) => message)).toEqual(["good", "bad", "good too"]);
+});
+
+test("a line with a fault in its data is left out", async () => {
+  const db = new DatabaseSync(":memory:");
+  const { jobs, errors } = open({}, db);
+  jobs.schedule("task", (_: unknown, run) => {
+    for (const message of ["good", "bad", "bad", "good too"]) run.log(message);
+  });
+  await jobs.install();
+  db.exec("create unique index no on punctual_logs (message)");
+  const { id } = await jobs.dispatch("task");
+  await jobs.run();
+  expect((await jobs.logs(id)).map(({ message }) => message)).toEqual(["good", "bad", "good too"]);
   expect(errors.splice(0)).toMatchObject([
     { during: `writing a line of run ${id} that handlers logged; left out` },
   ]);

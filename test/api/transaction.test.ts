@@ -89,18 +89,84 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     expect(count()).toBe(0);
   });
 
-  test("an async function is refused, and nothing is written", async () => {
+  test("an async function is refused before anything of it runs", async () => {
     const { jobs, count } = scene(where);
+    let called = false;
     jobs.schedule("task", (_args, run) =>
-      run.transaction((async (tx: DatabaseSync) => write(tx)) as unknown as (tx: DatabaseSync) => void),
+      run.transaction(async (tx) => {
+        called = true;
+        write(tx);
+      }),
     );
     const run = await jobs.dispatch("task");
     await jobs.run();
-    expect(count()).toBe(0);
+    expect([called, count()]).toEqual([false, 0]);
     expect((await jobs.find(run.id))?.error).toMatchObject({
       code: "TRANSACTION_NOT_SYNC",
-      message: expect.stringContaining("Nothing was written"),
+      message: expect.stringContaining("Nothing was written. Await what is needed before run.transaction()"),
     });
+  });
+
+  test("a function that returns a promise writes nothing, neither before nor after its first await", async () => {
+    const { jobs, count } = scene(where);
+    const late: string[] = [];
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    jobs.schedule("task", (_args, run) =>
+      run.transaction((tx) => {
+        write(tx);
+        const statement = tx.prepare("insert into orders values (?)");
+        const writeLater = async () => {
+          await null;
+          for (const use of [
+            () => write(tx),
+            () => statement.run(2),
+            () => tx.prepare("insert into orders values (3)"),
+          ]) {
+            try {
+              use();
+              late.push("written");
+            } catch (error) {
+              late.push((error as { code: string }).code);
+            }
+          }
+          await new Promise((resolve) => setImmediate(resolve));
+          throw new Error("late");
+        };
+        return writeLater();
+      }),
+    );
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", listener);
+    expect(count()).toBe(0);
+    expect(late).toEqual(Array(3).fill("NOT_IN_TRANSACTION"));
+    expect(unhandled).toEqual([]);
+    expect(await jobs.find(run.id)).toMatchObject({
+      state: "failed",
+      error: { code: "TRANSACTION_NOT_SYNC" },
+    });
+  });
+
+  test("the handle gives statements, iterators and rows as the database itself does", async () => {
+    const { jobs, db } = scene(where);
+    jobs.schedule("task", (_args, run) =>
+      run.transaction((tx) => {
+        expect(tx).toBeInstanceOf(DatabaseSync);
+        expect(tx.location()).toBe(db.location());
+        expect(tx.prepare("insert into orders values (?)").run(7).changes).toBe(1);
+        const all = tx.prepare("select id from orders");
+        expect(all.all()).toEqual([{ id: 7 }]);
+        expect(all.get()).toEqual({ id: 7 });
+        expect([...all.iterate()]).toEqual([{ id: 7 }]);
+        expect(tx.prepare("select zeroblob(2) as b").get()).toEqual({ b: new Uint8Array(2) });
+      }),
+    );
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect(await run.state()).toBe("completed");
   });
 });
 
@@ -150,7 +216,7 @@ test("a run may dispatch within its own transaction", async () => {
   jobs.schedule("task", async (_args, run) => {
     await run.transaction((tx) => {
       write(tx);
-      expect(tx).toBe(db);
+      expect(tx.location()).toBe(db.location());
     });
     await jobs.dispatch("child");
   });

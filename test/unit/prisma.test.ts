@@ -36,6 +36,6 @@ test.each([
   for (const sent of [refused.run("insert"), refused.all("insert")]) {
     const error = await sent.catch((thrown: unknown) => thrown);
     expect(isDuplicate(error)).toBe(true);
-    expect(error).toMatchObject({ code: "DATABASE", message: expect.stringContaining("twice") });
+    expect(error).toMatchObject({ code: "DATA_REJECTED", message: expect.stringContaining("twice") });
   }
 });

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { PunctualError, show } from "../../errors.ts";
 import type { Param, Tables } from "../sql/database.ts";
+import { unlent } from "./lent.ts";
 
 /** A SQLite handle of the caller's: `DatabaseSync`, or anything of that shape. */
 export interface CallersHandle {
@@ -30,7 +31,7 @@ export function checkHandle(
   const theirs = file === "" ? null : realpathSync(file);
   const ours = own.path === null ? null : realpathSync(own.path);
   // A database in memory has one handle.
-  if (theirs !== ours || (ours === null && tx !== own.db)) {
+  if (theirs !== ours || (ours === null && unlent(tx) !== own.db)) {
     throw new PunctualError(
       "WRONG_DATABASE",
       `within() expected a handle on ${ours ?? "the instance's own database in memory"}, got one on ${theirs ?? "a database in memory"}: the runs would not be found there.`,

@@ -1,12 +1,12 @@
-import { PunctualError } from "../../errors.ts";
 import type { Clock } from "../../time.ts";
 import { type Param, type Tables, tablesWith } from "../sql/database.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ExchangeRequest, ExchangeResult, Inserted, NewRun } from "../store.ts";
+import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import type { Connection } from "./connection.ts";
 import { type CallersHandle, checkHandle } from "./handle.ts";
 import { type Handle, insertRuns } from "./insert.ts";
+import { callLent, refuseAsync } from "./lent.ts";
 import { schema } from "./schema.ts";
 import { watchDataVersion } from "./watch.ts";
 
@@ -89,13 +89,13 @@ export class SqliteStore extends SqlStore {
     });
   }
 
+  override async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
+    refuseAsync(work);
+    return super.transaction(settlement, work);
+  }
+
   protected override async callInside(work: (tx: unknown) => unknown): Promise<void> {
-    const returned = work(this.#connection.db);
-    if (typeof (returned as PromiseLike<unknown> | null)?.then !== "function") return;
-    throw new PunctualError(
-      "TRANSACTION_NOT_SYNC",
-      "run.transaction(fn) on SQLite needs a function that is not async: nothing else may use the connection meanwhile. Nothing was written.",
-    );
+    callLent(this.#connection.db, work);
   }
 
   watch(onChange: () => void): () => void {
