@@ -15,6 +15,7 @@ import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerOptions, WorkerParts } from "./parts.ts";
 import { untilAnswered } from "./patience.ts";
 import { Rest } from "./rest.ts";
+import { NO_ROOM, type Room, roomFor } from "./room.ts";
 import { Running } from "./running.ts";
 import { strideOf } from "./serving.ts";
 import { startedEvent, toSettling } from "./settle.ts";
@@ -185,20 +186,10 @@ export class Worker {
   }
 
   /** How many runs there is room for, how many of them would start at once, and how many at once or next. */
-  #room(): Pick<ClaimRequest, "limit" | "start" | "limited"> {
-    const { places, free } = this.#executor;
-    if (this.#stopping || places === 0) return { limit: 0, start: 0, limited: 0 };
-    const { batch, budget } = this.#options;
-    // Those that wait to run alone keep no place from the others, unless there are very many.
-    const open = free - this.#buffer.size - Math.max(0, this.#suspects.size - places);
-    const now = this.#parts.clock.monotonic();
-    const room = open + this.#pace.ahead(now);
-    const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - this.#claimed, batch ?? room);
-    const start = Math.max(0, Math.min(limit, open));
-    // Runs under no limit that wait here would keep those under one waiting elsewhere, for as long as there are any.
-    const { size, limited } = this.#buffer;
-    const next = size > limited ? Math.min(limit, places, this.#pace.next(now) - limited) : 0;
-    return { limit, start, limited: Math.max(start, next) };
+  #room(): Room {
+    if (this.#stopping) return NO_ROOM;
+    const used = { buffer: this.#buffer, suspects: this.#suspects.size, claimed: this.#claimed };
+    return roomFor(this.#executor, used, this.#options, this.#pace, this.#parts.clock.monotonic());
   }
 
   #fill(): void {
