@@ -56,6 +56,27 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     expect(await words()).toEqual([...seen, "last"]);
   });
 
+  test("a statement that was prepared before its table got a column is prepared again", async () => {
+    await at.sql("insert into words (id, word) values (1, 'one')");
+    const read = () =>
+      Promise.all(
+        // On several connections.
+        Array.from({ length: 3 }, () =>
+          parts.db.transaction(async (tx) => {
+            await tx.all("select word from words where id <> ?", 0);
+            return tx.all("select * from words where id = ?", 1);
+          }),
+        ),
+      );
+    for (let times = 0; times < 5; times++) expect((await read())[0]).toEqual([{ id: 1, word: "one" }]);
+    for (const column of ["a", "b"]) {
+      await at.sql(`alter table words add column ${column} int`);
+      for (let times = 0; times < 3; times++) {
+        for (const rows of await read()) expect(rows).toMatchObject([{ id: 1, [column]: null }]);
+      }
+    }
+  });
+
   test("questions asked at once get each its own answer", async () => {
     const answers = await parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, 'a'), (?, 'b')", 1, 2);

@@ -14,6 +14,7 @@ import { leases } from "./leases.ts";
 import { limits } from "./limits.ts";
 import { listing } from "./list.ts";
 import { logging } from "./logs.ts";
+import { migratedMeanwhile } from "./migrated.ts";
 import { unicodeNames } from "./names.ts";
 import { payloads } from "./payloads.ts";
 import { promotion } from "./promotion.ts";
@@ -71,6 +72,7 @@ export function exercise(database: Database): void {
       unicodeNames,
       payloads,
       transactions,
+      migratedMeanwhile,
       watching,
       ...(process.env.PUNCTUAL_TEST_FAST ? [] : slow),
     ]) {

@@ -1,12 +1,13 @@
 import type { Param } from "../sql/database.ts";
 import type { PgClient, PgResult } from "./driver.ts";
+import type { PreparedNames } from "./prepared.ts";
 import { query } from "./query.ts";
 
 export interface Manner {
   /** How long an answer may take. */
   limit?: number | undefined;
-  /** Under which name a statement with parameters stays prepared. */
-  nameOf(text: string): string | undefined;
+  /** Statements with parameters stay prepared under these names; absent: none does. */
+  prepared?: PreparedNames | undefined;
 }
 
 /**
@@ -26,11 +27,10 @@ export class Conversation {
 
   /** The first fault is everybody's: what comes behind it in a transaction only fails because of it. */
   async send(text: string, params: Param[]): Promise<PgResult> {
-    const { limit, nameOf } = this.#manner;
-    const name = params.length > 0 ? nameOf(text) : undefined;
+    const { limit, prepared } = this.#manner;
     const ask = async () => {
       if (this.#fault) throw this.#fault.error;
-      return query(this.#client, text, params, limit, name);
+      return query(this.#client, text, params, limit, params.length > 0 ? prepared : undefined);
     };
     const answer = this.#client.pipeline ? ask() : this.#last.then(ask);
     this.#last = answer;

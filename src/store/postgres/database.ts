@@ -17,7 +17,7 @@ import type { Connections, Held } from "./connections.ts";
 import { Conversation } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { PgClient } from "./driver.ts";
-import { isConflict, isIdTaken, isLost, isMistake, isUnprepared, translate } from "./errors.ts";
+import { isConflict, isIdTaken, isLost, isMistake, isStale, isUnprepared, translate } from "./errors.ts";
 import * as matching from "./matching.ts";
 import { PreparedNames } from "./prepared.ts";
 import { query } from "./query.ts";
@@ -123,7 +123,7 @@ export class PostgresDatabase implements ServerDatabase {
   async #once<Row>(
     text: string,
     params: Param[],
-    how: { name?: string | undefined; limit?: number } = {},
+    how: { prepared?: PreparedNames; limit?: number } = {},
   ): Promise<Row[]> {
     return this.#on(await this.#take(text), text, params, how);
   }
@@ -132,11 +132,11 @@ export class PostgresDatabase implements ServerDatabase {
     held: Held,
     text: string,
     params: Param[],
-    { name, limit }: { name?: string | undefined; limit?: number } = {},
+    { prepared, limit }: { prepared?: PreparedNames; limit?: number } = {},
   ): Promise<Row[]> {
     let broken = true;
     try {
-      const result = await query(held.client, text, params, limit, name);
+      const result = await query(held.client, text, params, limit, prepared);
       broken = false;
       return result.rows as Row[];
     } catch (error) {
@@ -161,7 +161,7 @@ export class PostgresDatabase implements ServerDatabase {
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
     const text = `with one as (${one.text}) ${other.text}`;
     try {
-      await this.#once(text, [...one.params, ...other.params], { name: this.#names.nameOf(text) });
+      await this.#once(text, [...one.params, ...other.params], { prepared: this.#names });
     } catch (error) {
       if (!this.#isPassing(error) || this.#closed) throw error;
       await this.transaction(again);
@@ -208,8 +208,7 @@ export class PostgresDatabase implements ServerDatabase {
     { ours, first, limit }: { ours: boolean; first?: string | undefined; limit?: number },
   ): Promise<Result> {
     let broken = true;
-    const nameOf = (text: string) => (ours ? this.#names.nameOf(text) : undefined);
-    const talk = new Conversation(client, { limit, nameOf });
+    const talk = new Conversation(client, { limit, prepared: ours ? this.#names : undefined });
     try {
       if (!ours) lend();
       const begin = ours ? BEGIN_OURS : BEGIN;
@@ -259,7 +258,7 @@ export class PostgresDatabase implements ServerDatabase {
       this.#names.stop();
       return true;
     }
-    if (isConflict(error)) return true;
+    if (isStale(error) || isConflict(error)) return true;
     return isLost(error) && this.#connections.renewable && (this.#reached || !isMistake(error));
   }
 

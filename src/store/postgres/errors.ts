@@ -50,6 +50,15 @@ export function isUnprepared(error: unknown): boolean {
   return ["26000", "42P05"].includes(codeOf(error));
 }
 
+/**
+ * A statement that this session has prepared would give other columns since the table was changed. The code alone says
+ * only that something is not supported.
+ */
+export function isStale(error: unknown): boolean {
+  const { routine } = (driversOwn(error) ?? {}) as { routine?: unknown };
+  return codeOf(error) === "0A000" && routine === "RevalidateCachedQuery";
+}
+
 export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === "23505";
 }

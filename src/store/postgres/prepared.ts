@@ -13,6 +13,7 @@ const OFTEN = 3;
  */
 export class PreparedNames {
   readonly #seen = new Map<string, number | string>();
+  readonly #renewed = new Map<string, number>();
   #count = 0;
   #off = false;
 
@@ -24,9 +25,20 @@ export class PreparedNames {
       if (this.#seen.size < 10 * MOST) this.#seen.set(text, seen + 1);
       return undefined;
     }
-    const name = `punctual_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
-    this.#seen.set(text, name);
     this.#count++;
+    return this.#make(text, 0);
+  }
+
+  /** Gives the statement another name, under which each session prepares it again. */
+  renew(text: string): void {
+    if (typeof this.#seen.get(text) === "string") this.#make(text, (this.#renewed.get(text) ?? 0) + 1);
+  }
+
+  #make(text: string, version: number): string {
+    const hash = createHash("sha256").update(version === 0 ? text : `${version} ${text}`);
+    const name = `punctual_${hash.digest("hex").slice(0, 32)}`;
+    this.#seen.set(text, name);
+    if (version > 0) this.#renewed.set(text, version);
     return name;
   }
 

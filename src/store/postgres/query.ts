@@ -1,7 +1,8 @@
 import type { Param } from "../sql/database.ts";
 import type { PgClient, PgResult } from "./driver.ts";
-import { translate } from "./errors.ts";
+import { isStale, translate } from "./errors.ts";
 import { numbered } from "./placeholders.ts";
+import type { PreparedNames } from "./prepared.ts";
 
 const BOOL = 16;
 /** int8, int2, int4, oid, float4, float8, numeric. None of ours is beyond what a number holds exactly. */
@@ -28,8 +29,9 @@ export async function query(
   text: string,
   params: Param[],
   limit: number = LONGEST_ANSWER,
-  name?: string,
+  prepared?: PreparedNames,
 ): Promise<PgResult> {
+  const name = prepared?.nameOf(text);
   try {
     return await client.query({
       text: params.length > 0 ? numbered(text) : text,
@@ -39,6 +41,7 @@ export async function query(
       query_timeout: limit,
     });
   } catch (error) {
+    if (isStale(error)) prepared?.renew(text);
     throw translate(error);
   }
 }

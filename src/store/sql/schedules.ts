@@ -1,7 +1,7 @@
 import type { PauseNote, ScheduleRow } from "../records.ts";
 import type { ScheduleSync } from "../ticking.ts";
 import { type Database, first, marks, type Param, type Sql, type Tables } from "./database.ts";
-import { PAUSE, type PausedRow, pauseValues, toPause } from "./pause.ts";
+import { PAUSE, PAUSE_COLUMNS, type PausedRow, pauseValues, toPause } from "./pause.ts";
 
 export interface Row extends PausedRow {
   id: number;
@@ -18,6 +18,25 @@ export interface Row extends PausedRow {
   missed: number;
 }
 
+/** Named everywhere: a migration may add columns under a running worker, whose prepared statements would fail on `*`. */
+export const SCHEDULE_COLUMNS: string[] = [
+  "id",
+  "job",
+  "slot",
+  "cron",
+  "timezone",
+  "args",
+  "queue",
+  "fingerprint",
+  "last_tick",
+  "next_tick",
+  "resumed_at",
+  "missed",
+  ...PAUSE_COLUMNS,
+];
+
+const COLUMNS = SCHEDULE_COLUMNS.join(", ");
+
 /**
  * Makes the schedules of jobs what their definitions say, in the transaction that shows the definitions. A changed one
  * goes on from where it was: from its last tick, or from when a worker was last there to tick it.
@@ -31,7 +50,7 @@ export async function syncSchedules(
 ): Promise<void> {
   // Locked, for a mark that somebody moves between the reading and the writing would be moved back, and tick twice.
   const rows = await tx.all<Row>(
-    `select * from ${t.schedules} where job in (${marks(jobs)}) order by id${db.forUpdate}`,
+    `select ${COLUMNS} from ${t.schedules} where job in (${marks(jobs)}) order by id${db.forUpdate}`,
     ...jobs.map((job) => job.name),
   );
   const left = new Map(rows.map((row) => [JSON.stringify([row.job, row.slot]), row]));
@@ -71,7 +90,7 @@ export async function syncSchedules(
 }
 
 export async function list(sql: Sql, t: Tables): Promise<ScheduleRow[]> {
-  const rows = await sql.all<Row>(`select * from ${t.schedules} order by job, id`);
+  const rows = await sql.all<Row>(`select ${COLUMNS} from ${t.schedules} order by job, id`);
   return rows.map((row) => ({
     id: row.id,
     job: row.job,
@@ -97,7 +116,7 @@ export function pause(
   note?: PauseNote,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const row = await first(tx.all<Row>(`select * from ${t.schedules} where id = ?`, id));
+    const row = await first(tx.all<Row>(`select ${COLUMNS} from ${t.schedules} where id = ?`, id));
     if (!row) return false;
     const values = pauseValues(paused, now, note);
     if (paused) await tx.run(`update ${t.schedules} set ${PAUSE} where id = ?`, ...values, id);

@@ -3,8 +3,8 @@ import { LATE_AFTER } from "../search.ts";
 import { WORKER_DEAD_AFTER } from "../store.ts";
 import { Active } from "./active.ts";
 import type { Database, Sql, Tables } from "./database.ts";
-import { toJob } from "./jobs.ts";
-import { type PausedRow, toPause } from "./pause.ts";
+import { COLUMNS, toJob } from "./jobs.ts";
+import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
 import { toWorker, WORKER_COLUMNS } from "./workers.ts";
 
 export type JobsRow = Parameters<typeof toJob>[0] &
@@ -16,9 +16,19 @@ export type JobsRow = Parameters<typeof toJob>[0] &
     seen_at: number | null;
   };
 
+export const JOB_COLUMNS: string = [
+  COLUMNS,
+  ...PAUSE_COLUMNS,
+  "last_run",
+  "last_failure",
+  "last_error",
+  "fail_count",
+  "seen_at",
+].join(", ");
+
 /** Its cost does not grow with how many runs wait. */
 export async function status(sql: Database, t: Tables, now: number): Promise<Status> {
-  const jobs = await sql.all<JobsRow>(`select * from ${t.jobs} order by name`);
+  const jobs = await sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} order by name`);
   const active = await new Active(sql, t).count(now);
   const ticks = await sql.all<{ job: string; next: number | null }>(
     `select job, min(next_tick) as next from ${t.schedules} where paused_at is null group by job`,
@@ -62,7 +72,7 @@ export async function queueSettings(
   only?: string,
 ): Promise<Pick<QueueStatus, "name" | "limit" | "paused" | "pausedUntil" | "pause">[]> {
   const rows = await sql.all<QueuesRow>(
-    `select * from ${t.queues}${only === undefined ? "" : " where name = ?"}`,
+    `select name, lim, ${PAUSE_COLUMNS.join(", ")}, paused_until from ${t.queues}${only === undefined ? "" : " where name = ?"}`,
     ...(only === undefined ? [] : [only]),
   );
   return rows.map((row) => {

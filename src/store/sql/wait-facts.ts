@@ -2,7 +2,7 @@ import type { WaitFacts } from "../records.ts";
 import { first, type Sql, type Tables } from "./database.ts";
 import { toPause } from "./pause.ts";
 import { find } from "./reads.ts";
-import { type JobsRow, queueSettings, workers } from "./status.ts";
+import { JOB_COLUMNS, type JobsRow, queueSettings, workers } from "./status.ts";
 
 /** How far "ahead of it" is counted. */
 const AHEAD = 1000;
@@ -16,7 +16,7 @@ export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): P
   );
   const count = async (where: string, ...params: (string | number)[]) =>
     (await first(sql.all<{ n: number }>(`select count(*) as n from ${t.runs} where ${where}`, ...params)))!.n;
-  const job = await first(sql.all<JobsRow>(`select * from ${t.jobs} where name = ?`, run.name));
+  const job = await first(sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} where name = ?`, run.name));
   const [queue] = await queueSettings(sql, t, now, run.queue);
   const alive = await workers(sql, t, now);
   return {
