@@ -72,7 +72,7 @@ const ROOMS: Record<string, string[]> = {
   "job/": [...CONTRACT, "run/", "schedule/"],
   "worker/": [...CONTRACT, "job/", "run/", "observe/", "schedule/"],
   // Beside observe/, which knows no instance: what a scraper is told comes from one, and from the process.
-  "probe/": ["observe/", "run/control.ts", "store/inspection.ts", "version.ts"],
+  "probe/": ["observe/", "run/control.ts", "store/inspection.ts", "supervisor/inside.ts", "version.ts"],
   "cli/": [
     "punctual.ts",
     "config.ts",

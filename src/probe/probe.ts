@@ -5,6 +5,7 @@ import { type Heard, Metrics } from "../observe/metrics.ts";
 import { CONTENT_TYPE, toText } from "../observe/prometheus.ts";
 import type { ScheduleInfo, StatusReport } from "../run/control.ts";
 import type { InstallReport } from "../store/inspection.ts";
+import { inside } from "../supervisor/inside.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { type Address, LOOPBACK } from "./address.ts";
 import { DatabaseFigures } from "./database-figures.ts";
@@ -35,7 +36,7 @@ export interface ProbeOptions {
   clock?: Clock;
 }
 
-/** A probe that listens. */
+/** A probe that listens; in a child process of `supervise()`, the parent's. */
 export interface Probe {
   readonly url: string;
   readonly host: string;
@@ -50,9 +51,13 @@ const LABELS = 500;
 
 type Answer = { status: number; type?: string; body: string };
 
-/** Serves `/healthz`, `/readyz` and `/metrics` of an instance. It does not keep the process alive. */
+/**
+ * Serves `/healthz`, `/readyz` and `/metrics` of an instance. It does not keep the process alive. In a child process of
+ * `supervise()` nothing listens: the probe of the parent reports for all of them.
+ */
 export async function startProbe(jobs: Probed, options: ProbeOptions): Promise<Probe> {
   const { host = LOOPBACK, port, worker = true, labels = LABELS, clock = systemClock } = options;
+  if (inside()) return { host, port, url: urlOf(host, port), stop: async () => {} };
   const pulse = new Pulse(jobs, clock);
   const metrics = new Metrics(jobs, labels);
   const figures = new DatabaseFigures(jobs, labels, clock);
@@ -92,11 +97,10 @@ export async function startProbe(jobs: Probed, options: ProbeOptions): Promise<P
   }
   server.unref();
   const bound = (server.address() as AddressInfo).port;
-  const shown = host.includes(":") ? `[${host}]` : host;
   return {
     host,
     port: bound,
-    url: `http://${shown}:${bound}`,
+    url: urlOf(host, bound),
     stop: () => {
       stopListening();
       return new Promise((closed) => {
@@ -105,6 +109,10 @@ export async function startProbe(jobs: Probed, options: ProbeOptions): Promise<P
       });
     },
   };
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 async function respond(
