@@ -1,6 +1,6 @@
 import { PunctualError, show } from "./errors.ts";
 import { checkConcurrency, type Defaults, toSettings } from "./job/settings.ts";
-import { checkPrefix } from "./options.ts";
+import { checkPrefix, type PunctualOptions } from "./options.ts";
 import { checkName } from "./run/names.ts";
 import { checkInteger, checkKeys } from "./run/options.ts";
 import { type Keep, toRetention } from "./run/retention.ts";
@@ -8,7 +8,10 @@ import type { FinishedState } from "./run/states.ts";
 import { type DatabaseSource, kindOf } from "./store/open.ts";
 import { type Duration, toMilliseconds } from "./time.ts";
 
-/** What `punctual.config.ts` says to the command line. Paths are read from the folder it is started in. */
+/**
+ * What `punctual.config.ts` says to the command line, and to instances that name no database. Paths are read from the
+ * folder in which the process started.
+ */
 export interface PunctualConfig {
   /** A URL such as `sqlite:./jobs.db`, or a handle of yours. Default: `PUNCTUAL_DATABASE_URL`, else `sqlite:./punctual.db`. */
   database?: DatabaseSource;
@@ -76,6 +79,16 @@ export function checkConfig(given: unknown): PunctualConfig {
   at("parallel", config.parallel, (parallel) => checkInteger(parallel, "it", 1, 10_000));
   at("loadTimeout", config.loadTimeout, (timeout) => toMilliseconds(timeout, "it"));
   return config;
+}
+
+/** What the config says to an instance that names no database. */
+export function instanceOptions({
+  prefix,
+  defaults,
+  retention,
+}: PunctualConfig): Pick<PunctualOptions, "prefix" | "defaults"> {
+  const keep = retention === undefined ? {} : { keep: retention };
+  return { ...(prefix !== undefined && { prefix }), defaults: { ...keep, ...defaults } };
 }
 
 function at<Value>(key: string, value: Value | undefined, check: (value: Value) => unknown): void {

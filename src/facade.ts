@@ -3,7 +3,8 @@ import { Punctual } from "./punctual.ts";
 let instance: Punctual | undefined;
 
 /**
- * The default instance, opened on first use: `PUNCTUAL_DATABASE_URL`, else `./punctual.db`.
+ * The default instance, opened on first use: `PUNCTUAL_DATABASE_URL`, the `database` of `punctual.config.ts` in this
+ * folder, else `./punctual.db`.
  *
  * ```ts
  * Job.schedule("hello", () => console.log("hi")).everySecond();

@@ -1,3 +1,5 @@
+import { instanceOptions } from "./config.ts";
+import { configHere } from "./config-file.ts";
 import type { Engine } from "./engine.ts";
 import type { Definition } from "./job/definition.ts";
 import type { PunctualOptions } from "./options.ts";
@@ -56,10 +58,23 @@ export function tellMade(made: Omit<Made, "version" | "copy">): void {
   loading()?.made({ ...made, version: version(), copy: new URL(".", import.meta.url).href });
 }
 
-/** What the loader says for instances without a database of their own; what they say themselves comes first. */
-export function withLoaded(own: PunctualOptions): PunctualOptions {
-  const given = loading()?.options;
-  if (!given) return own;
-  const defaults = { ...given.defaults, ...own.defaults };
-  return { ...given, ...own, defaults };
+/** What an instance gets that names no database: from its loader, else from the config of this folder. */
+export function surroundings(): Pick<Loading, "source" | "options"> | null {
+  const loader = loading();
+  if (loader) return loader;
+  const config = configHere();
+  if (!config) return null;
+  // As on the command line, the environment comes before the config.
+  const source = process.env.PUNCTUAL_DATABASE_URL ? null : (config.database ?? null);
+  return { source, options: instanceOptions(config) };
+}
+
+/** The options of an instance in these surroundings; its own come first. */
+export function withSurroundings(
+  own: PunctualOptions,
+  around: Pick<Loading, "options"> | null,
+): PunctualOptions {
+  if (!around) return own;
+  const defaults = { ...around.options.defaults, ...own.defaults };
+  return { ...around.options, ...own, defaults };
 }

@@ -17,7 +17,7 @@ import { Place } from "./job/place.ts";
 import { type RecurOptions, toRecurrence } from "./job/recurrence.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
-import { loading, tellMade, withLoaded } from "./loading.ts";
+import { loading, surroundings, tellMade, withSurroundings } from "./loading.ts";
 import type { Emitter, EventName, Events } from "./observe/events.ts";
 import { type PunctualOptions, understand } from "./options.ts";
 import { Control } from "./run/control.ts";
@@ -42,8 +42,8 @@ export class Punctual extends Control {
   #engine: Engine;
 
   /**
-   * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, else
-   * `./punctual.db`.
+   * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, the
+   * `database` of `punctual.config.ts` in this folder, else `./punctual.db`.
    */
   constructor(source: DatabaseSource, options?: PunctualOptions);
   constructor(options?: PunctualOptions);
@@ -51,8 +51,9 @@ export class Punctual extends Control {
     super();
     const { source, options } = understand(given);
     const own = source as DatabaseSource | null;
-    const chosen = own === null ? withLoaded(options) : options;
-    this.#engine = new Engine(own === null ? (loading()?.source ?? null) : own, chosen, this);
+    const around = own === null ? surroundings() : null;
+    const chosen = withSurroundings(options, around);
+    this.#engine = new Engine(own === null ? (around?.source ?? null) : own, chosen, this);
     tellMade({
       instance: this,
       source: own,

@@ -18,6 +18,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 const byCode: Partial<Record<ErrorCode, ExitCode>> = {
   CHILDREN_CANNOT_BOOT: exitCodes.notLoaded,
+  CONFIG_NOT_LOADED: exitCodes.notLoaded,
   DATABASE: exitCodes.database,
   DATABASE_ACCESS: exitCodes.database,
   DATABASE_BUSY: exitCodes.database,
@@ -29,6 +30,7 @@ const byCode: Partial<Record<ErrorCode, ExitCode>> = {
   DATA_REJECTED: exitCodes.database,
   DRIVER_MISSING: exitCodes.database,
   DUPLICATE_JOB: exitCodes.notLoaded,
+  ENGINE_UNSAFE: exitCodes.database,
   INVALID_ARGS: exitCodes.usage,
   INVALID_CRON: exitCodes.usage,
   INVALID_DURATION: exitCodes.usage,

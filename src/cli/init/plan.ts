@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
+import { CONFIG_NAMES } from "../../config-file.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { DEFAULT_JOBS } from "../load/find-files.ts";
-import { CONFIG_NAMES } from "../load/read-config.ts";
 import { plain } from "../output.ts";
 import type { Kind } from "./databases.ts";
 import { configText, type Package, packageText } from "./files.ts";

@@ -1,4 +1,4 @@
-import type { PunctualConfig } from "../../config.ts";
+import { instanceOptions, type PunctualConfig } from "../../config.ts";
 import { setLoading } from "../../loading.ts";
 import { Punctual } from "../../punctual.ts";
 import { toMilliseconds } from "../../time.ts";
@@ -33,7 +33,7 @@ export interface Loaded {
 /** Loads every job file, one after the other, and makes one instance of what is in them. */
 export async function loadFiles({ config, database, patterns, warn }: LoadOptions): Promise<Loaded> {
   const { files, unmatched } = findFiles(patterns, process.cwd());
-  const gathering = new Gathering(database?.source ?? null, optionsOf(config), warn);
+  const gathering = new Gathering(database?.source ?? null, instanceOptions(config), warn);
   setLoading(gathering);
   const timeout = toMilliseconds(config.loadTimeout ?? 10);
   const problems: string[] = [];
@@ -93,11 +93,6 @@ function withOrigin(
   if (name === undefined) return problem;
   const message = `Job "${name}" is defined already, in ${origins.get(name) ?? "another file"}. Give one of them another name.`;
   return { ...problem, message, code: "DUPLICATE_JOB" };
-}
-
-function optionsOf({ prefix, defaults, retention }: PunctualConfig): Gathering["options"] {
-  const keep = retention === undefined ? {} : { keep: retention };
-  return { ...(prefix !== undefined && { prefix }), defaults: { ...keep, ...defaults } };
 }
 
 /** What a file says of a queue comes before the config. */
