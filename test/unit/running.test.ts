@@ -3,16 +3,15 @@ import type { ClaimedRun } from "../../src/store/store.ts";
 import type { Execution } from "../../src/worker/executor.ts";
 import { Running } from "../../src/worker/running.ts";
 
-function execution(token: string): Execution & { aborts: number } {
+function execution(token: string): Execution & { aborts: string[] } {
+  const aborts: string[] = [];
   return {
     run: { id: 7, token } as ClaimedRun,
     result: new Promise(() => {}),
     returned: new Promise(() => {}),
     duration: 0,
-    aborts: 0,
-    abort() {
-      this.aborts++;
-    },
+    aborts,
+    abort: ({ code }) => aborts.push(code),
   };
 }
 
@@ -25,7 +24,20 @@ test("a run that was lost and claimed again stays when its first try ends", () =
   running.remove(lost);
   expect(running.size).toBe(1);
   running.cancel([7]);
-  expect(again.aborts).toBe(1);
+  expect(again.aborts).toEqual(["RUN_CANCELLED"]);
   running.remove(again);
   expect(running.size).toBe(0);
+});
+
+test("a run that was claimed again: its first try can still be aborted, and the second is left alone", () => {
+  const running = new Running();
+  const first = execution("a");
+  const second = execution("b");
+  running.add(first);
+  running.add(second);
+  expect(running.size).toBe(2);
+  expect(running.lose(first.run)).toBe(true);
+  expect([first.aborts, second.aborts]).toEqual([["LEASE_LOST"], []]);
+  running.remove(first);
+  expect(running.lose(first.run)).toBe(false);
 });

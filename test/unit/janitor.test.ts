@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { TestClock } from "../../src/testing/clock.ts";
+import type { Clock } from "../../src/time.ts";
+import { Janitor, type JanitorParts } from "../../src/worker/janitor.ts";
+
+/** A janitor that notes what it does, in order. */
+function scene() {
+  const clock = new TestClock();
+  let frozen = 0;
+  const own: Clock = {
+    manual: true,
+    now: () => clock.now() + frozen,
+    monotonic: () => clock.monotonic() + frozen,
+    after: (ms, callback) => clock.after(ms, callback),
+  };
+  const done: string[] = [];
+  let beats = true;
+  const store: Partial<Store> = {
+    reap: async () => {
+      done.push("reap");
+      return [];
+    },
+    reapOwnerless: async (self) => {
+      done.push(`reap those without an owner, but not of ${self}`);
+      return [];
+    },
+    prune: async () => ({}) as never,
+  };
+  const janitor = new Janitor({
+    id: "me",
+    store: store as Store,
+    clock: own,
+    events: { report: () => done.push("error") } as unknown as JanitorParts["events"],
+    registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
+    tallies: { take: () => [] } as unknown as JanitorParts["tallies"],
+    logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],
+    beat: async () => {
+      if (!beats) throw new Error("the database is away");
+      done.push("beat");
+    },
+    sync: async () => {},
+    lapsed: () => done.push("give up leases"),
+  });
+  const firstOf = (what: string) => done.findIndex((one) => one.startsWith(what));
+  return {
+    clock,
+    janitor,
+    done,
+    firstOf,
+    freeze: (ms: number) => {
+      frozen += ms;
+    },
+    fail: () => {
+      beats = false;
+    },
+  };
+}
+
+describe("a janitor", () => {
+  test("fails no function of its own process", async () => {
+    const { clock, janitor, done } = scene();
+    janitor.start();
+    await clock.advance(12);
+    expect(done).toContain("reap those without an owner, but not of me");
+  });
+
+  test("that was frozen gives up leases that are over, and beats, before it reaps; others have time to do so too", async () => {
+    // Whichever of its timers comes first.
+    for (let moment = 0; moment < 12; moment++) {
+      const { clock, janitor, done, firstOf, freeze } = scene();
+      await janitor.beat();
+      janitor.start();
+      await clock.advance(moment);
+      done.length = 0;
+      freeze(64_000);
+      await clock.advance("4999ms");
+      expect(done.slice(0, 2)).toEqual(["give up leases", "beat"]);
+      expect(done).not.toContain("reap");
+      await clock.advance(20);
+      expect(firstOf("reap")).toBeGreaterThan(1);
+    }
+  });
+
+  test("that was suspended does the same", async () => {
+    const { clock, janitor, done, firstOf } = scene();
+    await janitor.beat();
+    janitor.start();
+    done.length = 0;
+    clock.set(new Date(clock.now() + 3_600_000));
+    await clock.advance("5s");
+    expect(done.slice(0, 2)).toEqual(["give up leases", "beat"]);
+    expect(done).not.toContain("reap");
+    await clock.advance(20);
+    expect(firstOf("reap")).toBeGreaterThan(1);
+  });
+
+  test("whose beats have failed for long does not reap before one succeeds", async () => {
+    const { clock, janitor, done, fail } = scene();
+    await janitor.beat();
+    fail();
+    janitor.start();
+    await clock.advance(29);
+    expect(done).toContain("reap");
+    await clock.advance(2);
+    done.length = 0;
+    await clock.advance(60);
+    expect(done).not.toContain("reap");
+  });
+});
