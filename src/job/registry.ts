@@ -111,6 +111,15 @@ export class Registry {
     return this.#adHoc.get(lane);
   }
 
+  /** Returns the job or the function that a run calls. */
+  handlerOf(run: {
+    name: string;
+    lane: string;
+    owner: string | null;
+  }): Definition<never> | AdHoc | undefined {
+    return run.owner === null ? this.definition(run.name) : this.adHoc(run.lane);
+  }
+
   forgetAdHoc(lane: string): void {
     this.#adHoc.delete(lane);
   }

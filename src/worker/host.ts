@@ -261,7 +261,8 @@ export class Host {
       ...parts,
       beat: () => this.#beat(),
       sync: () => this.#sync(store, showing),
-      lapsed: () => worker.lapsed(),
+      checkLeases: () => worker.leases.check(),
+      wake: () => worker.wake(),
     });
     this.#worker = worker;
     this.#ticker = ticker;

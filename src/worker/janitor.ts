@@ -44,8 +44,10 @@ export interface JanitorParts {
   logbook: Logbook;
   beat(): Promise<void>;
   sync(): Promise<void>;
-  /** Time has passed without this process: it gives up leases that are over, before anybody takes their runs back. */
-  lapsed(): void;
+  /** Aborts executions whose leases are over: their runs may be reaped from now on, by this process too. */
+  checkLeases(): void;
+  /** Something may be due. */
+  wake(): void;
 }
 
 /** After a lapse: processes that were frozen together with this one have this long to renew their leases and to beat. */
@@ -128,16 +130,18 @@ export class Janitor {
   }
 
   async #reapInTurn(): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock, checkLeases } = this.#parts;
     this.#lapses.check();
+    checkLeases();
     if (clock.monotonic() < this.#reapAfter) return;
     if (clock.monotonic() - this.#beatAt >= LATE_BEAT) await this.beat();
     await this.reap();
   }
 
   #lapsed(): void {
-    const { clock, events, lapsed } = this.#parts;
-    lapsed();
+    const { clock, events, checkLeases, wake } = this.#parts;
+    checkLeases();
+    wake();
     this.#reapAfter = clock.monotonic() + REAP_AFTER_LAPSE;
     this.beat().catch((error) => events.failed(error, BEATING));
   }

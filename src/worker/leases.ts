@@ -32,8 +32,10 @@ export interface LeaseParts {
   store: Pick<Store, "renew">;
   clock: Clock;
   events: Pick<Emitter, "failed" | "succeeded">;
-  worker: string;
-  lost(run: ClaimedRun): void;
+  /** Of the worker. */
+  id: string;
+  /** `expired`: it is not trusted any more, but nobody may have taken the run. */
+  lost(run: ClaimedRun, expired: boolean): void;
   cancelled(ids: number[]): void;
 }
 
@@ -60,7 +62,7 @@ export class Leases {
     const held = { run, lease, sent, ...times(lease, sent) };
     this.#held.set(run.id, held);
     // This process lost the run without noticing, and claimed it again: the first execution must not go on beside the next.
-    if (earlier) this.#parts.lost(earlier.run);
+    if (earlier) this.#parts.lost(earlier.run, false);
     this.#wakeAt(this.#nextOf(held));
   }
 
@@ -114,7 +116,7 @@ export class Leases {
   #expire(): void {
     const now = this.#parts.clock.monotonic();
     for (const held of this.#held.values()) {
-      if (held.trustedUntil <= now) this.#lose(held);
+      if (held.trustedUntil <= now) this.#lose(held, true);
       else if (!this.#isTrusted(held) && held.renewAt > 0) {
         // The host was suspended, or somebody set its clock: only the database knows, and it is asked at once.
         held.renewAt = 0;
@@ -134,7 +136,7 @@ export class Leases {
   }
 
   async #renew(due: Held[]): Promise<void> {
-    const { store, clock, worker, events } = this.#parts;
+    const { store, clock, id: worker, events } = this.#parts;
     const sent = readClock(clock);
     const wait = Math.min(RETRY_WITHIN, ...due.map(({ lease }) => lease / 12));
     this.#notBefore = sent.monotonic + wait * 2 ** this.#unanswered++;
@@ -147,7 +149,7 @@ export class Leases {
         // Settled or lost while the renewal was under way.
         if (this.#held.get(id) !== one) continue;
         if (held.has(id)) this.#prolong(one, sent);
-        else if (!locked.has(id)) this.#lose(one);
+        else if (!locked.has(id)) this.#lose(one, false);
       }
       this.#failures = locked.size > 0 ? this.#failures + 1 : 0;
       this.#parts.cancelled(cancelled);
@@ -169,9 +171,9 @@ export class Leases {
     Object.assign(held, { sent, ...times(held.lease, sent) });
   }
 
-  #lose({ run }: Held): void {
+  #lose({ run }: Held, expired: boolean): void {
     this.#held.delete(run.id);
-    this.#parts.lost(run);
+    this.#parts.lost(run, expired);
   }
 }
 

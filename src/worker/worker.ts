@@ -7,7 +7,7 @@ import { readClock, yieldToEventLoop } from "../time.ts";
 import { Buffer } from "./buffer.ts";
 import { Crashes } from "./crashes.ts";
 import { abortReasons } from "./ends.ts";
-import type { Executor, Result, Runnable } from "./executor.ts";
+import type { Executor, Result } from "./executor.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";
 import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
@@ -28,7 +28,7 @@ export class Worker {
   readonly #buffer: Buffer;
   readonly #running = new Running();
   readonly #outbox: Outbox;
-  readonly #leases: Leases;
+  readonly leases: Leases;
   readonly #pace = new Pace();
   readonly #rest: Rest;
   readonly #executor: Executor;
@@ -53,19 +53,18 @@ export class Worker {
     this.#buffer = new Buffer(this.#stride !== null);
     this.#rest = new Rest(parts.clock);
     this.#outbox = new Outbox(parts, {
-      drop: (run) => this.#leases.drop(run),
+      drop: (run) => this.leases.drop(run),
       wake: () => this.wake(),
     });
-    this.#leases = new Leases({
+    this.leases = new Leases({
       ...parts,
-      worker: parts.id,
-      lost: (run) => this.#lost(run),
+      lost: (run, expired) => this.#lost(run, expired),
       cancelled: (ids) => this.#cancel(ids),
     });
     this.#executor = parts.executor;
     this.#suspects = new Suspects(parts.clock, parts.executor, this.#buffer.inShares);
     this.#crashes = new Crashes(parts, (run) => {
-      this.#leases.drop(run);
+      this.leases.drop(run);
       this.wake();
     });
   }
@@ -79,12 +78,6 @@ export class Worker {
     this.#hungry = true;
     this.#looking = true;
     this.#rest.end();
-  }
-
-  /** Time has passed without this process: leases may be over, and something may be due. */
-  lapsed(): void {
-    this.#leases.check();
-    this.wake();
   }
 
   /** Until it is stopped or its budget is used; gives how many runs it ran. */
@@ -106,7 +99,7 @@ export class Worker {
       }
     } finally {
       this.#cancelGrace?.();
-      this.#leases.stop();
+      this.leases.stop();
     }
     return this.#ran;
   }
@@ -135,9 +128,7 @@ export class Worker {
     this.#pace.exchanged(sent.monotonic, this.#parts.clock.monotonic());
     if (claim && (answer.unclaimed || answer.claimed.length >= claim.limit)) this.#hungry = true;
     this.#claimed += answer.claimed.length;
-    for (const run of answer.claimed) {
-      this.#leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sent);
-    }
+    for (const run of answer.claimed) this.leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sent);
     const suspects = answer.claimed.filter((run) => run.crashes > 0);
     const others = suspects.length > 0 ? answer.claimed.filter((run) => run.crashes === 0) : answer.claimed;
     this.#suspects.add(suspects);
@@ -199,7 +190,7 @@ export class Worker {
       const next = this.#buffer.take();
       if (!next) return;
       // After a pause of the process it may be another worker's by now; if not, it is claimed again.
-      if (this.#leases.trusts(next)) void this.#start(next, false);
+      if (this.leases.trusts(next)) void this.#start(next, false);
       else this.#giveBack(next);
     }
   }
@@ -219,7 +210,7 @@ export class Worker {
       this.#starting = false;
       run.started = true;
       if (!held) this.#outbox.add(run, null);
-      else if (this.#stopping || !this.#leases.trusts(run)) this.#giveBack(run);
+      else if (this.#stopping || !this.leases.trusts(run)) this.#giveBack(run);
       else await this.#start(run, true);
     } catch (error) {
       this.#starting = false;
@@ -232,7 +223,7 @@ export class Worker {
 
   /** Settles when the handler has returned. */
   #start(run: ClaimedRun, alone: boolean): Promise<void> {
-    const job = this.#jobOf(run);
+    const job = this.#parts.registry.handlerOf(run);
     if (!job) return this.#refuse(run);
     const { events, clock } = this.#parts;
     if (events.hears("run.started")) events.emit("run.started", startedEvent(run));
@@ -260,11 +251,6 @@ export class Worker {
       this.#fill();
       this.#rest.end();
     });
-  }
-
-  #jobOf(run: ClaimedRun): Runnable | undefined {
-    const { registry } = this.#parts;
-    return run.owner === null ? registry.definition(run.name) : registry.adHoc(run.lane);
   }
 
   /** Claimed in the moment between a new name and our knowing it: another process defines it. */
@@ -301,8 +287,10 @@ export class Worker {
     for (const run of this.#buffer.takeWaiting(before)) this.#giveBack(run);
   }
 
-  #lost(run: ClaimedRun): void {
-    if (!this.#running.lose(run)) this.#takeIf((one) => one === run);
+  #lost(run: ClaimedRun, expired: boolean): void {
+    if (this.#running.lose(run)) return;
+    // Forgotten, a run that nobody has taken would wait for its lease to end.
+    for (const one of this.#takeIf((one) => one === run)) if (expired) this.#giveBack(one);
   }
 
   #cancel(ids: number[]): void {

@@ -3,11 +3,10 @@ import { eventually } from "./eventually.ts";
 import { type Scene, test } from "./scene.ts";
 import type { Child } from "./start-child.ts";
 
-async function owner(scene: Scene, behaviour: string): Promise<{ child: Child; id: number }> {
-  const child = scene.start("owner", "./child-owner.ts", [scene.path, scene.journal.path, behaviour], {
-    ipc: true,
-  });
-  const { run } = await scene.journal.until({ what: "dispatched" });
+async function owner(scene: Scene, behaviour: string, name = "owner"): Promise<{ child: Child; id: number }> {
+  const args = [scene.path, scene.journal.path, behaviour, name];
+  const child = scene.start(name, "./child-owner.ts", args, { ipc: true });
+  const { run } = await scene.journal.until({ by: name, what: "dispatched" });
   return { child, id: run! };
 }
 
@@ -51,6 +50,25 @@ describe("an ad hoc run whose process was killed", () => {
     expect(await scene.jobs.find(id)).toMatchObject({ error: { code: "HANDLER_GONE" } });
     expect(scene.journal.find({ what: "start" })).toHaveLength(1);
   });
+});
+
+test("a process that was frozen for more than a minute does not fail its own waiting functions", async ({
+  scene,
+}) => {
+  const frozen = await owner(scene, "waits and works", "frozen");
+  await scene.journal.until({ by: "frozen", what: "worker.started" });
+  const dead = await owner(scene, "waits", "dead");
+  dead.child.signal("SIGKILL");
+  await dead.child.exit();
+
+  frozen.child.signal("SIGSTOP");
+  forget(scene, frozen.child.pid);
+  forget(scene, dead.child.pid);
+  frozen.child.signal("SIGCONT");
+
+  // Nobody else is here to fail the run of the dead process.
+  expect(await scene.untilFinished(dead.id)).toMatchObject({ state: 4 });
+  expect(scene.unfinished(frozen.id)).toMatchObject({ state: 0 });
 });
 
 test("an ad hoc run whose process lives between two passes is not taken for lost", async ({ scene }) => {

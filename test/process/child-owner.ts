@@ -2,12 +2,13 @@ import { Punctual } from "../../src/index.ts";
 import { noteIn } from "./journal.ts";
 
 /** A process with a function of its own to run. */
-const [database, journal, behaviour] = process.argv.slice(2) as [
+const [database, journal, behaviour, name] = process.argv.slice(2) as [
   string,
   string,
-  "waits" | "runs" | "dispatches again",
+  "waits" | "waits and works" | "runs" | "dispatches again",
+  string,
 ];
-const note = noteIn(journal, "owner");
+const note = noteIn(journal, name);
 const jobs = new Punctual(`sqlite:${database}`, { logger: false, defaults: { lease: 1 } });
 
 const stuck = () => {
@@ -15,9 +16,11 @@ const stuck = () => {
   return new Promise(() => {});
 };
 
-if (behaviour === "waits") {
+if (behaviour === "waits" || behaviour === "waits and works") {
   const { id } = await jobs.dispatch("mine", stuck).delay(3600);
   note("dispatched", { run: id });
+  jobs.on("worker.started", () => note("worker.started"));
+  if (behaviour === "waits and works") void jobs.forever();
 } else if (behaviour === "runs") {
   const { id } = await jobs.dispatch("mine", stuck);
   note("dispatched", { run: id });

@@ -116,6 +116,31 @@ describe("a worker is stopped past its lease and goes on", () => {
   });
 });
 
+test("a worker that was stopped past its lease aborts its runs before it takes them back itself", async ({
+  scene,
+}) => {
+  const { id } = await scene.job.held.dispatch({ do: "return" });
+  const only = scene.worker("only", { holds: ["held"], parallel: 5 });
+  await scene.journal.until({ by: "only", what: "start", run: id, attempt: 1 });
+  only.signal("SIGSTOP");
+  const locked = scene.unfinished(id)!.locked_until as number;
+  await eventually("the lease to end", () => Date.now() > locked + 1000);
+  only.signal("SIGCONT");
+
+  const second = await scene.journal.until({ by: "only", what: "start", run: id, attempt: 2 });
+  const [reaped] = scene.journal.find({ what: "run.reaped", run: id });
+  const [aborted] = scene.journal.find({ what: "abort", run: id, attempt: 1, code: "LEASE_LOST" });
+  expect(aborted!.at).toBeLessThanOrEqual(reaped!.at);
+  expect(reaped!.at).toBeLessThanOrEqual(second.at);
+  expect(scene.journal.find({ what: "abort", run: id, attempt: 2 })).toEqual([]);
+
+  scene.letGo(only, "held");
+  const row = await scene.untilFinished(id);
+  expect(row).toMatchObject({ state: 3, attempts: 2, crashes: 1 });
+  expect(JSON.parse(row.result!)).toEqual({ by: "only", attempt: 2 });
+  await scene.journal.until({ by: "only", what: "run.lost", run: id, attempt: 1 });
+});
+
 describe("a handler keeps the event loop for three leases", () => {
   // It ends in the very turn in which it comes back: before any renewal could have told it of the loss.
   for (const act of ["block", "block and fail"] as const) {

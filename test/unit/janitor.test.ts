@@ -40,7 +40,8 @@ function scene() {
       done.push("beat");
     },
     sync: async () => {},
-    lapsed: () => done.push("give up leases"),
+    checkLeases: () => done.push("check leases"),
+    wake: () => done.push("wake"),
   });
   const firstOf = (what: string) => done.findIndex((one) => one.startsWith(what));
   return {
@@ -58,6 +59,18 @@ function scene() {
 }
 
 describe("a janitor", () => {
+  test("aborts what has no lease any more before it reaps, each time", async () => {
+    const { clock, janitor, done } = scene();
+    janitor.start();
+    await clock.advance(60);
+    const reaps = done.flatMap((what, index) => (what === "reap" ? [index] : []));
+    expect(reaps.length).toBeGreaterThan(3);
+    for (const index of reaps) {
+      const before = done.slice(0, index).filter((what) => what !== "beat");
+      expect(before.at(-1)).toBe("check leases");
+    }
+  });
+
   test("fails no function of its own process", async () => {
     const { clock, janitor, done } = scene();
     janitor.start();
@@ -75,10 +88,10 @@ describe("a janitor", () => {
       done.length = 0;
       freeze(64_000);
       await clock.advance("4999ms");
-      expect(done.slice(0, 2)).toEqual(["give up leases", "beat"]);
+      expect(done.slice(0, 3)).toEqual(["check leases", "wake", "beat"]);
       expect(done).not.toContain("reap");
       await clock.advance(20);
-      expect(firstOf("reap")).toBeGreaterThan(1);
+      expect(firstOf("reap")).toBeGreaterThan(2);
     }
   });
 
@@ -89,10 +102,10 @@ describe("a janitor", () => {
     done.length = 0;
     clock.set(new Date(clock.now() + 3_600_000));
     await clock.advance("5s");
-    expect(done.slice(0, 2)).toEqual(["give up leases", "beat"]);
+    expect(done.slice(0, 3)).toEqual(["check leases", "wake", "beat"]);
     expect(done).not.toContain("reap");
     await clock.advance(20);
-    expect(firstOf("reap")).toBeGreaterThan(1);
+    expect(firstOf("reap")).toBeGreaterThan(2);
   });
 
   test("whose beats have failed for long does not reap before one succeeds", async () => {

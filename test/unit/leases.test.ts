@@ -43,7 +43,7 @@ function scene() {
     store: { renew },
     clock,
     events: { report: (error) => errors.push(error) },
-    worker: "w1",
+    id: "w1",
     lost: ({ token }) => lost.push({ token, at: clock.monotonic() }),
     cancelled: () => {},
   });

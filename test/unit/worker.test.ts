@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { Emitter } from "../../src/observe/events.ts";
+import type { ClaimedRun, ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
+import { TestClock } from "../../src/testing/clock.ts";
+import type { Executor, Runnable } from "../../src/worker/executor.ts";
+import type { WorkerParts } from "../../src/worker/parts.ts";
+import { Worker } from "../../src/worker/worker.ts";
+
+const LEASE = 60_000;
+
+/** A worker over a store whose answers take as long as the test says. */
+function scene(runs: number, { parallel = 1 } = {}) {
+  const clock = new TestClock();
+  const began: number[] = [];
+  const settled: string[] = [];
+  let left = Array.from({ length: runs }, (_, n) => ({
+    id: n + 1,
+    token: "token",
+    name: "job",
+    queue: "default",
+    lane: "job",
+    priority: 100,
+    runAt: 0,
+    crashes: 0,
+    attempts: 1,
+    owner: null,
+    logged: 0,
+  })) as unknown as ClaimedRun[];
+  const waiting: (() => void)[] = [];
+  const store: Partial<Store> = {
+    now: async () => clock.now(),
+    exchange: async ({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> => {
+      for (const { id, outcome } of settle) settled.push(`${id} ${outcome}`);
+      const claimed = claim ? left : [];
+      left = claim ? [] : left;
+      if (claimed.length > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      return { settled: settle.map(() => true), claimed, nextDue: null, cancelled: [] };
+    },
+    renew: () => new Promise(() => {}),
+  };
+  const executor: Executor = {
+    places: parallel,
+    get free() {
+      return parallel - began.length;
+    },
+    execute: (run) => {
+      began.push(run.id);
+      return {
+        run,
+        duration: 0,
+        result: new Promise(() => {}),
+        returned: new Promise(() => {}),
+        abort: () => {},
+      };
+    },
+    setAside: () => true,
+    endAside: () => {},
+  };
+  const parts = {
+    id: "w1",
+    store: store as Store,
+    clock,
+    events: new Emitter({ debug() {}, info() {}, warn() {}, error() {} }),
+    registry: { handlerOf: () => ({}) as Runnable } as unknown as WorkerParts["registry"],
+    tallies: { settled() {} } as unknown as WorkerParts["tallies"],
+    logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    instance: {},
+    random: () => 0,
+    nextSeq: () => 1,
+    known: {
+      elsewhere: async () => [],
+      unusualLeases: () => ({}),
+    } as unknown as WorkerParts["known"],
+    ticker: null,
+    executor,
+  } satisfies WorkerParts;
+  const worker = new Worker(parts, {
+    parallel,
+    queues: null,
+    exceptQueues: [],
+    weights: null,
+    schedules: false,
+    batch: 100,
+    sleep: 600_000,
+    budget: null,
+    untilEmpty: false,
+    grace: 0,
+  });
+  void worker.work();
+  return { clock, began, settled, answer: () => waiting.shift()!(), worker };
+}
+
+test("a claim whose answer took longer than its lease begins nothing: all of it is given back", async () => {
+  const { clock, began, settled, answer } = scene(3);
+  await clock.advance(LEASE / 1000 - 5);
+  answer();
+  await clock.advance(1);
+  expect(began).toEqual([]);
+  expect(settled.sort()).toEqual(["1 released", "2 released", "3 released"]);
+});
+
+test("a claim whose answer came in time begins as much as there is room for", async () => {
+  const { clock, began, settled, answer } = scene(3);
+  await clock.advance(LEASE / 1000 - 7);
+  answer();
+  await clock.advance(0);
+  expect(began).toEqual([1]);
+  expect(settled).toEqual([]);
+});
