@@ -53,7 +53,7 @@ export interface JanitorParts {
 /** After a lapse: processes that were frozen together with this one have this long to renew their leases and to beat. */
 const REAP_AFTER_LAPSE = 5000;
 
-/** A worker that was not seen for this long beats before it reaps. */
+/** A worker whose last heartbeat is older sends one before it reaps. */
 const LATE_BEAT = WORKER_DEAD_AFTER / 2;
 
 /** Takes back what dead workers held; gives how many runs these were. */
@@ -73,8 +73,9 @@ export async function reap(parts: CrashParts & { id: string }): Promise<number> 
 export class Janitor {
   readonly #parts: JanitorParts;
   readonly #lapses: Lapses;
-  /** On the monotonic clock. */
+  /** When the last heartbeat was sent that was answered, on the monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY;
+  /** On the monotonic clock. */
   #reapAfter = Number.NEGATIVE_INFINITY;
   #cancels = new Set<() => void>();
   #flushing: Promise<void> = Promise.resolve();
@@ -143,6 +144,7 @@ export class Janitor {
     checkLeases();
     wake();
     this.#reapAfter = clock.monotonic() + REAP_AFTER_LAPSE;
+    this.#beatAt = Number.NEGATIVE_INFINITY;
     this.beat().catch((error) => events.failed(error, BEATING));
   }
 

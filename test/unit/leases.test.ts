@@ -42,7 +42,7 @@ function scene() {
   const leases = new Leases({
     store: { renew },
     clock,
-    events: { report: (error) => errors.push(error) },
+    events: { failed: (error) => errors.push(error), succeeded: () => {} },
     id: "w1",
     lost: ({ token }) => lost.push({ token, at: clock.monotonic() }),
     cancelled: () => {},

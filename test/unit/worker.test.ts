@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Emitter } from "../../src/observe/events.ts";
+import { toLogger } from "../../src/observe/logger.ts";
 import type { ClaimedRun, ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import type { Executor, Runnable } from "../../src/worker/executor.ts";
@@ -60,11 +61,11 @@ function scene(runs: number, { parallel = 1 } = {}) {
     id: "w1",
     store: store as Store,
     clock,
-    events: new Emitter({ debug() {}, info() {}, warn() {}, error() {} }),
+    events: new Emitter(toLogger(false), clock),
     registry: { handlerOf: () => ({}) as Runnable } as unknown as WorkerParts["registry"],
     tallies: { settled() {} } as unknown as WorkerParts["tallies"],
     logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
+    logger: toLogger(false),
     instance: {},
     random: () => 0,
     nextSeq: () => 1,
