@@ -83,6 +83,13 @@ export function healthOf(report: StatusReport): Health {
     else degraded.add(sentence, "punctual doctor");
   }
 
+  for (const { id, name, worker } of report.isolated.filter(({ child }) => child === null)) {
+    degraded.add(
+      `${worker} isolates run ${id} of ${name}, which crashed before: other runs wait there, a few seconds at most.`,
+      `punctual show ${id}`,
+    );
+  }
+
   for (const job of report.jobs) {
     const unseen = unseenFor(job);
     if (job.fails > 0 && unseen === null) {

@@ -1,4 +1,5 @@
 import type {
+  IsolatedRun,
   JobStatus,
   LateSchedule,
   Pause,
@@ -64,6 +65,8 @@ export interface StatusReport {
   late: (Omit<LateSchedule, "nextTick"> & { nextTick: Date })[];
   /** Runs whose lease ended a while ago and that nobody took back. */
   expired: number;
+  /** Runs that crashed before, and for which workers keep other runs out of a process. */
+  isolated: (Omit<IsolatedRun, "startedAt"> & { startedAt: Date | null })[];
   /** More runs wait than were counted: `waiting`, `ready` and `scheduled` are "at least". */
   capped: boolean;
 }
@@ -84,7 +87,7 @@ export interface DefinedJob {
 }
 
 export function toReport(status: Status, defined: readonly DefinedJob[]): StatusReport {
-  const { now, queues, workers, late, expired, capped } = status;
+  const { now, queues, workers, late, expired, isolated, capped } = status;
   const jobs = withDefined(status.jobs, defined);
   const running = jobs.filter((job) => job.running > 0).length;
   return {
@@ -106,6 +109,11 @@ export function toReport(status: Status, defined: readonly DefinedJob[]): Status
     })),
     late: late.map((one) => ({ ...one, nextTick: new Date(one.nextTick) })),
     expired,
+    isolated: isolated.map((run) => ({
+      ...run,
+      worker: shown(run.worker, workers),
+      startedAt: toDate(run.startedAt),
+    })),
     capped,
   };
 }
@@ -143,7 +151,6 @@ function notShown(job: DefinedJob): JobStatus {
 }
 
 function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: WorkerRow[]): JobReport {
-  const holder = workers.find(({ id }) => id === job.leasedBy);
   return {
     ...job,
     pause: toPauseInfo(job.pause),
@@ -153,9 +160,15 @@ function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: WorkerRow[]
     lastError: readFailure(job.lastError)?.message ?? null,
     seenAt: toDate(job.seenAt),
     leasedUntil: toDate(job.leasedUntil),
-    leasedBy: holder ? `${holder.host}:${holder.pid}` : job.leasedBy,
+    leasedBy: job.leasedBy && shown(job.leasedBy, workers),
     nextRun: toDate(job.nextRun),
   };
+}
+
+/** A worker as `host:pid` where it is alive, its id otherwise. */
+function shown(worker: string, workers: WorkerRow[]): string {
+  const alive = workers.find(({ id }) => id === worker);
+  return alive ? `${alive.host}:${alive.pid}` : worker;
 }
 
 export function toScheduleInfo(row: ScheduleRow): ScheduleInfo {

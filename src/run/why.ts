@@ -15,6 +15,7 @@ export function explain(facts: WaitFacts): string[] {
               `Its lease ended ${span(now - run.lockedUntil)} ago: the worker is gone, and a living one takes it back within seconds.`,
             ]
           : []),
+        ...isolation(run),
         ...(run.cancelRequested ? ["It was asked to cancel; its handler has not returned yet."] : []),
       ];
     case "scheduled":
@@ -34,6 +35,27 @@ export function explain(facts: WaitFacts): string[] {
       ];
     }
   }
+}
+
+function isolation({ crashes, isolated, startedAt, child }: WaitFacts["run"]): string[] {
+  if (crashes === 0) return [];
+  const crashed = `It has crashed ${times(crashes)}`;
+  if (startedAt === null) return [`${crashed}, and waits until the other runs in its process have finished.`];
+  if (!isolated) return [`${crashed}.`];
+  return [
+    child === null
+      ? `${crashed}, and is alone in its process for some seconds: other runs of its worker wait.`
+      : `${crashed}, and has its child process to itself.`,
+  ];
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}
+
+/** The isolated runs of workers that start nothing else meanwhile. */
+function closing({ isolated }: WaitFacts): WaitFacts["isolated"] {
+  return isolated.filter(({ child }) => child === null);
 }
 
 function place({ worker, child }: WaitFacts["run"]): string {
@@ -71,6 +93,20 @@ function reasonsToWait(facts: WaitFacts): string[] {
     return [
       `It waits its turn: ${many} ready ${facts.ahead === 1 ? "run comes" : "runs come"} before it in the queue "${run.queue}".`,
     ];
+  }
+  if (run.crashes > 0) {
+    const others = facts.isolated.map(({ id }) => id).join(", ");
+    const now = others === "" ? "" : ` Now isolated: ${others}.`;
+    return [`It has crashed ${times(run.crashes)}: it starts when a worker can isolate it.${now}`];
+  }
+  const closed = closing(facts);
+  if (serving.every(({ id }) => closed.some(({ worker }) => worker === id))) {
+    return closed
+      .filter(({ worker }) => serving.some(({ id }) => id === worker))
+      .map(
+        ({ id, name, worker }) =>
+          `Worker ${worker} isolates run ${id} of "${name}", which crashed before: other runs wait there, a few seconds at most.`,
+      );
   }
   return ["Nothing holds it back: it is next in its queue and starts as soon as a worker has a free slot."];
 }

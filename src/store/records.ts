@@ -76,6 +76,8 @@ export interface RunRecord {
   args: string | null;
   attempts: number;
   crashes: number;
+  /** It crashed before, and no other run is in its process. */
+  isolated: boolean;
   worker: string | null;
   /** The child process of the worker, as `number:pid`; null without a supervisor. */
   child: string | null;
@@ -146,8 +148,20 @@ export interface Status {
   late: LateSchedule[];
   /** Runs whose lease ended a while ago and that nobody took back. */
   expired: number;
+  isolated: IsolatedRun[];
   /** More runs wait than were counted: counts of waiting runs are "at least". */
   capped: boolean;
+}
+
+/** A claimed run that crashed before, and for which a worker keeps others out of a process. */
+export interface IsolatedRun {
+  id: number;
+  name: string;
+  worker: string;
+  /** The child process, as `number:pid`. Null: the worker's own, or the run has not started. */
+  child: string | null;
+  /** Null: other runs have to leave the process first. */
+  startedAt: number | null;
 }
 
 /** A schedule whose next tick has passed. */
@@ -176,6 +190,7 @@ export interface WaitFacts {
   /** Ready runs of the same queue that come before it, counted up to 1,000. */
   ahead: number;
   workers: WorkerRow[];
+  isolated: IsolatedRun[];
   ownerAlive: boolean;
 }
 

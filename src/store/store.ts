@@ -117,6 +117,11 @@ export interface ClaimRequest extends Served {
   start: number;
   /** How many of them may be under limits, the first ones: those start at once, or next. */
   limited: number;
+  /**
+   * How many of them may have crashed before: as many as the claimer can isolate now. A claim that leaves crashed runs
+   * ready may bring fewer runs than there are; a claim with 0 looks past them.
+   */
+  crashed: number;
   /** How far a queue's next run stands behind its last: the nearest comes first. Null: one order for all queues. */
   stride: ((queue: string) => number) | null;
   /** Jobs that the database knows and this process does not define. */
@@ -160,6 +165,14 @@ export interface Renewed {
   locked: Set<number>;
   /** Runs of this worker that somebody asked to cancel. */
   cancelled: number[];
+}
+
+/** The number of crashes that ends a run. */
+export interface CrashCap {
+  /** When it was alone in its process the last time: nothing else can have caused that crash. */
+  isolated: number;
+  /** When it had neighbours. */
+  shared: number;
 }
 
 export interface ReapedRun {
@@ -232,8 +245,11 @@ export interface Store {
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   /** Prolongs leases, and never waits for a row that another transaction has locked. */
   renew(worker: string, renewals: Renewal[]): Promise<Renewed>;
-  /** Marks one run as started before its handler runs: a crash from here on is charged to it. */
-  start(lease: Lease): Promise<boolean>;
+  /**
+   * Marks one run as started before its handler runs: a crash from here on is charged to it. `isolated`: no other run is
+   * in its process. Called again with false before others are admitted.
+   */
+  start(lease: Lease, isolated: boolean): Promise<boolean>;
   /** Keeps how far a run has come, as JSON; false: the lease is lost. */
   progress(lease: Lease, progress: string): Promise<boolean>;
   /**
@@ -243,10 +259,10 @@ export interface Store {
   log(lines: NewLine[]): Promise<void>;
   /** Runs `work` and writes the settlement in one transaction; false and nothing of either if the lease is lost. */
   transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean>;
-  /** Takes back runs whose lease has ended, at most `limit`; so many crashes as `crashCap` says end a run. */
-  reap(limit: number, crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
+  /** Takes back runs whose lease has ended, at most `limit`. */
+  reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
   /** Takes back runs that were lost with a child process, each charged with a crash; those no longer held are left alone. */
-  takeBack(leases: Lease[], crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]>;
+  takeBack(leases: Lease[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
   /** Fails ad hoc runs that wait for an owner which is gone. `self` asks, so it is alive, however long ago it was seen. */
   reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]>;
   /** Fails the waiting ad hoc runs of this owner. */
@@ -308,6 +324,11 @@ export interface Store {
 
   /** Calls back when another process may have changed something; returns how to stop. */
   watch(onChange: () => void): () => void;
+}
+
+/** Whether a worker isolates a run. Not a function of one process: that process has survived the crash. */
+export function hasCrashed({ crashes, owner }: { crashes: number; owner: string | null }): boolean {
+  return crashes > 0 && owner === null;
 }
 
 /** A worker that has not been seen for this long is taken for dead. */

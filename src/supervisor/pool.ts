@@ -4,9 +4,10 @@ import type { Emitter } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import type { Execution, Executor, Runnable } from "../worker/executor.ts";
+import type { Cell, Execution, Executor, Runnable } from "../worker/executor.ts";
 import type { Logbook } from "../worker/logbook.ts";
 import { Assigned } from "./assigned.ts";
+import { ChildCell } from "./cell.ts";
 import type { Child } from "./child.ts";
 import { Crew, howItEnded } from "./crew.ts";
 import type { ToParent } from "./messages.ts";
@@ -37,7 +38,9 @@ export class Pool implements Executor {
   readonly #parts: PoolParts;
   readonly crew: Crew;
   #tickets = 0;
-  #aside: Child | null = null;
+  readonly #cells = new Set<ChildCell>();
+  /** Children that end after their last run because a crashed run needed an empty process. */
+  readonly #vacated = new Set<Child>();
   /** How many children ended with a run of this id before they said that they began anything. */
   readonly #silentDeaths = new Map<number, number>();
 
@@ -51,15 +54,19 @@ export class Pool implements Executor {
     });
   }
 
+  get processes(): number {
+    const waiting = [...this.#cells].filter(({ child }) => child === null).length;
+    return Math.max(0, this.#open.length - waiting);
+  }
+
   get places(): number {
-    const { parallel } = this.#parts.supervision;
-    return this.crew.ready.filter((child) => child !== this.#aside).length * parallel;
+    return this.#open.length * this.#parts.supervision.parallel;
   }
 
   get free(): number {
     const { supervision, own } = this.#parts;
     let free = 0;
-    for (const child of this.crew.ready) if (child !== this.#aside) free += this.#freeIn(child);
+    for (const child of this.#open) free += this.#freeIn(child);
     if (free === 0) return 0;
     // Who is being replaced goes on with what it has, and functions run here: there are not more runs at once for that.
     let used = supervision.parallel - own.free;
@@ -67,9 +74,39 @@ export class Pool implements Executor {
     return Math.max(0, Math.min(free, supervision.worker.parallel - used));
   }
 
-  execute(run: ClaimedRun, job: Runnable, alone: boolean): Execution {
-    if (run.owner !== null) return this.#parts.own.execute(run, job, alone);
-    const child = alone ? this.#aside : this.#leastBusy(run.name);
+  execute(run: ClaimedRun, job: Runnable): Execution {
+    if (run.owner !== null) return this.#parts.own.execute(run, job);
+    return this.#executeIn(this.#leastBusy(run.name), run, job);
+  }
+
+  close(run: ClaimedRun): Cell {
+    const cell: ChildCell = new ChildCell({
+      clock: this.#parts.clock,
+      run,
+      open: () => this.#open,
+      replace: (child) => this.#replace(child, run),
+      execute: (_, job, child) => this.#executeIn(child, run, job),
+      ended: () => this.#cells.delete(cell),
+    });
+    this.#cells.add(cell);
+    return cell;
+  }
+
+  /** Children that take runs and that no cell has. */
+  get #open(): Child[] {
+    const closed = new Set([...this.#cells].map(({ child }) => child));
+    return this.crew.ready.filter((child) => !closed.has(child));
+  }
+
+  /** At most doubles the number of processes: the child that is replaced goes on with the runs it has. */
+  #replace(child: Child, { id, name }: ClaimedRun): boolean {
+    if (this.#vacated.size >= this.#parts.supervision.workers) return false;
+    this.#vacated.add(child);
+    this.crew.retire(child, `run ${id} of "${name}" crashed before and gets a process of its own`);
+    return true;
+  }
+
+  #executeIn(child: Child | null, run: ClaimedRun, job: Runnable): Execution {
     if (child?.state !== "ready") return released(run);
     const ticket = ++this.#tickets;
     const { clock } = this.#parts;
@@ -81,18 +118,6 @@ export class Pool implements Executor {
     return assigned;
   }
 
-  setAside(): boolean {
-    if (this.#aside?.state !== "ready") {
-      const inOrder = this.crew.ready.toSorted((a, b) => a.executions.size - b.executions.size);
-      this.#aside = inOrder[0] ?? null;
-    }
-    return this.#aside?.executions.size === 0;
-  }
-
-  endAside(): void {
-    this.#aside = null;
-  }
-
   #freeIn(child: Child): number {
     const { parallel, maxJobs } = this.#parts.supervision;
     if (!child.isAnswering) return 0;
@@ -101,8 +126,8 @@ export class Pool implements Executor {
 
   #leastBusy(job: string): Child | null {
     let best: Child | null = null;
-    for (const child of this.crew.ready) {
-      if (child === this.#aside || this.#freeIn(child) === 0) continue;
+    for (const child of this.#open) {
+      if (this.#freeIn(child) === 0) continue;
       const isBetter =
         best === null ||
         (best.lacks.has(job) && !child.lacks.has(job)) ||
@@ -176,7 +201,8 @@ export class Pool implements Executor {
 
   /** What had begun is charged, unless we ended the child for another one's sake. */
   #lose(child: Child): void {
-    if (this.#aside === child) this.#aside = null;
+    for (const cell of this.#cells) cell.lose(child);
+    this.#vacated.delete(child);
     const all = [...child.executions.values()];
     const anyBegan = all.some(({ hasBegun }) => hasBegun);
     const error = new PunctualError("RUN_CRASHED", `Its process, ${child.name}, ${howItEnded(child)}.`);

@@ -2,13 +2,13 @@ import { PunctualError } from "../errors.ts";
 import type { Emitter } from "../observe/events.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
-import type { ClaimedRun, ReapedRun, Store } from "../store/store.ts";
+import type { ClaimedRun, CrashCap, ReapedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { untilAnswered } from "./patience.ts";
 import type { Tallies } from "./tallies.ts";
 
-/** So many processes that die with a run end it. */
-export const CRASH_CAP = 3;
+/** Crashes that end a run. With neighbours more of them, for the crash may have been a neighbour's doing (note 29). */
+export const CRASH_CAP: CrashCap = { isolated: 3, shared: 5 };
 
 export const crashed: string = crashText(
   new PunctualError("RUN_CRASHED", "Its process ended, or lost its lease, in the middle of the run."),

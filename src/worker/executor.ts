@@ -43,15 +43,27 @@ export interface Execution {
   abort(reason: PunctualError): void;
 }
 
+/** A process that starts no other runs, so that one run can be alone in it. */
+export interface Cell {
+  /** Whether no run is left in it. */
+  isEmpty(): boolean;
+  /** Asks for an empty process instead of waiting for runs that do not end. False: there is no other. */
+  vacate(): boolean;
+  execute(run: ClaimedRun, job: Runnable): Execution;
+  /** Lets the process start other runs again. */
+  open(): void;
+}
+
 /** Where handlers run: in this process, or in child processes. */
 export interface Executor {
-  /** How many runs may be under way at once, the place that is set aside not counted. Changes as child processes come and go. */
+  /** How many processes start new runs: those that live and are not closed. */
+  readonly processes: number;
+  /** How many runs may be under way at once in these. Changes as child processes come and go. */
   readonly places: number;
   /** How many of these are free. */
   readonly free: number;
-  /** Begins a try. `alone`: in the place that was set aside. */
-  execute(run: ClaimedRun, job: Runnable, alone: boolean): Execution;
-  /** Keeps a place for one run that is to have no neighbours: nothing else begins there. True: it is empty by now. */
-  setAside(): boolean;
-  endAside(): void;
+  /** Begins a try. */
+  execute(run: ClaimedRun, job: Runnable): Execution;
+  /** Closes a process for one run. */
+  close(run: ClaimedRun): Cell;
 }

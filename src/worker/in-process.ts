@@ -1,7 +1,7 @@
 import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type ExecuteParts, LocalExecution } from "./execute.ts";
-import type { Execution, Executor, Runnable } from "./executor.ts";
+import type { Cell, Execution, Executor, Runnable } from "./executor.ts";
 import type { Logbook } from "./logbook.ts";
 import { toSettling } from "./settle.ts";
 
@@ -10,13 +10,13 @@ interface InProcessParts extends Omit<ExecuteParts, "completeWith" | "log" | "st
   logbook: Logbook;
 }
 
-/** Runs handlers in this process. The place that is set aside is all of it. */
+/** Runs handlers in this process, which is its only cell. */
 export class InProcess implements Executor {
   readonly #parallel: number;
   readonly #parts: ExecuteParts;
   /** Handlers that have not returned, settled or not. */
   #busy = 0;
-  #isAside = false;
+  readonly #cells = new Set<Cell>();
 
   constructor(parallel: number, parts: InProcessParts) {
     this.#parallel = parallel;
@@ -31,12 +31,16 @@ export class InProcess implements Executor {
     };
   }
 
+  get processes(): number {
+    return this.#cells.size === 0 ? 1 : 0;
+  }
+
   get places(): number {
-    return this.#isAside ? 0 : this.#parallel;
+    return this.#parallel * this.processes;
   }
 
   get free(): number {
-    return this.#isAside ? 0 : this.#parallel - this.#busy;
+    return this.processes === 0 ? 0 : this.#parallel - this.#busy;
   }
 
   execute(run: ClaimedRun, job: Runnable): Execution {
@@ -46,13 +50,15 @@ export class InProcess implements Executor {
     return execution;
   }
 
-  setAside(): boolean {
-    this.#isAside = true;
-    return this.#busy === 0;
-  }
-
-  endAside(): void {
-    this.#isAside = false;
+  close(): Cell {
+    const cell: Cell = {
+      isEmpty: () => this.#busy === 0,
+      vacate: () => false,
+      execute: (run, job) => this.execute(run, job),
+      open: () => this.#cells.delete(cell),
+    };
+    this.#cells.add(cell);
+    return cell;
   }
 }
 

@@ -2,12 +2,13 @@ import { PunctualError } from "../errors.ts";
 import { randomText } from "../run/random.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { monotonicOf } from "../schedule/moment.ts";
-import type { ClaimedRun, ClaimRequest } from "../store/store.ts";
+import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.ts";
 import { readClock, yieldToEventLoop } from "../time.ts";
 import { Buffer } from "./buffer.ts";
 import { Crashes } from "./crashes.ts";
 import { abortReasons } from "./ends.ts";
-import type { Executor, Result } from "./executor.ts";
+import type { Cell, Executor, Result } from "./executor.ts";
+import { type Isolated, Isolation } from "./isolation.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";
 import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
@@ -19,7 +20,6 @@ import { NO_ROOM, type Room, roomFor } from "./room.ts";
 import { Running } from "./running.ts";
 import { strideOf } from "./serving.ts";
 import { startedEvent, toSettling } from "./settle.ts";
-import { Suspects } from "./suspects.ts";
 
 /** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
 export class Worker {
@@ -32,10 +32,9 @@ export class Worker {
   readonly #pace = new Pace();
   readonly #rest: Rest;
   readonly #executor: Executor;
-  readonly #suspects: Suspects;
+  readonly #isolation: Isolation;
   readonly #crashes: Crashes;
   readonly #stride: ClaimRequest["stride"];
-  #starting = false;
   /** There may be more to claim. */
   #hungry = true;
   /** Time to ask the database even with nothing to settle and no room: somebody may have cancelled a run. */
@@ -62,7 +61,7 @@ export class Worker {
       cancelled: (ids) => this.#cancel(ids),
     });
     this.#executor = parts.executor;
-    this.#suspects = new Suspects(parts.clock, parts.executor, this.#buffer.inShares);
+    this.#isolation = new Isolation({ ...parts, wake: () => this.wake() });
     this.#crashes = new Crashes(parts, (run) => {
       this.leases.drop(run);
       this.wake();
@@ -129,9 +128,8 @@ export class Worker {
     if (claim && (answer.unclaimed || answer.claimed.length >= claim.limit)) this.#hungry = true;
     this.#claimed += answer.claimed.length;
     for (const run of answer.claimed) this.leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sent);
-    const suspects = answer.claimed.filter((run) => run.crashes > 0);
-    const others = suspects.length > 0 ? answer.claimed.filter((run) => run.crashes === 0) : answer.claimed;
-    this.#suspects.add(suspects);
+    if (claim && this.#isolation.add(claim, answer.claimed)) this.#hungry = true;
+    const others = answer.claimed.filter((run) => !hasCrashed(run));
     this.#buffer.add(others, this.#parts.clock.monotonic());
     if (this.#stopping) this.#giveBackAll();
     this.#cancel(answer.cancelled);
@@ -179,55 +177,53 @@ export class Worker {
   /** How many runs there is room for, how many of them would start at once, and how many at once or next. */
   #room(): Room {
     if (this.#stopping) return NO_ROOM;
-    const used = { buffer: this.#buffer, suspects: this.#suspects.size, claimed: this.#claimed };
+    const used = { buffer: this.#buffer, claimed: this.#claimed, crashed: this.#isolation.capacity };
     return roomFor(this.#executor, used, this.#options, this.#pace, this.#parts.clock.monotonic());
   }
 
   #fill(): void {
-    const suspect = this.#suspects.next(this.#buffer.peek(), () => this.#isQuiet());
-    if (suspect) void this.#startAlone(suspect);
+    this.#isolation.admitOthers();
+    const isQuiet = !this.#isolation.isClosed || this.#isEmptied();
+    if (isQuiet) for (const one of this.#isolation.startable()) void this.#startIsolated(one);
     while (this.#executor.free > 0) {
       const next = this.#buffer.take();
       if (!next) return;
       // After a pause of the process it may be another worker's by now; if not, it is claimed again.
-      if (this.leases.trusts(next)) void this.#start(next, false);
+      if (this.leases.trusts(next)) void this.#start(next);
       else this.#giveBack(next);
     }
   }
 
-  /** Where nothing else can run beside it, what was claimed with it counts as started and would be charged with its crash. */
-  #isQuiet(): boolean {
-    if (this.#executor.places > 0) return true;
+  /** Releases the rest of the batch: it counts as started, and would be charged with the crash of a run that is alone here. */
+  #isEmptied(): boolean {
     for (const run of this.#buffer.takeAll()) this.#giveBack(run);
     return this.#outbox.isEmpty;
   }
 
-  async #startAlone(run: ClaimedRun): Promise<void> {
-    this.#starting = true;
+  async #startIsolated(one: Isolated): Promise<void> {
+    const { run, cell } = one;
+    one.phase = "starting";
     try {
       // Before the handler starts, so that one more crash is charged to this run and to no other.
-      const held = await this.#parts.store.start(run);
-      this.#starting = false;
+      const held = await this.#parts.store.start(run, cell.isEmpty());
       run.started = true;
       if (!held) this.#outbox.add(run, null);
       else if (this.#stopping || !this.leases.trusts(run)) this.#giveBack(run);
-      else await this.#start(run, true);
+      else await this.#start(run, this.#isolation.started(one));
     } catch (error) {
-      this.#starting = false;
       this.#parts.events.report(error, `starting run ${run.id}`);
       this.#giveBack(run);
     }
-    this.#suspects.end();
-    this.wake();
+    this.#isolation.end(one);
   }
 
   /** Settles when the handler has returned. */
-  #start(run: ClaimedRun, alone: boolean): Promise<void> {
+  #start(run: ClaimedRun, cell?: Cell): Promise<void> {
     const job = this.#parts.registry.handlerOf(run);
     if (!job) return this.#refuse(run);
     const { events, clock } = this.#parts;
     if (events.hears("run.started")) events.emit("run.started", startedEvent(run));
-    const execution = this.#executor.execute(run, job, alone);
+    const execution = (cell ?? this.#executor).execute(run, job);
     this.#running.add(execution);
     this.#pace.started(clock.monotonic());
     this.#ran++;
@@ -273,7 +269,7 @@ export class Worker {
 
   /** Of those that have not begun. */
   #takeIf(wanted: (run: ClaimedRun) => boolean): ClaimedRun[] {
-    return [...this.#buffer.takeIf(wanted), ...this.#suspects.takeIf(wanted)];
+    return [...this.#buffer.takeIf(wanted), ...this.#isolation.takeIf(wanted)];
   }
 
   #giveBack(run: ClaimedRun): void {
@@ -288,9 +284,11 @@ export class Worker {
   }
 
   #lost(run: ClaimedRun, expired: boolean): void {
-    if (this.#running.lose(run)) return;
-    // Forgotten, a run that nobody has taken would wait for its lease to end.
-    for (const one of this.#takeIf((one) => one === run)) if (expired) this.#giveBack(one);
+    if (!this.#running.lose(run)) {
+      // Forgotten, a run that nobody has taken would wait for its lease to end.
+      for (const one of this.#takeIf((one) => one === run)) if (expired) this.#giveBack(one);
+    }
+    this.#isolation.lose(run);
   }
 
   #cancel(ids: number[]): void {
@@ -307,9 +305,9 @@ export class Worker {
   }
 
   #isDone(): boolean {
-    const waiting = this.#buffer.size + this.#suspects.size;
+    const waiting = this.#buffer.size + this.#isolation.waiting;
     const unsettled = this.#running.size + waiting + this.#outbox.unwritten.length + this.#crashes.size;
-    if (unsettled > 0 || this.#starting || this.#hasDueTicks()) return false;
+    if (unsettled > 0 || this.#hasDueTicks()) return false;
     const { budget, untilEmpty } = this.#options;
     return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);
   }
@@ -322,7 +320,7 @@ export class Worker {
   async #sleep(): Promise<void> {
     if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
     if (this.#hasDueTicks()) return yieldToEventLoop();
-    const held = this.#buffer.size + this.#suspects.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
+    const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
     await this.#rest.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }
 

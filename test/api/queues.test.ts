@@ -85,12 +85,12 @@ describe("shares by weight", () => {
   test("a run with a crash behind it has its turn beside queues of higher priority", async () => {
     const db = new DatabaseSync(":memory:");
     const { jobs, seen, dispatch } = scene(db, { random: seeded() });
-    const suspect = await dispatch("a", 7, 1000);
+    const crashed = await dispatch("a", 7, 1000);
     db.exec("update punctual_runs set crashes = 1");
     for (let n = 0; n < 60; n++) await dispatch("b", n, -1);
     await jobs.forever({ weights: { a: 1 }, parallel: 2, limit: 40, signals: false });
     expect(seen.filter(({ queue }) => queue === "a")).toEqual([{ queue: "a", n: 7 }]);
-    expect(await suspect.state()).toBe("completed");
+    expect(await crashed.state()).toBe("completed");
   });
 });
 

@@ -149,7 +149,7 @@ describe("the checker catches", () => {
       "2 of the queue narrow at once",
     ],
     [
-      "a suspect with a neighbour",
+      "a crashed run with a neighbour",
       { entries: inserted(start(8, 2, 6, "free"), end(9, 2, 6, "free")) },
       "run 1 has a crash behind it and ran beside 6",
     ],

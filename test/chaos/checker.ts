@@ -97,7 +97,7 @@ export function check(evidence: Evidence): string[] {
     ...leasesKept(evidence),
     ...neverTwiceAtOnce(all),
     ...limitsHeld(evidence, all),
-    ...suspectsAlone(all),
+    ...crashedAlone(all),
     ...ticksOnce(evidence),
     ...crashesAgree(evidence, all),
   ];
@@ -171,9 +171,16 @@ function limitsHeld({ limits, queueOf }: Evidence, all: readonly JournaledTry[])
   return wrong;
 }
 
-function suspectsAlone(all: readonly JournaledTry[]): string[] {
+/** How long a crashed run is alone at least, and how long those that were there before had to finish, less some slack. */
+const ALONE_FOR = 4500;
+const CLEARED_WITHIN = 9500;
+
+function crashedAlone(all: readonly JournaledTry[]): string[] {
   return all.flatMap((one) => {
-    const beside = one.crashes > 0 ? neighbours(all, one) : [];
+    if (one.crashes === 0) return [];
+    const beside = neighbours(all, one).filter(
+      ({ from }) => from < one.from + ALONE_FOR && from > one.from - CLEARED_WITHIN,
+    );
     return beside.length > 0 ? [`run ${one.run} has a crash behind it and ran beside ${beside[0]!.run}`] : [];
   });
 }

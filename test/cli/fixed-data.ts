@@ -102,6 +102,7 @@ export const report: StatusReport = {
   jobs,
   late: [{ id: 1, job: "nightly-export", nextTick: at(-4 * MINUTE - 2) }],
   expired: 0,
+  isolated: [],
   capped: false,
   queues: [
     queueReport("default", { running: 1 }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
 import {
+  cap,
   claim,
   claimOne,
   exchange,
@@ -19,7 +20,7 @@ export function children(database: Database): void {
   describe("child processes", () => {
     const at = fresh(database);
     const takeBack = (leases: { id: number; token: string }[], crashCap = 3) =>
-      at.store.takeBack(leases, crashCap, "its child ended", null);
+      at.store.takeBack(leases, cap(crashCap), "its child ended", null);
 
     test("which child has a run stands in its row, whether it began at the claim or later", async () => {
       const [one, two, three] = await insert(at.store, {}, {}, {});
@@ -30,7 +31,7 @@ export function children(database: Database): void {
           { ...runs[1]!, child: "2:200" },
         ],
       });
-      await at.store.start({ ...runs[2]!, child: "3:300" });
+      await at.store.start({ ...runs[2]!, child: "3:300" }, false);
       expect((await found(at.store, one!)).child).toBe("1:100");
       expect((await found(at.store, two!)).child).toBe("2:200");
       expect((await found(at.store, three!)).child).toBe("3:300");
@@ -54,7 +55,7 @@ export function children(database: Database): void {
     test("a run that waits again has no child", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
-      await at.store.start({ ...run, child: "1:100" });
+      await at.store.start({ ...run, child: "1:100" }, false);
       await settle(at.store, run, "retried", { error: "x" });
       expect(await found(at.store, id)).toMatchObject({ state: "ready", child: null, worker: null });
     });
@@ -62,7 +63,7 @@ export function children(database: Database): void {
     test("progress leaves the child as it is", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
-      await at.store.start({ ...run, child: "1:100" });
+      await at.store.start({ ...run, child: "1:100" }, false);
       await at.store.progress({ id, token: run.token }, "50");
       expect(await found(at.store, id)).toMatchObject({ child: "1:100", progress: "50" });
     });

@@ -8,6 +8,7 @@ import { fencing } from "./fencing.ts";
 import { formerly } from "./formerly.ts";
 import { inserting } from "./insert.ts";
 import { installing } from "./install.ts";
+import { isolation } from "./isolation.ts";
 import { jobs } from "./jobs.ts";
 import { lanes } from "./lanes.ts";
 import { leases } from "./leases.ts";
@@ -55,6 +56,7 @@ export function exercise(database: Database): void {
       uniqueness,
       leases,
       children,
+      isolation,
       control,
       jobs,
       formerly,

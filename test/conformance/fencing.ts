@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Outcome, outcomeRules } from "../../src/run/states.ts";
 import type { ClaimedRun, Lease, Store } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
-import { claimOne, exchange, found, insertOne, reap, settle, settlement } from "./requests.ts";
+import { cap, claimOne, exchange, found, insertOne, reap, settle, settlement } from "./requests.ts";
 import { everythingOf } from "./rows.ts";
 import type { Database } from "./stores.ts";
 
@@ -41,7 +41,7 @@ const writes: Write[] = [
     attempt: async (store, stale) =>
       (await store.renew("w1", [{ ...stale, lease: 999_999 }])).held.has(stale.id),
   },
-  { what: "start", attempt: (store, stale) => store.start(stale) },
+  { what: "start", attempt: (store, stale) => store.start(stale, false) },
   {
     what: "say that it has started",
     attempt: async (store, stale) => {
@@ -52,7 +52,7 @@ const writes: Write[] = [
   { what: "progress", attempt: (store, stale) => store.progress(stale, '"stale"') },
   {
     what: "take back",
-    attempt: async (store, stale) => (await store.takeBack([stale], 1, "stale", null)).length > 0,
+    attempt: async (store, stale) => (await store.takeBack([stale], cap(1), "stale", null)).length > 0,
   },
   {
     what: "write in a transaction",

@@ -101,6 +101,7 @@ export function inserting(database: Database): void {
         args: '{"a":1}',
         attempts: 0,
         crashes: 0,
+        isolated: false,
         worker: null,
         child: null,
         lockedUntil: null,

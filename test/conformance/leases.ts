@@ -3,6 +3,7 @@ import { TestClock } from "../../src/testing/clock.ts";
 import { fresh } from "./fresh.ts";
 import {
   beat,
+  cap,
   claim,
   claimOne,
   exchange,
@@ -145,7 +146,7 @@ export function leases(database: Database): void {
       const run = await claimOne(at.store, { worker: "w7", lease: 1000 });
       await at.clock.advance(5);
       const now = at.clock.now();
-      await at.store.reap(10, 3, "its process ended", null);
+      await at.store.reap(10, cap(3), "its process ended", null);
       expect(await at.store.find(id)).toMatchObject({
         state: "ready",
         runAt: run.runAt,
@@ -184,7 +185,7 @@ export function leases(database: Database): void {
     test("one claimed ahead that has started since is charged", async () => {
       const [one, two] = await insert(at.store, {}, {});
       const runs = await claim(at.store, { start: 0, lease: 1000 });
-      await at.store.start(runs[0]!);
+      await at.store.start(runs[0]!, false);
       await exchange(at.store, { started: [runs[1]!] });
       await at.clock.advance(2);
       expect(await reap(at.store)).toMatchObject([
@@ -197,9 +198,9 @@ export function leases(database: Database): void {
       const id = await insertOne(at.store);
       for (const state of ["ready", "ready", "failed"]) {
         const run = await claimOne(at.store, { lease: 1000 });
-        await at.store.start(run);
+        await at.store.start(run, false);
         await at.clock.advance(2);
-        expect(await at.store.reap(10, 3, "poison", 5000)).toMatchObject([{ id, state, crashed: true }]);
+        expect(await at.store.reap(10, cap(3), "poison", 5000)).toMatchObject([{ id, state, crashed: true }]);
       }
       expect(await at.store.find(id)).toMatchObject({
         state: "failed",
@@ -221,7 +222,7 @@ export function leases(database: Database): void {
       for (let tries = 0; tries < 3; tries++) await settle(at.store, await claimOne(at.store), "retried");
       await claimOne(at.store, { lease: 1000 });
       await at.clock.advance(2);
-      expect(await at.store.reap(10, 2, "crashed", null)).toMatchObject([{ id, state: "ready" }]);
+      expect(await at.store.reap(10, cap(2), "crashed", null)).toMatchObject([{ id, state: "ready" }]);
       expect(await at.store.find(id)).toMatchObject({ attempts: 4, crashes: 1 });
     });
 
@@ -229,10 +230,10 @@ export function leases(database: Database): void {
       const [some, none] = await insert(at.store, {}, {});
       await claim(at.store, { limit: 1, lease: 1000 });
       await at.clock.advance(2);
-      await at.store.reap(10, 1, "poison", 1000);
+      await at.store.reap(10, cap(1), "poison", 1000);
       await claim(at.store, { limit: 1, lease: 1000 });
       await at.clock.advance(2);
-      expect(await at.store.reap(10, 1, "poison", 0)).toMatchObject([{ id: none, state: "failed" }]);
+      expect(await at.store.reap(10, cap(1), "poison", 0)).toMatchObject([{ id: none, state: "failed" }]);
       expect(await at.store.find(none!)).toBeNull();
       expect(await at.store.attempts(none!)).toEqual([]);
       expect(await at.store.find(some!)).toMatchObject({ state: "failed" });
@@ -263,7 +264,7 @@ export function leases(database: Database): void {
       await at.clock.advance(5);
       const groups: number[][] = [];
       for (let group = [0]; group.length > 0; ) {
-        group = ids(await at.store.reap(10, 3, "crashed", null));
+        group = ids(await at.store.reap(10, cap(3), "crashed", null));
         groups.push(group);
       }
       expect(groups.map((group) => group.length)).toEqual([10, 10, 5, 0]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { NewLine } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, finish, found, insert, insertOne, reap, settle, times } from "./requests.ts";
+import { cap, claim, claimOne, finish, found, insert, insertOne, reap, settle, times } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function logging(database: Database): void {
@@ -147,7 +147,7 @@ export function logging(database: Database): void {
       await claimOne(at.store, { lease: 1000 });
       await at.store.log([line(id)]);
       await at.clock.advance(5);
-      await at.store.reap(10, 1, "crashed", 0);
+      await at.store.reap(10, cap(1), "crashed", 0);
       expect(await at.store.find(id)).toBeNull();
       expect(await left()).toEqual([]);
     });

@@ -69,6 +69,7 @@ while (Date.now() < end || held.size > 0) {
     exclude: [],
     owner: worker,
     lease: 60_000,
+    crashed: 0,
     leases: {},
   };
   const answer = await store.exchange({

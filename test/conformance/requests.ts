@@ -4,6 +4,7 @@ import type { RunCondition } from "../../src/store/search.ts";
 import type {
   ClaimedRun,
   ClaimRequest,
+  CrashCap,
   ExchangeRequest,
   ExchangeResult,
   JobDetails,
@@ -59,6 +60,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
     limit,
     start: limit,
     limited: fields.start ?? limit,
+    crashed: limit,
     queues: null,
     exceptQueues: [],
     stride: null,
@@ -203,9 +205,14 @@ export function beat(store: Store, id: string, fields: Partial<WorkerRow> = {}):
   });
 }
 
+/** The same number of crashes ends a run, whether it was isolated or not. */
+export function cap(crashes: number): CrashCap {
+  return { isolated: crashes, shared: crashes };
+}
+
 /** Takes back everything whose lease has ended. */
 export function reap(store: Store, crashCap = 100): ReturnType<Store["reap"]> {
-  return store.reap(1000, crashCap, "crashed", null);
+  return store.reap(1000, cap(crashCap), "crashed", null);
 }
 
 export interface ListFields {

@@ -62,7 +62,7 @@ export function scale(database: Database): void {
         .map((run, n) => settlement(run, outcomes[n % 5]!, { error: "why", keep: n % 2 ? 0 : 1000 }));
       const started = [first.claimed[0]!];
       await exchange(store, { settle, started, claim: claimRequest({ limit: 20, start: 10 }) });
-      expect(await store.start(first.claimed[0]!)).toBe(true);
+      expect(await store.start(first.claimed[0]!, false)).toBe(true);
       await store.progress(first.claimed[0]!, "1");
       await store.cancel(first.claimed[0]!.id, null);
       await exchange(store);

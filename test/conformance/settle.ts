@@ -63,6 +63,7 @@ export function settling(database: Database): void {
         args: "[1]",
         attempts: 1,
         crashes: 0,
+        isolated: false,
         worker: "w7",
         child: null,
         lockedUntil: null,

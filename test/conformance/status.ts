@@ -28,6 +28,7 @@ export function status(database: Database): void {
         workers: [],
         late: [],
         expired: 0,
+        isolated: [],
         capped: false,
       });
       expect(await at.store.now()).toBe(at.clock.now());
@@ -193,6 +194,7 @@ export function status(database: Database): void {
         runningOfQueue: 0,
         ahead: 0,
         workers: [],
+        isolated: [],
         ownerAlive: false,
       });
     });

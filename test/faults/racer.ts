@@ -65,6 +65,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       exclude: [],
       owner: worker,
       lease: 60_000,
+      crashed: 0,
       leases: {},
     };
     const answer = await store.exchange({

@@ -35,8 +35,8 @@ describe.concurrent("a handler that takes its process down", () => {
 
       expect(scene.finished(poison.id)).toMatchObject({ state: 4, attempts: 3, crashes: 3 });
       expect(await scene.jobs.find(poison.id)).toMatchObject({ error: { code: "RUN_CRASHED" } });
-      const crashed = { outcome: "crashed", error: { code: "RUN_CRASHED" } };
-      expect(await scene.jobs.attempts(poison.id)).toMatchObject([1, 2, 3].map(() => crashed));
+      const attempt = { outcome: "crashed", error: { code: "RUN_CRASHED" } };
+      expect(await scene.jobs.attempts(poison.id)).toMatchObject([1, 2, 3].map(() => attempt));
       await eventually("the crash in the state of its job", async () => {
         const { jobs } = await scene.jobs.status();
         return jobs.some(({ name, fails, lastError }) => name === "held" && fails > 0 && lastError !== null);
@@ -48,23 +48,23 @@ describe.concurrent("a handler that takes its process down", () => {
       for (const { id } of waiting) expect(scene.finished(id)).toMatchObject({ state: 3, crashes: 0 });
 
       const all = tries(scene.journal.entries);
-      const suspects = all.filter((one) => one.crashes > 0);
-      expect(suspects).toHaveLength(2 + beside.length);
-      for (const one of suspects) expect(neighbours(all, one)).toEqual([]);
+      const crashed = all.filter((one) => one.crashes > 0);
+      expect(crashed).toHaveLength(2 + beside.length);
+      for (const one of crashed) expect(neighbours(all, one)).toEqual([]);
       // The others ran side by side: being alone was not for want of company.
       expect(all.some((one) => one.crashes === 0 && neighbours(all, one).length > 0)).toBe(true);
     });
   }
 });
 
-test("what was claimed together with a suspect, and has not started, is not charged with its crash", async ({
+test("what was claimed together with a crashed run, and has not started, is not charged with its crash", async ({
   scene,
 }) => {
   const poison = await scene.job.held.dispatch({ do: "exit" });
   const first = scene.worker("first");
   expect(await first.exit()).toEqual({ code: 0, signal: null });
   const fresh = await scene.dispatchMany("free", 3);
-  // A worker that starts after the lease finds all of them ready, and the suspect is the first in line.
+  // A worker that starts after the lease finds all of them ready, and the crashed run is the first in line.
   await eventually("its lease to end", () => Number(scene.unfinished(poison.id)!.locked_until) < Date.now());
   expect(await scene.worker("second").exit()).toEqual({ code: 0, signal: null });
   expect(scene.journal.find({ by: "second", what: "start" })).toMatchObject([{ run: poison.id, attempt: 2 }]);
@@ -78,17 +78,17 @@ test("what was claimed together with a suspect, and has not started, is not char
 test("one that is cancelled while it waits to run alone does not keep its worker from working", async ({
   scene,
 }) => {
-  const suspect = await scene.job.held.dispatch({ do: "return" });
+  const crashed = await scene.job.held.dispatch({ do: "return" });
   const first = scene.worker("first", { holds: ["held"], parallel: 1 });
-  await scene.journal.until({ by: "first", what: "start", run: suspect.id });
+  await scene.journal.until({ by: "first", what: "start", run: crashed.id });
   const [neighbour] = await scene.dispatchMany("pair", 1);
   const second = scene.worker("second", { holds: ["pair"], sleep: "50ms" });
   await scene.journal.until({ by: "second", what: "start", run: neighbour!.id });
   first.signal("SIGKILL");
-  await scene.journal.until({ by: "second", what: "run.reaped", run: suspect.id });
-  await eventually("the second worker to hold it", () => scene.unfinished(suspect.id)?.locked_by);
-  await scene.jobs.cancel(suspect.id);
-  expect(await scene.untilFinished(suspect.id)).toMatchObject({ state: 5 });
+  await scene.journal.until({ by: "second", what: "run.reaped", run: crashed.id });
+  await eventually("the second worker to hold it", () => scene.unfinished(crashed.id)?.locked_by);
+  await scene.jobs.cancel(crashed.id);
+  expect(await scene.untilFinished(crashed.id)).toMatchObject({ state: 5 });
   const [after] = await scene.dispatchMany("free", 1);
   expect(await scene.untilFinished(after!.id)).toMatchObject({ state: 3 });
   scene.letGo(second, "pair");

@@ -40,7 +40,7 @@ describe("a child that dies", () => {
   ];
 
   test.for(deaths)(
-    "by a run that %s: it fails as crashed the third time, its neighbours complete, and suspects run alone",
+    "by a run that %s: it fails as crashed the third time, its neighbours complete, and crashed runs are alone",
     async ([, act], { scene }) => {
       const poison = await scene.job.held.dispatch(act);
       const beside = await scene.dispatchMany("free", 40, { do: "pause", ms: 50 });
@@ -61,9 +61,9 @@ describe("a child that dies", () => {
           .map((entry) => [told<{ pid: number }>(entry).pid, entry.at]),
       );
       for (const one of all) if (one.to === Infinity) one.to = ends.get(one.pid) ?? Infinity;
-      const suspects = all.filter(({ crashes }) => crashes > 0);
-      expect(suspects.length).toBeGreaterThanOrEqual(2);
-      for (const one of suspects) expect(neighbours(all, one)).toEqual([]);
+      const crashed = all.filter(({ crashes }) => crashes > 0);
+      expect(crashed.length).toBeGreaterThanOrEqual(2);
+      for (const one of crashed) expect(neighbours(all, one)).toEqual([]);
     },
   );
 });

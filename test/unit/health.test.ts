@@ -55,6 +55,7 @@ const report = (fields: Partial<StatusReport> = {}): StatusReport => ({
   workers: [worker()],
   late: [],
   expired: 0,
+  isolated: [],
   capped: false,
   ...fields,
 });

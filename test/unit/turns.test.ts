@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ClaimedRun } from "../../src/store/store.ts";
-import { TestClock } from "../../src/testing/index.ts";
 import { Buffer } from "../../src/worker/buffer.ts";
-import type { Executor } from "../../src/worker/executor.ts";
-import { Suspects } from "../../src/worker/suspects.ts";
 
 let made = 0;
 
@@ -42,25 +39,5 @@ describe("what was claimed ahead", () => {
     buffer.add([run("a", 5)], 10);
     expect(buffer.takeWaiting(5)).toMatchObject([{ priority: 9 }]);
     expect(taken(buffer)).toBe("a5");
-  });
-});
-
-describe("a run with a crash behind it", () => {
-  const executor = { setAside: () => true, endAside: () => {} } as Partial<Executor> as Executor;
-  const suspectBeside = (other: ClaimedRun, inShares: boolean) => {
-    const suspects = new Suspects(new TestClock(), executor, inShares);
-    suspects.add([run("a", 100, 10)]);
-    return suspects.next(other, () => true);
-  };
-
-  test("waits for those of higher priority", () => {
-    expect(suspectBeside(run("b", 1, 20), false)).toBeNull();
-    expect(suspectBeside(run("b", 200, 0), false)).toMatchObject({ queue: "a" });
-  });
-
-  test("of queues that share by weight, for what was claimed before it and for its betters of the same queue", () => {
-    expect(suspectBeside(run("b", 1, 20), true)).toMatchObject({ queue: "a" });
-    expect(suspectBeside(run("b", 200, 0), true)).toBeNull();
-    expect(suspectBeside(run("a", 1, 20), true)).toBeNull();
   });
 });

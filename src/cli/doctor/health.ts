@@ -22,6 +22,7 @@ export async function health(
   return [
     ...workers(status),
     ...leftBehind(inspection),
+    ...isolated(status),
     ...schedules(await jobs.schedules(), status),
     ...definitions(jobs, status, config),
   ];
@@ -43,6 +44,14 @@ function leftBehind({ expired, deadWorkers, now }: Inspection): Finding[] {
     );
   }
   return findings;
+}
+
+function isolated({ isolated: runs }: StatusReport): Finding[] {
+  return runs.map(({ id, name, worker, child, startedAt }) => {
+    const where = child === null ? worker : `${worker}, child ${child.split(":")[0]}`;
+    const what = startedAt === null ? "waits to be alone" : "is alone";
+    return warning(`run ${id} of "${name}" has crashed, and ${what} on ${where}`, `punctual show ${id}`);
+  });
 }
 
 function workers({ workers: all, queues, jobs }: StatusReport): Finding[] {

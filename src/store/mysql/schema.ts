@@ -49,6 +49,8 @@ export function schemaFor(server: Server): Schema {
           ...addColumn(t.migrations, "compatible_from", "int"),
           ...addColumn(t.jobs, "last_failure", "bigint"),
           ...addColumn(t.receipts, "nonce", "bigint"),
+          // 1: a run that crashed before, and no other run is in its process.
+          ...addColumn(t.runs, "isolated", "tinyint not null default 0"),
         ],
       },
     ],

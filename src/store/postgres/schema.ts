@@ -302,6 +302,8 @@ export const schema: Schema = {
         `alter table ${t.migrations} add column compatible_from bigint`,
         `alter table ${t.jobs} add column last_failure bigint`,
         `alter table ${t.receipts} add column nonce bigint`,
+        // 1: a run that crashed before, and no other run is in its process.
+        `alter table ${t.runs} add column isolated smallint not null default 0`,
       ],
     },
   ],

@@ -1,6 +1,15 @@
 import type { Candidate } from "../choose.ts";
 import { serves } from "../served.ts";
-import { COLUMNS, leaseOf, merge, PROMOTED, type Row, startsAtOnce, toClaimed } from "../sql/claimed.ts";
+import {
+  COLUMNS,
+  claimable,
+  leaseOf,
+  merge,
+  PROMOTED,
+  type Row,
+  startsAtOnce,
+  toClaimed,
+} from "../sql/claimed.ts";
 import { marks, type Param, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
 import { inOrder, Order } from "../sql/order.ts";
 import { keyAtStart } from "../sql/unique.ts";
@@ -88,7 +97,7 @@ export class Claimer {
     const wanted = (queues: string[]) => queues.filter((queue) => serves(request, queue));
     const [free, sight] = await Promise.all([
       this.#unlimited(tx, request, wanted(facts.free), facts.owned, closed),
-      request.limited > 0 ? this.#limits.look(tx, wanted(facts.limited), closed) : null,
+      request.limited > 0 ? this.#limits.look(tx, wanted(facts.limited), closed, request) : null,
     ]);
     return { closed, free, sight };
   }
@@ -127,7 +136,7 @@ export class Claimer {
       `select ${COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
     const but = closed.size > 0 ? `and name not in (${marks([...closed])})` : "";
     const arms: { text: string; params: Param[] }[] = queues.map((queue) => ({
-      text: arm("ready", `limited = 0 and owner is null and queue = ? ${but}`),
+      text: arm("ready", `limited = 0 and owner is null and queue = ?${claimable(request)} ${but}`),
       params: [queue, ...closed, request.limit],
     }));
     if (owned) arms.push({ text: arm("owned", "owner = ?"), params: [request.owner, request.limit] });

@@ -1,7 +1,8 @@
 import { type Candidate, Chooser, type Usage } from "../choose.ts";
-import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { COLUMNS, claimable, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
 import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
 import type { Order } from "../sql/order.ts";
+import type { ClaimRequest } from "../store.ts";
 import { unite } from "./arms.ts";
 import { stripeOf } from "./stripes.ts";
 import { type Limited, limitedBy, readUsage } from "./usage.ts";
@@ -24,6 +25,8 @@ const START = { priority: -(2 ** 31), lane: "" };
 export interface Sight {
   looks: Look[];
   usage: Usage;
+  /** The condition they were found by. */
+  claimable: string;
   /** How many of each queue were asked for. */
   window: number;
   /** Also what is out of sight is to be looked for. */
@@ -52,13 +55,13 @@ export class Limits {
   }
 
   /** The first runs of each queue. */
-  async look(tx: Sql, queues: string[], closed: Set<string>): Promise<Sight | null> {
+  async look(tx: Sql, queues: string[], closed: Set<string>, request: ClaimRequest): Promise<Sight | null> {
     if (queues.length === 0) return null;
     const guess = this.#last;
     const far = ++this.#looks % FAR_EVERY === 0;
     const window = this.#isNear && !far ? NEAR : WINDOW;
     const [looks, usage] = await Promise.all([
-      this.#windows(tx, queues, window),
+      this.#windows(tx, queues, window, claimable(request)),
       guess && readUsage(tx, this.#db, this.#t, guess, closed),
     ]);
     if (looks.length === 0) return null;
@@ -71,6 +74,7 @@ export class Limits {
     return {
       looks,
       usage: (guessed && usage) || (await readUsage(tx, this.#db, this.#t, limited, closed)),
+      claimable: claimable(request),
       window,
       far,
     };
@@ -110,7 +114,7 @@ export class Limits {
   /** First the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
   async #pick(
     tx: Sql,
-    { looks, usage, window, far }: Sight,
+    { looks, usage, claimable: condition, window, far }: Sight,
     closed: Set<string>,
     order: Order,
     wanted: number,
@@ -133,23 +137,24 @@ export class Limits {
     if ((first.chosen.length >= wanted && !isHidden) || full.length === 0) return first;
     if (first.chosen.length > 0 && !far) return first;
     if (window === NEAR) {
-      const more = await this.#windows(tx, [...inQueue.keys()], WINDOW);
+      const more = await this.#windows(tx, [...inQueue.keys()], WINDOW, condition);
       const used = await readUsage(tx, this.#db, this.#t, limitedBy(more), closed);
-      return this.#pick(tx, { looks: more, usage: used, window: WINDOW, far }, closed, order, wanted);
+      const wider = { looks: more, usage: used, claimable: condition, window: WINDOW, far };
+      return this.#pick(tx, wider, closed, order, wanted);
     }
     const before = looks.length;
     for (const [queue, seen] of full) {
-      looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted)));
+      looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted, condition)));
     }
     if (looks.length === before) return first;
     return fitting(await readUsage(tx, this.#db, this.#t, limitedBy(looks), closed));
   }
 
-  #windows(tx: Sql, queues: string[], window: number): Promise<Look[]> {
+  #windows(tx: Sql, queues: string[], window: number, condition: string): Promise<Look[]> {
     const { text, params } = unite(
       queues.map((queue) => ({
         text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
-                where state = 1 and limited = 1 and owner is null and queue = ?
+                where state = 1 and limited = 1 and owner is null and queue = ?${condition}
                 order by priority, run_at, id limit ${window}`,
         params: [queue],
       })),
@@ -158,7 +163,14 @@ export class Limits {
   }
 
   /** Further runs of lanes that are not known to be closed. */
-  async #walkLanes(tx: Sql, queue: string, seen: Look[], chooser: Chooser, wanted: number): Promise<Look[]> {
+  async #walkLanes(
+    tx: Sql,
+    queue: string,
+    seen: Look[],
+    chooser: Chooser,
+    wanted: number,
+    condition: string,
+  ): Promise<Look[]> {
     const place = this.#places.get(queue) ?? START;
     const heads = this.#db.readyLanes(this.#t, queue, place, LANES);
     const walked = await tx.all<{ priority: number; lane: string }>(heads.text, ...heads.params);
@@ -172,7 +184,7 @@ export class Limits {
     const { text, params } = unite(
       lanes.map(({ priority, lane }) => ({
         text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "lanes")}
-                where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
+                where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${condition}
                 order by run_at, id limit ?`,
         params: [queue, priority, lane, (inLane.get(lane)?.length ?? 0) + Math.min(wanted, PER_LANE)],
       })),

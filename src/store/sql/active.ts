@@ -1,4 +1,6 @@
-import { type Database, first, type Index, type Tables } from "./database.ts";
+import type { IsolatedRun } from "../records.ts";
+import { hasCrashed } from "../store.ts";
+import { type Database, first, type Index, type Sql, type Tables } from "./database.ts";
 
 /**
  * So many runs of each kind are counted to the last: a status must not take longer the more of them wait. Where there
@@ -41,12 +43,38 @@ const KINDS = [
   { where: "state = 1 and owner is not null", index: "owned" },
 ] as const;
 
+interface IsolatedRow {
+  id: number;
+  name: string;
+  worker: string;
+  child: string | null;
+  started_at: number | null;
+}
+
+const ISOLATED = "id, name, locked_by as worker, child, started_at";
+
+function toIsolated({ id, name, worker, child, started_at: startedAt }: IsolatedRow): IsolatedRun {
+  return { id, name, worker, child, startedAt };
+}
+
+/** The isolated runs, at most some. */
+export async function isolatedRuns(sql: Sql, t: Tables, now: number): Promise<IsolatedRun[]> {
+  const rows = await sql.all<IsolatedRow>(
+    `select ${ISOLATED} from ${t.runs}
+      where state = 2 and locked_by > '' and crashes > 0 and owner is null and (isolated = 1 or started_at is null)
+        and locked_until >= ? limit 100`,
+    now,
+  );
+  return rows.map(toIsolated);
+}
+
 /** The runs that are not finished, counted by job and by queue. */
 export class Active {
   readonly jobs: Map<string, OfJob> = new Map();
   readonly queues: Map<string, OfQueue> = new Map();
   /** Runs whose lease has ended and that nobody took back. */
   expired = 0;
+  readonly isolated: IsolatedRun[] = [];
   /** There are more waiting runs than were counted. */
   capped = false;
   readonly #sql: Database;
@@ -65,19 +93,18 @@ export class Active {
   }
 
   async #running(now: number): Promise<void> {
-    const rows = await this.#sql.all<{
-      name: string;
-      queue: string;
-      owner: string | null;
-      worker: string;
-      until: number;
-    }>(
-      `select name, queue, owner, locked_by as worker, locked_until as until from ${this.#t.runs}
+    const rows = await this.#sql.all<
+      IsolatedRow & { queue: string; owner: string | null; crashes: number; isolated: number; until: number }
+    >(
+      `select ${ISOLATED}, queue, owner, crashes, isolated, locked_until as until from ${this.#t.runs}
         where state = 2 and locked_by > '' limit ${MOST_RUNNING}`,
     );
-    for (const { name, queue, owner, worker, until } of rows) {
+    for (const row of rows) {
+      const { name, queue, owner, worker, until } = row;
       this.#queue(queue).running++;
       if (until < now - EXPIRED_FOR) this.expired++;
+      const isApart = row.isolated === 1 || row.started_at === null;
+      if (hasCrashed(row) && isApart && until >= now) this.isolated.push(toIsolated(row));
       if (owner !== null) continue;
       const job = this.#job(name);
       job.running++;

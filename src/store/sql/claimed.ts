@@ -1,4 +1,4 @@
-import type { ClaimedRun, ClaimRequest } from "../store.ts";
+import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store.ts";
 import type { Order } from "./order.ts";
 
 /** A run as the claim reads it. */
@@ -51,14 +51,19 @@ export function startsAtOnce(row: Row, index: number, request: ClaimRequest): bo
   return index < request.start && row.crashes === 0;
 }
 
-/** The best of both in order; a run under a limit is only taken where it does not wait. */
+/** A condition on ready runs without an owner that a claim can take. */
+export function claimable({ crashed }: Pick<ClaimRequest, "crashed">): string {
+  return crashed > 0 ? "" : " and crashes = 0";
+}
+
+/** The best of both in order; a run under a limit is only taken where it does not wait, and only so many that crashed. */
 export function merge(free: Row[], limited: Row[], order: Order, request: ClaimRequest): Row[] {
   const held = new Set(limited);
-  return order.pick(
-    [...free, ...limited],
-    request.limit,
-    (row, index) => index < request.limited || !held.has(row),
-  );
+  let crashed = 0;
+  return order.pick([...free, ...limited], request.limit, (row, index) => {
+    if (index >= request.limited && held.has(row)) return false;
+    return !hasCrashed(row) || ++crashed <= request.crashed;
+  });
 }
 
 /** `row.attempts` counts this try in. */

@@ -13,6 +13,7 @@ export interface Row {
   args: string | null;
   attempts: number;
   crashes: number;
+  isolated: number;
   worker: string | null;
   child: string | null;
   locked_until: number | null;
@@ -34,8 +35,8 @@ export interface Row {
 
 const SHARED =
   "id, name, queue, lane, priority, run_at, state, args, attempts, crashes, child, started_at, progress, tags, parent_id, batch_id, unique_key, tick_at, owner, created_at";
-export const HOT: string = `${SHARED}, locked_by as worker, locked_until, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
-export const COLD: string = `${SHARED}, worker, null as locked_until, null as cancelled_at, finished_at, error, fingerprint, result`;
+export const HOT: string = `${SHARED}, isolated, locked_by as worker, locked_until, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
+export const COLD: string = `${SHARED}, 0 as isolated, worker, null as locked_until, null as cancelled_at, finished_at, error, fingerprint, result`;
 
 export function toRecord(row: Row): RunRecord {
   return {
@@ -49,6 +50,7 @@ export function toRecord(row: Row): RunRecord {
     args: row.args,
     attempts: row.attempts,
     crashes: row.crashes,
+    isolated: row.isolated === 1,
     worker: row.worker,
     child: row.child,
     lockedUntil: row.locked_until,

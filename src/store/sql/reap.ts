@@ -1,5 +1,5 @@
 import { stateCodes } from "../../run/states.ts";
-import type { Lease, ReapedRun } from "../store.ts";
+import type { CrashCap, Lease, ReapedRun } from "../store.ts";
 import { type Database, first, inGroups, type Param, type Sql, type Tables } from "./database.ts";
 import type { Ending } from "./ending.ts";
 import { inOrder } from "./order.ts";
@@ -13,6 +13,7 @@ interface Lost {
   attempts: number;
   logged: number;
   crashes: number;
+  isolated: number;
   unique_until: number | null;
   started_at: number | null;
   cancelled_at: number | null;
@@ -22,13 +23,13 @@ interface Lost {
 
 /** What becomes of runs that were lost. */
 export interface Loss {
-  crashCap: number;
+  cap: CrashCap;
   error: string;
   keep: number | null;
 }
 
 const LOST =
-  "r.id, r.name, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
+  "r.id, r.name, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
 
 /** Takes back runs whose lease has ended. */
 export async function reap(
@@ -75,7 +76,7 @@ async function giveUp(
   settler: Settler,
   lost: Lost[],
   begun: Set<Lost>,
-  { crashCap, error, keep }: Loss,
+  { cap, error, keep }: Loss,
   now: number,
 ): Promise<ReapedRun[]> {
   const crashed = lost.filter((run) => begun.has(run));
@@ -96,9 +97,9 @@ async function giveUp(
       JSON.stringify(crashed.map(({ id }) => [id])),
     );
   }
-  const reaped = lost.map(({ id, name, worker, cancelled_at, crashes }, index): ReapedRun => {
+  const reaped = lost.map(({ id, name, worker, cancelled_at, crashes, isolated }, index): ReapedRun => {
     const isCrashed = begun.has(lost[index]!);
-    const failed = isCrashed && crashes + 1 >= crashCap;
+    const failed = isCrashed && crashes + 1 >= (isolated === 1 ? cap.isolated : cap.shared);
     const state = cancelled_at !== null ? "cancelled" : failed ? "failed" : "ready";
     return { id, name, worker, state, crashed: isCrashed };
   });

@@ -161,6 +161,7 @@ export class Settler {
           child: "null",
           locked_until: "null",
           started_at: "null",
+          isolated: "0",
           logged: "coalesce(v.logged, r.logged)",
         },
         this.#db.rows({
@@ -225,19 +226,20 @@ export class Settler {
     );
   }
 
-  /** One column of one run, and which child has it, if its lease is held. */
+  /** Columns of one run, and which child has it, if its lease is held. The first start counts. */
   async write(
     tx: Sql,
     { id, token, child = null }: Lease,
-    column: "started_at" | "progress",
-    value: string | number,
+    changes: { started_at?: number; isolated?: number; progress?: string },
   ): Promise<boolean> {
     const held = await this.#held(tx, [{ id, token }], this.#db.forUpdate);
     if (held.get(id)?.token !== token) return false;
-    const to = column === "started_at" ? "coalesce(started_at, ?)" : "?";
+    const set = Object.keys(changes).map((column) =>
+      column === "started_at" ? "started_at = coalesce(started_at, ?)" : `${column} = ?`,
+    );
     await tx.run(
-      `update ${this.#t.runs} set ${column} = ${to}, child = coalesce(${this.#db.text}, child) where id = ?`,
-      value,
+      `update ${this.#t.runs} set ${set.join(", ")}, child = coalesce(${this.#db.text}, child) where id = ?`,
+      ...Object.values(changes),
       child,
       id,
     );

@@ -58,6 +58,7 @@ export async function status(sql: Database, t: Tables, now: number): Promise<Sta
     workers: await workers(sql, t, now),
     late: await late(sql, t, now),
     expired: active.expired,
+    isolated: active.isolated,
     capped: active.capped,
   };
 }

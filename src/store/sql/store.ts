@@ -15,6 +15,7 @@ import type {
 } from "../records.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import {
+  type CrashCap,
   type DatabaseName,
   type ExchangeRequest,
   type ExchangeResult,
@@ -85,13 +86,14 @@ export abstract class SqlStore implements Store {
     return { ...renewed, cancelled: await this.settler.cancelledOf(this.#db, worker) };
   }
 
-  async start(lease: Lease): Promise<boolean> {
+  async start(lease: Lease, isolated: boolean): Promise<boolean> {
     const now = await this.now();
-    return this.#db.transaction((tx) => this.settler.write(tx, lease, "started_at", now));
+    const started = { started_at: now, isolated: isolated ? 1 : 0 };
+    return this.#db.transaction((tx) => this.settler.write(tx, lease, started));
   }
 
   progress(lease: Lease, progress: string): Promise<boolean> {
-    return this.#db.transaction((tx) => this.settler.write(tx, lease, "progress", progress));
+    return this.#db.transaction((tx) => this.settler.write(tx, lease, { progress }));
   }
 
   log(lines: NewLine[]): Promise<void> {
@@ -124,20 +126,15 @@ export abstract class SqlStore implements Store {
     await work(tx.handle);
   }
 
-  async reap(limit: number, crashCap: number, error: string, keep: number | null): Promise<ReapedRun[]> {
+  async reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]> {
     const now = await this.now();
-    const request = { limit, crashCap, error, keep };
+    const request = { limit, cap, error, keep };
     return this.#db.transaction((tx) => reap(tx, this.#db, this.#t, this.settler, request, now));
   }
 
-  async takeBack(
-    leases: Lease[],
-    crashCap: number,
-    error: string,
-    keep: number | null,
-  ): Promise<ReapedRun[]> {
+  async takeBack(leases: Lease[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]> {
     const now = await this.now();
-    const request = { leases, crashCap, error, keep };
+    const request = { leases, cap, error, keep };
     return this.#db.transaction((tx) => takeBack(tx, this.#db, this.#t, this.settler, request, now));
   }
 

@@ -1,4 +1,5 @@
 import type { WaitFacts } from "../records.ts";
+import { isolatedRuns } from "./active.ts";
 import { first, type Sql, type Tables } from "./database.ts";
 import { toPause } from "./pause.ts";
 import { find } from "./reads.ts";
@@ -36,6 +37,7 @@ export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): P
     runningOfQueue: await count("state = 2 and queue = ? and limited = 1", run.queue),
     ahead: await ahead(sql, t, run),
     workers: alive,
+    isolated: await isolatedRuns(sql, t, now),
     ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),
   };
 }

@@ -1,5 +1,14 @@
 import { serves } from "../served.ts";
-import { COLUMNS, leaseOf, merge, PROMOTED, type Row, startsAtOnce, toClaimed } from "../sql/claimed.ts";
+import {
+  COLUMNS,
+  claimable,
+  leaseOf,
+  merge,
+  PROMOTED,
+  type Row,
+  startsAtOnce,
+  toClaimed,
+} from "../sql/claimed.ts";
 import type { Tables } from "../sql/database.ts";
 import { inOrder, Order } from "../sql/order.ts";
 import { cancelledOf } from "../sql/settle.ts";
@@ -38,14 +47,14 @@ export class Claimer {
   }
 
   /** Read only: whether a claim could find anything at all. One look into each index: the state alone is in none of them. */
-  anyReady(owner: string): boolean {
+  anyReady(request: Pick<ClaimRequest, "owner" | "crashed">): boolean {
     const any = (kind: string, ...params: string[]) =>
       this.#connection.row(`select 1 from ${this.#t.runs} where state = 1 and ${kind} limit 1`, ...params) !==
       undefined;
     return (
-      any("limited = 0 and owner is null") ||
-      any("limited = 1 and owner is null") ||
-      any("owner is not null and owner = ?", owner)
+      any(`limited = 0 and owner is null${claimable(request)}`) ||
+      any(`limited = 1 and owner is null${claimable(request)}`) ||
+      any("owner is not null and owner = ?", request.owner)
     );
   }
 
@@ -69,7 +78,7 @@ export class Claimer {
     const queues = this.#openQueues(request, now);
     const order = new Order(request);
     const free = this.#unlimited(request, queues, closed);
-    const limited = this.#looker.choose(queues, closed, order, request.limited);
+    const limited = this.#looker.choose(queues, closed, order, request);
     const chosen = merge(free, limited, order, request);
     this.#take(chosen, request, worker, now);
     return chosen.map((row, index) => {
@@ -113,7 +122,7 @@ export class Claimer {
     for (const queue of queues) {
       const arm = this.#connection.select<Row>(
         `select ${COLUMNS} from ${this.#t.runs}
-          where state = 1 and limited = 0 and owner is null and queue = ? ${but}
+          where state = 1 and limited = 0 and owner is null and queue = ?${claimable(request)} ${but}
           order by priority, run_at, id limit ?`,
         queue,
         ...list,

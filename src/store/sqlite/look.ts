@@ -1,7 +1,8 @@
 import { Chooser, type Usage } from "../choose.ts";
-import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { COLUMNS, claimable, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Order } from "../sql/order.ts";
+import type { ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
 
 /** How many lanes one claim walks at most; the next claim goes on from there. */
@@ -15,6 +16,8 @@ export class Looker {
   readonly #connection: Connection;
   readonly #t: Tables;
   readonly #places = new Map<string, Place>();
+  /** The condition of the claim under way. */
+  #claimable = "";
 
   constructor(connection: Connection, tables: Tables) {
     this.#connection = connection;
@@ -22,8 +25,10 @@ export class Looker {
   }
 
   /** Look, then choose: first the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
-  choose(queues: string[], closed: Set<string>, order: Order, wanted: number): Row[] {
+  choose(queues: string[], closed: Set<string>, order: Order, request: ClaimRequest): Row[] {
+    const { limited: wanted } = request;
     if (wanted <= 0) return [];
+    this.#claimable = claimable(request);
     const chooser = new Chooser(this.#usage(closed));
     const windows = queues.map((queue) => this.#window(queue));
     const looks = windows.flat();
@@ -64,7 +69,7 @@ export class Looker {
   #window(queue: string): Look[] {
     return this.#connection.select<Look>(
       `select ${LOOK} from ${this.#t.runs}
-        where state = 1 and limited = 1 and owner is null and queue = ?
+        where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable}
         order by priority, run_at, id limit ${WINDOW}`,
       queue,
     );
@@ -101,7 +106,7 @@ export class Looker {
     const first = (where: string, ...params: (string | number)[]) =>
       this.#connection.row<Look>(
         `select ${LOOK} from ${this.#t.runs}
-          where state = 1 and limited = 1 and owner is null and queue = ? ${where}
+          where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable} ${where}
           order by priority, lane, run_at, id limit 1`,
         queue,
         ...params,
@@ -116,7 +121,7 @@ export class Looker {
   #lane(queue: string, { priority, lane }: Place, limit: number): Look[] {
     return this.#connection.select<Look>(
       `select ${LOOK} from ${this.#t.runs}
-        where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
+        where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${this.#claimable}
         order by run_at, id limit ?`,
       queue,
       priority,

@@ -236,6 +236,8 @@ export const schema: Schema = {
       statements: (t) => [
         `alter table ${t.migrations} add column compatible_from integer`,
         `alter table ${t.jobs} add column last_failure integer`,
+        // 1: a run that crashed before, and no other run is in its process.
+        `alter table ${t.runs} add column isolated integer not null default 0`,
       ],
     },
   ],

@@ -64,10 +64,7 @@ export class SqliteStore extends SqlStore {
       // Looks without the write lock first: an idle worker must cost the others nothing.
       const idle = await this.#connection.read(() => {
         const nextDue = this.#claimer.nextDue();
-        if (
-          claim &&
-          (this.#claimer.anyReady(claim.owner) || (nextDue !== null && nextDue <= this.#clock.now()))
-        )
+        if (claim && (this.#claimer.anyReady(claim) || (nextDue !== null && nextDue <= this.#clock.now())))
           return null;
         return { settled: [], claimed: [], nextDue, cancelled: this.#claimer.cancelledOf(worker) };
       });

@@ -1,0 +1,192 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type { Run } from "../../src/index.ts";
+import type { TestClock } from "../../src/testing/index.ts";
+import { heard, listen, open } from "./instance.ts";
+
+/** An instance with a job whose handlers run until the test releases them, and one that returns at once. */
+function scene(db = new DatabaseSync(":memory:"), clock?: TestClock) {
+  const one = open(clock ? { clock } : {}, db);
+  const { jobs } = one;
+  const held = new Map<number, () => void>();
+  const hold = (id: number) => new Promise<void>((resolve) => held.set(id, resolve));
+  jobs.schedule("long", (_: unknown, run) => hold(run.id)).concurrency(0);
+  jobs
+    .schedule("stubborn", (_: unknown, run) => hold(run.id))
+    .concurrency(0)
+    .lease(3);
+  jobs.schedule("quick", () => {}).concurrency(0);
+
+  const row = (id: number) =>
+    db.prepare("select state, started_at, isolated, crashes from punctual_runs where id = ?").get(id) as
+      | { state: number; started_at: number | null; isolated: number; crashes: number }
+      | undefined;
+  /** A run that crashed so many times, ready in `seconds`. */
+  const crashed = async (job: string, crashes = 1, seconds = 0.01): Promise<Run> => {
+    const run = await jobs.dispatch(job).delay(seconds);
+    db.prepare("update punctual_runs set crashes = ? where id = ?").run(crashes, run.id);
+    return run;
+  };
+  const work = async (options = {}) => {
+    void jobs.forever({ signals: false, ...options });
+    await heard(jobs, "worker.started");
+  };
+  const release = (...runs: Run[]) => {
+    for (const { id } of runs) held.get(id)?.();
+  };
+  return { ...one, db, row, crashed, work, release, isStarted: ({ id }: Run) => held.has(id) };
+}
+
+describe("a crashed run in a worker without children", () => {
+  test("is alone for five seconds, then others run beside it", async () => {
+    const { jobs, clock, row, crashed, work, release, isStarted } = scene();
+    const long = await crashed("long");
+    await work();
+    await clock.advance(1);
+    expect(isStarted(long)).toBe(true);
+    expect(row(long.id)).toMatchObject({ isolated: 1 });
+    const quick = await jobs.dispatch("quick");
+    await clock.advance(3.5);
+    expect(await quick.state()).toBe("ready");
+    await clock.advance(1);
+    expect(await quick.state()).toBe("completed");
+    expect(row(long.id)).toMatchObject({ state: 2, isolated: 0 });
+    release(long);
+    await clock.advance(1);
+    expect(await long.state()).toBe("completed");
+  });
+
+  test("waits for its neighbours for ten seconds at most, and is not isolated beside those that remain", async () => {
+    const { jobs, clock, row, crashed, work, release, isStarted } = scene();
+    const [short, long] = [await jobs.dispatch("long"), await jobs.dispatch("long")];
+    const late = await crashed("long", 1, 1);
+    await work();
+    await clock.advance(2);
+    expect(row(late.id)).toMatchObject({ state: 2, started_at: null });
+    const quick = await jobs.dispatch("quick");
+    release(short);
+    await clock.advance(8.5);
+    expect([isStarted(late), await quick.state()]).toEqual([false, "ready"]);
+    await clock.advance(1);
+    expect(isStarted(late)).toBe(true);
+    expect(row(late.id)).toMatchObject({ isolated: 0 });
+    await clock.advance(4);
+    expect(await quick.state()).toBe("ready");
+    await clock.advance(2);
+    expect(await quick.state()).toBe("completed");
+    release(long, late);
+  });
+
+  test("starts as soon as its neighbours have finished", async () => {
+    const { jobs, clock, row, crashed, work, release, isStarted } = scene();
+    const long = await jobs.dispatch("long");
+    const late = await crashed("long", 1, 1);
+    await work();
+    await clock.advance(2);
+    expect(isStarted(late)).toBe(false);
+    release(long);
+    await clock.advance("10ms");
+    expect(isStarted(late)).toBe(true);
+    expect(row(late.id)).toMatchObject({ isolated: 1 });
+    release(late);
+  });
+
+  test("of many long ones all start, and the worker is open to others for half of the time", async () => {
+    const { jobs, clock, crashed, work, release, isStarted } = scene();
+    const all: Run[] = [];
+    for (let n = 0; n < 4; n++) all.push(await crashed("long"));
+    await work({ parallel: 20 });
+    const done = listen(jobs, "run.completed");
+    const asked = new Map<number, number>();
+    const waited: number[] = [];
+    for (let second = 0; second < 180; second++) {
+      asked.set((await jobs.dispatch("quick")).id, clock.monotonic());
+      await clock.advance(1);
+      for (const { id } of done.splice(0)) waited.push(clock.monotonic() - asked.get(id)!);
+    }
+    expect(all.every(isStarted)).toBe(true);
+    expect(waited.length).toBeGreaterThan(175);
+    expect(Math.max(...waited)).toBeLessThanOrEqual(16_500);
+    expect(waited.filter((ms) => ms <= 1500).length).toBeGreaterThan(waited.length / 2);
+    release(...all);
+  });
+
+  test("with two crashes shares the process with no other crashed run", async () => {
+    const { jobs, clock, row, crashed, work, release, isStarted } = scene();
+    const twice = await crashed("long", 2);
+    const once = await crashed("long", 1, 2);
+    await work();
+    await clock.advance(60);
+    expect([isStarted(twice), row(twice.id)!.isolated]).toEqual([true, 0]);
+    expect(row(once.id)).toMatchObject({ state: 1 });
+    const quick = await jobs.dispatch("quick");
+    await clock.advance(1);
+    expect(await quick.state()).toBe("completed");
+    release(twice);
+    await clock.advance(1);
+    expect(isStarted(once)).toBe(true);
+    release(once);
+  });
+
+  test("cancelled by force, with a handler that does not return: others run at the next renewal", async () => {
+    const { jobs, clock, crashed, work, release } = scene();
+    const stubborn = await crashed("stubborn", 2);
+    await work();
+    await clock.advance(0.5);
+    const quick = await jobs.dispatch("quick");
+    await jobs.cancel(stubborn.id, { force: true });
+    await clock.advance(1.5);
+    expect(await quick.state()).toBe("completed");
+    // Nor does it keep other crashed runs waiting.
+    const next = await crashed("quick");
+    await clock.advance(12);
+    expect(await next.state()).toBe("completed");
+    release(stubborn);
+  });
+
+  test("cancelled while it waits: others run at once", async () => {
+    const { jobs, clock, crashed, work, release } = scene();
+    const long = await jobs.dispatch("long");
+    const late = await crashed("quick", 1, 1);
+    await work();
+    await clock.advance(2);
+    await jobs.cancel(late.id);
+    const quick = await jobs.dispatch("quick");
+    await clock.advance(1);
+    expect([await late.state(), await quick.state()]).toEqual(["cancelled", "completed"]);
+    release(long);
+  });
+
+  test("a pass runs all of them, one after the other", async () => {
+    const { jobs, clock, crashed } = scene();
+    let running = 0;
+    let most = 0;
+    const alone = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+    };
+    jobs.schedule("counted", alone).concurrency(0);
+    for (let n = 0; n < 5; n++) await crashed("counted");
+    for (let n = 0; n < 5; n++) await jobs.dispatch("counted").delay(0.01);
+    await clock.advance(1);
+    expect(await jobs.run()).toBe(10);
+    expect(most).toBe(5);
+  });
+
+  test("idle workers share them", async () => {
+    const one = scene();
+    const two = scene(one.db, one.clock);
+    const three = scene(one.db, one.clock);
+    const all: Run[] = [];
+    for (let n = 0; n < 5; n++) all.push(await one.crashed("long"));
+    for (const { work } of [one, two, three]) await work();
+    await one.clock.advance(1);
+    for (const { isStarted } of [one, two, three]) expect(all.filter(isStarted)).toHaveLength(1);
+    for (const { release } of [one, two, three]) release(...all);
+    await one.clock.advance(2);
+    for (const { release } of [one, two, three]) release(...all);
+    await one.clock.advance(2);
+    for (const run of all) expect(await run.state()).toBe("completed");
+  });
+});
