@@ -3,7 +3,7 @@ import { Punctual } from "../../src/index.ts";
 import { tablesWith } from "../../src/store/sql/database.ts";
 import { fresh } from "./fresh.ts";
 import { minutely, tick } from "./minutely.ts";
-import { beat, claim, define, found, insertOne, list, newRun, settle, times } from "./requests.ts";
+import { beat, cap, claim, define, found, insertOne, list, newRun, settle, times } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 /** More often than a database needs before it keeps a statement prepared. */
@@ -83,7 +83,7 @@ export function migratedMeanwhile(database: Database): void {
         expect(await settle(store, third!, "failed", { error: "why", keep: 0 })).toBe(true);
         await store.renew("w1", [{ ...fourth!, lease: 1000 }]);
         await clock.advance(2);
-        expect(await store.reap(10, 1, "crashed", null)).toHaveLength(1);
+        expect(await store.reap(10, cap(1), "crashed", null)).toHaveLength(1);
         await store.revive(fourth!.id);
         await store.cancel(fourth!.id, null);
         await store.cancel(second!.id, null);

@@ -40,6 +40,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
     renew: () => new Promise(() => {}),
   };
   const executor: Executor = {
+    processes: 1,
     places: parallel,
     get free() {
       return parallel - began.length;
@@ -54,8 +55,9 @@ function scene(runs: number, { parallel = 1 } = {}) {
         abort: () => {},
       };
     },
-    setAside: () => true,
-    endAside: () => {},
+    close: () => {
+      throw new Error("nothing crashed here");
+    },
   };
   const parts = {
     id: "w1",
