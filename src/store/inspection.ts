@@ -12,6 +12,22 @@ export interface InstallReport {
   statements: string[];
 }
 
+/** How PostgreSQL removes dead rows. */
+export interface VacuumReport {
+  tables: {
+    name: string;
+    /** Rows by the statistics, not counted. */
+    live: number;
+    dead: number;
+    /** Null: never. */
+    vacuumedAt: number | null;
+    /** Whether autovacuum is on for it. */
+    enabled: boolean;
+  }[];
+  /** The oldest open transaction of others in this database: rows that died since it began stay. */
+  oldest: { pid: number; program: string; since: number } | null;
+}
+
 /** What a database says of itself. It is asked also where the tables are missing, or of another version. */
 export interface Inspection {
   version: string;
@@ -22,6 +38,10 @@ export interface Inspection {
   /** Milliseconds that one statement took. */
   latency: number;
   missing: MissingObject[];
+  /** What the engine does not do although claims rely on it, in words; null: nothing, or it could not be checked. */
+  unsafe: string | null;
+  /** How dead rows are removed; null where the database needs no vacuum. */
+  vacuum: VacuumReport | null;
   /** Runs whose lease has ended and that nobody has taken back, and since when the oldest. */
   expired: { count: number; since: number | null };
   /** Rows of workers that died long ago: what a living one would have pruned. */

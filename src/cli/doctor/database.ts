@@ -10,6 +10,7 @@ import { iconsFor } from "../render/icons.ts";
 import { span } from "../render/times.ts";
 import { error, type Finding, fixable, ok, warning } from "./finding.ts";
 import { messageOf } from "./setup.ts";
+import { upkeep } from "./upkeep.ts";
 
 /** More than this between the clocks is told: times that this machine shows are wrong by it. */
 const SKEW = 2000;
@@ -35,7 +36,11 @@ export async function database(
     const inspection = await jobs.inspect();
     const findings = [reached(inspection, shown), ...clocks(inspection), ...schema(inspection)];
     const { usable } = inspection.schema;
-    return { findings: [...findings, ...sqlite(inspection)], usable, inspection };
+    return {
+      findings: [...findings, ...sqlite(inspection), ...engine(inspection), ...upkeep(inspection)],
+      usable,
+      inspection,
+    };
   } catch (fault) {
     const exit = fault instanceof PunctualError ? exitCodeOf(fault) : exitCodes.failed;
     return { findings: [error(messageOf(fault), undefined, exit)], usable: false, inspection: null };
@@ -48,6 +53,13 @@ function reached({ version, latency }: Inspection, shown: string | null): Findin
   return latency > SLOW
     ? warning(`${text}: every statement waits so long`, "bring the workers nearer to it")
     : ok(text);
+}
+
+function engine({ unsafe }: Inspection): Finding[] {
+  if (unsafe === null) return [];
+  const cure =
+    "use PostgreSQL, MySQL, MariaDB or SQLite, or set it to pessimistic locking and true read committed";
+  return [error(`this engine is not safe: ${unsafe} (ENGINE_UNSAFE)`, cure, exitCodes.database)];
 }
 
 function clocks({ now }: Inspection): Finding[] {

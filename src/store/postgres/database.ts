@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import type { MissingObject } from "../inspection.ts";
+import type { MissingObject, VacuumReport } from "../inspection.ts";
 import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
@@ -22,6 +22,7 @@ import * as matching from "./matching.ts";
 import { PreparedNames } from "./prepared.ts";
 import { query } from "./query.ts";
 import { beside } from "./schema.ts";
+import { vacuumReport } from "./vacuum.ts";
 
 /** No session state, so that a pooler may give each transaction to another session; hence the level with each. */
 const BEGIN = "begin isolation level read committed";
@@ -82,6 +83,10 @@ export class PostgresDatabase implements ServerDatabase {
   async about(): Promise<{ version: string; settings: Record<string, string> }> {
     const [row] = await this.all<{ version: string }>("select current_setting('server_version') as version");
     return { version: row!.version, settings: {} };
+  }
+
+  vacuum(tables: Tables): Promise<VacuumReport> {
+    return vacuumReport(this, tables);
   }
 
   /** An index whose making was broken off is there, but is not used. */

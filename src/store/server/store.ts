@@ -1,9 +1,11 @@
 import { backOff } from "../../time.ts";
+import type { Inspection, InstallReport } from "../inspection.ts";
 import type { PruneReport, PruneRequest } from "../pruning.ts";
 import type { Sql, Transaction } from "../sql/database.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
+import { engineUnsafe, probeEngine } from "./engine-probe.ts";
 import { type Facts, isIdle, readFacts } from "./facts.ts";
 import { Ids } from "./ids.ts";
 import { Inserter, type Numbered } from "./insert.ts";
@@ -48,6 +50,25 @@ export class ServerStore extends SqlStore {
 
   now(sql: Sql = this.#parts.db): Promise<number> {
     return this.#time.now(sql);
+  }
+
+  /** Refuses an engine that would run things twice, also where the tables are there already: its settings may have changed. */
+  override async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
+    const report = await super.install(options);
+    const unsafe = options?.dryRun ? null : await this.#probe();
+    if (unsafe === null) return report;
+    throw engineUnsafe((await this.#parts.db.about()).version, unsafe);
+  }
+
+  override async inspect(): Promise<Inspection> {
+    const found = await super.inspect();
+    return found.schema.usable ? { ...found, unsafe: await this.#probe() } : found;
+  }
+
+  /** A user who may not write, or a server that is away, does not make the engine unsafe: others report that. */
+  async #probe(): Promise<string | null> {
+    const { db, tables, connections } = this.#parts;
+    return probeEngine(db, tables, { connections, now: await this.now() }).catch(() => null);
   }
 
   async insert(runs: NewRun[], caller?: unknown): Promise<Inserted[]> {

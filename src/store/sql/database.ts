@@ -1,4 +1,4 @@
-import type { MissingObject } from "../inspection.ts";
+import type { MissingObject, VacuumReport } from "../inspection.ts";
 import type { DatabaseName } from "../store.ts";
 
 export type Param = string | number | bigint | null;
@@ -126,6 +126,8 @@ export interface Database extends Sql {
   stretch(name: string, after: number, upTo: number): Way;
   /** Its version and what of its settings matters, for people. */
   about(): Promise<{ version: string; settings: Record<string, string> }>;
+  /** How dead rows are removed; absent where the database does that without a share of its own. */
+  vacuum?(tables: Tables): Promise<VacuumReport>;
   /** A `select` of the `name` of every table, view, sequence and usable index beside the tables. */
   objects(tables: Tables): Statement;
   /** Makes an index or a view anew, however long it takes; an index while others go on working, where that can be. */

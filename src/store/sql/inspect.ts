@@ -25,6 +25,8 @@ export async function inspect(
     schema: { found, needed, usable },
     now,
     latency,
+    unsafe: null,
+    vacuum: usable && db.vacuum ? await db.vacuum(t) : null,
     missing: usable ? await missing(db, schema, t) : [],
     expired: usable ? await expired(db, t, now) : { count: 0, since: null },
     deadWorkers: usable ? await countDead(db, t, now) : 0,

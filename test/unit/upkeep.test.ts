@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { upkeep } from "../../src/cli/doctor/upkeep.ts";
+import type { Inspection, VacuumReport } from "../../src/store/inspection.ts";
+
+const now = Date.UTC(2026, 10, 16, 12);
+const MINUTE = 60_000;
+const ago = (minutes: number) => now - minutes * MINUTE;
+
+function told(vacuum: VacuumReport | null): string[] {
+  const findings = upkeep({ now, vacuum } as Inspection);
+  return findings.map(({ level, text, cure }) => `${level}: ${text} -> ${cure}`);
+}
+
+const table = (fields: Partial<VacuumReport["tables"][number]> = {}) => ({
+  name: "punctual_runs",
+  live: 20_000,
+  dead: 56_000,
+  vacuumedAt: ago(47),
+  enabled: true,
+  ...fields,
+});
+
+const transaction = (minutes: number) => ({ pid: 4711, program: "psql", since: ago(minutes) });
+
+describe("the doctor on dead rows", () => {
+  test.each<[string, VacuumReport | null]>([
+    ["a database without vacuum", null],
+    ["few dead rows", { tables: [table({ dead: 9_999, live: 0 })], oldest: null }],
+    ["fewer dead rows than live ones", { tables: [table({ live: 60_000 })], oldest: null }],
+    ["a vacuum a moment ago", { tables: [table({ vacuumedAt: ago(5 - 0.01) })], oldest: transaction(4) }],
+    ["a young transaction", { tables: [table({ dead: 0 })], oldest: transaction(30) }],
+  ])("says nothing of %s", (_, vacuum) => {
+    expect(told(vacuum)).toEqual([]);
+  });
+
+  test("warns of dead rows that autovacuum does not come to", () => {
+    expect(told({ tables: [table()], oldest: null })).toEqual([
+      "warning: punctual_runs has 56,000 dead rows beside 20,000 live ones, and the last vacuum was 47m ago -> vacuum punctual_runs, and give autovacuum more workers",
+    ]);
+    expect(told({ tables: [table({ vacuumedAt: null })], oldest: null })[0]).toContain(
+      "it was never vacuumed",
+    );
+  });
+
+  test("warns of dead rows that an old transaction keeps, though they were vacuumed just now", () => {
+    expect(told({ tables: [table({ vacuumedAt: ago(1) })], oldest: transaction(6) })).toEqual([
+      expect.stringContaining("-> end the old transaction below"),
+      "warning: a transaction of psql (pid 4711) has been open for 6m, and no row that died since can be removed -> end it: select pg_terminate_backend(4711)",
+    ]);
+  });
+
+  test("warns of a transaction that has been open for very long, dead rows or not", () => {
+    expect(told({ tables: [], oldest: transaction(31) })).toHaveLength(1);
+  });
+
+  test("warns where autovacuum is off", () => {
+    expect(told({ tables: [table({ dead: 0, enabled: false })], oldest: null })[0]).toContain(
+      "autovacuum is off for punctual_runs",
+    );
+    expect(told({ tables: [table({ vacuumedAt: ago(1), enabled: false })], oldest: null })[0]).toContain(
+      "ago: autovacuum is off",
+    );
+  });
+});
