@@ -4,6 +4,7 @@ import type { DatabaseName } from "../src/store/store.ts";
 export function toFirstSchema(database: DatabaseName): string[] {
   return [
     "drop table punctual_logs",
+    "drop table punctual_aliases",
     "alter table punctual_runs drop column logged",
     "alter table punctual_jobs drop column last_failure",
     "alter table punctual_runs drop column isolated",

@@ -42,13 +42,18 @@ export class Ticker {
     return this.#next === null ? Number.POSITIVE_INFINITY : this.#next - this.#parts.clock.monotonic();
   }
 
+  /** Whether the next slice has something to tick. */
+  get isDue(): boolean {
+    return this.wait <= 0;
+  }
+
   /** Schedules may have changed: look at them all again. */
   forget(): void {
     this.#next = Number.NEGATIVE_INFINITY;
     this.#foreign.clear();
   }
 
-  /** Ticks one slice of what is due, the earliest first; `wait` is 0 or less while more is due. Returns the number of runs made. */
+  /** Ticks one slice of what is due, the earliest first; `isDue` tells whether more is left. Returns the number of runs made. */
   async tick(): Promise<number> {
     const { store, clock } = this.#parts;
     this.#next = clock.monotonic() + RETRY;

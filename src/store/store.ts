@@ -281,6 +281,9 @@ export interface Store {
   syncJobs(sync: JobSync): Promise<void>;
   /** Makes names known that are dispatched here and defined elsewhere. */
   declareJobs(names: string[], queue: string, priority: number): Promise<void>;
+  /** Moves a run that was dispatched under a former name to the job that has the name now; false: its name is none. */
+  adopt(id: number): Promise<boolean>;
+  /** By its name, or by a former one. */
   job(name: string): Promise<JobRow | null>;
   /** Every job that was ever shown or declared, and not pruned. */
   jobNames(): Promise<string[]>;

@@ -1,4 +1,5 @@
 import type { Registry } from "../job/registry.ts";
+import type { Logger } from "../observe/logger.ts";
 import type { Store } from "../store/store.ts";
 
 /** Of jobs that say nothing else. */
@@ -24,12 +25,17 @@ export class KnownJobs {
     this.#leases = null;
   }
 
-  /** A run of this name was claimed here, and nobody here defines it. Whether that is new. */
-  refuse(name: string): boolean {
-    const isNew = !this.#refused.has(name);
+  /**
+   * A run was claimed here whose name nobody here defines: this worker claims no more of that name, unless it is a
+   * former one; then the run is moved to its job.
+   */
+  async refuse({ id, name }: { id: number; name: string }, logger: Logger): Promise<void> {
+    if ((await this.#store.adopt(id)) || this.#refused.has(name)) return;
     this.#refused.add(name);
     this.#elsewhere = null;
-    return isNew;
+    logger.info(
+      `${JSON.stringify(name)} is not defined here: its runs wait for a worker that was started with it`,
+    );
   }
 
   /** Jobs that the database knows and this process does not define. */

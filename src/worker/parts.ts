@@ -39,6 +39,6 @@ export interface WorkerParts {
   nextSeq(): number;
   known: KnownJobs;
   /** Null: it does not tick. */
-  ticker: { readonly wait: number; tick(): Promise<number> } | null;
+  ticker: { readonly wait: number; readonly isDue: boolean; tick(): Promise<number> } | null;
   executor: Executor;
 }

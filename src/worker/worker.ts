@@ -249,15 +249,12 @@ export class Worker {
     });
   }
 
-  /** Claimed in the moment between a new name and our knowing it: another process defines it. */
+  /** Claimed before this worker knew the name: another process defines it, or its job has another name now. */
   async #refuse(run: ClaimedRun): Promise<void> {
     if (run.owner === null) {
-      const { known, logger } = this.#parts;
-      if (known.refuse(run.name))
-        logger.info(
-          `${JSON.stringify(run.name)} is not defined here: its runs wait for a worker that was started with it`,
-        );
-      return this.#giveBack(run);
+      this.#giveBack(run);
+      const { known, logger, events } = this.#parts;
+      return known.refuse(run, logger).catch((error) => events.report(error, `giving back run ${run.id}`));
     }
     const error = new PunctualError("HANDLER_GONE", "Its function was dispatched by another process.");
     this.#outbox.add(run, toSettling(run, { outcome: "failed", error }, 0, defaultRetention));
@@ -307,19 +304,15 @@ export class Worker {
   #isDone(): boolean {
     const waiting = this.#buffer.size + this.#isolation.waiting;
     const unsettled = this.#running.size + waiting + this.#outbox.unwritten.length + this.#crashes.size;
-    if (unsettled > 0 || this.#hasDueTicks()) return false;
+    if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#stopping)) return false;
     const { budget, untilEmpty } = this.#options;
     return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);
-  }
-
-  #hasDueTicks(): boolean {
-    return !this.#stopping && (this.#parts.ticker?.wait ?? 1) <= 0;
   }
 
   /** Until an outcome, a wake-up, the next due run, or the time to look again. */
   async #sleep(): Promise<void> {
     if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
-    if (this.#hasDueTicks()) return yieldToEventLoop();
+    if (this.#parts.ticker?.isDue && !this.#stopping) return yieldToEventLoop();
     const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
     await this.#rest.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }

@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { claim, claimOne, define, finish, found, insert, insertOne, list, settle } from "./requests.ts";
+import { MINUTE, minutely, tick } from "./minutely.ts";
+import { beat, claim, claimOne, define, finish, found, insert, insertOne, list, settle } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 export function formerly(database: Database): void {
@@ -109,6 +110,220 @@ export function formerly(database: Database): void {
       await rename();
       await rename();
       expect(await at.store.jobNames()).toEqual(["new"]);
+    });
+
+    describe("beside workers that have the old code", () => {
+      const start = Date.parse("2026-01-01T00:00:00Z");
+      const OLD = { worker: "old code", startedAt: 1_000_000 };
+      const NEW = { worker: "new code", startedAt: 2_000_000 };
+      const BACK = { worker: "rolled back", startedAt: 3_000_000 };
+      const withOld = (who: typeof OLD, store = at.store) =>
+        define(store, [{ name: "old", fingerprint: "old", schedules: [minutely()] }], who);
+      const withNew = (who: typeof OLD, store = at.store) =>
+        define(store, [{ name: "new", fingerprint: "new", formerly: ["old"], schedules: [minutely()] }], who);
+      const jobsAndSchedules = async () => ({
+        jobs: (await at.store.jobNames()).sort(),
+        schedules: (await at.store.schedules()).map(({ job, nextTick }) => [job, nextTick]),
+      });
+      const ticksOf = async () =>
+        (await list(at.store, { limit: 1000 })).map(({ scheduledFor }) => scheduledFor).sort();
+
+      const alive = async () => {
+        for (const { worker, startedAt } of [OLD, NEW, BACK]) await beat(at.store, worker, { startedAt });
+      };
+      const minutePasses = async () => {
+        await at.clock.advance(60);
+        await alive();
+      };
+
+      beforeEach(alive);
+
+      test("they do not bring the old name back, and each tick is made once", async () => {
+        await withOld(OLD);
+        await minutePasses();
+        await tick(at.store);
+        await withNew(NEW);
+        for (let minute = 2; minute < 5; minute++) {
+          await withOld(OLD);
+          expect((await jobsAndSchedules()).jobs).toEqual(["new"]);
+          await minutePasses();
+          await Promise.all([tick(at.store), tick(await at.another())]);
+          await withNew(NEW);
+        }
+        expect(await ticksOf()).toEqual([1, 2, 3, 4].map((minute) => start + minute * MINUTE));
+        expect(await list(at.store, { name: "new", limit: 100 })).toHaveLength(4);
+      });
+
+      test("also where the new code is shown first", async () => {
+        await withNew(NEW);
+        await withOld(OLD);
+        expect(await jobsAndSchedules()).toEqual({ jobs: ["new"], schedules: [["new", start + MINUTE]] });
+      });
+
+      test("many that show their jobs at once leave one name", async () => {
+        await withOld(OLD);
+        const stores = [at.store, await at.another(), await at.another(), await at.another()];
+        for (let turn = 0; turn < 5; turn++) {
+          await Promise.all(
+            stores.map((store, index) => (index % 2 === 0 ? withOld(OLD, store) : withNew(NEW, store))),
+          );
+          expect(await jobsAndSchedules()).toEqual({ jobs: ["new"], schedules: [["new", start + MINUTE]] });
+        }
+      });
+
+      test("a roll-back takes everything back at once, with the marks of its schedules", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        await minutePasses();
+        await tick(at.store);
+        const id = await insertOne(at.store, { name: "new", key: "k" });
+        await withOld(BACK);
+        // Workers with the new code go on showing theirs.
+        await withNew(NEW);
+        expect(await jobsAndSchedules()).toEqual({ jobs: ["old"], schedules: [["old", start + 2 * MINUTE]] });
+        expect(await found(at.store, id)).toMatchObject({ name: "old", key: "k" });
+        await minutePasses();
+        await tick(at.store);
+        expect((await ticksOf()).filter((at) => at !== null)).toEqual([start + MINUTE, start + 2 * MINUTE]);
+        await withNew({ worker: "forward again", startedAt: 4_000_000 });
+        expect(await jobsAndSchedules()).toEqual({ jobs: ["new"], schedules: [["new", start + 3 * MINUTE]] });
+        expect((await found(at.store, id)).name).toBe("new");
+      });
+
+      test("a roll-back to code that never had another name keeps what is due", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        await at.clock.advance(90);
+        await withOld(BACK);
+        expect(await jobsAndSchedules()).toMatchObject({ schedules: [["old", start + MINUTE]] });
+      });
+
+      test("when no worker with the new code is alive, one with the old code takes the job back", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        await at.store.leave(NEW.worker);
+        await withOld(OLD);
+        expect(await jobsAndSchedules()).toEqual({ jobs: ["old"], schedules: [["old", start + MINUTE]] });
+      });
+
+      test("a later release without formerly() still owns the old name", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        await define(at.store, [{ name: "new", schedules: [minutely()] }], BACK);
+        await at.store.leave(NEW.worker);
+        await withOld(OLD);
+        expect((await jobsAndSchedules()).jobs).toEqual(["new"]);
+      });
+
+      test("code that defines both names has two jobs again", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        const both = [
+          { name: "new", schedules: [minutely()] },
+          { name: "old", formerly: [], schedules: [minutely()] },
+        ];
+        await define(at.store, both, BACK);
+        expect((await jobsAndSchedules()).jobs).toEqual(["new", "old"]);
+        await define(at.store, both, BACK);
+        const id = await insertOne(at.store, { name: "old" });
+        expect((await found(at.store, id)).name).toBe("old");
+      });
+
+      test("a chain of names leads to the last one", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        await define(at.store, [{ name: "newest", formerly: ["new"], schedules: [minutely()] }], BACK);
+        await withOld(OLD);
+        await withNew(NEW);
+        expect(await jobsAndSchedules()).toEqual({
+          jobs: ["newest"],
+          schedules: [["newest", start + MINUTE]],
+        });
+        const old = await at.another();
+        expect((await found(at.store, await insertOne(old, { name: "old" }))).name).toBe("newest");
+      });
+
+      test("what is dispatched under the old name goes to the new one, with its key", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        const producer = await at.another();
+        const unique = { key: "u", until: "finished" as const, for: 0 };
+        const [plain, keyed, held, adHoc] = await insert(
+          producer,
+          { name: "old" },
+          { name: "old", key: "old|🕰️" },
+          { name: "old", unique },
+          { name: "old", owner: "w9", lane: "1|adhoc" },
+        );
+        for (const id of [plain!, keyed!, held!]) expect((await found(at.store, id)).name).toBe("new");
+        expect((await found(at.store, keyed!)).key).toBe("old|🕰️");
+        expect((await found(at.store, adHoc!)).name).toBe("old");
+        expect(await producer.job("old")).toMatchObject({ name: "new" });
+        await producer.declareJobs(["old"], "default", 100);
+        expect(await at.store.jobNames()).toEqual(["new"]);
+      });
+
+      test("a run that came too late to be renamed with the others is moved by its id", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        const id = await insertOne(at.store, { name: "new", key: "k" });
+        // As by a transaction that was open during the rename.
+        await at.sql("update punctual_runs set name = 'old', lane = 'old|k'");
+        expect(await at.store.adopt(id)).toBe(true);
+        expect(await found(at.store, id)).toMatchObject({ name: "new", key: "k" });
+        expect(await at.store.adopt(id)).toBe(false);
+      });
+
+      test("counts of the old name go to the new one", async () => {
+        await withOld(OLD);
+        const tally = {
+          name: "old",
+          minute: 5,
+          counts: { completed: 3 },
+          busy: 10,
+          lastRun: 99,
+          lastFailure: null,
+          last: null,
+        };
+        await at.store.flush([tally]);
+        await define(at.store, [{ name: "new" }], { worker: "declares it", startedAt: 1 });
+        await at.store.flush([{ ...tally, name: "new" }]);
+        await withNew(NEW);
+        await at.store.flush([tally]);
+        expect(await at.sql("select minute, name, completed, busy from punctual_minutes")).toEqual([
+          { minute: 5, name: "new", completed: 9, busy: 30 },
+        ]);
+      });
+
+      test("a name that a producer has only declared takes the job over whole", async () => {
+        await withOld(OLD);
+        await at.clock.advance(60);
+        await at.store.declareJobs(["new"], "default", 100);
+        await at.store.flush([
+          {
+            name: "old",
+            minute: 5,
+            counts: {},
+            busy: 0,
+            lastRun: 99,
+            lastFailure: null,
+            last: { ok: false, failed: 2, error: "why" },
+          },
+        ]);
+        await withNew(NEW);
+        expect((await at.store.status()).jobs).toMatchObject([{ name: "new", lastRun: 99, fails: 2 }]);
+        expect((await jobsAndSchedules()).schedules).toEqual([["new", start + MINUTE]]);
+      });
+
+      test("pruning the job frees its former names", async () => {
+        await withOld(OLD);
+        await withNew(NEW);
+        await at.clock.advance("2 days");
+        const request = { finishedFor: null, orphansOlderThan: null, batch: 100 };
+        await at.store.prune({ ...request, jobsUnseenFor: 86_400_000 });
+        await withOld(OLD);
+        expect((await jobsAndSchedules()).jobs).toEqual(["old"]);
+      });
     });
   });
 }

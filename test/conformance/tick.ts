@@ -178,6 +178,21 @@ export function ticking(database: Database): void {
         expect(await at.store.schedules()).toMatchObject([{ nextTick: start + 30 * MINUTE }]);
       });
 
+      test("changed, does not make up for the time in which a worker showed it and it had no tick", async () => {
+        const day = 24 * 60 * MINUTE;
+        const weekly = minutely({ fingerprint: "weekly", next: (after) => after + 7 * day });
+        await define(at.store, [{ name: "a", fingerprint: "same", schedules: [weekly] }]);
+        await at.clock.advance("7 days");
+        await tick(at.store, { decide: (due, now) => ({ ...onTime(due, now), next: now + 7 * day }) });
+        await at.clock.advance("3 days");
+        await define(at.store, [{ name: "a", fingerprint: "same", schedules: [weekly] }]);
+        await at.clock.advance("1 hour");
+        await define(at.store, [{ name: "a", schedules: [minutely()] }]);
+        expect(await at.store.schedules()).toMatchObject([
+          { lastTick: start + 7 * day, nextTick: start + 10 * day + MINUTE },
+        ]);
+      });
+
       test("changed, never ticks again what it has ticked", async () => {
         await define(at.store, [{ name: "a", schedules: [minutely()] }]);
         await at.clock.advance(60);

@@ -48,6 +48,7 @@ export function schemaFor(server: Server): Schema {
         statements: (t) => [
           ...addColumn(t.migrations, "compatible_from", "int"),
           ...addColumn(t.jobs, "last_failure", "bigint"),
+          `create table if not exists ${t.aliases} (name ${NAME} not null primary key, job ${NAME} not null) ${table}`,
           ...addColumn(t.receipts, "nonce", "bigint"),
           // 1: a run that crashed before, and no other run is in its process.
           ...addColumn(t.runs, "isolated", "tinyint not null default 0"),

@@ -301,6 +301,7 @@ export const schema: Schema = {
       statements: (t) => [
         `alter table ${t.migrations} add column compatible_from bigint`,
         `alter table ${t.jobs} add column last_failure bigint`,
+        `create table ${t.aliases} (name ${NAME} primary key, job ${NAME} not null)`,
         `alter table ${t.receipts} add column nonce bigint`,
         // 1: a run that crashed before, and no other run is in its process.
         `alter table ${t.runs} add column isolated smallint not null default 0`,

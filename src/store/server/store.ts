@@ -2,6 +2,7 @@ import { backOff } from "../../time.ts";
 import type { Inspection, InstallReport } from "../inspection.ts";
 import type { PruneReport, PruneRequest } from "../pruning.ts";
 import type { Sql, Transaction } from "../sql/database.ts";
+import { renamed } from "../sql/former-names.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
@@ -12,6 +13,7 @@ import { Inserter, type Numbered } from "./insert.ts";
 import { Lent } from "./lent.ts";
 import type { ServerParts } from "./parts.ts";
 import { Receipts } from "./receipts.ts";
+import { RememberedNames } from "./remembered-names.ts";
 import { DatabaseTime } from "./time.ts";
 import { Turns } from "./turns.ts";
 
@@ -26,6 +28,7 @@ export class ServerStore extends SqlStore {
   readonly #parts: ServerParts;
   readonly #time: DatabaseTime;
   readonly #ids: Ids;
+  readonly #former: RememberedNames;
   readonly #inserter: Inserter;
   readonly #receipts: Receipts;
   readonly #claimer: Claimer;
@@ -38,6 +41,7 @@ export class ServerStore extends SqlStore {
     this.#parts = parts;
     this.#time = new DatabaseTime(clock, db.clock);
     this.#ids = new Ids(db, tables, clock);
+    this.#former = new RememberedNames(db, tables, clock);
     this.#inserter = new Inserter(db, tables);
     this.#receipts = new Receipts(db, tables);
     this.#claimer = new Claimer(db, tables);
@@ -79,7 +83,8 @@ export class ServerStore extends SqlStore {
     // By the caller's connection, if there is one: theirs may be the last one free.
     const now = await this.#time.now(tx ?? db);
     const ids = await this.#ids.take(runs.length, tx ?? db);
-    const numbered = runs.map((run, index) => ({ run, id: ids[index]! }));
+    const former = await this.#former.read(tx ?? db);
+    const numbered = runs.map((run, index) => ({ run: renamed(run, former), id: ids[index]! }));
     const inserted = await (tx
       ? this.#inserter.insert(tx, numbered, now, lent ?? db.beside(tx))
       : this.#insertOnce(numbered, now));

@@ -146,7 +146,8 @@ export type Index =
   | "counted"
   | "unique"
   | "tick"
-  | "next";
+  | "next"
+  | "slot";
 
 /** A database that several hosts share: it has the time, and its statements meet those of others. */
 export interface ServerDatabase extends Database {
@@ -186,6 +187,7 @@ const TABLES = [
   "logs",
   "jobs",
   "schedules",
+  "aliases",
   "queues",
   "workers",
   "minutes",
@@ -214,6 +216,11 @@ export function marks(values: readonly unknown[]): string {
 /** The parameter of `rows({ id: "integer" })`. */
 export function asJson(ids: readonly number[]): string {
   return JSON.stringify(ids.map((id) => [id]));
+}
+
+/** The parameter of `rows` with one column of text. */
+export function namesAsJson(names: readonly string[]): string {
+  return JSON.stringify(names.map((name) => [name]));
 }
 
 /** Splits work so that no statement grows with the size of what it is given. */

@@ -1,6 +1,7 @@
 import type { JobRow, PauseNote } from "../records.ts";
 import type { Tally } from "../store.ts";
 import { type Database, first, type Sql, type Tables } from "./database.ts";
+import { readFormerNames } from "./former-names.ts";
 import { markLimited } from "./limited.ts";
 import { PAUSE, PAUSE_COLUMNS, pauseValues } from "./pause.ts";
 import { resumeSchedulesOf } from "./schedules.ts";
@@ -48,12 +49,18 @@ export async function declare(
     [],
   );
   // A limit of 1 until a worker says otherwise: the default, and on the safe side of it.
-  for (const name of names) await db.run(insert, name, queue, priority, 1, 0, "", 0, now);
+  const former = await readFormerNames(db, t);
+  for (const name of names.filter((one) => !former.has(one)))
+    await db.run(insert, name, queue, priority, 1, 0, "", 0, now);
 }
 
 export async function find(db: Sql, t: Tables, name: string): Promise<JobRow | null> {
-  const row = await first(db.all<Row>(`select ${COLUMNS} from ${t.jobs} where name = ?`, name));
-  return row && toJob(row);
+  const read = (job: string) => first(db.all<Row>(`select ${COLUMNS} from ${t.jobs} where name = ?`, job));
+  const row = await read(name);
+  if (row) return toJob(row);
+  const job = (await readFormerNames(db, t)).get(name);
+  const renamed = job === undefined ? null : await read(job);
+  return renamed && toJob(renamed);
 }
 
 export async function names(db: Sql, t: Tables): Promise<string[]> {
@@ -99,7 +106,7 @@ export async function pauseQueue(
   );
 }
 
-const COUNTED = [
+export const COUNTED = [
   "dispatched",
   "completed",
   "retried",
@@ -111,16 +118,23 @@ const COUNTED = [
   "crashed",
 ] as const;
 
-/** Adds what was counted. In order of name: two processes that flush together must not wait for each other crosswise. */
-export function flush(db: Database, t: Tables, tallies: Tally[]): Promise<void> {
-  const rollup = db.upsert(
+/** A statement that adds the counts of one job in one minute. */
+export function rollUp(db: Database, t: Tables): string {
+  return db.upsert(
     t.minutes,
     ["minute", "name"],
     ["minute", "name", ...COUNTED, "busy"],
     [...COUNTED, "busy"].map((column) => ({ column, to: `${t.minutes}.${column} + excluded.${column}` })),
   );
+}
+
+/** Adds what was counted. In order of name: two processes that flush together must not wait for each other crosswise. */
+export function flush(db: Database, t: Tables, tallies: Tally[]): Promise<void> {
+  const rollup = rollUp(db, t);
   return db.transaction(async (tx) => {
-    for (const tally of [...tallies].sort(byName)) {
+    const former = await readFormerNames(tx, t);
+    const counted = tallies.map((tally) => ({ ...tally, name: former.get(tally.name) ?? tally.name }));
+    for (const tally of counted.sort(byName)) {
       const counts = COUNTED.map((outcome) => tally.counts[outcome] ?? 0);
       await tx.run(rollup, tally.minute, tally.name, ...counts, Math.round(tally.busy));
       for (const [column, time] of [

@@ -280,8 +280,10 @@ async function pruneJobs(db: Database, t: Tables, { text, params }: Statement): 
       const these = `in (${marks(group)})`;
       const stale = `name ${these} and coalesce(seen_at, created_at) < ?`;
       await tx.run(`delete from ${t.jobs} where ${stale}`, ...group, before!);
-      const left = `job ${these} and job not in (select name from ${t.jobs} where name ${these})`;
-      await tx.run(`delete from ${t.schedules} where ${left}`, ...group, ...group);
+      for (const table of [t.schedules, t.aliases]) {
+        const left = `job ${these} and job not in (select name from ${t.jobs} where name ${these})`;
+        await tx.run(`delete from ${table} where ${left}`, ...group, ...group);
+      }
     });
   }
   return found.length;

@@ -1,9 +1,19 @@
 import type { PauseNote, ScheduleRow } from "../records.ts";
 import type { ScheduleSync } from "../ticking.ts";
-import { type Database, first, marks, type Param, type Sql, type Tables } from "./database.ts";
+import {
+  asJson,
+  type ColumnType,
+  type Database,
+  first,
+  inGroups,
+  namesAsJson,
+  type Param,
+  type Sql,
+  type Tables,
+} from "./database.ts";
 import { PAUSE, PAUSE_COLUMNS, type PausedRow, pauseValues, toPause } from "./pause.ts";
 
-export interface Row extends PausedRow {
+interface Row extends PausedRow {
   id: number;
   job: string;
   slot: string;
@@ -19,7 +29,7 @@ export interface Row extends PausedRow {
 }
 
 /** Named everywhere: a migration may add columns under a running worker, whose prepared statements would fail on `*`. */
-export const SCHEDULE_COLUMNS: string[] = [
+const SCHEDULE_COLUMNS: string[] = [
   "id",
   "job",
   "slot",
@@ -37,6 +47,23 @@ export const SCHEDULE_COLUMNS: string[] = [
 
 const COLUMNS = SCHEDULE_COLUMNS.join(", ");
 
+const CHANGED: Record<string, ColumnType> = {
+  cron: "text",
+  timezone: "text",
+  args: "text",
+  queue: "text",
+  fingerprint: "text",
+  next_tick: "integer",
+};
+
+const ADDED: Record<string, ColumnType> = {
+  job: "text",
+  slot: "text",
+  ...CHANGED,
+  missed: "integer",
+  created_at: "integer",
+};
+
 /**
  * Makes the schedules of jobs what their definitions say, in the transaction that shows the definitions. A changed one
  * goes on from where it was: from its last tick, or from when a worker was last there to tick it.
@@ -50,11 +77,13 @@ export async function syncSchedules(
 ): Promise<void> {
   // Locked, for a mark that somebody moves between the reading and the writing would be moved back, and tick twice.
   const rows = await tx.all<Row>(
-    `select ${COLUMNS} from ${t.schedules} where job in (${marks(jobs)}) order by id${db.forUpdate}`,
-    ...jobs.map((job) => job.name),
+    `select ${SCHEDULE_COLUMNS.map((column) => `r.${column}`).join(", ")} from ${db.lookUp(db.rows({ name: "text" }), t.schedules, "r.job = v.name", "slot")}
+      order by r.id${db.lockOnly(db.forUpdate, "r")}`,
+    namesAsJson(jobs.map((job) => job.name)),
   );
   const left = new Map(rows.map((row) => [JSON.stringify([row.job, row.slot]), row]));
   const added: Param[][] = [];
+  const changed: Param[][] = [];
   for (const { name, schedules, seenAt } of jobs) {
     for (const wanted of schedules) {
       const { slot, cron, timezone, args, queue, fingerprint } = wanted;
@@ -66,27 +95,30 @@ export async function syncSchedules(
         continue;
       }
       const since = Math.max(row.last_tick ?? 0, seenAt ?? now);
-      await tx.run(
-        `update ${t.schedules} set cron = ?, timezone = ?, args = ?, queue = ?, fingerprint = ?, next_tick = ? where id = ?`,
-        cron,
-        timezone,
-        args,
-        queue,
-        fingerprint,
-        row.fingerprint === fingerprint ? row.next_tick : wanted.next(since),
-        row.id,
-      );
+      const next = row.fingerprint === fingerprint ? row.next_tick : wanted.next(since);
+      const isSame =
+        row.fingerprint === fingerprint && row.args === args && row.queue === queue && row.cron === cron;
+      if (!isSame) changed.push([row.id, cron, timezone, args, queue, fingerprint, next]);
     }
   }
-  if (added.length > 0) {
+  for (const group of inGroups(added)) {
+    const columns = Object.keys(ADDED);
     await tx.run(
-      `insert into ${t.schedules} (job, slot, cron, timezone, args, queue, fingerprint, next_tick, missed, created_at)
-       values ${added.map((values) => `(${marks(values)})`).join(", ")}`,
-      ...added.flat(),
+      `insert into ${t.schedules} (${columns.join(", ")}) select ${columns.map((column) => `v.${column}`).join(", ")} from ${db.rows(ADDED)} v`,
+      JSON.stringify(group),
+    );
+  }
+  for (const group of inGroups(changed)) {
+    const set = Object.fromEntries(Object.keys(CHANGED).map((column) => [column, `v.${column}`]));
+    await tx.run(
+      db.updateFrom(t.schedules, set, db.rows({ id: "integer", ...CHANGED })),
+      JSON.stringify(group),
     );
   }
   const gone = [...left.values()].map((row) => row.id);
-  if (gone.length > 0) await tx.run(`delete from ${t.schedules} where id in (${marks(gone)})`, ...gone);
+  if (gone.length > 0) {
+    await tx.run(db.deleteFrom(t.schedules, "id", db.rows({ id: "integer" })), asJson(gone));
+  }
 }
 
 export async function list(sql: Sql, t: Tables): Promise<ScheduleRow[]> {

@@ -35,6 +35,7 @@ import {
 import type { TickRequest, TickResult } from "../ticking.ts";
 import * as control from "./control.ts";
 import { type Database, first, type Param, type Sql, type Tables, type Transaction } from "./database.ts";
+import { adopt } from "./former-names.ts";
 import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
 import * as logs from "./logs.ts";
@@ -229,6 +230,10 @@ export abstract class SqlStore implements Store {
 
   async declareJobs(names: string[], queue: string, priority: number): Promise<void> {
     return jobs.declare(this.#db, this.#t, names, queue, priority, await this.now());
+  }
+
+  adopt(id: number): Promise<boolean> {
+    return adopt(this.#db, this.#t, id);
   }
 
   job(name: string): Promise<JobRow | null> {

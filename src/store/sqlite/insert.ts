@@ -1,4 +1,5 @@
 import type { Param, Tables } from "../sql/database.ts";
+import { formerNamesIn, renamed, toFormerNames } from "../sql/former-names.ts";
 import { NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
 import { spread } from "../sql/spread.ts";
 import { WINDOW } from "../sql/unique.ts";
@@ -22,7 +23,8 @@ export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: numbe
     for (const id of insertAll(handle, t, plain)) inserted.push({ id, inserted: true });
     plain = [];
   };
-  for (const run of runs) {
+  const former = toFormerNames(handle.select(formerNamesIn(t)));
+  for (const run of former.size > 0 ? runs.map((one) => renamed(one, former)) : runs) {
     if (run.unique === null) plain.push(toValues(run, now));
     else {
       insertPlain();

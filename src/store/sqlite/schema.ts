@@ -238,6 +238,7 @@ export const schema: Schema = {
         `alter table ${t.jobs} add column last_failure integer`,
         // 1: a run that crashed before, and no other run is in its process.
         `alter table ${t.runs} add column isolated integer not null default 0`,
+        `create table ${t.aliases} (name text primary key, job text not null) strict, without rowid`,
       ],
     },
   ],
