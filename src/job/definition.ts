@@ -12,6 +12,7 @@ import { Dispatchable, type Home } from "./dispatchable.ts";
 import type { JobDraft } from "./draft.ts";
 import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
+import { laneFor } from "./key.ts";
 import type { Place } from "./place.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
@@ -169,24 +170,13 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     return this;
   }
 
-  /** The key that runs with these arguments share a limit by, if there is one. */
-  keyOf(args: unknown): string | undefined {
-    return keyOf(this.name, this.settings, args);
-  }
-
   /** What the run of a tick queues in. */
   tickLane(_slot: string, { args }: ScheduleParts): string {
-    if (!this.settings.keyOf) return this.name;
-    return laneOf(this.name, this.keyOf(args === null ? {} : JSON.parse(args)));
+    return laneFor(this.name, this.settings, args === null ? {} : JSON.parse(args));
   }
 
   toCron(): string | null {
     return this.plan.toCron();
-  }
-
-  /** Whether any limit may hold its runs back. */
-  get limited(): boolean {
-    return isLimited(this.settings);
   }
 
   /** Changes with whatever other processes have to know of the job. */
@@ -211,26 +201,4 @@ for (const [name, fieldsFor] of Object.entries(frequencies)) {
 /** The environment of this process. Asked for only if need be: that is slow, and few plans name any. */
 function here(): string {
   return process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
-}
-
-/** What a run queues in under limits: its job, or job and key. */
-export function laneOf(name: string, key: string | undefined): string {
-  return key === undefined ? name : `${name}|${key}`;
-}
-
-/** The key that runs of a job with these arguments share a limit by, if there is one. */
-export function keyOf(job: string, settings: Settings, args: unknown): string | undefined {
-  let key: unknown;
-  try {
-    key = settings.keyOf?.((args ?? {}) as never);
-  } catch (cause) {
-    const message = `The key of job "${job}" could not be made: concurrency by threw ${show(cause)}.`;
-    throw new PunctualError("INVALID_OPTION", message, { cause });
-  }
-  return key === null || key === undefined ? undefined : checkName(key, `the key of "${job}"`);
-}
-
-/** Whether any limit of the job may hold its runs back. */
-export function isLimited({ concurrency, perKey }: Settings): boolean {
-  return concurrency > 0 || perKey > 0;
 }

@@ -1,5 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Dispatch } from "../run/dispatch.ts";
+import { laneOf } from "../run/lanes.ts";
 import type { Shape } from "../run/shape.ts";
 import { Snapshot } from "../run/snapshot.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
@@ -7,8 +8,9 @@ import type { JobRow } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
 import type { AdHoc } from "./adhoc.ts";
 import { Capture } from "./capture.ts";
-import { Definition, isLimited, keyOf, laneOf } from "./definition.ts";
+import { Definition } from "./definition.ts";
 import { Dispatchable } from "./dispatchable.ts";
+import { laneFor } from "./key.ts";
 import type { Registry } from "./registry.ts";
 import { validate } from "./schema.ts";
 import type { Settings } from "./settings.ts";
@@ -20,8 +22,6 @@ export interface PrepareParts {
   store(): Promise<Store>;
   registry: Registry;
   defaults: Settings;
-  /** Queues that have a limit of their own here. */
-  queueLimits: ReadonlyMap<string, number>;
   owner: string;
   maxPayload: number;
   now(): number;
@@ -90,47 +90,44 @@ export class Preparer {
     if (found instanceof Capture) return this.#defined(found, shape);
     if (!(found instanceof Dispatchable)) return this.#adHoc(found as AdHoc, shape, within);
     const row = await this.#lookUp(found.name, within);
-    return this.#toRun(row.name, row, shape, this.#snapshot(shape.args), shape.key);
+    return this.#toRun(row.name, row, shape, this.#snapshot(shape.args), row.name);
   }
 
   async #defined({ definition, settings, timezone, args: own }: Capture, shape: Shape): Promise<NewRun> {
     const { schema, name } = definition;
     const args = shape.args === undefined ? own : this.#snapshot(shape.args);
     if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
-    const key = shape.key ?? (settings.keyOf ? keyOf(name, settings, args.value) : undefined);
-    const queue = shape.queue ?? settings.queue;
-    const limited = isLimited(settings) || this.#parts.queueLimits.has(queue);
-    const run = this.#toRun(name, settings, shape, args, key);
+    const lane = shape.key === undefined ? laneFor(name, settings, args.value) : name;
+    const run = this.#toRun(name, settings, shape, args, lane);
     if (run.runAt !== null && shape.wall && timezone) run.runAt = instantOf(zoneOf(timezone), run.runAt);
-    return { ...run, limited };
+    return run;
   }
 
   async #adHoc(adHoc: AdHoc, shape: Shape, within: boolean): Promise<NewRun> {
     const args = this.#snapshot(shape.args === undefined ? adHoc.settings.args : shape.args);
     if (adHoc.schema) await validate(adHoc.schema, args.value, adHoc.name);
-    const run = this.#toRun(adHoc.name, adHoc.settings, shape, args, undefined);
+    const run = this.#toRun(adHoc.name, adHoc.settings, shape, args, adHoc.lane);
     this.#parts.registry.addAdHoc(adHoc);
     await this.#written(this.#parts.beat(), within);
-    return { ...run, lane: adHoc.lane, limited: false, owner: this.#parts.owner };
+    return { ...run, lane: adHoc.lane, owner: this.#parts.owner };
   }
 
   #snapshot(args: unknown): Snapshot {
     return Snapshot.of(args, this.#parts.maxPayload);
   }
 
+  /** `lane`: unless the dispatch gives a key. */
   #toRun(
     name: string,
     job: { queue: string; priority: number },
     shape: Shape,
     args: Snapshot,
-    key: string | undefined,
+    lane: string,
   ): NewRun {
     return {
       name,
       queue: shape.queue ?? job.queue,
-      lane: laneOf(name, key),
-      // Where the limits are not known here, the claim looks at them.
-      limited: true,
+      lane: shape.key === undefined ? lane : laneOf(name, shape.key),
       priority: shape.priority ?? job.priority,
       runAt: shape.runAt ?? null,
       delay: shape.delay ?? 0,

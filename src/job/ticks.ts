@@ -48,13 +48,11 @@ export class ShownJob {
 /** The schedules of an instance's definitions, as they were when the definitions were shown. */
 export class Ticks {
   readonly #registry: Registry;
-  readonly #queueLimits: ReadonlyMap<string, number>;
   /** Made ready when one of them is due: of thousands of jobs, few ever are in one process. */
   readonly #ready = new WeakMap<ShownJob, Map<string, Schedule>>();
 
-  constructor(registry: Registry, queueLimits: ReadonlyMap<string, number>) {
+  constructor(registry: Registry) {
     this.#registry = registry;
-    this.#queueLimits = queueLimits;
   }
 
   /** What the database is to know of a definition; from now on its schedules tick as they are now. */
@@ -89,7 +87,6 @@ export class Ticks {
       name,
       queue,
       lane: definition.tickLane(slot, parts),
-      limited: definition.limited || this.#queueLimits.has(queue),
       priority: settings.priority,
       args: parts.args,
     };

@@ -77,7 +77,7 @@ function reasonsToWait(facts: WaitFacts): string[] {
     reasons.push(`Its queue "${run.queue}" is paused${until}${told(queue.pause)}.`);
   }
   if (job?.paused) reasons.push(`Its job "${run.name}" is paused${told(job.pause)}.`);
-  if (facts.limited) reasons.push(...fullLimits(facts));
+  reasons.push(...fullLimits(facts));
   // One that runs nothing only shows that its functions have an owner.
   const alive = workers.filter((worker) => worker.parallel > 0);
   const serving = alive.filter((worker) => serves(worker, run.queue));
@@ -117,7 +117,8 @@ export function told(pause: { by: string | null; reason: string | null } | null)
   return pause?.reason ? `${by} (${pause.reason})` : by;
 }
 
-function fullLimits({ run, job, queue, runningOfJob, runningOfLane, runningOfQueue }: WaitFacts): string[] {
+function fullLimits(facts: WaitFacts): string[] {
+  const { run, job, queue, runningOfJob, runningOfLane, runningOfQueue } = facts;
   const reasons: string[] = [];
   if (job && job.limit > 0 && runningOfJob >= job.limit) {
     const hint =
@@ -134,6 +135,11 @@ function fullLimits({ run, job, queue, runningOfJob, runningOfLane, runningOfQue
   if (queue && queue.limit > 0 && runningOfQueue >= queue.limit) {
     reasons.push(
       `Its queue "${run.queue}" may run ${queue.limit} at once, and ${runningOfQueue} ${are(runningOfQueue)} running.`,
+    );
+  }
+  if (reasons.length === 0 && job && job.keyLimit > 0 && !facts.keyed) {
+    reasons.push(
+      "Its key is not known yet: the process that dispatched it could not compute it. A worker that defines the job with perKey computes it first.",
     );
   }
   return reasons;

@@ -175,7 +175,8 @@ export interface LateSchedule {
 export interface WaitFacts {
   now: number;
   run: RunRecord;
-  limited: boolean;
+  /** Whether it is known which key it has. */
+  keyed: boolean;
   job: {
     limit: number;
     keyLimit: number;

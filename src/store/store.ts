@@ -23,10 +23,8 @@ export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
 export interface NewRun {
   name: string;
   queue: string;
-  /** What the run queues in under limits: its job, or job and key. */
+  /** What the run queues in under limits: its job, or job and key (`run/lanes.ts`). */
   lane: string;
-  /** Whether any limit may apply, so that runs without one never wait behind runs with one. */
-  limited: boolean;
   priority: number;
   /** When it is due; null: `delay` from the database's now. */
   runAt: number | null;
@@ -83,6 +81,8 @@ export interface ClaimedRun extends Lease {
   claimedAt: number;
   /** Marked as started by the claim itself; otherwise it waits in the claimer's buffer. */
   started: boolean;
+  /** Claimed only for its key to be computed: its job has a limit per key, and its producer could not compute the key. */
+  unkeyed: boolean;
   /** How many lines were logged under this attempt's number: by tries that were given back, then by this one. */
   logged: number;
 }
@@ -102,6 +102,8 @@ export interface Settlement extends Lease {
   keep: number | null;
   /** Lines logged under this attempt's number: where the run is not kept, they go with it. */
   logged: number;
+  /** released: the lane of a run whose key was computed. */
+  lane?: string;
 }
 
 /** A line that a handler logged. */
@@ -126,6 +128,8 @@ export interface ClaimRequest extends Served {
   stride: ((queue: string) => number) | null;
   /** Jobs that the database knows and this process does not define. */
   exclude: string[];
+  /** Whether this process can compute the keys of a job's runs. */
+  computesKey(name: string): boolean;
   owner: string;
   lease: number;
   /** Leases that differ from `lease`, by job. */

@@ -30,7 +30,6 @@ export interface TickRun {
   name: string;
   queue: string;
   lane: string;
-  limited: boolean;
   priority: number;
   args: string | null;
   tickAt: number;

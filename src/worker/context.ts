@@ -1,6 +1,7 @@
 import type { Settings } from "../job/settings.ts";
 import type { Emitter } from "../observe/events.ts";
 import type { RunContext } from "../run/context.ts";
+import { keyIn } from "../run/lanes.ts";
 import { encodePayload, type JsonValue } from "../run/payload.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
@@ -48,7 +49,7 @@ export class Context implements RunContext {
     this.id = run.id;
     this.name = run.name;
     this.queue = run.queue;
-    this.key = run.owner === null && run.lane !== run.name ? run.lane.slice(run.name.length + 1) : null;
+    this.key = run.owner === null ? keyIn(run.lane, run.name) : null;
     this.tags = run.tags;
     this.attempt = run.attempts;
     this.crashes = run.crashes;

@@ -1,4 +1,5 @@
 import { isA, PermanentError, PunctualError } from "../errors.ts";
+import { computedLane } from "../job/key.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
 import type { Emitter } from "../observe/events.ts";
 import { currentRun } from "../run/current.ts";
@@ -95,6 +96,7 @@ export class LocalExecution implements Execution {
         return { outcome: "skipped", reason: "expired before it started" };
       }
       args = decodePayload(this.run.args) ?? {};
+      if (this.run.unkeyed) return { outcome: "released", lane: computedLane(this.run.name, settings, args) };
       if (this.#job.schema) args = await this.#call(() => validated(this.#job.schema!, args, this.run.name));
       const refusal = await this.#refusal(args);
       if (refusal) return { outcome: "skipped", reason: refusal };

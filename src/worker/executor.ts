@@ -21,7 +21,8 @@ export type Result =
   | { outcome: "failed"; error: unknown; failure?: Failure }
   | { outcome: "skipped" | "cancelled"; reason: string | null }
   | { outcome: "snoozed"; delay: number }
-  | { outcome: "released" }
+  /** `lane`: of a run that was claimed for its key to be computed. */
+  | { outcome: "released"; lane?: string }
   /** It was lost with its child process. */
   | { outcome: "crashed"; error: PunctualError }
   /** The lease is lost: nothing may be written any more. */

@@ -163,7 +163,9 @@ export class Outbox {
   #tell(settling: Settling): void {
     const { events, tallies, registry, clock } = this.#parts;
     const { run, settlement } = settling;
-    const { outcome, duration } = settlement;
+    const { outcome, duration, lane } = settlement;
+    // Its key was computed, and nothing else.
+    if (lane !== undefined) return;
     if (run.owner === null) {
       tallies.settled(run.name, outcome, duration, settlement.error, clock.now());
     } else if (outcome !== "retried" && outcome !== "snoozed" && outcome !== "released") {

@@ -49,6 +49,7 @@ export function toSettling(run: ClaimedRun, result: Settleable, duration: number
       settlement.delay = result.delay;
       break;
     case "released":
+      if (result.lane !== undefined) settlement.lane = result.lane;
       break;
     default:
       result satisfies never;

@@ -24,7 +24,7 @@ export class Showing {
   constructor(parts: ShowingParts) {
     this.#parts = parts;
     this.registry = parts.registry;
-    this.ticks = new Ticks(parts.registry, parts.queueLimits);
+    this.ticks = new Ticks(parts.registry);
   }
 
   changed(): void {

@@ -164,6 +164,7 @@ export class Worker {
       exceptQueues: this.#options.exceptQueues,
       stride: this.#stride,
       exclude,
+      computesKey: (name) => (this.#parts.registry.definition(name)?.settings.perKey ?? 0) > 0,
       owner: this.#parts.id,
       lease: DEFAULT_LEASE,
       leases: this.#parts.known.unusualLeases(),
@@ -222,11 +223,15 @@ export class Worker {
     const job = this.#parts.registry.handlerOf(run);
     if (!job) return this.#refuse(run);
     const { events, clock } = this.#parts;
-    if (events.hears("run.started")) events.emit("run.started", startedEvent(run));
+    // Its key is computed where its handler would run. It comes back with the next claim that finds room for the key.
+    if (run.unkeyed) this.#claimed--;
+    else {
+      this.#ran++;
+      if (events.hears("run.started")) events.emit("run.started", startedEvent(run));
+    }
     const execution = (cell ?? this.#executor).execute(run, job);
     this.#running.add(execution);
     this.#pace.started(clock.monotonic());
-    this.#ran++;
     const end = (result: Result) => {
       this.#running.remove(execution);
       this.#pace.done(clock.monotonic());

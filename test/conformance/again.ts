@@ -6,11 +6,13 @@ import {
   claim,
   claimOne,
   claimRequest,
+  defineLimited,
   exchange,
   found,
   ids,
   insert,
   insertOne,
+  LIMITED,
   settlement,
 } from "./requests.ts";
 import { everythingOf } from "./rows.ts";
@@ -91,13 +93,8 @@ export function sendingAgain(database: Database): void {
     });
 
     test("a claim sent again under its token gives the same runs", async () => {
-      await insert(
-        at.store,
-        { priority: 3 },
-        { priority: 1, limited: true },
-        { priority: 2 },
-        { priority: 4 },
-      );
+      await defineLimited(at.store);
+      await insert(at.store, { priority: 3 }, { priority: 1, ...LIMITED }, { priority: 2 }, { priority: 4 });
       const request = claimRequest({ limit: 3, start: 2 });
       const first = await exchange(at.store, { claim: request });
       await at.clock.advance(1);

@@ -43,9 +43,8 @@ class Pair {
     switch (step.do) {
       case "insert": {
         const { do: _, ...fields } = step;
-        const limited = step.name !== "free";
-        const { key, ...rest } = fields;
-        const id = await insertOne(store, { ...rest, limited, ...(key !== null && { key }) });
+        const limited = step.name !== "free" || step.queue === "b";
+        const id = await insertOne(store, fields);
         this.#ids.push(id);
         model.insert({ ...fields, id, limited });
         return;

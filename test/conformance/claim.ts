@@ -4,11 +4,13 @@ import {
   claim,
   claimOne,
   claimRequest,
+  defineLimited,
   exchange,
   found,
   ids,
   insert,
   insertOne,
+  LIMITED,
   names,
   reap,
   times,
@@ -23,12 +25,12 @@ export function claiming(database: Database): void {
       const now = at.clock.now();
       const inOrder = [
         { name: "1", priority: -1, queue: "b" },
-        { name: "2", priority: 5, runAt: now - 20, queue: "c", limited: true },
+        { name: "2", priority: 5, runAt: now - 20, queue: "c" },
         { name: "3", priority: 5, runAt: now - 10, queue: "a" },
-        { name: "4", priority: 5, runAt: now - 10, queue: "b", limited: true },
+        { name: "4", priority: 5, runAt: now - 10, queue: "b" },
         { name: "5", priority: 5, queue: "a", owner: "w1" },
         { name: "6", priority: 5, queue: "c" },
-        { name: "7", priority: 9, runAt: now - 99, queue: "a", limited: true },
+        { name: "7", priority: 9, runAt: now - 99, queue: "a" },
       ];
       // Inserted so that id alone gives another order, and among equals the right one.
       const [one, two, three, four, five, six, seven] = inOrder;
@@ -41,7 +43,7 @@ export function claiming(database: Database): void {
         at.store,
         { name: "late", priority: 3, queue: "a" },
         { name: "first", priority: 1, queue: "b" },
-        { name: "second", priority: 2, queue: "a", limited: true },
+        { name: "second", priority: 2, queue: "a" },
       );
       expect(names(await claim(at.store, { limit: 2 }))).toEqual(["first", "second"]);
       expect(names(await claim(at.store, { limit: 2 }))).toEqual(["late"]);
@@ -80,9 +82,10 @@ export function claiming(database: Database): void {
     );
 
     test("a run belongs to one claimer only", async () => {
+      await defineLimited(at.store);
       const inserted = await insert(
         at.store,
-        ...times(1000, (n) => ({ queue: `q${n % 3}`, limited: n % 2 === 0 })),
+        ...times(1000, (n) => ({ queue: `q${n % 3}`, ...(n % 2 === 0 && LIMITED) })),
       );
       const other = await at.another();
       const claimed: number[] = [];
@@ -104,8 +107,8 @@ export function claiming(database: Database): void {
         at.store,
         { name: "a", queue: "a" },
         { name: "b", queue: "b" },
-        { name: "c", queue: "c", limited: true },
-        { name: "d", queue: "d", limited: true },
+        { name: "c", queue: "c" },
+        { name: "d", queue: "d" },
       );
       expect(names(await claim(at.store, { queues: ["b", "c", "none"] }))).toEqual(["b", "c"]);
       expect(await claim(at.store, { queues: [] })).toEqual([]);
@@ -113,7 +116,7 @@ export function claiming(database: Database): void {
     });
 
     test("a queue asked for twice is asked once", async () => {
-      const inserted = await insert(at.store, { name: "a" }, { name: "b", limited: true });
+      const inserted = await insert(at.store, { name: "a" }, { name: "b" });
       const claimed = await claim(at.store, { queues: ["default", "default"] });
       expect(ids(claimed)).toEqual(inserted);
       expect(claimed.map(({ attempts }) => attempts)).toEqual([1, 1]);
@@ -124,9 +127,9 @@ export function claiming(database: Database): void {
       await insert(
         at.store,
         { name: "theirs" },
-        { name: "theirs", limited: true },
+        { name: "theirs" },
         { name: "ours" },
-        { name: "ours, limited", limited: true },
+        { name: "ours, limited" },
       );
       expect(names(await claim(at.store, { exclude: ["theirs", "unknown"] }))).toEqual([
         "ours",
@@ -145,7 +148,7 @@ export function claiming(database: Database): void {
     });
 
     test("nothing before it is due", async () => {
-      await insert(at.store, { delay: 1000 }, { delay: 1000, limited: true }, { delay: 1000, owner: "w1" });
+      await insert(at.store, { delay: 1000 }, { delay: 1000 }, { delay: 1000, owner: "w1" });
       expect(await claim(at.store)).toEqual([]);
       await at.clock.advance("999ms");
       expect(await claim(at.store)).toEqual([]);

@@ -73,7 +73,7 @@ export function control(database: Database): void {
 
     test("by force a run that runs ends at once, and its worker can write nothing more", async () => {
       await define(at.store, [{ name: "job", limit: 1 }]);
-      const [id, next] = (await insert(at.store, { limited: true }, { limited: true })) as [number, number];
+      const [id, next] = (await insert(at.store, {}, {})) as [number, number];
       const run = await claimOne(at.store);
       await at.store.cancel(id, null);
       await at.clock.advance(5);
@@ -193,7 +193,6 @@ export function control(database: Database): void {
         name: "resize",
         queue: "images",
         key: "tenant",
-        limited: true,
         priority: 3,
         args: "[1]",
         timeout: 77,
@@ -223,7 +222,6 @@ export function control(database: Database): void {
         name: "resize",
         queue: "images",
         lane: "resize|tenant",
-        limited: true,
         priority: 3,
         args: "[1]",
         timeout: 77,

@@ -4,6 +4,7 @@ import { agreeing } from "./agreement.ts";
 import { children } from "./children.ts";
 import { claiming } from "./claim.ts";
 import { control } from "./control.ts";
+import { deciding } from "./decided.ts";
 import { fencing } from "./fencing.ts";
 import { formerly } from "./formerly.ts";
 import { inserting } from "./insert.ts";
@@ -52,6 +53,7 @@ export function exercise(database: Database): void {
       sendingAgain,
       fencing,
       limits,
+      deciding,
       lanes,
       uniqueness,
       leases,

@@ -51,17 +51,13 @@ export function formerly(database: Database): void {
 
     test("its limits count what runs under the former name", async () => {
       await define(at.store, [{ name: "old", limit: 2, keyLimit: 1 }]);
-      await insert(
-        at.store,
-        { name: "old", key: "a", limited: true },
-        { name: "old", key: "a", limited: true },
-      );
+      await insert(at.store, { name: "old", key: "a" }, { name: "old", key: "a" });
       await claimOne(at.store);
       await rename({ limit: 2, keyLimit: 1 });
       expect(await claim(at.store)).toEqual([]);
-      await insertOne(at.store, { name: "new", key: "b", limited: true });
+      await insertOne(at.store, { name: "new", key: "b" });
       expect((await claim(at.store)).map(({ lane }) => lane)).toEqual(["new|b"]);
-      await insertOne(at.store, { name: "new", key: "c", limited: true });
+      await insertOne(at.store, { name: "new", key: "c" });
       expect(await claim(at.store)).toEqual([]);
     });
 

@@ -5,11 +5,13 @@ import {
   cap,
   claim,
   claimOne,
+  defineLimited,
   exchange,
   found,
   ids,
   insert,
   insertOne,
+  LIMITED,
   type RunFields,
   reap,
   settle,
@@ -42,8 +44,9 @@ export function isolation(database: Database): void {
 
     test.each<[string, RunFields]>([
       ["under no limit", {}],
-      ["under a limit", { limited: true }],
+      ["under a limit", LIMITED],
     ])("a claim takes no more crashed runs than it can isolate, %s", async (_, fields) => {
+      await defineLimited(at.store);
       const five = await crashed(...times(5, () => fields));
       expect(ids(await claim(at.store, { crashed: 0 }))).toEqual([]);
       expect(ids(await claim(at.store, { worker: "w1", crashed: 1 }))).toEqual(five.slice(0, 1));
@@ -53,15 +56,17 @@ export function isolation(database: Database): void {
     });
 
     test("one bound for those under a limit and those under none", async () => {
-      const made = await crashed({}, { limited: true }, {}, { limited: true });
+      await defineLimited(at.store);
+      const made = await crashed({}, LIMITED, {}, LIMITED);
       expect(ids(await claim(at.store, { crashed: 2 }))).toEqual(made.slice(0, 2));
     });
 
     test.each<[string, RunFields]>([
       ["under no limit", {}],
-      ["under a limit", { limited: true }],
-      ["in one lane", { limited: true, key: "a" }],
+      ["under a limit", LIMITED],
+      ["in one lane", { ...LIMITED, key: "a" }],
     ])("crashed runs hide no others from a claim that takes none, %s", async (_, fields) => {
+      await defineLimited(at.store);
       // More than a claim looks at in the order of the queue.
       await crashed(...times(100, () => fields));
       const fine = await insert(at.store, ...times(3, () => fields));

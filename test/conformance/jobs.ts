@@ -126,10 +126,10 @@ export function jobs(database: Database): void {
 
     test("paused, none of its runs is claimed until it is resumed", async () => {
       await define(at.store, [{ name: "job" }, { name: "other" }]);
-      const inserted = await insert(at.store, {}, { limited: true }, { delay: 1000 });
+      const inserted = await insert(at.store, {}, {}, { delay: 1000 });
       await insertOne(at.store, { name: "other" });
       expect(await at.store.pauseJob("job", true)).toBe(true);
-      inserted.push(...(await insert(at.store, {}, { limited: true })));
+      inserted.push(...(await insert(at.store, {}, {})));
       await at.clock.advance(1);
       expect(names(await claim(at.store))).toEqual(["other"]);
       expect((await at.store.status()).jobs[0]).toMatchObject({ name: "job", paused: true });
@@ -142,7 +142,7 @@ export function jobs(database: Database): void {
       await define(at.store, [{ name: "job" }]);
       await at.store.pauseJob("job", true);
       await define(at.store, [{ name: "job", limit: 3 }]);
-      await insertOne(at.store, { limited: true });
+      await insertOne(at.store, {});
       expect(await claim(at.store)).toEqual([]);
     });
 

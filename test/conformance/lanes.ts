@@ -22,9 +22,9 @@ export function lanes(database: Database): void {
 
     test("closed lanes that fill the view do not hide an open one behind them", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
-      await insert(at.store, ...times(MANY, () => ({ key: "a", limited: true })));
+      await insert(at.store, ...times(MANY, () => ({ key: "a" })));
       const [first] = await claim(at.store);
-      const open = await insertOne(at.store, { key: "b", limited: true });
+      const open = await insertOne(at.store, { key: "b" });
       expect(ids(await claim(at.store))).toEqual([open]);
       expect(first!.lane).toBe("job|a");
     });
@@ -34,26 +34,19 @@ export function lanes(database: Database): void {
         { name: "closed", limit: 1 },
         { name: "open", limit: 2 },
       ]);
-      await insert(at.store, ...times(MANY, () => ({ name: "closed", limited: true, priority: 1 })));
+      await insert(at.store, ...times(MANY, () => ({ name: "closed", priority: 1 })));
       await claim(at.store);
-      const open = await insert(
-        at.store,
-        ...times(3, (n) => ({ name: "open", limited: true, priority: 5 + n })),
-      );
+      const open = await insert(at.store, ...times(3, (n) => ({ name: "open", priority: 5 + n })));
       expect(ids(await claim(at.store))).toEqual(open.slice(0, 2));
     });
 
     test("nor in a queue of its own", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       for (const queue of ["a", "b"]) {
-        await insert(at.store, ...times(MANY, () => ({ queue, key: "full", limited: true })));
+        await insert(at.store, ...times(MANY, () => ({ queue, key: "full" })));
       }
       await claim(at.store);
-      const open = await insert(
-        at.store,
-        { queue: "a", key: "open in a", limited: true },
-        { queue: "b", key: "open in b", limited: true },
-      );
+      const open = await insert(at.store, { queue: "a", key: "open in a" }, { queue: "b", key: "open in b" });
       expect(ids(await claim(at.store))).toEqual(open);
     });
 
@@ -67,7 +60,7 @@ export function lanes(database: Database): void {
         { name: "open", limit: 1 },
       ]);
       const age = (n: number) => at.clock.now() - 1000 + 2 * n;
-      await insert(at.store, ...times(MANY, (n) => ({ name: "long", limited: true, runAt: age(n) })));
+      await insert(at.store, ...times(MANY, (n) => ({ name: "long", runAt: age(n) })));
       let running = await claim(at.store);
       const next = async () => {
         const settle = running.map((run) => settlement(run, "completed"));
@@ -76,36 +69,36 @@ export function lanes(database: Database): void {
         return running.map(({ name }) => name);
       };
       for (let n = 0; n < 5; n++) await next();
-      await insertOne(at.store, { name: "open", limited: true, runAt: age(6 + place) - 1 });
+      await insertOne(at.store, { name: "open", runAt: age(6 + place) - 1 });
       const seen: string[] = [];
       for (let n = 0; n < 4; n++) seen.push(...(await next()));
       expect(seen).toContain("open");
     });
 
     test("paused and excluded jobs do not hide others either", async () => {
-      await define(at.store, [{ name: "paused" }, { name: "theirs" }, { name: "open", limit: 1 }]);
+      await define(at.store, [{ name: "paused" }, { name: "theirs", limit: 9 }, { name: "open", limit: 1 }]);
       await insert(
         at.store,
-        ...times(MANY, () => ({ name: "paused", limited: true })),
-        ...times(MANY, () => ({ name: "theirs", limited: true })),
+        ...times(MANY, () => ({ name: "paused" })),
+        ...times(MANY, () => ({ name: "theirs" })),
       );
       await at.store.pauseJob("paused", true);
-      const open = await insertOne(at.store, { name: "open", limited: true });
+      const open = await insertOne(at.store, { name: "open" });
       expect(ids(await claim(at.store, { exclude: ["theirs"] }))).toEqual([open]);
     });
 
     test("several open lanes behind them, in one claim, in order", async () => {
       await define(at.store, [{ name: "job", keyLimit: 2 }]);
-      await insert(at.store, ...times(MANY, () => ({ key: "full", limited: true })));
+      await insert(at.store, ...times(MANY, () => ({ key: "full" })));
       await claim(at.store);
-      const open = await insert(at.store, ...times(9, (n) => ({ key: `open-${n % 3}`, limited: true })));
+      const open = await insert(at.store, ...times(9, (n) => ({ key: `open-${n % 3}` })));
       const claimed = await claim(at.store);
       expect(ids(claimed)).toEqual(open.slice(0, 6));
     });
 
     test("the one open lane among 2,000 is found", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
-      const run = (n: number) => ({ key: String(n).padStart(4, "0"), limited: true });
+      const run = (n: number) => ({ key: String(n).padStart(4, "0") });
       await insert(at.store, ...times(2000, run));
       // A claim walks so many lanes and no more; the next ones go on from there.
       let running = 0;
@@ -114,7 +107,7 @@ export function lanes(database: Database): void {
       }
       expect(running).toBe(2000);
       await insert(at.store, ...times(2000, run));
-      const open = await insertOne(at.store, { key: "1500b", limited: true });
+      const open = await insertOne(at.store, { key: "1500b" });
       const claimed: number[] = [];
       for (let claims = 0; claims < 100 && claimed.length === 0; claims++) {
         claimed.push(...ids(await claim(at.store, { limit: 5 })));
@@ -126,8 +119,8 @@ export function lanes(database: Database): void {
       timeout: 300_000,
     }, async () => {
       await define(at.store, [{ name: "job", limit: 10, keyLimit: 1 }]);
-      await insert(at.store, ...times(3000, () => ({ key: "flood", limited: true })));
-      await insert(at.store, ...times(2000, (n) => ({ key: `lane-${n}`, limited: true })));
+      await insert(at.store, ...times(3000, () => ({ key: "flood" })));
+      await insert(at.store, ...times(2000, (n) => ({ key: `lane-${n}` })));
       const served = new Set<string>();
       let running: Awaited<ReturnType<typeof claim>> = [];
       for (let exchanges = 0; exchanges < 3000 && served.size < 2001; exchanges++) {

@@ -22,7 +22,7 @@ export function limits(database: Database): void {
   describe("limits", () => {
     const at = fresh(database);
     const limited = (count: number, fields: RunFields = {}) =>
-      insert(at.store, ...times(count, () => ({ limited: true, ...fields })));
+      insert(at.store, ...times(count, () => ({ ...fields })));
 
     test("of a job", async () => {
       await define(at.store, [{ name: "job", limit: 2 }]);
@@ -36,9 +36,9 @@ export function limits(database: Database): void {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       await limited(3, { key: "a" });
       await limited(3, { key: "b" });
-      await limited(3);
+      await limited(3, { key: null });
       const claimed = await claim(at.store);
-      expect(claimed.map(({ lane }) => lane)).toEqual(["job|a", "job|b", "job", "job", "job"]);
+      expect(claimed.map(({ lane }) => lane)).toEqual(["job|a", "job|b", "job|", "job|", "job|"]);
       expect(await claim(at.store)).toEqual([]);
       await settle(at.store, claimed[0]!, "completed");
       expect((await claim(at.store)).map(({ lane }) => lane)).toEqual(["job|a"]);
@@ -66,19 +66,19 @@ export function limits(database: Database): void {
         },
       );
       await limited(4, { name: "a", key: "x" });
-      await limited(4, { name: "a" });
+      await limited(4, { name: "a", key: null });
       await limited(9, { name: "b" });
       const claimed = await claim(at.store);
-      expect(claimed.map(({ lane }) => lane)).toEqual(["a|x", "a", "a", "b", "b"]);
+      expect(claimed.map(({ lane }) => lane)).toEqual(["a|x", "a|", "a|", "b", "b"]);
       expect(await claim(at.store)).toEqual([]);
       await settle(at.store, claimed[1]!, "completed");
-      expect((await claim(at.store)).map(({ lane }) => lane)).toEqual(["a"]);
+      expect((await claim(at.store)).map(({ lane }) => lane)).toEqual(["a|"]);
     });
 
     test("a closed limit holds up nobody else", async () => {
       await define(at.store, [{ name: "closed", limit: 1 }, { name: "open", limit: 5 }, { name: "free" }]);
       await limited(20, { name: "closed", priority: 1 });
-      await insert(at.store, { name: "open", limited: true, priority: 2 }, { name: "free", priority: 3 });
+      await insert(at.store, { name: "open", priority: 2 }, { name: "free", priority: 3 });
       expect(names(await claim(at.store))).toEqual(["closed", "open", "free"]);
     });
 
@@ -243,8 +243,8 @@ export function limits(database: Database): void {
       ]);
       await insert(
         at.store,
-        ...times(3, () => ({ name: "a", key: "b|c", limited: true })),
-        ...times(3, () => ({ name: "a|b", key: "c", limited: true })),
+        ...times(3, () => ({ name: "a", key: "b|c" })),
+        ...times(3, () => ({ name: "a|b", key: "c" })),
       );
       expect(names(await claim(at.store))).toEqual(["a", "a", "a", "a|b"]);
     });
@@ -274,7 +274,7 @@ export function limits(database: Database): void {
         },
       );
       await limited(2);
-      const other = await insertOne(at.store, { name: "other", limited: true });
+      const other = await insertOne(at.store, { name: "other" });
       const run = await claimOne(at.store);
       await at.store.pauseJob("job", true);
       const answer = await exchange(at.store, {

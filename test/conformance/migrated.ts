@@ -71,7 +71,7 @@ export function migratedMeanwhile(database: Database): void {
           },
         );
         const unique = { key: `key ${round}`, until: "finished", for: 1000 } as const;
-        await store.insert([newRun({ unique }), newRun({ name: "job", limited: true }), newRun()]);
+        await store.insert([newRun({ name: "free", unique }), newRun(), newRun({ name: "free" })]);
         expect((await store.insert([newRun({ unique })]))[0]!.inserted).toBe(false);
         await clock.advance(60);
         expect((await tick(store)).ticked).toHaveLength(1);

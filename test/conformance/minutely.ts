@@ -26,7 +26,7 @@ export function minutely(fields: Partial<ScheduleSync> = {}): ScheduleSync {
 /** Makes one run for the tick that has come, as a worker would that is in time. */
 export function onTime(due: DueSchedule, now: number): TickDecision {
   const last = Math.floor(now / MINUTE) * MINUTE;
-  const run = { name: due.job, queue: "default", lane: due.job, limited: false, priority: 100, args: null };
+  const run = { name: due.job, queue: "default", lane: due.job, priority: 100, args: null };
   return { last, next: last + MINUTE, missed: 0, runs: [{ ...run, tickAt: last }] };
 }
 

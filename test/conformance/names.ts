@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { fresh } from "./fresh.ts";
-import { beat, claim, define, found, ids, insert, list, names, newRun, settle } from "./requests.ts";
+import {
+  beat,
+  claim,
+  define,
+  defineLimited,
+  found,
+  ids,
+  insert,
+  LIMITED,
+  list,
+  names,
+  newRun,
+  settle,
+} from "./requests.ts";
 import type { Database } from "./stores.ts";
 
 /** Each is another name than every other. */
@@ -73,10 +86,11 @@ export function unicodeNames(database: Database): void {
     });
 
     test("of queues are what they are, to the byte", async () => {
+      await defineLimited(at.store);
       await insert(
         at.store,
         ...NAMES.map((queue) => ({ queue })),
-        ...NAMES.map((queue) => ({ queue, limited: true })),
+        ...NAMES.map((queue) => ({ queue, ...LIMITED })),
       );
       const paused = NAMES.filter((_, n) => n % 3 === 0);
       for (const queue of paused) await at.store.pauseQueue(queue, true, null);
@@ -88,7 +102,7 @@ export function unicodeNames(database: Database): void {
       const left = await claim(at.store);
       expect(left.map((run) => run.queue).sort()).toEqual([...paused, ...paused].sort());
       const { queues } = await at.store.status();
-      expect(queues.map(({ name }) => name).sort()).toEqual([...NAMES].sort());
+      expect(queues.map(({ name }) => name).sort()).toEqual(["default", ...NAMES].sort());
     });
 
     test("limits keep jobs, keys and queues of almost the same name apart", async () => {
@@ -98,15 +112,12 @@ export function unicodeNames(database: Database): void {
         { queues: NAMES.map((name) => ({ name, limit: 2 })) },
       );
       const keys = NAMES.slice(0, 10);
-      await insert(
-        at.store,
-        ...NAMES.flatMap((name) => [1, 2, 3].map(() => ({ name, queue: name, limited: true }))),
-      );
+      await insert(at.store, ...NAMES.flatMap((name) => [1, 2, 3].map(() => ({ name, queue: name }))));
       expect(await claim(at.store, { limit: 1000 })).toHaveLength(2 * NAMES.length);
       await define(at.store, [{ name: "keyed", keyLimit: 1 }]);
       await insert(
         at.store,
-        ...keys.flatMap((key) => [1, 2].map(() => ({ name: "keyed", key, queue: "keys", limited: true }))),
+        ...keys.flatMap((key) => [1, 2].map(() => ({ name: "keyed", key, queue: "keys" }))),
       );
       const keyed = await claim(at.store, { queues: ["keys"] });
       expect(keyed.map(({ lane }) => lane).sort()).toEqual(keys.map((key) => `keyed|${key}`).sort());

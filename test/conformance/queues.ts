@@ -6,10 +6,12 @@ import {
   claim,
   claimRequest,
   define,
+  defineLimited,
   exchange,
   ids,
   insert,
   insertOne,
+  LIMITED,
   names,
   settlement,
 } from "./requests.ts";
@@ -21,7 +23,8 @@ export function queues(database: Database): void {
     const queue = async (name: string) => (await at.store.status()).queues.find((one) => one.name === name);
 
     test("paused, nothing of it is claimed until it is resumed", async () => {
-      const inserted = await insert(at.store, { queue: "a" }, { queue: "a", limited: true });
+      await defineLimited(at.store);
+      const inserted = await insert(at.store, { queue: "a" }, { queue: "a", ...LIMITED });
       await insertOne(at.store, { name: "other", queue: "b" });
       await at.store.pauseQueue("a", true, null);
       expect(names(await claim(at.store))).toEqual(["other"]);
@@ -37,7 +40,7 @@ export function queues(database: Database): void {
     test("what has changed since the last claim counts in the exchange that settles it", async () => {
       await define(at.store, [{ name: "job", limit: 3 }, { name: "free" }, { name: "held" }]);
       const both = (queue: string) => [
-        { name: "job", limited: true, queue },
+        { name: "job", queue },
         { name: "free", queue },
       ];
       await insert(at.store, ...both("a"), ...both("a"), { name: "held", queue: "a" });

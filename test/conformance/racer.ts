@@ -67,6 +67,7 @@ while (Date.now() < end || held.size > 0) {
     exceptQueues: [],
     stride: null,
     exclude: [],
+    computesKey: () => true,
     owner: worker,
     lease: 60_000,
     crashed: 0,

@@ -51,12 +51,11 @@ export function racing(database: Database): void {
         at.store,
         ...times(3000, (n) => ({
           name: "job",
-          limited: true,
           priority: n % 3,
           queue: n % 2 ? "small" : "default",
         })),
-        ...times(3000, (n) => ({ name: "keyed", key: `k${n % 4}`, limited: true, priority: n % 3 })),
-        ...times(3000, (n) => ({ name: "free", limited: true, queue: "small", priority: n % 3 })),
+        ...times(3000, (n) => ({ name: "keyed", key: `k${n % 4}`, priority: n % 3 })),
+        ...times(3000, (n) => ({ name: "free", queue: "small", priority: n % 3 })),
         ...times(1000, () => ({ name: "free" })),
       );
     });

@@ -1,3 +1,4 @@
+import { laneOf } from "../../src/run/lanes.ts";
 import type { Outcome, RunState } from "../../src/run/states.ts";
 import type { RunRecord, WorkerRow } from "../../src/store/records.ts";
 import type { RunCondition } from "../../src/store/search.ts";
@@ -14,15 +15,15 @@ import type {
   Store,
 } from "../../src/store/store.ts";
 
-export type RunFields = Partial<NewRun> & { key?: string };
+/** `key` null: it was computed, and there is none. */
+export type RunFields = Partial<NewRun> & { key?: string | null };
 
 export function newRun({ key, ...fields }: RunFields = {}): NewRun {
   const name = fields.name ?? "job";
   return {
     name,
     queue: "default",
-    lane: key === undefined ? name : `${name}|${key}`,
-    limited: false,
+    lane: key === undefined ? name : laneOf(name, key),
     priority: 100,
     runAt: null,
     delay: 0,
@@ -65,6 +66,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
     exceptQueues: [],
     stride: null,
     exclude: [],
+    computesKey: () => true,
     owner: "w1",
     lease: 60_000,
     leases: {},
@@ -187,6 +189,13 @@ export function define(
       }),
     })),
   });
+}
+
+/** A job under a limit that nothing here reaches. */
+export const LIMITED = { name: "limited" };
+
+export function defineLimited(store: Store): Promise<void> {
+  return define(store, [{ ...LIMITED, limit: 10_000 }]);
 }
 
 export function beat(store: Store, id: string, fields: Partial<WorkerRow> = {}): Promise<void> {

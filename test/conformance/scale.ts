@@ -94,7 +94,7 @@ export function scale(database: Database): void {
       await at.store.pauseQueue("other", true, null);
       await insert(
         at.store,
-        ...times(100, (n) => ({ key: `k${n % 2}`, limited: true })),
+        ...times(100, (n) => ({ key: `k${n % 2}` })),
         ...times(100, () => ({ name: "free" })),
         ...times(20, () => ({ name: "theirs" })),
         ...times(20, () => ({ name: "paused" })),
@@ -132,7 +132,7 @@ export function scale(database: Database): void {
       expect(await claim(at.store)).toHaveLength(1);
       const [open, free] = await insert(
         at.store,
-        { name: "open", limited: true, priority: 2 },
+        { name: "open", priority: 2 },
         { name: "free", priority: 3 },
       );
       expect(ids(await claim(at.store))).toEqual([open, free]);
@@ -144,7 +144,7 @@ export function scale(database: Database): void {
     test("behind a closed limit a claim reads as many rows of 50,000 as of 1,000", async () => {
       const readWith = async (count: number) => {
         await fill(count, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
-        await insert(at.store, { name: "open", limited: true, priority: 2 }, { name: "free", priority: 3 });
+        await insert(at.store, { name: "open", priority: 2 }, { name: "free", priority: 3 });
         let claimed: ClaimedRun[] = [];
         const plans = await at.plans(async (store) => {
           claimed = await claim(store);
@@ -154,7 +154,7 @@ export function scale(database: Database): void {
         return plans.reduce((sum, { rows }) => sum + rows, 0);
       };
       await define(at.store, [{ name: "closed", limit: 1 }, { name: "open", limit: 9 }, { name: "free" }]);
-      await insertOne(at.store, { name: "closed", limited: true });
+      await insertOne(at.store, { name: "closed" });
       await claim(at.store);
       const few = await readWith(1000);
       // A store may begin its look at a random place, and meet some more or fewer.

@@ -5,10 +5,12 @@ import {
   claim,
   claimRequest,
   define,
+  defineLimited,
   exchange,
   ids,
   insert,
   insertOne,
+  LIMITED,
   settlement,
   times,
 } from "./requests.ts";
@@ -36,14 +38,16 @@ export function shares(database: Database): void {
     const at = fresh(database);
 
     test("nothing of them is claimed, limited or not", async () => {
-      for (const queue of ["a", "b", "c"]) await insert(at.store, { queue }, { queue, limited: true });
+      await defineLimited(at.store);
+      for (const queue of ["a", "b", "c"]) await insert(at.store, { queue }, { queue, ...LIMITED });
       expect(queuesOf(await claim(at.store, { exceptQueues: ["b", "unknown"] }))).toBe("aacc");
       expect(await claim(at.store, { exceptQueues: ["b"] })).toEqual([]);
       expect(queuesOf(await claim(at.store))).toBe("bb");
     });
 
     test("also where they are among those named", async () => {
-      await insert(at.store, { queue: "a" }, { queue: "b", limited: true });
+      await defineLimited(at.store);
+      await insert(at.store, { queue: "a" }, { queue: "b", ...LIMITED });
       expect(queuesOf(await claim(at.store, { queues: ["a", "b"], exceptQueues: ["b"] }))).toBe("a");
     });
 
@@ -66,9 +70,10 @@ export function shares(database: Database): void {
       insert(at.store, ...times(count, () => ({ queue, ...fields })));
 
     test.each([
-      ["without limits", { limited: false }],
-      ["under limits", { limited: true }],
+      ["without limits", {}],
+      ["under limits", LIMITED],
     ])("in turn, whatever the priorities; what one has not is for the other: %s", async (_, fields) => {
+      await defineLimited(at.store);
       await fill("b", 6, { ...fields, priority: -5 });
       await fill("a", 6, fields);
       expect(queuesOf(await claim(at.store, { stride, limit: 8 }))).toBe("aaabaaab");
@@ -78,20 +83,22 @@ export function shares(database: Database): void {
 
     test("within a queue by priority, due time and id, limited or not", async () => {
       const now = at.clock.now();
+      await defineLimited(at.store);
       const [last, third, first, second] = await insert(
         at.store,
         { queue: "a", priority: 900 },
-        { queue: "a", limited: true },
-        { queue: "a", priority: 1, limited: true },
+        { queue: "a", ...LIMITED },
+        { queue: "a", priority: 1, ...LIMITED },
         { queue: "a", runAt: now - 10 },
       );
-      const [other, another] = await fill("b", 2, { limited: true, priority: -1 });
+      const [other, another] = await fill("b", 2, { ...LIMITED, priority: -1 });
       const claimed = ids(await claim(at.store, { stride }));
       expect(claimed).toEqual([first, second, third, other, last, another]);
     });
 
     test("those beyond what starts at once are without limits", async () => {
-      await fill("a", 4, { limited: true, priority: 1 });
+      await defineLimited(at.store);
+      await fill("a", 4, { ...LIMITED, priority: 1 });
       await fill("a", 3);
       await fill("b", 3);
       const claimed = await claim(at.store, { stride, limit: 6, start: 2 });
@@ -108,7 +115,7 @@ export function shares(database: Database): void {
 
     test("a limit that is full leaves its places to the others, and holds", async () => {
       await define(at.store, [{ name: "job", limit: 2 }]);
-      await fill("a", 5, { limited: true });
+      await fill("a", 5);
       await fill("b", 3, { name: "free" });
       expect(queuesOf(await claim(at.store, { stride, limit: 4 }))).toBe("aabb");
       expect(queuesOf(await claim(at.store, { stride, limit: 4 }))).toBe("b");
@@ -116,8 +123,9 @@ export function shares(database: Database): void {
 
     test("by weight, also where each claim takes one run", async () => {
       // Of one of them runs of both kinds: it must not be drawn twice for one place, nor the other.
-      await fill("a", 200, { limited: true });
-      await fill("b", 100, { limited: true, priority: -1 });
+      await defineLimited(at.store);
+      await fill("a", 200, LIMITED);
+      await fill("b", 100, { ...LIMITED, priority: -1 });
       await fill("b", 100, { priority: -1 });
       const drawn = strideOf({ queues: null, exceptQueues: [], weights: { a: 3 } }, seeded(7));
       let ofA = 0;
@@ -132,18 +140,22 @@ export function shares(database: Database): void {
     });
 
     test("a queue whose open lane is out of sight has its turn, whatever another has", async () => {
-      await define(at.store, [{ name: "job", keyLimit: 1 }, { name: "other" }]);
-      await fill("a", MANY, { key: "closed", limited: true });
+      await define(at.store, [
+        { name: "job", keyLimit: 1 },
+        { name: "other", limit: 100 },
+      ]);
+      await fill("a", MANY, { key: "closed" });
       await claim(at.store, { limit: 1, queues: ["a"] });
-      const open = await insertOne(at.store, { queue: "a", key: "open", limited: true, priority: 1000 });
-      await fill("b", 20, { name: "other", limited: true, priority: -1 });
+      const open = await insertOne(at.store, { queue: "a", key: "open", priority: 1000 });
+      await fill("b", 20, { name: "other", priority: -1 });
       const claimed: number[] = [];
       for (let n = 0; n < 8; n++) claimed.push(...ids(await claim(at.store, { stride, limit: 1 })));
       expect(claimed).toContain(open);
     });
 
     test("with queues left out, nothing else is left over", async () => {
-      for (const queue of ["a", "b", "c"]) await insert(at.store, { queue }, { queue, limited: true });
+      await defineLimited(at.store);
+      for (const queue of ["a", "b", "c"]) await insert(at.store, { queue }, { queue, ...LIMITED });
       expect(queuesOf(await claim(at.store, { stride, exceptQueues: ["c"] }))).toBe("aabb");
       expect(queuesOf(await claim(at.store))).toBe("cc");
     });

@@ -7,10 +7,12 @@ import {
   claim,
   claimOne,
   define,
+  defineLimited,
   finish,
   found,
   insert,
   insertOne,
+  LIMITED,
   settle,
   times,
 } from "./requests.ts";
@@ -36,7 +38,7 @@ export function status(database: Database): void {
 
     test("counts what runs and waits, by job and by queue", async () => {
       await define(at.store, [{ name: "a", limit: 9, queue: "x" }, { name: "b" }]);
-      await insert(at.store, ...times(3, () => ({ name: "a", queue: "x", limited: true })));
+      await insert(at.store, ...times(3, () => ({ name: "a", queue: "x" })));
       await claim(at.store, { limit: 2, lease: 1000 });
       await claim(at.store, { limit: 1, lease: 9000 });
       await insert(
@@ -183,7 +185,7 @@ export function status(database: Database): void {
       expect(await at.store.waitFacts(id)).toEqual({
         now: at.clock.now(),
         run: await found(at.store, id),
-        limited: false,
+        keyed: false,
         job: null,
         queue: expect.toBeOneOf([
           null,
@@ -210,16 +212,11 @@ export function status(database: Database): void {
           queues: [{ name: "default", limit: 5 }],
         },
       );
-      await insert(
-        at.store,
-        ...times(2, () => ({ name: "a", key: "k", limited: true })),
-        { name: "a", limited: true },
-        { name: "b", limited: true },
-      );
+      await insert(at.store, ...times(2, () => ({ name: "a", key: "k" })), { name: "a" }, { name: "b" });
       await claim(at.store);
-      const id = await insertOne(at.store, { name: "a", key: "k", limited: true });
+      const id = await insertOne(at.store, { name: "a", key: "k" });
       expect(await at.store.waitFacts(id)).toMatchObject({
-        limited: true,
+        keyed: true,
         job: { limit: 9, keyLimit: 3, paused: false, seenAt: at.clock.now() },
         queue: { limit: 5, paused: false, pausedUntil: null },
         runningOfJob: 3,
@@ -244,10 +241,11 @@ export function status(database: Database): void {
 
     test("how many come before it in its queue", async () => {
       const now = at.clock.now();
+      await defineLimited(at.store);
       const [, , , id] = await insert(
         at.store,
         { priority: 1 },
-        { priority: 5, runAt: now - 10, limited: true },
+        { priority: 5, runAt: now - 10, ...LIMITED },
         { priority: 5 },
         { priority: 5 },
         { priority: 5 },

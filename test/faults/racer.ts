@@ -63,6 +63,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       exceptQueues: [],
       stride: null,
       exclude: [],
+      computesKey: () => true,
       owner: worker,
       lease: 60_000,
       crashed: 0,

@@ -77,7 +77,6 @@ onEachServer((kind) => {
       await define(at.store, jobs, limits);
       const limited = (name: string, n: number) => ({
         name,
-        limited: true,
         priority: n % 3,
         queue: QUEUES[n % QUEUES.length]!,
       });

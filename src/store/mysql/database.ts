@@ -41,6 +41,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly scalar: typeof matching.scalar = matching.scalar;
   /** Whatever the session's time zone is. */
   readonly clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as now";
+  readonly insertsLock = true;
   readonly unlessKeyHeld = "";
   readonly isKeyHeld: (error: unknown) => boolean = isKeyHeld;
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;

@@ -48,6 +48,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly pattern: typeof matching.pattern = matching.pattern;
   readonly scalar: typeof matching.scalar = matching.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
+  readonly insertsLock = false;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
   readonly upsert: typeof dialect.upsert = dialect.upsert;

@@ -1,4 +1,4 @@
-import type { Candidate } from "../choose.ts";
+import { type Candidate, Chooser } from "../choose.ts";
 import { serves } from "../served.ts";
 import {
   COLUMNS,
@@ -10,13 +10,15 @@ import {
   startsAtOnce,
   toClaimed,
 } from "../sql/claimed.ts";
-import { marks, type Param, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
+import { limitedNow } from "../sql/limited.ts";
 import { inOrder, Order } from "../sql/order.ts";
 import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
-import { unite } from "./arms.ts";
+import { readArms } from "./arms.ts";
 import type { Facts } from "./facts.ts";
 import { Limits, type Sight } from "./limits.ts";
+import { limitedBy, readUsage, type Scope } from "./usage.ts";
 
 export interface Claimed {
   claimed: ClaimedRun[];
@@ -24,13 +26,16 @@ export interface Claimed {
   cancelled: number[];
   /** Others held a gate of something that would have fitted. */
   lost: boolean;
+  /** Not everything that is ready was looked at. */
+  more: boolean;
 }
 
 /** What a claim could take. */
 interface Found {
-  /** Jobs that are not for this worker, or paused. */
-  closed: Set<string>;
+  scope: Scope;
   free: Row[];
+  /** Runs that came with the unlimited ones, and are under a limit by now. */
+  strays: Row[];
   /** Null: nothing under limits. */
   sight: Sight | null;
 }
@@ -60,13 +65,20 @@ export class Claimer {
     );
   }
 
-  async claimedUnder(tx: Sql, token: string, worker: string, now: number): Promise<ClaimedRun[]> {
+  async claimedUnder(tx: Sql, request: ClaimRequest, worker: string, now: number): Promise<ClaimedRun[]> {
     const rows = await tx.all<Row & { started_at: number | null }>(
       `select ${COLUMNS}, started_at from ${this.#t.runs}${this.#db.using(this.#t.runs, "leased")} where state = 2 and locked_by = ? and lease_token = ?`,
       worker,
-      token,
+      request.token,
     );
-    return rows.sort(inOrder).map((row) => toClaimed(row, token, now, row.started_at !== null));
+    if (rows.length === 0) return [];
+    const chooser = new Chooser(
+      await readUsage(tx, this.#db, this.#t, limitedBy(rows), scopeOf(request, [])),
+    );
+    return rows.sort(inOrder).map((row) => {
+      const unkeyed = row.owner === null && chooser.lacksKey(row);
+      return toClaimed({ ...row, unkeyed }, request.token, now, row.started_at !== null);
+    });
   }
 
   /**
@@ -89,32 +101,49 @@ export class Claimer {
     }
     this.#last = facts;
     if (!found || !covers(guess!, facts)) found = await this.#find(tx, request, facts);
+    if (found.strays.length > 0) {
+      await this.#bind(tx, found.strays);
+      const limited = new Set([...facts.limited, ...found.strays.map(({ queue }) => queue)]);
+      facts = { ...facts, limited: [...limited] };
+      found = await this.#find(tx, request, facts);
+    }
     return { facts, found: only(found, facts) };
   }
 
   async #find(tx: Sql, request: ClaimRequest, facts: Facts): Promise<Found> {
     const closed = new Set([...request.exclude, ...facts.pausedJobs]);
+    const scope = scopeOf(request, closed);
     const wanted = (queues: string[]) => queues.filter((queue) => serves(request, queue));
-    const [free, sight] = await Promise.all([
+    const [ready, sight] = await Promise.all([
       this.#unlimited(tx, request, wanted(facts.free), facts.owned, closed),
-      request.limited > 0 ? this.#limits.look(tx, wanted(facts.limited), closed, request) : null,
+      request.limited > 0 ? this.#limits.look(tx, wanted(facts.limited), scope, claimable(request)) : null,
     ]);
-    return { closed, free, sight };
+    const strays = ready.filter(({ bound }) => bound === 1);
+    const free = strays.length > 0 ? ready.filter(({ bound }) => bound === 0) : ready;
+    return { scope, free, strays, sight };
+  }
+
+  /** A limit was set after they were inserted: from now on they wait among those under limits. */
+  #bind(tx: Sql, strays: Row[]): Promise<void> {
+    return tx.run(
+      this.#db.updateFrom(this.#t.runs, { limited: "1" }, this.#db.rows({ id: "integer" })),
+      JSON.stringify(strays.map(({ id }) => [id])),
+    );
   }
 
   /** `freed`: runs under limits that this transaction has settled. */
   async claim(
     tx: Sql,
     request: ClaimRequest,
-    { closed, free, sight }: Found,
+    { scope, free, strays, sight }: Found,
     freed: Candidate[],
     worker: string,
     now: number,
   ): Promise<Claimed> {
     const order = new Order(request);
     const limited = sight
-      ? await this.#limits.choose(tx, sight, closed, order, request.limited, freed)
-      : { rows: [], lost: false };
+      ? await this.#limits.choose(tx, sight, scope, order, request.limited, freed)
+      : { rows: [], lost: false, more: false };
     const chosen = merge(free, limited.rows, order, request);
     await this.#take(tx, chosen, request, worker, now);
     const claimed = chosen.map((row, index) => {
@@ -122,27 +151,33 @@ export class Claimer {
       return toClaimed(row, request.token, now, startsAtOnce(row, index, request));
     });
     const cancelled = chosen.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
-    return { claimed, cancelled, lost: limited.lost };
+    return { claimed, cancelled, lost: limited.lost, more: limited.more || strays.length > 0 };
   }
 
+  /**
+   * Each with `bound`: whether it is under a limit after all. The insert that sorted it by the limits it saw may have
+   * met a new one on its way.
+   */
   async #unlimited(
     tx: Sql,
     request: ClaimRequest,
     queues: string[],
     owned: boolean,
     closed: Set<string>,
-  ): Promise<Row[]> {
-    const arm = (index: "ready" | "owned", where: string) =>
-      `select ${COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
-    const but = closed.size > 0 ? `and name not in (${marks([...closed])})` : "";
-    const arms: { text: string; params: Param[] }[] = queues.map((queue) => ({
-      text: arm("ready", `limited = 0 and owner is null and queue = ?${claimable(request)} ${but}`),
-      params: [queue, ...closed, request.limit],
+  ): Promise<(Row & { bound: number })[]> {
+    if (request.limit <= 0) return [];
+    const arm = (index: "ready" | "owned", bound: string, where: string) =>
+      `select ${COLUMNS}, ${bound} as bound from ${this.#t.runs} r${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
+    const names = JSON.stringify([...closed].map((name) => [name]));
+    const but =
+      closed.size > 0 ? ` and name not in (select v.name from ${this.#db.rows({ name: "text" })} v)` : "";
+    const bound = limitedNow(this.#t, { name: "r.name", queue: "?" });
+    const arms: Statement[] = queues.map((queue) => ({
+      text: arm("ready", bound, `limited = 0 and owner is null and queue = ?${claimable(request)}${but}`),
+      params: [queue, queue, ...(but ? [names] : []), request.limit],
     }));
-    if (owned) arms.push({ text: arm("owned", "owner = ?"), params: [request.owner, request.limit] });
-    if (arms.length === 0 || request.limit <= 0) return [];
-    const { text, params } = unite(arms);
-    return tx.all<Row>(text, ...params);
+    if (owned) arms.push({ text: arm("owned", "0", "owner = ?"), params: [request.owner, request.limit] });
+    return readArms(tx, arms);
   }
 
   async #take(tx: Sql, rows: Row[], request: ClaimRequest, worker: string, now: number): Promise<void> {
@@ -182,9 +217,17 @@ export class Claimer {
   }
 }
 
-/** Whether one who went by what there was has looked everywhere where there is something. */
+function scopeOf(request: ClaimRequest, closed: Iterable<string>): Scope {
+  const names = new Set(closed);
+  return { isClosed: (name) => names.has(name), computesKey: (name) => request.computesKey(name) };
+}
+
+/** Whether a search by the older facts has looked at every queue that has ready runs. */
 function covers(was: Facts, is: Facts): boolean {
-  const within = (some: string[], all: string[]) => some.every((one) => all.includes(one));
+  const within = (some: string[], all: string[]) => {
+    const known = new Set(all);
+    return some.every((one) => known.has(one));
+  };
   return (
     was === is ||
     (within(is.free, was.free) &&
@@ -196,10 +239,12 @@ function covers(was: Facts, is: Facts): boolean {
 }
 
 /** Without queues that were paused meanwhile. */
-function only({ closed, free, sight }: Found, facts: Facts): Found {
+function only({ free, sight, ...rest }: Found, facts: Facts): Found {
+  const unlimited = new Set(facts.free);
+  const limited = new Set(facts.limited);
   return {
-    closed,
-    free: free.filter(({ queue, owner }) => owner !== null || facts.free.includes(queue)),
-    sight: sight && { ...sight, looks: sight.looks.filter(({ queue }) => facts.limited.includes(queue)) },
+    ...rest,
+    free: free.filter(({ queue, owner }) => owner !== null || unlimited.has(queue)),
+    sight: sight && { ...sight, looks: sight.looks.filter(({ queue }) => limited.has(queue)) },
   };
 }

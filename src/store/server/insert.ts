@@ -1,7 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import { marks, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
-import { NEW_RUN, toValues } from "../sql/new-run.ts";
-import { spread } from "../sql/spread.ts";
+import { limitedNow } from "../sql/limited.ts";
+import { insertion, NEW_RUN, toValues } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
 import type { Inserted, NewRun } from "../store.ts";
 
@@ -9,6 +9,8 @@ import type { Inserted, NewRun } from "../store.ts";
 export interface Numbered {
   id: number;
   run: NewRun;
+  /** Its column, where it was read before the insert. */
+  limited?: number;
 }
 
 /** A key that others take and free all the time is tried for so often. */
@@ -27,7 +29,9 @@ export class Inserter {
    * Inserts runs and returns, in the order given, which run holds each one's place. `committed` reads what others have
    * committed by now, which a caller's transaction may not see.
    */
-  async insert(tx: Sql, runs: Numbered[], now: number, committed: Sql = tx): Promise<Inserted[]> {
+  async insert(tx: Sql, wanted: Numbered[], now: number, committed: Sql = tx): Promise<Inserted[]> {
+    const isCallers = committed !== tx;
+    const runs = isCallers && this.#db.insertsLock ? await this.#withLimits(committed, wanted) : wanted;
     await this.#insertAll(
       tx,
       runs.filter(({ run }) => run.unique === null),
@@ -67,6 +71,22 @@ export class Inserter {
     return new Set(found.map(({ id }) => id));
   }
 
+  /** Asked in a plain read: as part of the insert it would lock the rows of jobs and queues until the caller commits. */
+  async #withLimits(sql: Sql, runs: Numbered[]): Promise<Numbered[]> {
+    const keyOf = (name: string, queue: string) => JSON.stringify([name, queue]);
+    const places = new Set(runs.map(({ run }) => keyOf(run.name, run.queue)));
+    const rows = await sql.all<{ name: string; queue: string; limited: number }>(
+      `select v.name, v.queue, ${limitedNow(this.#t, { name: "v.name", queue: "v.queue" })} as limited
+         from ${this.#db.rows({ name: "text", queue: "text" })} v`,
+      `[${[...places].join(", ")}]`,
+    );
+    const limits = new Map(rows.map(({ name, queue, limited }) => [keyOf(name, queue), limited]));
+    return runs.map(({ id, run }) => {
+      const limited = run.owner === null ? limits.get(keyOf(run.name, run.queue))! : 0;
+      return { id, run, limited };
+    });
+  }
+
   async #insertAll(tx: Sql, runs: Numbered[], now: number): Promise<void> {
     if (runs.length === 0) return;
     const { text, params } = this.statement(runs, now);
@@ -76,16 +96,15 @@ export class Inserter {
 
   /** Of runs without unique keys, or of those whose keys are free. */
   statement(runs: Numbered[], now: number): Statement {
-    const columns = { id: "integer", ...NEW_RUN } as const;
-    const { values, rows, params } = spread(
-      this.#db,
-      columns,
-      runs.map(({ id, run }) => [id, ...toValues(run, now)]),
-    );
-    return {
-      text: `insert into ${this.#t.runs} (${Object.keys(columns).join(", ")}) select ${values.join(", ")} from ${rows} v${this.#db.unlessKeyHeld}`,
-      params,
-    };
+    const isKnown = runs[0]!.limited !== undefined;
+    const columns = { id: "integer", ...NEW_RUN, ...(isKnown && { limited: "integer" as const }) } as const;
+    const rows = runs.map(({ id, run, limited }) => [
+      id,
+      ...toValues(run, now),
+      ...(limited === undefined ? [] : [limited]),
+    ]);
+    const { text, params } = insertion(this.#db, this.#t, columns, rows);
+    return { text: `${text}${this.#db.unlessKeyHeld}`, params };
   }
 
   /**

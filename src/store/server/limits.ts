@@ -1,14 +1,17 @@
+import { LAST, laneOf } from "../../run/lanes.ts";
 import { type Candidate, Chooser, type Usage } from "../choose.ts";
-import { COLUMNS, claimable, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
 import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
 import type { Order } from "../sql/order.ts";
-import type { ClaimRequest } from "../store.ts";
-import { unite } from "./arms.ts";
+import { readArms } from "./arms.ts";
 import { stripeOf } from "./stripes.ts";
-import { type Limited, limitedBy, readUsage } from "./usage.ts";
+import { type Limited, limitedBy, readUsage, type Scope } from "./usage.ts";
 
-/** How many lanes one claim walks at most; the next claim goes on from there. */
+/** Lanes that one step of a walk reads. */
 const LANES = 64;
+
+/** Steps of one claim. A walk that needs more goes on in the next claim, which follows at once if nothing was found. */
+const STEPS = 8;
 
 /** How many runs of one lane are looked at beyond those already seen. */
 const PER_LANE = 16;
@@ -19,7 +22,16 @@ const FAR_EVERY = 4;
 /** How many runs of a queue are looked at where of very many only some of the first could be had the last time. */
 const NEAR = 12;
 
-const START = { priority: -(2 ** 31), lane: "" };
+type Place = { priority: number; lane: string };
+
+const START: Place = { priority: -(2 ** 31), lane: "" };
+
+/** Where the walk over the lanes of a queue stands. */
+interface Walk {
+  at: Place;
+  /** Whether it goes on to the last lane only: everything behind `at` was seen, or nothing is behind it. */
+  isLast: boolean;
+}
 
 /** Ready runs under limits, and what is in use of these. */
 export interface Sight {
@@ -31,6 +43,26 @@ export interface Sight {
   window: number;
   /** Also what is out of sight is to be looked for. */
   far: boolean;
+}
+
+/** What one step of a walk goes by. */
+interface WalkStep {
+  queue: string;
+  /** Runs of the queue that were looked at. */
+  seen: Look[];
+  chooser: Chooser;
+  /** What the lanes of jobs begin with that can have no run taken. */
+  shut: string[];
+  wanted: number;
+  claimable: string;
+}
+
+export interface Choice {
+  rows: Row[];
+  /** Others held a gate of something that would have fitted. */
+  lost: boolean;
+  /** Nothing was found yet, and not every lane was seen. */
+  more: boolean;
 }
 
 /**
@@ -45,7 +77,7 @@ export class Limits {
   #looks = 0;
   /** Of all in view, only some of the first could be had. */
   #isNear = false;
-  readonly #places = new Map<string, { priority: number; lane: string }>();
+  readonly #walks = new Map<string, Walk>();
   /** Of the runs seen last: their limits are asked for before it is known that it is them again. */
   #last: Limited | null = null;
 
@@ -55,14 +87,14 @@ export class Limits {
   }
 
   /** The first runs of each queue. */
-  async look(tx: Sql, queues: string[], closed: Set<string>, request: ClaimRequest): Promise<Sight | null> {
+  async look(tx: Sql, queues: string[], scope: Scope, claimable: string): Promise<Sight | null> {
     if (queues.length === 0) return null;
     const guess = this.#last;
     const far = ++this.#looks % FAR_EVERY === 0;
     const window = this.#isNear && !far ? NEAR : WINDOW;
     const [looks, usage] = await Promise.all([
-      this.#windows(tx, queues, window, claimable(request)),
-      guess && readUsage(tx, this.#db, this.#t, guess, closed),
+      this.#windows(tx, queues, window, claimable),
+      guess && readUsage(tx, this.#db, this.#t, guess, scope),
     ]);
     if (looks.length === 0) return null;
     const limited = limitedBy(looks);
@@ -73,33 +105,34 @@ export class Limits {
       limited.queues.every((queue) => guess.queues.includes(queue));
     return {
       looks,
-      usage: (guessed && usage) || (await readUsage(tx, this.#db, this.#t, limited, closed)),
-      claimable: claimable(request),
+      usage: (guessed && usage) || (await readUsage(tx, this.#db, this.#t, limited, scope)),
+      claimable,
       window,
       far,
     };
   }
 
-  /** `freed`: what this transaction has settled. `lost`: others held a gate of something that would have fitted. */
+  /** `freed`: what this transaction has settled. */
   async choose(
     tx: Sql,
     sight: Sight,
-    closed: Set<string>,
+    scope: Scope,
     order: Order,
     wanted: number,
     freed: Candidate[],
-  ): Promise<{ rows: Row[]; lost: boolean }> {
-    const { chosen, chooser } = await this.#pick(tx, sight, closed, order, wanted);
-    if (chosen.length === 0) return { rows: [], lost: false };
+  ): Promise<Choice> {
+    const { chosen, chooser, more } = await this.#pick(tx, sight, scope, order, wanted);
+    if (chosen.length === 0) return { rows: [], lost: false, more };
     const heirs = inherit(chosen, freed);
-    if (heirs.size === chosen.length)
-      return { rows: inOrderOf(chosen, await this.#load(tx, chosen)), lost: false };
+    if (heirs.size === chosen.length) {
+      return { rows: inOrderOf(chosen, await this.#load(tx, chosen), chooser), lost: false, more };
+    }
     const gated = chosen.filter((look) => !heirs.has(look));
     const open = new Set([...heirs, ...(await this.#lockGates(tx, gated, (look) => chooser.gates(look)))]);
     const lost = open.size < chosen.length;
-    if (open.size === 0) return { rows: [], lost };
+    if (open.size === 0) return { rows: [], lost, more };
     const [usage, rows] = await Promise.all([
-      readUsage(tx, this.#db, this.#t, limitedBy([...open]), closed),
+      readUsage(tx, this.#db, this.#t, limitedBy([...open]), scope),
       this.#load(tx, [...open]),
     ]);
     const recounted = new Chooser(usage);
@@ -108,23 +141,23 @@ export class Limits {
     const loaded = new Set(rows.map(({ id }) => id));
     const fits = (look: Look) => loaded.has(look.id) && asBefore(look) && recounted.take(look);
     const sure = [...open].filter(fits);
-    return { rows: inOrderOf(sure, rows), lost };
+    return { rows: inOrderOf(sure, rows, recounted), lost, more };
   }
 
   /** First the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
   async #pick(
     tx: Sql,
-    { looks, usage, claimable: condition, window, far }: Sight,
-    closed: Set<string>,
+    { looks, usage, claimable, window, far }: Sight,
+    scope: Scope,
     order: Order,
     wanted: number,
-  ): Promise<{ chosen: Look[]; chooser: Chooser }> {
+  ): Promise<{ chosen: Look[]; chooser: Chooser; more: boolean }> {
     const fitting = (used: Usage) => {
       const chooser = new Chooser(used);
       const open = new Set<string>();
       if (order.hasShares) for (const look of looks) if (chooser.hasRoom(look)) open.add(look.queue);
       const chosen = order.pick(looks, wanted, (look) => chooser.take(look));
-      return { chosen, chooser, open };
+      return { chosen, chooser, open, more: false };
     };
     const first = fitting(usage);
     const inQueue = Map.groupBy(looks, ({ queue }) => queue);
@@ -137,60 +170,96 @@ export class Limits {
     if ((first.chosen.length >= wanted && !isHidden) || full.length === 0) return first;
     if (first.chosen.length > 0 && !far) return first;
     if (window === NEAR) {
-      const more = await this.#windows(tx, [...inQueue.keys()], WINDOW, condition);
-      const used = await readUsage(tx, this.#db, this.#t, limitedBy(more), closed);
-      const wider = { looks: more, usage: used, claimable: condition, window: WINDOW, far };
-      return this.#pick(tx, wider, closed, order, wanted);
+      const more = await this.#windows(tx, [...inQueue.keys()], WINDOW, claimable);
+      const used = await readUsage(tx, this.#db, this.#t, limitedBy(more), scope);
+      const wider = { looks: more, usage: used, claimable, window: WINDOW, far };
+      return this.#pick(tx, wider, scope, order, wanted);
     }
-    const before = looks.length;
-    for (const [queue, seen] of full) {
-      looks.push(...(await this.#walkLanes(tx, queue, seen, first.chooser, wanted, condition)));
+    let picked = first;
+    let walking = full.map(([queue]) => queue).filter((queue) => !first.chooser.isQueueFull(queue));
+    for (let step = 0; walking.length > 0 && (step === 0 || picked.chosen.length === 0); step++) {
+      if (step === STEPS) return { ...picked, more: true };
+      const before = looks.length;
+      const shut = await this.#shutJobs(tx, looks, picked.chooser);
+      const unfinished: string[] = [];
+      for (const queue of walking) {
+        const seen = looks.filter((look) => look.queue === queue);
+        const step = { queue, seen, chooser: picked.chooser, shut, wanted, claimable };
+        const { found, isOver } = await this.#walkLanes(tx, step);
+        looks.push(...found);
+        if (!isOver) unfinished.push(queue);
+      }
+      walking = unfinished;
+      if (looks.length > before)
+        picked = fitting(await readUsage(tx, this.#db, this.#t, limitedBy(looks), scope));
     }
-    if (looks.length === before) return first;
-    return fitting(await readUsage(tx, this.#db, this.#t, limitedBy(looks), closed));
+    for (const { queue } of picked.chosen) {
+      const walk = this.#walks.get(queue);
+      if (walk) walk.isLast = false;
+    }
+    return picked;
   }
 
-  #windows(tx: Sql, queues: string[], window: number, condition: string): Promise<Look[]> {
-    const { text, params } = unite(
-      queues.map((queue) => ({
-        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
-                where state = 1 and limited = 1 and owner is null and queue = ?${condition}
-                order by priority, run_at, id limit ${window}`,
-        params: [queue],
-      })),
+  async #windows(tx: Sql, queues: string[], window: number, claimable: string): Promise<Look[]> {
+    const arms = queues.map((queue) => ({
+      text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
+              where state = 1 and limited = 1 and owner is null and queue = ?${claimable}
+              order by priority, run_at, id limit ${window}`,
+      params: [queue],
+    }));
+    return readArms<Look>(tx, arms);
+  }
+
+  /**
+   * What the lanes of each job begin with that can have no run taken, whatever its key. A job whose name another one
+   * continues after the bar is left out: their lanes mix.
+   */
+  async #shutJobs(tx: Sql, looks: Look[], chooser: Chooser): Promise<string[]> {
+    const full = looks.filter((look) => chooser.isFull(look)).map(({ name }) => name);
+    const lanes = [...new Set(full)].map((name) => [laneOf(name, null), laneOf(name, LAST)]);
+    if (lanes.length === 0) return [];
+    const rows = await tx.all<{ name: string; other: string | null }>(
+      `select v.name, (select min(j.name) from ${this.#t.jobs} j where j.name >= v.name and j.name <= v.last) as other
+         from ${this.#db.rows({ name: "text", last: "text" })} v`,
+      JSON.stringify(lanes),
     );
-    return tx.all<Look>(text, ...params);
+    return rows.filter(({ other }) => other === null).map(({ name }) => name);
   }
 
-  /** Further runs of lanes that are not known to be closed. */
+  /** Further runs of lanes that are not known to be closed. The lanes of a job that is shut are one step. */
   async #walkLanes(
     tx: Sql,
-    queue: string,
-    seen: Look[],
-    chooser: Chooser,
-    wanted: number,
-    condition: string,
-  ): Promise<Look[]> {
-    const place = this.#places.get(queue) ?? START;
-    const heads = this.#db.readyLanes(this.#t, queue, place, LANES);
-    const walked = await tx.all<{ priority: number; lane: string }>(heads.text, ...heads.params);
-    if (walked.length < LANES) this.#places.delete(queue);
-    else this.#places.set(queue, walked.at(-1)!);
+    { queue, seen, chooser, shut, wanted, claimable }: WalkStep,
+  ): Promise<{ found: Look[]; isOver: boolean }> {
+    const walk = this.#walks.get(queue) ?? { at: START, isLast: true };
+    this.#walks.set(queue, walk);
+    const heads = this.#db.readyLanes(this.#t, queue, walk.at, LANES);
+    const walked = await tx.all<Place>(heads.text, ...heads.params);
     const inLane = Map.groupBy(seen, ({ lane }) => lane);
-    const lanes = walked.filter(
-      ({ lane }) => inLane.get(lane)?.some((look) => chooser.hasRoom(look)) ?? true,
-    );
-    if (lanes.length === 0) return [];
-    const { text, params } = unite(
-      lanes.map(({ priority, lane }) => ({
-        text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "lanes")}
-                where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${condition}
-                order by run_at, id limit ?`,
-        params: [queue, priority, lane, (inLane.get(lane)?.length ?? 0) + Math.min(wanted, PER_LANE)],
-      })),
-    );
+    const lanes: Place[] = [];
+    let isEnd = walked.length < LANES;
+    for (const head of walked) {
+      walk.at = head;
+      const prefix = shut.find((lane) => head.lane.startsWith(lane));
+      if (prefix !== undefined) {
+        walk.at = { priority: head.priority, lane: prefix + LAST };
+        isEnd = false;
+        break;
+      }
+      if (inLane.get(head.lane)?.some((look) => chooser.hasRoom(look)) ?? true) lanes.push(head);
+    }
+    const isOver = isEnd && walk.isLast;
+    if (isOver) this.#walks.delete(queue);
+    else if (isEnd) this.#walks.set(queue, { at: START, isLast: true });
+    const arms = lanes.map(({ priority, lane }) => ({
+      text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "lanes")}
+              where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${claimable}
+              order by run_at, id limit ?`,
+      params: [queue, priority, lane, (inLane.get(lane)?.length ?? 0) + Math.min(wanted, PER_LANE)],
+    }));
     const known = new Set(seen.map(({ id }) => id));
-    return (await tx.all<Look>(text, ...params)).filter(({ id }) => !known.has(id));
+    const found = (await readArms<Look>(tx, arms)).filter(({ id }) => !known.has(id));
+    return { found, isOver };
   }
 
   /** Those of which every gate could be had. */
@@ -223,7 +292,10 @@ function inherit(chosen: Look[], freed: Candidate[]): Set<Look> {
   return new Set(chosen.filter((look) => places.get(placeOf(look))?.pop()));
 }
 
-function inOrderOf(looks: Look[], rows: Row[]): Row[] {
+function inOrderOf(looks: Look[], rows: Row[], chooser: Chooser): Row[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return looks.flatMap(({ id }) => byId.get(id) ?? []);
+  return looks.flatMap((look) => {
+    const row = byId.get(look.id);
+    return row ? [{ ...row, unkeyed: chooser.lacksKey(look) }] : [];
+  });
 }

@@ -123,20 +123,23 @@ export class ServerStore extends SqlStore {
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
-    let { lost, ...result } = first;
-    for (let tries = 1; lost && result.claimed.length === 0 && tries < TRIES; tries++) {
-      await backOff(1 + Math.random() * 4);
-      ({ lost, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
+    let { lost, more, ...result } = first;
+    for (let tries = 1; result.claimed.length === 0 && (more || (lost && tries < TRIES)); ) {
+      if (!more) {
+        await backOff(1 + Math.random() * 4);
+        tries++;
+      }
+      ({ lost, more, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
     }
     return { ...result, settled: first.settled };
   }
 
-  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { lost: boolean }> {
+  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { lost: boolean; more: boolean }> {
     const { db, tables } = this.#parts;
     const { worker, claim } = request;
     const owner = claim?.owner ?? "";
     const settles = request.settle.length > 0 || request.started.length > 0;
-    const idle = { settled: [], claimed: [], lost: false };
+    const idle = { settled: [], claimed: [], lost: false, more: false };
     let looked: Facts | null = null;
     if (!settles && !request.again) {
       // An idle worker looks, and opens no transaction.
@@ -158,7 +161,7 @@ export class ServerStore extends SqlStore {
       if (!claim || again) {
         const { written: settled } = await settling;
         const { nextDue, cancelled } = known ?? (await read());
-        const claimed = claim ? await this.#claimer.claimedUnder(tx, claim.token, worker, now) : [];
+        const claimed = claim ? await this.#claimer.claimedUnder(tx, claim, worker, now) : [];
         if (!claim || claimed.length > 0) return { ...idle, settled, claimed, nextDue, cancelled };
       }
       if (!this.settler.isSwift(request.settle)) await settling;
@@ -166,11 +169,19 @@ export class ServerStore extends SqlStore {
         settling,
         this.#claimer.search(tx, claim, known, read, now),
       ]);
-      const { claimed, cancelled, lost } = await this.#claimer.claim(tx, claim, found, freed, worker, now);
+      const { claimed, cancelled, lost, more } = await this.#claimer.claim(
+        tx,
+        claim,
+        found,
+        freed,
+        worker,
+        now,
+      );
       return {
         settled,
         claimed,
         lost,
+        more,
         nextDue: facts.nextDue,
         cancelled: [...facts.cancelled, ...cancelled],
       };

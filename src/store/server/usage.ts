@@ -1,6 +1,6 @@
 import type { Usage } from "../choose.ts";
 import type { Look } from "../sql/claimed.ts";
-import { type Index, marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 
 type Fact = { kind: string; name: string; lane: string; number: number; key_limit: number };
 
@@ -10,6 +10,9 @@ export interface Limited {
   queues: string[];
 }
 
+/** What a claim knows of jobs before it reads their limits. */
+export type Scope = Pick<Usage, "isClosed" | "computesKey">;
+
 export function limitedBy(looks: Look[]): Limited {
   return {
     names: [...new Set(looks.map(({ name }) => name))],
@@ -17,36 +20,41 @@ export function limitedBy(looks: Look[]): Limited {
   };
 }
 
-/** The limits that these are under, and how much of them is in use: one statement, so one moment. */
+/**
+ * The limits that these are under, and how much of them is in use: one statement, so one moment. Every running run
+ * counts, whether or not there was a limit when it was claimed.
+ */
 export async function readUsage(
   tx: Sql,
   db: ServerDatabase,
   t: Tables,
   { names, queues }: Limited,
-  closed: Set<string>,
+  scope: Scope,
 ): Promise<Usage> {
-  const running = (limits: string, column: "name" | "queue", index: Index) =>
-    db.lookUp(limits, t.runs, `r.state = 2 and r.limited = 1 and r.${column} = v.name`, index);
+  const list = db.rows({ name: "text" });
+  const of = (table: string) => db.lookUp(list, table, "r.name = v.name");
+  const limitedJobs = `(select r.name from ${of(t.jobs)} where r.lim > 0 or r.key_lim > 0)`;
+  // Both values of `limited`: the index begins with the state and it.
+  const limitedQueues = `(select r.name, l.limited from ${of(t.queues)} cross join (select 0 as limited union all select 1) l where r.lim > 0)`;
   const facts = await tx.all<Fact>(
-    `select 'job' as kind, name, '' as lane, lim as number, key_lim as key_limit from ${t.jobs} where name in (${marks(names)})
+    `select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit from ${of(t.jobs)}
      union all
-     select 'queue', name, '', lim, 0 from ${t.queues} where name in (${marks(queues)})
+     select 'queue', r.name, '', r.lim, 0 from ${of(t.queues)}
      union all
-     select 'running', r.name, r.lane, count(*), 0 from ${running(t.jobs, "name", "counted")}
-      where (v.lim > 0 or v.key_lim > 0) and v.name in (${marks(names)}) group by r.name, r.lane
+     select 'running', r.name, r.lane, count(*), 0
+       from ${db.lookUp(limitedJobs, t.runs, "r.state = 2 and r.owner is null and r.name = v.name", "counted")}
+      group by r.name, r.lane
      union all
-     select 'busy', r.queue, '', count(*), 0 from ${running(t.queues, "queue", "lanes")}
-      where v.lim > 0 and v.name in (${marks(queues)}) group by r.queue`,
-    ...names,
-    ...queues,
-    ...names,
-    ...queues,
+     select 'busy', r.queue, '', count(*), 0
+       from ${db.lookUp(limitedQueues, t.runs, "r.state = 2 and r.limited = v.limited and r.owner is null and r.queue = v.name", "ready")}
+      group by r.queue`,
+    ...[names, queues, names, queues].map((words) => JSON.stringify(words.map((word) => [word]))),
   );
-  const of = (kind: string) =>
+  const ofKind = (kind: string) =>
     new Map(facts.filter((fact) => fact.kind === kind).map((fact) => [fact.name, fact]));
-  const jobs = of("job");
-  const limits = of("queue");
-  const busy = of("busy");
+  const jobs = ofKind("job");
+  const limits = ofKind("queue");
+  const busy = ofKind("busy");
   const lanes = new Map<string, number>();
   const ofJob = new Map<string, number>();
   const place = (name: string, lane: string) => JSON.stringify([name, lane]);
@@ -56,7 +64,7 @@ export async function readUsage(
     ofJob.set(name, (ofJob.get(name) ?? 0) + number);
   }
   return {
-    isClosed: (name) => closed.has(name),
+    ...scope,
     jobLimit: (name) => jobs.get(name)?.number ?? 0,
     keyLimit: (name) => jobs.get(name)?.key_limit ?? 0,
     queueLimit: (queue) => limits.get(queue)?.number ?? 0,

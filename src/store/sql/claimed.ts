@@ -25,6 +25,8 @@ export interface Row {
   created_at: number;
   cancelled_at: number | null;
   logged: number;
+  /** It was chosen for its key to be computed. */
+  unkeyed?: boolean;
 }
 
 export const COLUMNS: string =
@@ -92,6 +94,7 @@ export function toClaimed(row: Row, token: string, now: number, started: boolean
     createdAt: row.created_at,
     claimedAt: now,
     started,
+    unkeyed: row.unkeyed ?? false,
     logged: row.logged,
   };
 }

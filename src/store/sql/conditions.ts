@@ -107,7 +107,7 @@ function text(asked: Asked, field: "job" | "queue" | "key" | "batch" | "error" |
       return { text: "r.batch_id", params: [] };
     case "key":
       return {
-        text: `(case when r.owner is null and r.lane <> r.name then ${asked.db.key} end)`,
+        text: `(case when r.owner is null then nullif(${asked.db.key}, '') end)`,
         params: [],
       };
     case "error":

@@ -1,5 +1,6 @@
 import { type RunState, stateCodes, stateName } from "../../run/states.ts";
 import { type Database, first, type Sql, type Tables } from "./database.ts";
+import { limitedNow } from "./limited.ts";
 
 /** The state of a run, wherever it is; the row stays locked until the transaction ends. */
 export async function stateOf(tx: Sql, db: Database, t: Tables, id: number): Promise<RunState | null> {
@@ -31,7 +32,7 @@ export function move(
 }
 
 const CARRIED =
-  "id, name, queue, lane, limited, priority, args, attempts, crashes, timeout, schedule, tick_at, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
+  "id, name, queue, lane, priority, args, attempts, crashes, timeout, schedule, tick_at, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
 
 /** The unique key is not taken up again: somebody else may hold it by now. Attempts and crashes go on counting. */
 export function revive(
@@ -46,8 +47,9 @@ export function revive(
     if (state === null || stateCodes[state] < stateCodes.completed) return state;
     const to = runAt !== null && runAt > now ? stateCodes.scheduled : stateCodes.ready;
     await tx.run(
-      `insert into ${t.runs} (${CARRIED}, run_at, state, logged)
-       select ${CARRIED}, ?, ${to}, (select count(*) from ${t.logs} l where l.run_id = h.id and l.attempt = h.attempts + 1)
+      `insert into ${t.runs} (${CARRIED}, run_at, state, logged, limited)
+       select ${CARRIED}, ?, ${to}, (select count(*) from ${t.logs} l where l.run_id = h.id and l.attempt = h.attempts + 1),
+              ${limitedNow(t, { name: "h.name", queue: "h.queue", owner: "h.owner" })}
          from ${t.history} h where id = ?`,
       runAt ?? now,
       id,

@@ -155,6 +155,8 @@ export interface ServerDatabase extends Database {
   readonly clock: string;
   /** Behind `insert … select`: passes over runs whose unique key is held, where the database can; any other conflict is an error. */
   readonly unlessKeyHeld: string;
+  /** Whether `insert … select` locks the rows it reads, at the isolation level that a caller's transaction may have. */
+  readonly insertsLock: boolean;
   /**
    * Two inserts as one transaction, in one packet where that can be. Where they met a fault, done or not, `again` takes
    * their place.

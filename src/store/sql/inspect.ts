@@ -54,11 +54,18 @@ async function missing(db: Database, schema: Schema, t: Tables): Promise<Missing
 const OBJECT = /^create (?:[a-z ]*? )?(index|table|view|sequence) (?:if not exists )?(\S+)/i;
 /** In the body of a table, as MySQL has its indexes. */
 const KEY = /^\s*((?:unique )?key) (\S+) (\(.*\)),?$/gm;
+/** An index that a later migration made anew, as MySQL does it. */
+const ADDED = /^alter table (\S+) .*\badd ((?:unique )?key) (\S+) (\(.*\))$/is;
 
 /** Everything the statements make, with the statement that makes it alone. */
 export function objectsOf(statements: string[], db: Pick<Database, "name">): MissingObject[] {
   const made = new Map<string, MissingObject>();
   for (const statement of statements) {
+    const [, table, added, index, of] = ADDED.exec(statement) ?? [];
+    if (index !== undefined) {
+      const again = `alter table ${table} add ${added} ${index} ${of}`;
+      made.set(bare(index), { name: bare(index), kind: "index", statement: again });
+    }
     const [, word, name] = OBJECT.exec(statement) ?? [];
     if (word === undefined || name === undefined) continue;
     const kind = word.toLowerCase() as MissingObject["kind"];

@@ -1,17 +1,18 @@
 import type { NewRun } from "../store.ts";
-import type { ColumnType } from "./database.ts";
+import type { ColumnType, Database, Statement, Tables } from "./database.ts";
+import { limitedNow } from "./limited.ts";
+import { spread } from "./spread.ts";
 import { UNTIL_FINISHED, UNTIL_STARTED } from "./unique.ts";
 
-/** What a new run's row has, but for its id. */
+/** Columns of a new run, except its id and `limited`, which the database decides. The arguments first: they differ most. */
 export const NEW_RUN: Record<string, ColumnType> = {
+  args: "text",
   name: "text",
   queue: "text",
   lane: "text",
-  limited: "integer",
   priority: "integer",
   run_at: "integer",
   state: "integer",
-  args: "text",
   timeout: "integer",
   unique_key: "text",
   unique_scope: "integer",
@@ -31,14 +32,13 @@ export type Value = string | number | null;
 export function toValues(run: NewRun, now: number): Value[] {
   const runAt = run.runAt ?? now + run.delay;
   return [
+    run.args,
     run.name,
     run.queue,
     run.lane,
-    run.limited ? 1 : 0,
     run.priority,
     runAt,
     runAt > now ? 0 : 1,
-    run.args,
     run.timeout,
     run.unique?.key ?? null,
     run.unique ? (run.unique.until === "started" ? UNTIL_STARTED : UNTIL_FINISHED) : null,
@@ -51,4 +51,34 @@ export function toValues(run: NewRun, now: number): Value[] {
     run.traceparent,
     now,
   ];
+}
+
+/**
+ * An `insert … select` of runs, each with `limited` as the rows of jobs and queues say at this moment, unless it is
+ * one of the columns.
+ */
+export function insertion(
+  db: Pick<Database, "rows">,
+  t: Tables,
+  columns: Record<string, ColumnType>,
+  rows: Value[][],
+): Statement {
+  const names = Object.keys(columns);
+  const { values, rows: from, params } = spread(db, columns, rows);
+  const into = `insert into ${t.runs} (${names.join(", ")}`;
+  if (names.includes("limited"))
+    return { text: `${into}) select ${values.join(", ")} from ${from} v`, params };
+  const isShared = (column: string) => values[names.indexOf(column)] === "?";
+  const shared = (column: string) => rows[0]![names.indexOf(column)]!;
+  // A value that all rows share is a parameter of the whole statement: the database looks its limits up once.
+  const value = (column: string) => (isShared(column) ? "?" : `v.${column}`);
+  const mixed = names.includes("owner") && !isShared("owner");
+  const isOwned = isShared("owner") && shared("owner") !== null;
+  const bound = { name: value("name"), queue: value("queue"), ...(mixed && { owner: "v.owner" }) };
+  const limited = isOwned ? "0" : limitedNow(t, bound);
+  const constants = isOwned ? [] : ["name", "queue"].filter(isShared).map(shared);
+  return {
+    text: `${into}, limited) select ${values.join(", ")}, ${limited} from ${from} v`,
+    params: [...params.slice(0, -1), ...constants, params.at(-1)!],
+  };
 }

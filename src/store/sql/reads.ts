@@ -1,3 +1,4 @@
+import { keyIn } from "../../run/lanes.ts";
 import { stateName } from "../../run/states.ts";
 import type { AttemptRecord, RunRecord } from "../records.ts";
 import { first, type Sql, type Tables } from "./database.ts";
@@ -43,7 +44,7 @@ export function toRecord(row: Row): RunRecord {
     id: row.id,
     name: row.name,
     queue: row.queue,
-    key: row.owner === null && row.lane !== row.name ? row.lane.slice(row.name.length + 1) : null,
+    key: row.owner === null ? keyIn(row.lane, row.name) : null,
     priority: row.priority,
     state: stateName(row.state),
     runAt: row.run_at,

@@ -31,6 +31,8 @@ interface Waiting {
   counts: boolean;
   /** Lines logged under that number; null: as many as before. */
   logged: number | null;
+  /** Its key was computed meanwhile. */
+  lane?: string | undefined;
 }
 
 /** A try that is written down. */
@@ -118,11 +120,12 @@ export class Settler {
     const waiting = mine.filter(({ outcome }) => outcomeRules[outcome].to === "waiting");
     await this.putBack(
       tx,
-      waiting.map(({ id, delay, outcome, logged }) => ({
+      waiting.map(({ id, delay, outcome, logged, lane }) => ({
         id,
         delay,
         counts: outcomeRules[outcome].counts,
         logged,
+        lane,
       })),
       now,
     );
@@ -154,6 +157,7 @@ export class Settler {
         this.#t.runs,
         {
           state: "v.to_state",
+          lane: "coalesce(v.lane, r.lane)",
           run_at: "coalesce(v.due, r.run_at)",
           attempts: "r.attempts - v.given_back",
           lease_token: "null",
@@ -170,16 +174,18 @@ export class Settler {
           due: "integer",
           given_back: "integer",
           logged: "integer",
+          lane: "text",
         }),
       ),
       JSON.stringify(
-        runs.map(({ id, delay, counts, logged }) => [
+        runs.map(({ id, delay, counts, logged, lane = null }) => [
           id,
           delay > 0 ? stateCodes.scheduled : stateCodes.ready,
           delay > 0 ? now + delay : null,
           counts ? 0 : 1,
           // The next try has another number, and no lines under it.
           counts ? 0 : logged,
+          lane,
         ]),
       ),
     );

@@ -1,6 +1,7 @@
 import { stateCodes } from "../../run/states.ts";
 import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../ticking.ts";
 import type { ColumnType, Database, Sql, Tables } from "./database.ts";
+import { insertion } from "./new-run.ts";
 
 interface Due {
   id: number;
@@ -157,7 +158,6 @@ const TICK_RUN: Record<string, ColumnType> = {
   name: "text",
   queue: "text",
   lane: "text",
-  limited: "integer",
   priority: "integer",
   run_at: "integer",
   state: "integer",
@@ -191,13 +191,11 @@ async function makeRuns(
   const missing = wanted.filter(({ run, schedule }) => !made.has(place(schedule, run.tickAt)));
   if (missing.length === 0) return new Map();
   const ids = await db.newIds(tx, t, missing.length);
-  const columns = Object.keys(TICK_RUN);
   const toRow = ({ run, schedule }: { run: TickRun; schedule: number }, index: number) => [
-    ids[index],
+    ids[index]!,
     run.name,
     run.queue,
     run.lane,
-    run.limited ? 1 : 0,
     run.priority,
     run.tickAt,
     stateCodes.ready,
@@ -206,10 +204,8 @@ async function makeRuns(
     run.tickAt,
     now,
   ];
-  await tx.run(
-    `insert into ${t.runs} (${columns.join(", ")}) select ${columns.map((column) => `v.${column}`).join(", ")} from ${db.rows(TICK_RUN)} v`,
-    JSON.stringify(missing.map(toRow)),
-  );
+  const { text, params } = insertion(db, t, TICK_RUN, missing.map(toRow));
+  await tx.run(text, ...params);
   const runs = (await existing()).filter(({ schedule, tick_at }) => !made.has(place(schedule, tick_at)));
   const bySchedule = Map.groupBy(runs, ({ schedule }) => schedule);
   return new Map(

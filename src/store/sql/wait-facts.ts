@@ -1,3 +1,4 @@
+import { isKeyed } from "../../run/lanes.ts";
 import type { WaitFacts } from "../records.ts";
 import { isolatedRuns } from "./active.ts";
 import { first, type Sql, type Tables } from "./database.ts";
@@ -11,10 +12,7 @@ const AHEAD = 1000;
 export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): Promise<WaitFacts | null> {
   const run = await find(sql, t, id);
   if (!run) return null;
-  const [hot] = await sql.all<{ lane: string; limited: number }>(
-    `select lane, limited from ${t.runs} where id = ?`,
-    id,
-  );
+  const [hot] = await sql.all<{ lane: string }>(`select lane from ${t.runs} where id = ?`, id);
   const count = async (where: string, ...params: (string | number)[]) =>
     (await first(sql.all<{ n: number }>(`select count(*) as n from ${t.runs} where ${where}`, ...params)))!.n;
   const job = await first(sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} where name = ?`, run.name));
@@ -23,7 +21,7 @@ export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): P
   return {
     now,
     run,
-    limited: hot?.limited === 1,
+    keyed: hot !== undefined && isKeyed(hot.lane, run.name),
     job: job && {
       limit: job.lim,
       keyLimit: job.key_lim,
@@ -33,8 +31,12 @@ export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): P
     },
     queue: queue ?? null,
     runningOfJob: await count("state = 2 and name = ? and owner is null", run.name),
-    runningOfLane: await count("state = 2 and name = ? and lane = ?", run.name, hot?.lane ?? ""),
-    runningOfQueue: await count("state = 2 and queue = ? and limited = 1", run.queue),
+    runningOfLane: await count(
+      "state = 2 and name = ? and lane = ? and owner is null",
+      run.name,
+      hot?.lane ?? "",
+    ),
+    runningOfQueue: await count("state = 2 and queue = ? and owner is null", run.queue),
     ahead: await ahead(sql, t, run),
     workers: alive,
     isolated: await isolatedRuns(sql, t, now),

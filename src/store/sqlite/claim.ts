@@ -1,3 +1,4 @@
+import { Chooser, type Usage } from "../choose.ts";
 import { serves } from "../served.ts";
 import {
   COLUMNS,
@@ -16,6 +17,7 @@ import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { Looker } from "./look.ts";
+import { readUsage } from "./usage.ts";
 
 const KEY = keyAtStart("?");
 
@@ -64,27 +66,43 @@ export class Claimer {
       .map((row) => row.id);
   }
 
-  claimedUnder(token: string, worker: string, now: number): ClaimedRun[] {
+  claimedUnder(request: ClaimRequest, worker: string, now: number): ClaimedRun[] {
     const rows = this.#connection.select<Row & { started_at: number | null }>(
       `select ${COLUMNS}, started_at from ${this.#t.runs} where state = 2 and locked_by = ? and lease_token = ?`,
       worker,
-      token,
+      request.token,
     );
-    return rows.sort(inOrder).map((row) => toClaimed(row, token, now, row.started_at !== null));
+    const chooser = new Chooser(readUsage(this.#connection, this.#t, request, new Set()));
+    return rows.sort(inOrder).map((row) => {
+      const unkeyed = row.owner === null && chooser.lacksKey(row);
+      return toClaimed({ ...row, unkeyed }, request.token, now, row.started_at !== null);
+    });
   }
 
-  claim(request: ClaimRequest, worker: string, now: number): ClaimedRun[] {
+  claim(request: ClaimRequest, worker: string, now: number): { claimed: ClaimedRun[]; more: boolean } {
     const closed = new Set([...request.exclude, ...this.#pausedJobs()]);
     const queues = this.#openQueues(request, now);
     const order = new Order(request);
-    const free = this.#unlimited(request, queues, closed);
-    const limited = this.#looker.choose(queues, closed, order, request);
-    const chosen = merge(free, limited, order, request);
+    const usage = readUsage(this.#connection, this.#t, request, closed);
+    const { free, strays } = this.#unlimited(request, queues, closed, usage);
+    this.#bind(strays);
+    const limited = this.#looker.choose(queues, usage, order, request);
+    const chosen = merge(free, limited.rows, order, request);
     this.#take(chosen, request, worker, now);
-    return chosen.map((row, index) => {
+    const claimed = chosen.map((row, index) => {
       row.attempts++;
       return toClaimed(row, request.token, now, startsAtOnce(row, index, request));
     });
+    return { claimed, more: limited.more || strays.length > 0 };
+  }
+
+  /** A limit was set after they were sorted among the unlimited ones: from now on they wait among those under limits. */
+  #bind(strays: Row[]): void {
+    if (strays.length === 0) return;
+    this.#connection.change(
+      `update ${this.#t.runs} set limited = 1 where id in (select value from json_each(?))`,
+      JSON.stringify(strays.map(({ id }) => id)),
+    );
   }
 
   /** One statement for all that get the same lease: a statement for each run costs half as much again (bench/sqlite.ts). */
@@ -109,13 +127,20 @@ export class Claimer {
     }
   }
 
-  #unlimited(request: ClaimRequest, queues: string[], closed: Set<string>): Row[] {
-    const found = this.#connection.select<Row>(
+  /** `strays`: those that are under a limit after all. */
+  #unlimited(
+    request: ClaimRequest,
+    queues: string[],
+    closed: Set<string>,
+    usage: Usage,
+  ): { free: Row[]; strays: Row[] } {
+    const free = this.#connection.select<Row>(
       `select ${COLUMNS} from ${this.#t.runs} where owner is not null and owner = ? and state = 1
         order by priority, run_at, id limit ?`,
       request.owner,
       request.limit,
     );
+    const strays: Row[] = [];
     // The list goes into the statement only when there is one: most processes define every job there is.
     const but = closed.size > 0 ? "and name not in (select value from json_each(?))" : "";
     const list = closed.size > 0 ? [JSON.stringify([...closed])] : [];
@@ -128,9 +153,11 @@ export class Claimer {
         ...list,
         request.limit,
       );
-      found.push(...arm);
+      const isBound = ({ name }: Row) =>
+        usage.queueLimit(queue) > 0 || usage.jobLimit(name) > 0 || usage.keyLimit(name) > 0;
+      for (const row of arm) (isBound(row) ? strays : free).push(row);
     }
-    return found;
+    return { free, strays };
   }
 
   #pausedJobs(): string[] {

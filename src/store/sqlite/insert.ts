@@ -1,7 +1,6 @@
 import type { Param, Tables } from "../sql/database.ts";
 import { formerNamesIn, renamed, toFormerNames } from "../sql/former-names.ts";
-import { NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
-import { spread } from "../sql/spread.ts";
+import { insertion, NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
 import type { Inserted, NewRun } from "../store.ts";
 import { rowsFromJson } from "./connection.ts";
@@ -11,8 +10,6 @@ export interface Handle {
   select<Row>(text: string, ...params: Param[]): Row[];
   row<Row>(text: string, ...params: Param[]): Row | undefined;
 }
-
-const COLUMNS = Object.keys(NEW_RUN);
 
 /** Inside a write transaction. Rows without a key go in one statement, as many as stand together: ids ascend with the order. */
 export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: number): Inserted[] {
@@ -37,11 +34,8 @@ export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: numbe
 
 /** `json_each` keeps the order of its list, so ids ascend with it. */
 function insertAll(handle: Handle, t: Tables, runs: Value[][]): number[] {
-  const { values, rows, params } = spread({ rows: rowsFromJson }, NEW_RUN, runs);
-  const inserted = handle.select<{ id: number }>(
-    `insert into ${t.runs} (${COLUMNS.join(", ")}) select ${values.join(", ")} from ${rows} v where true returning id`,
-    ...params,
-  );
+  const { text, params } = insertion({ rows: rowsFromJson }, t, NEW_RUN, runs);
+  const inserted = handle.select<{ id: number }>(`${text} where true returning id`, ...params);
   return inserted.map((row) => row.id).sort((a, b) => a - b);
 }
 
@@ -59,9 +53,6 @@ function insertUnique(handle: Handle, t: Tables, run: NewRun, key: string, now: 
       now,
     );
   if (holder) return { id: holder.id, inserted: false };
-  const [row] = handle.select<{ id: number }>(
-    `insert into ${t.runs} (${COLUMNS.join(", ")}) values (${COLUMNS.map(() => "?").join(", ")}) returning id`,
-    ...toValues(run, now),
-  );
-  return { id: row!.id, inserted: true };
+  const [id] = insertAll(handle, t, [toValues(run, now)]);
+  return { id: id!, inserted: true };
 }

@@ -58,6 +58,15 @@ export class SqliteStore extends SqlStore {
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    const first = await this.#exchangeOnce(request);
+    let { more, ...result } = first;
+    while (more && result.claimed.length === 0) {
+      ({ more, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
+    }
+    return { ...result, settled: first.settled };
+  }
+
+  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { more: boolean }> {
     const { worker, claim } = request;
     const settles = request.settle.length > 0 || request.started.length > 0;
     if (!settles && !request.again) {
@@ -66,7 +75,8 @@ export class SqliteStore extends SqlStore {
         const nextDue = this.#claimer.nextDue();
         if (claim && (this.#claimer.anyReady(claim) || (nextDue !== null && nextDue <= this.#clock.now())))
           return null;
-        return { settled: [], claimed: [], nextDue, cancelled: this.#claimer.cancelledOf(worker) };
+        const cancelled = this.#claimer.cancelledOf(worker);
+        return { settled: [], claimed: [], more: false, nextDue, cancelled };
       });
       if (idle) return idle;
     }
@@ -74,15 +84,16 @@ export class SqliteStore extends SqlStore {
       const now = this.#clock.now();
       const { written: settled } = await this.settleOnce(tx, request, now);
       let claimed: ExchangeResult["claimed"] = [];
+      let more = false;
       if (claim) {
-        if (request.again) claimed = this.#claimer.claimedUnder(claim.token, worker, now);
+        if (request.again) claimed = this.#claimer.claimedUnder(claim, worker, now);
         if (claimed.length === 0) {
           this.#claimer.promote(now);
-          claimed = this.#claimer.claim(claim, worker, now);
+          ({ claimed, more } = this.#claimer.claim(claim, worker, now));
         }
       }
       const nextDue = this.#claimer.nextDue();
-      return { settled, claimed, nextDue, cancelled: await this.settler.cancelledOf(tx, worker) };
+      return { settled, claimed, more, nextDue, cancelled: await this.settler.cancelledOf(tx, worker) };
     });
   }
 

@@ -1,0 +1,21 @@
+import { PunctualError, show } from "../errors.ts";
+import { laneOf } from "../run/lanes.ts";
+import { checkName } from "../run/names.ts";
+import type { Settings } from "./settings.ts";
+
+/** The lane of a run with these arguments; without a function for it here, its key is not computed. */
+export function laneFor(job: string, settings: Settings, args: unknown): string {
+  return settings.keyOf ? computedLane(job, settings, args) : job;
+}
+
+/** The lane of a run with these arguments as the definition has it: without a function for it, no run has a key. */
+export function computedLane(job: string, settings: Settings, args: unknown): string {
+  let key: unknown;
+  try {
+    key = settings.keyOf?.((args ?? {}) as never);
+  } catch (cause) {
+    const message = `The key of job "${job}" could not be made: concurrency by threw ${show(cause)}.`;
+    throw new PunctualError("INVALID_OPTION", message, { cause });
+  }
+  return laneOf(job, key === null || key === undefined ? null : checkName(key, `the key of "${job}"`));
+}
