@@ -31,6 +31,8 @@ export interface Act {
   ms?: number;
   /** Waits until the test lets go of all who wait. */
   held?: boolean;
+  /** The first try is in a transaction for so many milliseconds, and rolls it back; the next one commits. */
+  transaction?: number;
 }
 
 const config = JSON.parse(process.argv[2]!) as WorkerConfig;
@@ -70,6 +72,16 @@ async function handler(args: Act | null, run: RunContext): Promise<unknown> {
     const { reason } = run.signal;
     note("abort", { ...of, ...(reason instanceof PunctualError && { code: reason.code }) });
   });
+  const { transaction } = args ?? {};
+  if (transaction !== undefined) {
+    await run.transaction(async () => {
+      note("transaction", of);
+      if (run.attempt > 1) return;
+      await new Promise((resolve) => setTimeout(resolve, transaction));
+      note("rollback", of);
+      throw new Error("rolled back");
+    });
+  }
   if (args?.held) await released;
   if (args?.ms && run.attempt === 1) await new Promise((resolve) => setTimeout(resolve, args.ms));
   if (!config.brief) note("end", of);

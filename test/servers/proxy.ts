@@ -31,6 +31,7 @@ export class TestProxy {
   readonly #pairs = new Set<Pair>();
   #trigger: Trigger | undefined;
   #paused = false;
+  #refusing = false;
   #delay = 0;
 
   constructor(port: number, host: string) {
@@ -71,6 +72,12 @@ export class TestProxy {
     for (const pair of this.#pairs) hold(pair);
   }
 
+  /** Every connection is reset, and every new one at once: as when the server is gone. */
+  refuse(): void {
+    this.#refusing = true;
+    this.cut();
+  }
+
   /** From now on everything arrives so many milliseconds later, either way. */
   delay(ms: number): void {
     this.#delay = ms;
@@ -78,6 +85,7 @@ export class TestProxy {
 
   resume(): void {
     this.#paused = false;
+    this.#refusing = false;
     for (const pair of this.#pairs) release(pair);
   }
 
@@ -99,6 +107,10 @@ export class TestProxy {
   }
 
   #join(client: Socket, port: number, host: string): void {
+    if (this.#refusing) {
+      client.on("error", () => {}).resetAndDestroy();
+      return;
+    }
     const server = connect({ port, host, noDelay: true });
     const pair: Pair = { client, server, mute: false };
     this.#pairs.add(pair);

@@ -79,12 +79,15 @@ export abstract class SqlStore implements Store {
   abstract exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   abstract watch(onChange: () => void): () => void;
 
-  async renew(worker: string, renewals: Renewal[]): Promise<Renewed> {
-    const renewed =
-      renewals.length === 0
-        ? { held: new Set<number>(), locked: new Set<number>() }
-        : await this.#db.transaction(async (tx) => this.settler.renew(tx, renewals, await this.now(tx)));
-    return { ...renewed, cancelled: await this.settler.cancelledOf(this.#db, worker) };
+  renew(worker: string, renewals: Renewal[]): Promise<Renewed> {
+    return this.#db.transaction(async (tx) => {
+      const now = await this.now(tx);
+      const [cancelled, renewed] = await Promise.all([
+        this.settler.cancelledOf(tx, worker),
+        this.settler.renew(tx, renewals, now),
+      ]);
+      return { ...renewed, cancelled };
+    });
   }
 
   async start(lease: Lease, isolated: boolean): Promise<boolean> {

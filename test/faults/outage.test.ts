@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Definition } from "../../src/index.ts";
+import { eventually } from "../process/eventually.ts";
+import { startProxy, type TestProxy } from "../servers/proxy.ts";
+import { sharedServer } from "../servers/shared.ts";
+import type { Act } from "./child-worker.ts";
+import { onEachServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+/** Seconds. */
+const LEASE = 3;
+
+onEachServer((kind) => {
+  let proxy: TestProxy;
+  let scene: Scene;
+  let job: Definition<Act>;
+  beforeEach(async () => {
+    const { url } = await sharedServer(kind);
+    proxy = await startProxy(Number(new URL(url).port), new URL(url).hostname);
+    scene = await Scene.on(kind, url, { through: (direct) => proxy.url(direct) });
+    job = scene
+      .punctual(scene.direct)
+      .schedule<Act>("work", () => {})
+      .concurrency(0)
+      .retries(3);
+  });
+  afterEach(async () => {
+    await scene.clear();
+    await proxy.close();
+  });
+
+  /** No try of a run began before the one before it had ended or was aborted. */
+  function expectNoOverlap(id: number): void {
+    const { entries } = scene.journal;
+    const of = (what: string[], attempt: number) =>
+      entries.findIndex((one) => what.includes(one.what) && one.run === id && one.attempt === attempt);
+    for (let attempt = 2; of(["start"], attempt) >= 0; attempt++) {
+      const over = of(["abort", "end", "rollback"], attempt - 1);
+      expect(over, `try ${attempt - 1} to be over`).toBeGreaterThanOrEqual(0);
+      expect(over).toBeLessThan(of(["start"], attempt));
+    }
+  }
+
+  describe.each(["silent", "refusing"] as const)("a server that is %s for longer than a lease", (how) => {
+    const goes = () => (how === "silent" ? proxy.pause() : proxy.refuse());
+
+    test("the run is aborted here before it begins again, here or elsewhere, and only the last try is written", {
+      timeout: 120_000,
+    }, async () => {
+      const worker = scene.worker("cut off", { lease: LEASE, parallel: 5 });
+      await scene.journal.until({ what: "worker.started", by: "cut off" });
+      const { id } = await job.dispatch({ held: true });
+      await scene.journal.until({ what: "start", run: id, attempt: 1 });
+      goes();
+      await scene.journal.until({ what: "abort", run: id, attempt: 1, code: "LEASE_LOST" });
+      // The process is alone, so it is the one that takes the run back and claims it again.
+      proxy.resume();
+      await eventually(
+        "the second try",
+        () => scene.journal.find({ what: "start", run: id, attempt: 2 })[0],
+        60_000,
+      );
+      expectNoOverlap(id);
+
+      worker.send({});
+      await scene.untilDrained(60_000);
+      await scene.journal.until({ what: "run.lost", run: id, attempt: 1 });
+      await scene.journal.until({ what: "run.completed", run: id, attempt: 2 });
+      expect(scene.journal.find({ what: "run.completed", run: id })).toHaveLength(1);
+      expect(await scene.history()).toMatchObject([{ id, state: 3, attempts: 2, crashes: 1 }]);
+      expect(scene.journal.find({ what: "abort", attempt: 2 })).toEqual([]);
+    });
+  });
+
+  test("while a worker is cut off, another one begins its run only after it was aborted there", {
+    timeout: 120_000,
+  }, async () => {
+    const cutOff = scene.worker("cut off", { lease: LEASE, parallel: 5 });
+    await scene.journal.until({ what: "worker.started", by: "cut off" });
+    const { id } = await job.dispatch({ held: true });
+    await scene.journal.until({ what: "start", run: id, attempt: 1 });
+    const other = scene.worker("other", { lease: LEASE, url: scene.direct });
+    await scene.journal.until({ what: "worker.started", by: "other" });
+    proxy.pause();
+    await scene.journal.until({ what: "start", by: "other", run: id, attempt: 2 });
+    expectNoOverlap(id);
+
+    proxy.resume();
+    for (const worker of [cutOff, other]) worker.send({});
+    await scene.untilDrained(60_000);
+    expect(await scene.history()).toMatchObject([{ id, state: 3, attempts: 2, crashes: 1 }]);
+  });
+
+  test("a server that is away for less than a lease costs nothing: each run runs once", {
+    timeout: 120_000,
+  }, async () => {
+    const worker = scene.worker("blinking", { lease: 10, parallel: 5 });
+    await scene.journal.until({ what: "worker.started" });
+    const runs = await job.dispatchMany([{ held: true }, { held: true }]);
+    for (const { id } of runs) await scene.journal.until({ what: "start", run: id });
+    const until = async () =>
+      (await scene.sql<{ until: number }>("select min(locked_until) as until from punctual_runs"))[0]!.until;
+    for (const goes of [() => proxy.refuse(), () => proxy.pause()]) {
+      const before = await until();
+      await eventually("a renewal", async () => (await until()) > before);
+      goes();
+      // The answer to that renewal may be lost, and the next tries fail.
+      const since = Date.now();
+      await eventually("a third of a lease to pass", () => Date.now() - since > 3300);
+      proxy.resume();
+    }
+    const before = await until();
+    await eventually("a renewal", async () => (await until()) > before);
+    worker.send({});
+    await scene.untilDrained(60_000);
+    expect((await scene.history()).map(({ attempts, crashes }) => [attempts, crashes])).toEqual([
+      [1, 0],
+      [1, 0],
+    ]);
+    expect(scene.journal.find({ what: "abort" })).toEqual([]);
+  });
+
+  test("a transaction that lasts longer than two leases and rolls back keeps its run", {
+    timeout: 120_000,
+  }, async () => {
+    // Each looks for leases that have ended every two seconds.
+    for (const name of ["first", "second", "third"]) {
+      scene.worker(name, { lease: 4, parallel: 3, url: scene.direct });
+      await scene.journal.until({ what: "worker.started", by: name });
+    }
+    const runs = await job.dispatchMany(Array.from({ length: 6 }, () => ({ transaction: 9000 })));
+    for (const { id } of runs) await scene.journal.until({ what: "run.completed", run: id });
+    for (const what of ["run.reaped", "run.lost", "abort"]) expect(scene.journal.find({ what })).toEqual([]);
+    expect((await scene.history()).map(({ state, attempts, crashes }) => [state, attempts, crashes])).toEqual(
+      runs.map(() => [3, 2, 0]),
+    );
+    for (const { id } of runs) expectNoOverlap(id);
+  });
+});
