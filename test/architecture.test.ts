@@ -175,6 +175,33 @@ describe("architecture", () => {
     expect(files.filter((file) => !allowed.includes(file) && clocks.test(text(file)))).toEqual([]);
   });
 
+  test("no statement lists values one by one but by marks(), which bounds the list", () => {
+    const placeholders = /=>\s*"\?"|fill\("\?"\)|repeat\([^)]*\)[^;]*"\?"/;
+    const found = files.filter((file) => file.startsWith("store/") && placeholders.test(text(file)));
+    expect(found).toEqual(["store/sql/database.ts"]);
+  });
+
+  test("no list of the user's is spread into arguments: a call takes some ten thousand at most", () => {
+    const spread = /\.(push|unshift)\(\s*\.\.\.|Math\.(max|min)\(\s*\.\.\./;
+    // Each of these spreads a page, a batch of one claim, or something of the code itself.
+    const bounded = [
+      "cli/commands/doctor.ts",
+      "cli/fetch-runs.ts",
+      "cli/render/table.ts",
+      "cli/views/parts.ts",
+      "cli/views/run-page.ts",
+      "run/health.ts",
+      "run/why.ts",
+      "schedule/plan.ts",
+      "store/mysql/hops.ts",
+      "store/server/limits.ts",
+      "store/sql/search.ts",
+      "store/sqlite/claim.ts",
+      "store/sqlite/look.ts",
+    ];
+    expect(files.filter((file) => spread.test(text(file)) && !bounded.includes(file))).toEqual([]);
+  });
+
   test("no file is over 350 lines, and half are under 120", () => {
     const lines = files.map((file) => text(file).split("\n").length).sort((a, b) => a - b);
     expect(lines.at(-1)).toBeLessThanOrEqual(350);

@@ -34,11 +34,12 @@ import { ticking } from "./tick.ts";
 import { tickingInSlices } from "./tick-slices.ts";
 import { transactions } from "./transactions.ts";
 import { uniqueness } from "./uniqueness.ts";
+import { volume } from "./volume.ts";
 import { watching } from "./watch.ts";
 import { workers } from "./workers.ts";
 
 /** What takes most of the time, and seldom breaks alone: `npm run check` leaves it out. */
-const slow = [racing, scale, agreeing];
+const slow = [racing, scale, agreeing, volume];
 
 /** Everything a store promises, on one database. */
 export function exercise(database: Database): void {

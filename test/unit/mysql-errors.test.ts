@@ -69,6 +69,7 @@ describe("errors of MySQL and MariaDB", () => {
     [server(1040, "Too many connections"), "DATABASE_UNAVAILABLE"],
     [server(1142, "CREATE command denied"), "DATABASE_ACCESS"],
     [server(1064, "You have an error in your SQL syntax"), "DATABASE"],
+    [server(1390, "Prepared statement contains too many placeholders"), "DATABASE"],
     [server(1644, "raised by a trigger"), "DATABASE"],
     [server(1366, "Incorrect string value"), "DATA_REJECTED"],
     [server(1406, "Data too long"), "DATA_REJECTED"],

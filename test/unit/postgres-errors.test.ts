@@ -36,6 +36,16 @@ test.each([
   expect(isConflict(fault(code))).toBe(false);
 });
 
+test("08P01 of the server itself is a mistake in a statement; PgBouncer ends connections with it", () => {
+  const tooMany = Object.assign(fault("08P01", "bind message has 4464 parameter formats but 0 parameters"), {
+    routine: "exec_bind_message",
+  });
+  expect(isLost(tooMany)).toBe(false);
+  expect(isLost(translate(tooMany))).toBe(false);
+  expect(translate(tooMany)).toMatchObject({ code: "DATABASE" });
+  expect(isLost(fault("08P01", "query_wait_timeout"))).toBe(true);
+});
+
 test.each([
   "Connection terminated",
   "Connection terminated unexpectedly",

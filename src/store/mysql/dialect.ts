@@ -1,4 +1,4 @@
-import type { ColumnType, Index, Statement } from "../sql/database.ts";
+import { type ColumnType, type Index, rowsOfMarks, type Statement } from "../sql/database.ts";
 
 export type Server = "mysql" | "mariadb";
 
@@ -55,9 +55,8 @@ export function upsert(
       : `${set.column} = ${set.to.replace(/\bexcluded\.(\w+)/g, "values($1)")}`,
   );
   const nothing = `${key[0]} = ${table}.${key[0]}`;
-  const values = `(${columns.map(() => "?").join(", ")})`;
   return (
-    `insert into ${table} (${columns.join(", ")}) values ${Array(count).fill(values).join(", ")} ` +
+    `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, count)} ` +
     `on duplicate key update ${sets.length > 0 ? sets.join(", ") : nothing}`
   );
 }

@@ -1,4 +1,11 @@
-import type { ColumnType, Moving, Statement, Tables, Way } from "../sql/database.ts";
+import {
+  type ColumnType,
+  type Moving,
+  rowsOfMarks,
+  type Statement,
+  type Tables,
+  type Way,
+} from "../sql/database.ts";
 
 const TYPES: Record<ColumnType, string> = { integer: "bigint", text: "text" };
 
@@ -41,9 +48,8 @@ export function upsert(
   const sets = update.map((set) =>
     typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
   );
-  const values = `(${columns.map(() => "?").join(", ")})`;
   return (
-    `insert into ${table} (${columns.join(", ")}) values ${Array(count).fill(values).join(", ")} ` +
+    `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, count)} ` +
     `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
   );
 }

@@ -68,13 +68,22 @@ export function isIdTaken(error: unknown): boolean {
   return isDuplicate(error) && /_pkey"/.test(messageOf(error));
 }
 
+/**
+ * A message that the server itself could not read, such as one with too many parameters: the connection stands, and the
+ * same statement would fail again. PgBouncer ends connections with the same code, and names no routine.
+ */
+function isProtocolMistake(error: unknown): boolean {
+  const { routine } = (driversOwn(error) ?? {}) as { routine?: unknown };
+  return codeOf(error) === "08P01" && typeof routine === "string";
+}
+
 /** Whether the connection is of no more use. The work may or may not have been done. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
   return (
     GONE.includes(code) ||
     GONE_SOCKET.includes(code) ||
-    code.startsWith("08") ||
+    (code.startsWith("08") && !isProtocolMistake(error)) ||
     GONE_MESSAGE.test(messageOf(error))
   );
 }

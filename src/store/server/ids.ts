@@ -41,7 +41,7 @@ export class Ids {
         const isOwn = sql === this.#db;
         const more = await this.#db.newIds(sql, this.#t, isOwn ? Math.max(missing, this.#block) : missing);
         if (isOwn) this.#block = Math.min(LARGEST_BLOCK, this.#block * GROWTH);
-        this.#free.push(...(more as number[]));
+        this.#free = this.#free.concat(more as number[]);
         this.#reservedAt = this.#clock.monotonic();
       }
       return this.#free.splice(0, count);

@@ -1,5 +1,12 @@
 import { PunctualError } from "../../errors.ts";
-import { marks, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
+import {
+  forGroups,
+  marks,
+  type ServerDatabase,
+  type Sql,
+  type Statement,
+  type Tables,
+} from "../sql/database.ts";
 import { limitedNow } from "../sql/limited.ts";
 import { insertion, NEW_RUN, toValues } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
@@ -179,15 +186,19 @@ export class Inserter {
 
   async #look(tx: Sql, committed: Sql, keys: string[], now: number, lock: string): Promise<Look> {
     const readWaiting = () =>
-      tx.all<{ unique_key: string; id: number; unique_scope: number; unique_until: number | null }>(
-        `select unique_key, id, unique_scope, unique_until from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(keys)})${lock}`,
-        ...keys,
+      forGroups(keys, (group) =>
+        tx.all<{ unique_key: string; id: number; unique_scope: number; unique_until: number | null }>(
+          `select unique_key, id, unique_scope, unique_until from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(group)})${lock}`,
+          ...group,
+        ),
       );
     const readFinished = () =>
-      committed.all<{ unique_key: string; id: number }>(
-        `select unique_key, id from ${this.#t.history}${this.#db.using(this.#t.history, "unique")} where unique_key in (${marks(keys)}) and unique_until > ? order by unique_until`,
-        ...keys,
-        now,
+      forGroups(keys, (group) =>
+        committed.all<{ unique_key: string; id: number }>(
+          `select unique_key, id from ${this.#t.history}${this.#db.using(this.#t.history, "unique")} where unique_key in (${marks(group)}) and unique_until > ? order by unique_until`,
+          ...group,
+          now,
+        ),
       );
     // A connection of the caller's takes one statement at a time.
     const [waiting, finished] =

@@ -210,9 +210,33 @@ export async function first<Row>(rows: Promise<Row[]>): Promise<Row | null> {
   return (await rows)[0] ?? null;
 }
 
+/**
+ * Values that a statement lists one by one at most. A list that may be longer is one JSON parameter, see `rows`, or is
+ * taken in groups: SQLite takes 32,766 parameters, PostgreSQL and MySQL 65,535 (note 28).
+ */
+const MOST_LISTED = 1000;
+
 /** Placeholders for `in (…)`. */
 export function marks(values: readonly unknown[]): string {
-  return values.map(() => "?").join(", ");
+  return placeholders(values.length, MOST_LISTED);
+}
+
+/** Placeholders of whole rows, behind `values`. */
+export function rowsOfMarks(columns: number, rows: number): string {
+  const row = `(${placeholders(columns, MOST_LISTED)})`;
+  if (rows > MOST_LISTED) throw tooMany(rows, MOST_LISTED);
+  return Array<string>(rows).fill(row).join(", ");
+}
+
+function placeholders(count: number, most: number): string {
+  if (count > most) throw tooMany(count, most);
+  return Array<string>(count).fill("?").join(", ");
+}
+
+function tooMany(count: number, most: number): RangeError {
+  return new RangeError(
+    `A statement lists at most ${most} values, got ${count}. Pass them as JSON, or in groups.`,
+  );
 }
 
 /** The parameter of `rows({ id: "integer" })`. */
@@ -228,4 +252,14 @@ export function namesAsJson(names: readonly string[]): string {
 /** Splits work so that no statement grows with the size of what it is given. */
 export function* inGroups<Item>(items: readonly Item[], size = 500): Generator<Item[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}
+
+/** The rows that `read` gives for each group of items, in the order of the items. */
+export async function forGroups<Item, Row>(
+  items: readonly Item[],
+  read: (group: Item[]) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[][] = [];
+  for (const group of inGroups(items)) rows.push(await read(group));
+  return rows.length === 1 ? rows[0]! : rows.flat();
 }

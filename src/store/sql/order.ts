@@ -46,7 +46,7 @@ export class Order {
     const queues = [...groups].map(([name, runs]) => ({ name, runs, next: 0, taken: 0 }));
     while (picked.length < wanted && queues.length > 0) {
       const places = queues.map(({ name, taken }) => this.#place(name, taken));
-      const first = places.indexOf(Math.min(...places));
+      const first = places.reduce((best, place, index) => (place < places[best]! ? index : best), 0);
       const queue = queues[first]!;
       const run = queue.runs[queue.next++];
       if (!run) queues.splice(first, 1);

@@ -254,9 +254,15 @@ function withdraw(
   ids: number[],
   now: number,
 ): Promise<number> {
-  const which = { where: `id in (${marks(ids)}) and ${text}`, params: [...ids, ...params] };
   const end = { state: "cancelled", error: null, keep: 0, now } as const;
-  return db.transaction(async (tx) => (await endRuns(tx, db, t, settler, which, end)).length);
+  return db.transaction(async (tx) => {
+    let ended = 0;
+    for (const group of inGroups(ids)) {
+      const which = { where: `id in (${marks(group)}) and ${text}`, params: [...group, ...params] };
+      ended += (await endRuns(tx, db, t, settler, which, end)).length;
+    }
+    return ended;
+  });
 }
 
 async function pruneMinutes(db: Database, t: Tables, before: number): Promise<void> {

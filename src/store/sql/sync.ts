@@ -1,5 +1,5 @@
 import { type JobDetails, type JobSync, WORKER_DEAD_AFTER } from "../store.ts";
-import { type Database, first, inGroups, marks, type Sql, type Tables } from "./database.ts";
+import { type Database, inGroups, marks, type Sql, type Tables } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
 import { byName, COLUMNS, type Row } from "./jobs.ts";
@@ -117,23 +117,41 @@ async function lock(
   return { jobs: jobs.filter(({ name }) => !isFormer(name)), known };
 }
 
-async function syncQueues(db: Database, tx: Sql, t: Tables, sync: JobSync, decides: Decides): Promise<void> {
-  const upsert = db.upsert(
-    t.queues,
-    ["name"],
-    ["name", "lim", "defined_at", "defined_by"],
-    ["lim", "defined_at", "defined_by"],
-  );
-  for (const queue of [...sync.queues].sort(byName)) {
-    const row = await first(
-      tx.all<{ lim: number; defined_at: number | null; defined_by: string | null }>(
-        `select lim, defined_at, defined_by from ${t.queues} where name = ?${db.forUpdate}`,
-        queue.name,
-      ),
+async function syncQueues(
+  db: Database,
+  tx: Sql,
+  t: Tables,
+  { worker, startedAt, queues }: JobSync,
+  decides: Decides,
+): Promise<void> {
+  const columns = ["name", "lim", "defined_at", "defined_by"];
+  for (const group of inGroups([...queues].sort(byName), GROUP)) {
+    const rows = await tx.all<{
+      name: string;
+      lim: number;
+      defined_at: number | null;
+      defined_by: string | null;
+    }>(
+      `select name, lim, defined_at, defined_by from ${t.queues} where name in (${marks(group)}) order by name${db.forUpdate}`,
+      ...group.map(({ name }) => name),
     );
-    const isOurs = decides(row ? { defined_by: row.defined_by, defined_at: row.defined_at ?? 0 } : undefined);
-    if (!isOurs || (row?.lim === queue.limit && row.defined_by === sync.worker)) continue;
-    await tx.run(upsert, queue.name, queue.limit, sync.startedAt, sync.worker);
-    if (queue.limit > 0 && (row?.lim ?? 0) === 0) await markLimited(tx, db, t, "queue", [queue.name]);
+    const known = new Map(rows.map((row) => [row.name, { ...row, defined_at: row.defined_at ?? 0 }]));
+    const written = group.filter(({ name, limit }) => {
+      const row = known.get(name);
+      return decides(row) && !(row?.lim === limit && row.defined_by === worker);
+    });
+    if (written.length === 0) continue;
+    await tx.run(
+      db.upsert(t.queues, ["name"], columns, columns.slice(1), written.length),
+      ...written.flatMap(({ name, limit }) => [name, limit, startedAt, worker]),
+    );
+    const newlyLimited = written.filter(({ name, limit }) => limit > 0 && (known.get(name)?.lim ?? 0) === 0);
+    await markLimited(
+      tx,
+      db,
+      t,
+      "queue",
+      newlyLimited.map(({ name }) => name),
+    );
   }
 }

@@ -1,6 +1,15 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MissingObject } from "../inspection.ts";
-import type { ColumnType, Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
+import {
+  type ColumnType,
+  type Database,
+  type Param,
+  rowsOfMarks,
+  type Sql,
+  type Statement,
+  type Tables,
+  type Transaction,
+} from "../sql/database.ts";
 import { lookUp, using } from "../sql/look-up.ts";
 import { patiently } from "../sql/patience.ts";
 import { stretch } from "../sql/stretch.ts";
@@ -117,9 +126,8 @@ export class Connection implements Database {
     const sets = update.map((set) =>
       typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
     );
-    const values = `(${columns.map(() => "?").join(", ")})`;
     return (
-      `insert into ${table} (${columns.join(", ")}) values ${Array(rows).fill(values).join(", ")} ` +
+      `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, rows)} ` +
       `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
     );
   }
