@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { project, run, start, write } from "./punctual.ts";
 
 const text = (cwd: string, file: string) => readFileSync(join(cwd, file), "utf8");
@@ -25,7 +25,9 @@ describe("init", () => {
   test("in an empty folder writes what works at once", async () => {
     const cwd = empty();
     const { code, stdout, stderr } = await run(["init"], { cwd });
-    expect(stdout).toBe("created  punctual.config.ts\ncreated  jobs/hello.ts\ncreated  package.json\n");
+    expect(stdout).toBe(
+      "created  punctual.config.ts\ncreated  jobs/hello.ts\ncreated  package.json\ncreated  .gitignore\n",
+    );
     expect(stderr).toBe(
       "\nNext:\n  npx punctual work\n  npx punctual dispatch hello --set name=you\n  npx punctual status\n",
     );
@@ -38,6 +40,57 @@ describe("init", () => {
     working.child.kill("SIGTERM");
     expect((await working.ended).stderr).not.toContain("arning");
     expect((await run(["status"], { cwd })).code).toBe(0);
+  });
+
+  test.each([
+    ["npm", {}, "exec punctual work"],
+    ["yarn", { "yarn.lock": "" }, "punctual work"],
+  ])("the script of %s", async (_, there, script) => {
+    const cwd = project({ "package.json": "{}", ...there });
+    await run(["init"], { cwd });
+    expect(JSON.parse(text(cwd, "package.json")).scripts.work).toBe(script);
+  });
+
+  test("npm run work ends its worker when npm gets SIGTERM", async () => {
+    const cwd = empty();
+    await run(["init"], { cwd });
+    const bin = join(cwd, "node_modules/.bin/punctual");
+    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+    write(cwd, { "node_modules/.bin/punctual": `#!${process.execPath}\nimport(${JSON.stringify(main)});\n` });
+    chmodSync(bin, 0o755);
+    const npm = spawn("npm", ["run", "work"], { cwd, env: { ...process.env, NODE_OPTIONS: "" } });
+    let said = "";
+    for (const stream of [npm.stdout, npm.stderr]) stream.on("data", (data) => (said += data));
+    await vi.waitFor(() => expect(said).toContain("Hello, world!"), 60_000);
+    const pid = Number(/pid (\d+)/.exec(said)![1]);
+    npm.kill("SIGTERM");
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 60_000);
+    expect(said).toContain("ending");
+  });
+
+  test("the config type-checks without @types/node", async () => {
+    const cwd = project();
+    for (const kind of ["sqlite", "postgres"]) {
+      rmSync(join(cwd, "punctual.config.ts"), { force: true });
+      await run(["init", "--db", kind], { cwd });
+      write(cwd, {
+        "punctual.d.ts":
+          "declare module 'punctual' { export function defineConfig<C extends { database?: string | object }>(config: C): C; }",
+        "tsconfig.json": JSON.stringify({
+          compilerOptions: {
+            strict: true,
+            noEmit: true,
+            types: [],
+            module: "nodenext",
+            lib: ["esnext"],
+            paths: { punctual: ["./punctual.d.ts"] },
+          },
+          files: ["punctual.config.ts", "punctual.d.ts"],
+        }),
+      });
+      const tsc = resolve(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
+      expect(execFileSync(process.execPath, [tsc, "-p", cwd], { encoding: "utf8" })).toBe("");
+    }
   });
 
   test.each([
@@ -55,16 +108,23 @@ describe("init", () => {
 
   test("keeps what is there, and its form", async () => {
     const manifest = '{\n\t"name": "app",\n\t"scripts": {\n\t\t"work": "mine"\n\t}\n}';
-    const cwd = project({ "package.json": manifest, "punctual.config.mjs": "export default {};\n" });
+    const cwd = project({
+      "package.json": manifest,
+      "punctual.config.mjs": "export default {};\n",
+      ".gitignore": "node_modules",
+    });
     const { stdout } = await run(["init", "--dir", "src/tasks"], { cwd });
-    expect(stdout).toBe("kept     punctual.config.mjs\ncreated  src/tasks/hello.ts\nchanged  package.json\n");
+    expect(stdout).toBe(
+      "kept     punctual.config.mjs\ncreated  src/tasks/hello.ts\nchanged  package.json\nchanged  .gitignore\n",
+    );
+    expect(text(cwd, ".gitignore")).toBe("node_modules\npunctual.db*\n");
     expect(text(cwd, "punctual.config.mjs")).toBe("export default {};\n");
     expect(text(cwd, "package.json")).toBe(
       '{\n\t"name": "app",\n\t"scripts": {\n\t\t"work": "mine",\n\t\t"jobs:status": "punctual status"\n\t}\n}',
     );
     const again = await run(["init", "--dir", "src/tasks"], { cwd });
     expect(again.stdout).toBe(
-      "kept     punctual.config.mjs\nkept     src/tasks/hello.ts\nkept     package.json\n",
+      "kept     punctual.config.mjs\nkept     src/tasks/hello.ts\nkept     package.json\nkept     .gitignore\n",
     );
   });
 
@@ -79,7 +139,8 @@ describe("init", () => {
     expect(stderr).toContain(
       `Next:\n  npm install ${driver}\n  npx punctual install\n  npx punctual work\n  npx punctual dispatch hello --set name=you\n`,
     );
-    expect(text(cwd, "punctual.config.ts")).toContain(`process.env.PUNCTUAL_DATABASE_URL ?? "${url}"`);
+    expect(text(cwd, "punctual.config.ts")).toContain(`database: "${url}",`);
+    expect(existsSync(join(cwd, ".gitignore"))).toBe(false);
     expect(text(cwd, "punctual.config.ts")).toContain('jobs: "tasks/**/*.{ts,mts,js,mjs}"');
     expect(code).toBe(0);
   });
@@ -116,7 +177,7 @@ describe("init", () => {
       const cwd = project(nest);
       const { stdout, stderr } = await run(["init"], { cwd });
       expect(stdout).toBe(
-        "created  punctual.config.mjs\ncreated  src/jobs/hello.ts\ncreated  src/jobs/_nest.ts\nchanged  package.json\n",
+        "created  punctual.config.mjs\ncreated  src/jobs/hello.ts\ncreated  src/jobs/_nest.ts\nchanged  package.json\ncreated  .gitignore\n",
       );
       expect(stderr).toContain("Next:\n  npm run build\n  npx punctual work\n");
       expect(text(cwd, "src/jobs/_nest.ts")).toContain('import("../app.module.js")');
@@ -131,7 +192,12 @@ describe("init", () => {
       const { stdout } = await run(["init", "--framework", "none", "--json"], { cwd });
       expect(JSON.parse(stdout)).toMatchObject({
         framework: "none",
-        files: [{ file: "punctual.config.ts" }, { file: "jobs/hello.ts" }, { file: "package.json" }],
+        files: [
+          { file: "punctual.config.ts" },
+          { file: "jobs/hello.ts" },
+          { file: "package.json" },
+          { file: ".gitignore" },
+        ],
       });
     });
 
@@ -177,6 +243,7 @@ describe("init", () => {
         { file: "punctual.config.ts", what: "created" },
         { file: "jobs/hello.ts", what: "created" },
         { file: "package.json", what: "created" },
+        { file: ".gitignore", what: "created" },
       ],
       next: ["npx punctual work", "npx punctual dispatch hello --set name=you", "npx punctual status"],
     });

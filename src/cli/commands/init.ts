@@ -34,7 +34,12 @@ export default function init(command: Command, cli: Cli): void {
       await cli.enter();
       const kind = kindNamed(cli.globals.db ?? "sqlite");
       const manager = managerHere();
-      const { framework, changes } = plan({ ...options, kind, call: manager.call });
+      const { framework, changes } = plan({
+        ...options,
+        kind,
+        call: manager.call,
+        canExec: canExec(manager),
+      });
       carryOut(changes);
       const next = nextCommands(kind, framework, manager);
       if (output.isJson) {
@@ -60,6 +65,11 @@ function managerHere(): Manager {
   const agent = /^\w+/.exec(process.env.npm_config_user_agent ?? "")?.[0];
   const locked = Object.values(MANAGERS).find(({ lock }) => existsSync(lock));
   return locked ?? MANAGERS[agent as keyof typeof MANAGERS] ?? MANAGERS.npm;
+}
+
+/** Yarn runs scripts in a shell of its own, without exec, and Windows in cmd. */
+function canExec(manager: Manager): boolean {
+  return manager !== MANAGERS.yarn && process.platform !== "win32";
 }
 
 function nextCommands(kind: Kind, { build }: Framework, { add, call, run }: Manager): string[] {

@@ -7,13 +7,20 @@ export interface Kind {
   url: string;
   /** What has to be installed beside Punctual; null: nothing. */
   driver: string | null;
+  /** What git is to ignore; null: nothing. */
+  ignored: string | null;
 }
 
 const KINDS: Record<string, Kind> = {
-  sqlite: { name: "SQLite", url: "sqlite:./punctual.db", driver: null },
-  postgres: { name: "PostgreSQL", url: "postgres://localhost:5432/postgres", driver: "pg" },
-  mysql: { name: "MySQL", url: "mysql://root@localhost:3306/punctual", driver: "mysql2" },
-  mariadb: { name: "MariaDB", url: "mariadb://root@localhost:3306/punctual", driver: "mysql2" },
+  sqlite: { name: "SQLite", url: "sqlite:./punctual.db", driver: null, ignored: "punctual.db*" },
+  postgres: { name: "PostgreSQL", url: "postgres://localhost:5432/postgres", driver: "pg", ignored: null },
+  mysql: { name: "MySQL", url: "mysql://root@localhost:3306/punctual", driver: "mysql2", ignored: null },
+  mariadb: {
+    name: "MariaDB",
+    url: "mariadb://root@localhost:3306/punctual",
+    driver: "mysql2",
+    ignored: null,
+  },
 };
 
 export function kindNamed(name: string): Kind {

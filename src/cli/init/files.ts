@@ -6,8 +6,8 @@ export function configText(kind: Kind, pattern: string): string {
   return `import { defineConfig } from "punctual";
 
 export default defineConfig({
-  // Programs of your own read PUNCTUAL_DATABASE_URL; the command line reads this as well.
-  database: process.env.PUNCTUAL_DATABASE_URL ?? "${kind.url}",
+  // For the command line, and for Job and new Punctual() in your programs. PUNCTUAL_DATABASE_URL comes before it.
+  database: "${kind.url}",
 ${jobs}});
 `;
 }
@@ -22,7 +22,13 @@ export const hello = Job.schedule("hello", async ({ name = "world" }: { name?: s
 `;
 }
 
-const SCRIPTS = { work: "punctual work", "jobs:status": "punctual status" };
+/**
+ * A package manager runs a script through a shell, which ends on SIGTERM and leaves its command running: where the shell
+ * can, it becomes the worker instead.
+ */
+function scripts(canExec: boolean): Record<string, string> {
+  return { work: canExec ? "exec punctual work" : "punctual work", "jobs:status": "punctual status" };
+}
 
 export interface Package {
   type?: unknown;
@@ -32,13 +38,21 @@ export interface Package {
 }
 
 /** With the scripts that are not there yet; null: nothing to change. */
-export function packageText(before: string | null): string | null {
+export function packageText(before: string | null, canExec: boolean): string | null {
+  const wanted = scripts(canExec);
   if (before === null)
-    return `${JSON.stringify({ private: true, type: "module", scripts: SCRIPTS }, null, 2)}\n`;
+    return `${JSON.stringify({ private: true, type: "module", scripts: wanted }, null, 2)}\n`;
   const found = JSON.parse(before) as Package;
-  const missing = Object.entries(SCRIPTS).filter(([name]) => !Object.hasOwn(found.scripts ?? {}, name));
+  const missing = Object.entries(wanted).filter(([name]) => !Object.hasOwn(found.scripts ?? {}, name));
   if (missing.length === 0) return null;
   const changed = { ...found, scripts: { ...found.scripts, ...Object.fromEntries(missing) } };
   const indent = /^[ \t]+(?=")/m.exec(before)?.[0] ?? "  ";
   return JSON.stringify(changed, null, indent) + (before.endsWith("\n") ? "\n" : "");
+}
+
+/** With the line that is not there yet; null: nothing to change. */
+export function ignoreText(before: string | null, line: string): string | null {
+  if (before === null) return `${line}\n`;
+  if (before.split(/\r?\n/).some((one) => one.trim() === line)) return null;
+  return `${before}${before === "" || before.endsWith("\n") ? "" : "\n"}${line}\n`;
 }

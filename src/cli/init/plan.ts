@@ -5,7 +5,7 @@ import { Exit, exitCodes } from "../exit-codes.ts";
 import { DEFAULT_JOBS } from "../load/find-files.ts";
 import { plain } from "../output.ts";
 import type { Kind } from "./databases.ts";
-import { configText, type Package, packageText } from "./files.ts";
+import { configText, ignoreText, type Package, packageText } from "./files.ts";
 import { type Framework, frameworkNamed } from "./frameworks.ts";
 
 export interface Change {
@@ -22,6 +22,8 @@ export interface Wish {
   dir?: string;
   /** How the command line is called here. */
   call: string;
+  /** Whether scripts of package.json run in a shell that knows exec. */
+  canExec: boolean;
 }
 
 export interface Plan {
@@ -30,7 +32,7 @@ export interface Plan {
 }
 
 /** What would be written here. Refuses before anything is. */
-export function plan({ kind, framework: named, dir: given, call }: Wish): Plan {
+export function plan({ kind, framework: named, dir: given, call, canExec }: Wish): Plan {
   const manifest = read("package.json");
   const parsed = parse(manifest);
   const framework = frameworkNamed(named, parsed);
@@ -49,7 +51,7 @@ export function plan({ kind, framework: named, dir: given, call }: Wish): Plan {
   const ending = parsed.type === "commonjs" && framework.build === null ? "mts" : "ts";
   const config = CONFIG_NAMES.find((name) => existsSync(name));
   const job = join(folder, `hello.${ending}`);
-  const changed = packageText(manifest);
+  const changed = packageText(manifest, canExec);
   const path = folder.replaceAll(sep, "/");
   const pattern = framework.jobs(path, DEFAULT_JOBS.replace(/^jobs/, path));
   const changes = [
@@ -60,6 +62,7 @@ export function plan({ kind, framework: named, dir: given, call }: Wish): Plan {
     change(job, existsSync(job) ? null : framework.job(call)),
     ...framework.files(folder).map(({ file, text }) => change(file, existsSync(file) ? null : text)),
     change("package.json", changed),
+    ...(kind.ignored === null ? [] : [change(".gitignore", ignoreText(read(".gitignore"), kind.ignored))]),
   ];
   return { framework, changes };
 }
