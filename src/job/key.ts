@@ -14,7 +14,8 @@ export function computedLane(job: string, settings: Settings, args: unknown): st
   try {
     key = settings.keyOf?.((args ?? {}) as never);
   } catch (cause) {
-    const message = `The key of job "${job}" could not be made: concurrency by threw ${show(cause)}.`;
+    const thrown = cause instanceof Error ? String(cause) : show(cause);
+    const message = `The key of job "${job}" could not be computed: by of concurrency() threw ${thrown}. Expected a text, or null for no key.`;
     throw new PunctualError("INVALID_OPTION", message, { cause });
   }
   return laneOf(job, key === null || key === undefined ? null : checkName(key, `the key of "${job}"`));

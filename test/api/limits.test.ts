@@ -270,3 +270,87 @@ describe("a key", () => {
     expect(busy.most).toBe(2);
   });
 });
+
+describe("a producer that cannot compute the key", () => {
+  interface Mail {
+    tenant: string;
+  }
+
+  /** Two processes on one database: the first only knows the name, the second works. */
+  function apart(by: (args: Mail) => string | null) {
+    const db = new DatabaseSync(":memory:");
+    const producer = open({}, db);
+    const worker = open({ clock: producer.clock }, db);
+    producer.jobs.declare("mail");
+    const seen: { tenant: string; key: string | null; attempt: number }[] = [];
+    const job = worker.jobs
+      .schedule("mail", ({ tenant }: Mail, run) => {
+        seen.push({ tenant, key: run.key, attempt: run.attempt });
+      })
+      .concurrency(0, { perKey: 1, by });
+    return { db, clock: producer.clock, producer: producer.jobs, worker: worker.jobs, job, seen };
+  }
+
+  test("has it computed by the worker, of which nobody hears", async () => {
+    const { producer, worker, seen } = apart(({ tenant }) => tenant);
+    for (const tenant of ["a", "b", "a"]) await producer.dispatch("mail", { tenant });
+    const events: string[] = [];
+    for (const event of ["run.started", "run.released", "run.completed"] as const)
+      worker.on(event, () => void events.push(event));
+    expect(await worker.run()).toBe(3);
+    expect(seen).toEqual(["a", "b", "a"].map((tenant) => ({ tenant, key: tenant, attempt: 1 })));
+    expect(events.filter((event) => event === "run.started")).toHaveLength(3);
+    expect(events).not.toContain("run.released");
+  });
+
+  test("the keys of a pass use up none of its runs", async () => {
+    const { producer, worker, seen } = apart(({ tenant }) => tenant);
+    for (let n = 0; n < 6; n++) await producer.dispatch("mail", { tenant: "a" });
+    expect(await worker.run({ batch: 4 })).toBe(4);
+    expect(seen).toHaveLength(4);
+  });
+
+  test("a run without a key runs without one", async () => {
+    const { producer, worker, seen } = apart(() => null);
+    const run = await producer.dispatch("mail", { tenant: "a" });
+    expect(await worker.run()).toBe(1);
+    expect(seen).toEqual([{ tenant: "a", key: null, attempt: 1 }]);
+    expect((await worker.find(run.id))!.key).toBeNull();
+  });
+
+  test("a key that cannot be made fails the run, and the handler is not called", async () => {
+    const { producer, worker, job, seen } = apart(() => {
+      throw new Error("no tenant");
+    });
+    job.retries({ max: 2, base: 0 });
+    const run = await producer.dispatch("mail", { tenant: "a" });
+    await worker.run();
+    const found = await worker.find(run.id);
+    expect(found).toMatchObject({ state: "failed", attempts: 2 });
+    expect(found!.error!.message).toBe(
+      'The key of job "mail" could not be computed: by of concurrency() threw Error: no tenant. Expected a text, or null for no key.',
+    );
+    expect(seen).toEqual([]);
+  });
+
+  test("a key given at the dispatch is the key, whatever the worker would compute", async () => {
+    const { producer, worker, seen } = apart(({ tenant }) => tenant);
+    await producer.dispatch("mail", { tenant: "a" }).key("mine");
+    await worker.run();
+    expect(seen).toEqual([{ tenant: "a", key: "mine", attempt: 1 }]);
+  });
+
+  test("a worker with older code leaves it to one with newer code, and why() says so", async () => {
+    const { db, clock, producer, worker, seen } = apart(({ tenant }) => tenant);
+    const old = open({ clock }, db);
+    old.jobs.schedule("mail", () => {}).concurrency(0);
+    await old.jobs.run();
+    await clock.advance(1);
+    await worker.run();
+    const run = await producer.dispatch("mail", { tenant: "a" });
+    expect(await old.jobs.run()).toBe(0);
+    expect(await producer.why(run.id)).toContain("Its key is not known yet");
+    expect(await worker.run()).toBe(1);
+    expect(seen).toHaveLength(1);
+  });
+});

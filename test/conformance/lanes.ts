@@ -108,11 +108,91 @@ export function lanes(database: Database): void {
       expect(running).toBe(2000);
       await insert(at.store, ...times(2000, run));
       const open = await insertOne(at.store, { key: "1500b" });
-      const claimed: number[] = [];
-      for (let claims = 0; claims < 100 && claimed.length === 0; claims++) {
-        claimed.push(...ids(await claim(at.store, { limit: 5 })));
+      // While it finds nothing, it goes on at once.
+      expect(ids(await claim(at.store, { limit: 5 }))).toEqual([open]);
+      expect(await claim(at.store, { limit: 5 })).toEqual([]);
+    });
+
+    describe("a job that can start nothing", () => {
+      const KEYS = 2000;
+      /** More than a claim looks at in order, each in a lane of its own. */
+      const many = (name: string) =>
+        insert(at.store, ...times(KEYS, (n) => ({ name, key: `k${n}`, priority: 1 })));
+
+      /** How many rows a claim gives that finds only the job behind them. */
+      async function rowsUntil(open: string, exclude: string[] = []): Promise<number> {
+        await insertOne(at.store, { name: open, priority: 2 });
+        let found: string[] = [];
+        const plans = await at.plans(async (store) => {
+          found = (await claim(store, { exclude })).map(({ name }) => name);
+        });
+        expect(found).toEqual([open]);
+        return plans.reduce((sum, { rows }) => sum + rows, 0);
       }
-      expect(claimed).toEqual([open]);
+
+      test("at its limit, with 2,000 keys, is passed over in one step", async () => {
+        await define(at.store, [
+          { name: "closed", limit: 1, keyLimit: 1 },
+          { name: "open", limit: 1 },
+        ]);
+        await many("closed");
+        await claim(at.store);
+        expect(await rowsUntil("open")).toBeLessThan(500);
+      });
+
+      test("that is paused, with 2,000 keys, is passed over in one step", async () => {
+        await define(at.store, [
+          { name: "paused", keyLimit: 1 },
+          { name: "zebra", limit: 1 },
+        ]);
+        await many("paused");
+        await at.store.pauseJob("paused", true);
+        expect(await rowsUntil("zebra")).toBeLessThan(500);
+      });
+
+      test("of another worker, with 2,000 keys, is passed over in one step", async () => {
+        await define(at.store, [
+          { name: "theirs", keyLimit: 1 },
+          { name: "zebra", limit: 1 },
+        ]);
+        await many("theirs");
+        expect(await rowsUntil("zebra", ["theirs"])).toBeLessThan(500);
+      });
+
+      test("does not hide a job whose name continues its own after a bar", async () => {
+        await define(at.store, [
+          { name: "a", limit: 1, keyLimit: 1 },
+          { name: "a|k5", limit: 1 },
+        ]);
+        await many("a");
+        await claim(at.store);
+        const open = await insertOne(at.store, { name: "a|k5", key: "x", priority: 1 });
+        expect(ids(await claim(at.store))).toEqual([open]);
+      });
+
+      test("is passed over again at every priority, and so is each further one", async () => {
+        const closed = ["b", "c", "d"];
+        await define(at.store, [
+          ...closed.map((name) => ({ name, limit: 1, keyLimit: 1 })),
+          { name: "open", limit: 1 },
+        ]);
+        for (const name of closed) {
+          await insert(at.store, ...times(400, (n) => ({ name, key: `k${n}`, priority: n % 2 })));
+        }
+        // Where something fits, a server looks for what is out of sight at every fourth claim only.
+        for (let claims = 0; claims < 8; claims++) await claim(at.store);
+        expect(await rowsUntil("open")).toBeLessThan(1500);
+      });
+    });
+
+    test("a claim of a queue at its limit does not walk its lanes", async () => {
+      await define(at.store, [{ name: "job", keyLimit: 1 }], { queues: [{ name: "default", limit: 1 }] });
+      await insert(at.store, ...times(MANY, (n) => ({ key: `k${n}` })));
+      await claim(at.store);
+      const plans = await at.plans(async (store) => {
+        expect(await claim(store)).toEqual([]);
+      });
+      expect(plans.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(MANY);
     });
 
     test("every one of 2,000 lanes has its turn while one floods the queue", {

@@ -14,6 +14,7 @@ import {
   LIMITED,
   names,
   settlement,
+  times,
 } from "./requests.ts";
 import type { Database } from "./stores.ts";
 
@@ -21,6 +22,27 @@ export function queues(database: Database): void {
   describe("queues", () => {
     const at = fresh(database);
     const queue = async (name: string) => (await at.store.status()).queues.find((one) => one.name === name);
+
+    test("very many of them, and of jobs that are not for this worker, keep nobody from claiming", async () => {
+      const foreign = times(100, (n) => `foreign ${n}`);
+      const queues = times(700, (n) => `queue ${n}`);
+      await define(
+        at.store,
+        [...foreign.map((name) => ({ name, limit: 1 })), { name: "held", keyLimit: 1 }, { name: "free" }],
+        { queues: [{ name: "queue 5", limit: 1 }] },
+      );
+      await insert(
+        at.store,
+        ...queues.flatMap((queue, n) => [
+          { name: foreign[n % 100]!, queue },
+          { name: "held", queue, key: queue },
+          { name: "free", queue, priority: 200 },
+        ]),
+      );
+      const claimed = await claim(at.store, { limit: 2000, exclude: foreign });
+      expect(names(claimed).filter((name) => name === "free")).toHaveLength(699);
+      expect(names(claimed).filter((name) => name === "held")).toHaveLength(700);
+    });
 
     test("paused, nothing of it is claimed until it is resumed", async () => {
       await defineLimited(at.store);
