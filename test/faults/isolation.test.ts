@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { eventually } from "../process/eventually.ts";
+import { sharedServer } from "../servers/shared.ts";
+import type { Act } from "./child-worker.ts";
+import { onEachServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+onEachServer((kind) => {
+  let scene: Scene;
+  beforeEach(async () => {
+    scene = await Scene.on(kind, (await sharedServer(kind)).url);
+  });
+  afterEach(() => scene.clear());
+
+  test("the runs of a killed worker are shared by idle ones, and delay others by seconds", async () => {
+    const job = scene
+      .punctual()
+      .schedule<Act>("work", () => {})
+      .concurrency(0);
+    const runs = await job.dispatchMany(Array.from({ length: 5 }, () => ({ held: true })));
+    const first = scene.worker("first", { lease: 1, parallel: 5 });
+    for (const { id } of runs) await scene.journal.until({ by: "first", what: "start", run: id });
+    const others = ["second", "third", "fourth"];
+    for (const name of others) scene.worker(name, { lease: 5 });
+    for (const by of others) await scene.journal.until({ by, what: "worker.started" });
+    first.signal("SIGKILL");
+    for (const by of others) await scene.journal.until({ by, what: "start" });
+    const claimed = "select count(*) as n from punctual_runs where state = 2 group by locked_by";
+    expect((await scene.sql(claimed)).map(({ n }) => Number(n))).toEqual([1, 1, 1]);
+    const quick = await job.dispatch({});
+    await eventually("the other run", async () => (await quick.state()) === "completed");
+    const left = await scene.sql("select id from punctual_runs where state = 2");
+    expect(left.length).toBeGreaterThanOrEqual(3);
+  });
+});
