@@ -14,6 +14,8 @@ export interface RunInfo {
   args: JsonValue | undefined;
   attempts: number;
   crashes: number;
+  /** It crashed before, and no other run is in its process now. */
+  isolated: boolean;
   runAt: Date;
   createdAt: Date;
   startedAt: Date | null;

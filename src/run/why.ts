@@ -1,5 +1,6 @@
 import type { WaitFacts } from "../store/records.ts";
 import { serves } from "../store/served.ts";
+import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store/store.ts";
 import { readFailure } from "./failure.ts";
 import { UNDEFINED_FOR } from "./unseen.ts";
 
@@ -10,11 +11,7 @@ export function explain(facts: WaitFacts): string[] {
     case "running":
       return [
         `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${place(run)}.`,
-        ...(run.lockedUntil !== null && run.lockedUntil < now
-          ? [
-              `Its lease ended ${span(now - run.lockedUntil)} ago: the worker is gone, and a living one takes it back within seconds.`,
-            ]
-          : []),
+        ...lostWorker(facts),
         ...isolation(run),
         ...(run.cancelRequested ? ["It was asked to cancel; its handler has not returned yet."] : []),
       ];
@@ -37,6 +34,23 @@ export function explain(facts: WaitFacts): string[] {
   }
 }
 
+/** What is known of a worker that has not renewed the lease, or not shown itself. */
+function lostWorker({ run, workers, now }: WaitFacts): string[] {
+  const left = (run.lockedUntil ?? now) - now;
+  const isSeen = workers.some(({ id }) => id === run.worker);
+  if (left >= 0 && isSeen) return [];
+  const others = workers.filter(({ id, parallel }) => id !== run.worker && parallel > 0);
+  const taken =
+    others.length === 0
+      ? "no other worker is alive to take it back"
+      : "another worker takes it back within seconds";
+  if (left < 0) return [`Its lease ended ${span(-left)} ago: ${taken}.`];
+  const then = others.length === 0 ? `; ${taken}` : "";
+  return [
+    `Its worker has given no sign of life for ${span(WORKER_SEEN_WITHIN)}: its lease ends in ${span(left)}${then}.`,
+  ];
+}
+
 function isolation({ crashes, isolated, startedAt, child }: WaitFacts["run"]): string[] {
   if (crashes === 0) return [];
   const crashed = `It has crashed ${times(crashes)}`;
@@ -53,11 +67,6 @@ function times(count: number): string {
   return count === 1 ? "once" : `${count} times`;
 }
 
-/** The isolated runs of workers that start nothing else meanwhile. */
-function closing({ isolated }: WaitFacts): WaitFacts["isolated"] {
-  return isolated.filter(({ child }) => child === null);
-}
-
 function place({ worker, child }: WaitFacts["run"]): string {
   if (child === null) return `worker ${worker}`;
   const [number, pid] = child.split(":");
@@ -69,7 +78,9 @@ function reasonsToWait(facts: WaitFacts): string[] {
   if (run.owner !== null) {
     return facts.ownerAlive
       ? ["It is a function of one process, and waits for the worker of that process."]
-      : ["It is a function of a process that is gone: it will fail soon."];
+      : [
+          `It is a function of a process that gives no sign of life: it fails ${span(WORKER_DEAD_AFTER)} after the last one.`,
+        ];
   }
   const reasons: string[] = [];
   if (queue?.paused) {
@@ -99,14 +110,20 @@ function reasonsToWait(facts: WaitFacts): string[] {
     const now = others === "" ? "" : ` Now isolated: ${others}.`;
     return [`It has crashed ${times(run.crashes)}: it starts when a worker can isolate it.${now}`];
   }
-  const closed = closing(facts);
-  if (serving.every(({ id }) => closed.some(({ worker }) => worker === id))) {
-    return closed
-      .filter(({ worker }) => serving.some(({ id }) => id === worker))
-      .map(
+  const closed = facts.isolated.filter(
+    ({ worker, child }) => child === null && serving.some(({ id }) => id === worker),
+  );
+  if (closed.length > 0) {
+    const open = serving.filter(({ id }) => !closed.some(({ worker }) => worker === id)).length;
+    return [
+      ...closed.map(
         ({ id, name, worker }) =>
           `Worker ${worker} isolates run ${id} of "${name}", which crashed before: other runs wait there, a few seconds at most.`,
-      );
+      ),
+      ...(open > 0
+        ? [`It is next in its queue for ${open === 1 ? "the other worker" : `${open} other workers`}.`]
+        : []),
+    ];
   }
   return ["Nothing holds it back: it is next in its queue and starts as soon as a worker has a free slot."];
 }

@@ -338,5 +338,8 @@ export function hasCrashed({ crashes, owner }: { crashes: number; owner: string 
   return crashes > 0 && owner === null;
 }
 
-/** A worker that has not been seen for this long is taken for dead. */
+/** A worker counts as alive for people when it was seen within this time: three heartbeats, and some slack. */
+export const WORKER_SEEN_WITHIN = 20_000;
+
+/** A worker that has not been seen for this long loses its functions, and its say about definitions. Neither comes back. */
 export const WORKER_DEAD_AFTER = 60_000;

@@ -6,7 +6,7 @@ import { Ticker } from "../schedule/ticker.ts";
 import type { Inserted, NewRun, Store } from "../store/store.ts";
 import type { Executor } from "./executor.ts";
 import { InProcess } from "./in-process.ts";
-import { FLUSH_EVERY, handlerGone, Janitor, reap } from "./janitor.ts";
+import { BEAT_EVERY, FLUSH_EVERY, handlerGone, Janitor, reap } from "./janitor.ts";
 import { KnownJobs } from "./known-jobs.ts";
 import { FOREVER, type ForeverOptions, RUN, type RunOptions, toOptions } from "./options.ts";
 import type { WorkerOptions, WorkerParts } from "./parts.ts";
@@ -35,8 +35,6 @@ export interface Shift {
   /** After everything is settled. */
   close?(): Promise<void>;
 }
-
-const PRESENCE_EVERY = 10_000;
 
 const NOTHING = { parallel: 0, queues: null, exceptQueues: [], weights: null, schedules: false };
 
@@ -136,9 +134,9 @@ export class Host {
         } catch (error) {
           events.report(error, "showing that this process lives");
         }
-        this.#cancelPresence = clock.after(PRESENCE_EVERY, again, { background: true });
+        this.#cancelPresence = clock.after(BEAT_EVERY, again, { background: true });
       };
-      this.#cancelPresence = clock.after(PRESENCE_EVERY, again, { background: true });
+      this.#cancelPresence = clock.after(BEAT_EVERY, again, { background: true });
     })().catch((error) => {
       this.#present = null;
       throw error;

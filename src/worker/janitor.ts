@@ -13,7 +13,7 @@ import type { Tallies } from "./tallies.ts";
 
 export const FLUSH_EVERY = 1000;
 const REAP_EVERY = 10_000;
-const BEAT_EVERY = 10_000;
+export const BEAT_EVERY = 5000;
 export const SYNC_EVERY = 30_000;
 const PRUNE_EVERY = 60_000;
 /** How soon a duty is tried again that failed. */

@@ -182,6 +182,7 @@ describe("find()", () => {
       args: { how: "hang" },
       attempts: 1,
       crashes: 0,
+      isolated: false,
       runAt: new Date("2026-01-01T00:00:00Z"),
       createdAt: new Date("2026-01-01T00:00:00Z"),
       startedAt: new Date("2026-01-01T00:00:00Z"),

@@ -114,7 +114,7 @@ describe("status()", () => {
     const one = open({}, db);
     void one.jobs.forever({ signals: false });
     await heard(one.jobs, "worker.started");
-    db.exec("update punctual_workers set seen_at = seen_at - 61000");
+    db.exec("update punctual_workers set seen_at = seen_at - 20000");
     const { jobs } = open({}, db);
     expect((await jobs.status()).workers).toEqual([]);
   });

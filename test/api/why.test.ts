@@ -181,7 +181,9 @@ describe("why() a run is where it is", () => {
       "It is a function of one process, and waits for the worker of that process.",
     );
     db.exec("delete from punctual_workers");
-    expect(await jobs.why(run.id)).toBe("It is a function of a process that is gone: it will fail soon.");
+    expect(await jobs.why(run.id)).toBe(
+      "It is a function of a process that gives no sign of life: it fails 60 s after the last one.",
+    );
   });
 
   test("running", async () => {

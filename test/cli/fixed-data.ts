@@ -148,6 +148,7 @@ export function run(fields: Partial<RunInfo> & { id: number }): RunInfo {
     args: undefined,
     attempts: 1,
     crashes: 0,
+    isolated: false,
     runAt: at(-120),
     createdAt: at(-130),
     startedAt: at(-119.5),

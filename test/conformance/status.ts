@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { WORKER_DEAD_AFTER } from "../../src/store/store.ts";
+import { WORKER_SEEN_WITHIN } from "../../src/store/store.ts";
 import { queueReport } from "../queue-report.ts";
 import { fresh } from "./fresh.ts";
 import {
@@ -266,7 +266,7 @@ export function status(database: Database): void {
         workers: [{ id: "w1", queues: ["a"] }],
         ownerAlive: true,
       });
-      await at.clock.advance(WORKER_DEAD_AFTER / 1000);
+      await at.clock.advance(WORKER_SEEN_WITHIN / 1000);
       expect(await at.store.waitFacts(id)).toMatchObject({ workers: [], ownerAlive: false });
     });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { WorkerRow } from "../../src/store/records.ts";
-import { WORKER_DEAD_AFTER } from "../../src/store/store.ts";
+import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
 import { beat, claimOne, found, ids, insert, insertOne, list, settle } from "./requests.ts";
 import type { Database } from "./stores.ts";
@@ -49,9 +49,9 @@ export function workers(database: Database): void {
       ]);
     });
 
-    test("not seen for a minute they are taken for dead", async () => {
+    test("not seen for some heartbeats they are not alive", async () => {
       await beat(at.store, "w1");
-      await at.clock.advance((WORKER_DEAD_AFTER - 1) / 1000);
+      await at.clock.advance((WORKER_SEEN_WITHIN - 1) / 1000);
       expect(await alive()).toHaveLength(1);
       await at.clock.advance("1ms");
       expect(await alive()).toEqual([]);

@@ -1,6 +1,6 @@
 import type { JobStatus, LateSchedule, QueueStatus, Status } from "../records.ts";
 import { LATE_AFTER } from "../search.ts";
-import { WORKER_DEAD_AFTER } from "../store.ts";
+import { WORKER_SEEN_WITHIN } from "../store.ts";
 import { Active } from "./active.ts";
 import type { Database, Sql, Tables } from "./database.ts";
 import { COLUMNS, toJob } from "./jobs.ts";
@@ -127,7 +127,7 @@ async function late(sql: Sql, t: Tables, now: number): Promise<LateSchedule[]> {
 export async function workers(sql: Sql, t: Tables, now: number): Promise<Status["workers"]> {
   const rows = await sql.all<Parameters<typeof toWorker>[0]>(
     `select ${WORKER_COLUMNS} from ${t.workers} where seen_at > ? order by started_at, id`,
-    now - WORKER_DEAD_AFTER,
+    now - WORKER_SEEN_WITHIN,
   );
   return rows.map(toWorker);
 }

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { explain } from "../../src/run/why.ts";
+import type { IsolatedRun, RunRecord, WaitFacts, WorkerRow } from "../../src/store/records.ts";
+
+const NOW = 1_000_000;
+
+const worker = (id: string, fields: Partial<WorkerRow> = {}): WorkerRow => ({
+  id,
+  host: "web-1",
+  pid: 1,
+  parallel: 10,
+  queues: null,
+  exceptQueues: [],
+  weights: null,
+  schedules: true,
+  startedAt: 0,
+  seenAt: NOW,
+  ...fields,
+});
+
+const isolated = (id: number, fields: Partial<IsolatedRun> = {}): IsolatedRun => ({
+  id,
+  name: "long",
+  worker: "w1",
+  child: null,
+  startedAt: NOW - 1000,
+  ...fields,
+});
+
+function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
+  const whole = { id: 7, name: "quick", queue: "default", crashes: 0, owner: null, ...run } as RunRecord;
+  return explain({
+    now: NOW,
+    run: whole,
+    limited: false,
+    job: { limit: 0, keyLimit: 0, paused: false, pause: null, seenAt: NOW },
+    queue: null,
+    runningOfJob: 0,
+    runningOfLane: 0,
+    runningOfQueue: 0,
+    ahead: 0,
+    workers: [worker("w1")],
+    isolated: [],
+    ownerAlive: false,
+    ...facts,
+  }).join(" ");
+}
+
+describe("a ready run", () => {
+  const ready = { state: "ready" } as const;
+
+  test("names the run that its worker isolates", () => {
+    const says = 'Worker w1 isolates run 3 of "long", which crashed before: other runs wait there';
+    expect(why(ready, { isolated: [isolated(3)] })).toContain(says);
+    expect(why(ready, { isolated: [isolated(3, { startedAt: null })] })).toContain(says);
+    const workers = [worker("w1"), worker("w2")];
+    expect(why(ready, { isolated: [isolated(3)], workers })).toMatch(
+      /isolates run 3 .* It is next in its queue for the other worker\.$/,
+    );
+  });
+
+  test("is not held back by a child process, nor by a worker of other queues", () => {
+    expect(why(ready, { isolated: [isolated(3, { child: "1:99" })] })).toMatch(/^Nothing holds it back/);
+    const workers = [worker("w1", { queues: ["other"] }), worker("w2")];
+    expect(why(ready, { isolated: [isolated(3)], workers })).toMatch(/^Nothing holds it back/);
+  });
+
+  test("that crashed says that it starts in isolation", () => {
+    expect(why({ ...ready, crashes: 1 })).toBe(
+      "It has crashed once: it starts when a worker can isolate it.",
+    );
+    expect(why({ ...ready, crashes: 2 }, { isolated: [isolated(3)] })).toBe(
+      "It has crashed 2 times: it starts when a worker can isolate it. Now isolated: 3.",
+    );
+  });
+});
+
+describe("a running run", () => {
+  const running = { state: "running", attempts: 1, worker: "w1", child: null } as const;
+  const started = { ...running, startedAt: NOW - 1000, lockedUntil: NOW + 30_000 };
+
+  test("that crashed says whether it is alone", () => {
+    const crashed = { ...started, crashes: 1 };
+    expect(why({ ...crashed, isolated: true })).toContain("It has crashed once, and is alone in its process");
+    expect(why({ ...crashed, isolated: true, child: "2:99" })).toContain("has its child process to itself");
+    expect(why({ ...crashed, startedAt: null })).toContain("waits until the other runs in its process");
+    expect(why(crashed)).toMatch(/It has crashed once\.$/);
+  });
+
+  test("says nothing of a lease that holds, of a worker that was seen", () => {
+    expect(why(started)).toBe("It is running: attempt 1, started 1 s ago, on worker w1.");
+  });
+
+  test("whose lease has ended says whether anybody takes it back", () => {
+    const lost = { ...started, lockedUntil: NOW - 5000 };
+    const none = "Its lease ended 5 s ago: no other worker is alive to take it back.";
+    expect(why(lost, { workers: [] })).toContain(none);
+    expect(why(lost)).toContain(none);
+    expect(why(lost, { workers: [worker("w2", { parallel: 0 })] })).toContain(none);
+    expect(why(lost, { workers: [worker("w2")] })).toContain("another worker takes it back within seconds.");
+  });
+
+  test("of a worker that was not seen says when its lease ends", () => {
+    expect(why(started, { workers: [] })).toContain(
+      "Its worker has given no sign of life for 20 s: its lease ends in 30 s; no other worker is alive to take it back.",
+    );
+    expect(why(started, { workers: [worker("w2")] })).toMatch(/for 20 s: its lease ends in 30 s\.$/);
+  });
+});
