@@ -32,7 +32,7 @@ function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
   return explain({
     now: NOW,
     run: whole,
-    limited: false,
+    keyed: true,
     job: { limit: 0, keyLimit: 0, paused: false, pause: null, seenAt: NOW },
     queue: null,
     runningOfJob: 0,
