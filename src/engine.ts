@@ -26,7 +26,7 @@ import { inside, instanceNumber, refuseFunction } from "./supervisor/inside.ts";
 import type { SuperviseOptions } from "./supervisor/options.ts";
 import type { Serving } from "./supervisor/serve.ts";
 import type { ChildInfo, Supervisor, SupervisorParts } from "./supervisor/supervisor.ts";
-import { type Clock, systemClock } from "./time.ts";
+import { type Clock, checkClock, systemClock } from "./time.ts";
 import { alreadyWorking, Host } from "./worker/host.ts";
 import { Logbook } from "./worker/logbook.ts";
 import { type RepairReport, repair } from "./worker/repair.ts";
@@ -58,7 +58,7 @@ export class Engine {
   constructor(source: DatabaseSource | null, options: PunctualOptions, control: RunControl) {
     this.options = options;
     this.logger = toLogger(options.logger);
-    this.clock = options.clock ?? systemClock;
+    this.clock = options.clock === undefined ? systemClock : checkClock(options.clock);
     this.events = new Emitter(this.logger, this.clock);
     this.defaults = toSettings(options.defaults);
     this.store = new LazyStore(source === null ? defaultSource(loading() ? null : this.logger) : source, {
@@ -93,6 +93,7 @@ export class Engine {
       now: () => clock.now(),
       beat: () => this.host.present(),
       report: (error) => events.report(error, "writing beside a dispatch in a transaction"),
+      warn: (message) => logger.warn(message),
     });
     this.sender = new Sender({
       store: shared.store,
@@ -107,7 +108,7 @@ export class Engine {
   /** Takes over the jobs, limits and listeners of another one, which then stops. */
   take(other: Engine): Promise<void> {
     for (const definition of other.registry.definitions()) this.registry.define(definition);
-    for (const name of other.registry.declared()) this.registry.declare(name);
+    this.registry.take(other.registry);
     for (const [queue, limit] of other.queueLimits)
       if (!this.queueLimits.has(queue)) this.queueLimits.set(queue, limit);
     this.events.take(other.events);
@@ -182,6 +183,11 @@ export class Engine {
     this.#serving = new Serving({ ...this.#supervising, flush });
     this.host.beside = this.#serving;
     return this.#serving.serve();
+  }
+
+  /** Whether something works here, also for another process. */
+  get isWorking(): boolean {
+    return this.host.isWorking || this.#serving?.isServing === true;
   }
 
   /** The child processes there are. */

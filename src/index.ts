@@ -2,7 +2,7 @@ import "./node-version.ts";
 
 export { type ConfigSource, defineConfig, type PunctualConfig } from "./config.ts";
 export { type ErrorCode, PermanentError, PunctualError } from "./errors.ts";
-export { Job } from "./facade.ts";
+export { type Facade, Job } from "./facade.ts";
 export type { AdHocDispatch } from "./job/adhoc.ts";
 export type { Definition } from "./job/definition.ts";
 export type { Dispatchable } from "./job/dispatchable.ts";

@@ -54,6 +54,7 @@ export class Punctual extends Control {
     const around = own === null ? surroundings() : null;
     const chosen = withSurroundings(options, around);
     this.#engine = new Engine(own === null ? (around?.source ?? null) : own, chosen, this);
+    this.#engine.registry.defineMethod = (method) => this.schedule(method) as never;
     tellMade({
       instance: this,
       source: own,
@@ -63,6 +64,14 @@ export class Punctual extends Control {
         this.#engine = engine;
       },
     });
+  }
+
+  /** Moves jobs, limits and listeners from one instance to another, and stops the first. For `Job.use()`. */
+  static handOver(from: Punctual, to: Punctual): void {
+    const { logger } = to.#engine;
+    const stopped = to.#engine.take(from.#engine);
+    from.#engine = to.#engine;
+    stopped.catch((error) => logger.error(`stopping the instance before Job.use(): ${error}`));
   }
 
   // -- what should happen ------------------------------------------------------------------------------------------
@@ -89,6 +98,7 @@ export class Punctual extends Control {
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.#engine.options.resolve);
+    this.#engine.registry.know(target);
     const place = new Place(Punctual.prototype.schedule);
     const definition = new Definition<never>(name, handler, schema, this.#engine.defaults, this.#home, place);
     if (this.#engine.registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
@@ -243,6 +253,11 @@ export class Punctual extends Control {
   async supervise(options: SuperviseOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
     return loading()?.holds("supervise()") ? 0 : this.#engine.supervise(options);
+  }
+
+  /** Whether this instance works: a `run()`, `forever()` or `supervise()` is under way, or drains. */
+  get running(): boolean {
+    return this.#engine.isWorking;
   }
 
   /** The child processes of `supervise()`. */

@@ -1,8 +1,10 @@
 import { PunctualError, show } from "./errors.ts";
 
-/** The only source of time. `now` is wall time in UTC milliseconds; `monotonic` never goes back. */
+/** The only source of time. */
 export interface Clock {
+  /** Wall time in UTC milliseconds. */
   now(): number;
+  /** Milliseconds since any fixed moment; never goes back, whatever becomes of the wall time. */
   monotonic(): number;
   /** Calls back once after `ms`; returns how to call it off. `background` timers do not keep the process alive. */
   after(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
@@ -26,6 +28,35 @@ export function readClock(clock: Clock): ClockReading {
  */
 export function elapsedSince(reading: ClockReading, clock: Clock): number {
   return Math.max(clock.monotonic() - reading.monotonic, clock.now() - reading.wall);
+}
+
+/** Refuses what cannot be a clock, before a worker depends on it. */
+export function checkClock(clock: Clock): Clock {
+  const given = clock as Partial<Clock> | null;
+  const missing = (["now", "monotonic", "after"] as const).find(
+    (name) => typeof given?.[name] !== "function",
+  );
+  if (missing !== undefined) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected clock with now(), monotonic(), after() and manual, got ${missing} ${show(given?.[missing])}.`,
+    );
+  }
+  if (typeof clock.manual !== "boolean") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected clock.manual as true (tests move its time) or false (its time passes), got ${show(clock.manual)}.`,
+    );
+  }
+  for (const name of ["now", "monotonic"] as const) {
+    const value: unknown = clock[name]();
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0) continue;
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected clock.${name}() to give milliseconds as a number, got ${show(value)}.`,
+    );
+  }
+  return clock;
 }
 
 /** Node fires a longer timer at once. */
@@ -135,8 +166,17 @@ function parseDuration(text: unknown): number | undefined {
   return source === "" ? undefined : total;
 }
 
-/** A `Date`, or text such as `"2026-12-01T10:00:00Z"`; without an offset it is read in the job's zone, UTC unless it has one. */
+/**
+ * A `Date`, or text such as `"2026-12-01T10:00:00Z"`; without an offset it is read in the job's zone, UTC unless it has one.
+ * Where a run is dispatched, moved or retried also `"+5 seconds"`: that long from now.
+ */
 export type Instant = Date | string;
+
+/** Milliseconds from now for text such as `"+5 seconds"`; null: the instant is not relative. */
+export function toOffset(instant: Instant): number | null {
+  if (typeof instant !== "string" || !/^\s*\+/.test(instant)) return null;
+  return toMilliseconds(instant.trim().slice(1), 'the duration after "+"');
+}
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
 
@@ -147,7 +187,10 @@ export function toInstant(instant: Instant): number {
     throw new PunctualError(
       "INVALID_INSTANT",
       `Expected a Date or an ISO 8601 text such as "2026-12-01T10:00:00Z", got ${instant instanceof Date ? "an invalid Date" : show(instant)}.` +
-        (typeof instant === "number" ? " For a number of seconds from now use delay()." : ""),
+        (typeof instant === "number" ? " For a number of seconds from now use delay()." : "") +
+        (typeof instant === "string" && /^\s*\+/.test(instant)
+          ? " A relative instant has no meaning here."
+          : ""),
     );
   }
   return ms;

@@ -8,6 +8,8 @@ export function toFirstSchema(database: DatabaseName): string[] {
     "alter table punctual_runs drop column logged",
     "alter table punctual_jobs drop column last_failure",
     "alter table punctual_runs drop column isolated",
+    "alter table punctual_runs drop column retries",
+    "alter table punctual_history drop column retries",
     "alter table punctual_migrations drop column compatible_from",
     ...(database === "sqlite" ? [] : ["alter table punctual_receipts drop column nonce"]),
     "delete from punctual_migrations where number > 1",

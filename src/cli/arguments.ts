@@ -4,7 +4,7 @@ import { type Address, toAddress } from "../probe/address.ts";
 import { checkName } from "../run/names.ts";
 import { readQueues } from "../run/queue-words.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
-import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds } from "../time.ts";
+import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
 import { type QueueOptions, toServing } from "../worker/serving.ts";
 import { didYouMean } from "./names.ts";
 import { grouped } from "./render/numbers.ts";
@@ -34,10 +34,10 @@ export function duration(text: string): Duration {
   });
 }
 
-/** As it stands: a time without an offset is meant in a zone that is not known yet. */
+/** As it stands: a time without an offset is meant in a zone that is not known yet. `+5s` counts from the dispatch. */
 export function instant(text: string): Instant {
   return refusing(() => {
-    toInstant(text);
+    if (toOffset(text) === null) toInstant(text);
     return text;
   });
 }

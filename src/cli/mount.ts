@@ -1,9 +1,18 @@
 import type { Command } from "commander";
 import type { Punctual } from "../punctual.ts";
 import type { Cli } from "./cli.ts";
+import { commands } from "./commands.ts";
 import type { Globals } from "./options.ts";
 import { Output } from "./output.ts";
 import { addCommands } from "./program.ts";
+
+/** A command as hints name it. */
+const COMMAND = new RegExp(`\\bpunctual (${commands.map(({ name }) => name).join("|")})\\b`, "g");
+
+/** How a shell calls a command: `app jobs`. Asked for late, since commander may learn the name of a program when it parses. */
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
 
 /**
  * Puts the commands of `punctual` on a commander program of yours: `status`, `work` and the rest, for these jobs.
@@ -18,7 +27,9 @@ export function mount(program: Command, jobs: Punctual): void {
   const globals: Globals = {};
   const cli: Cli = {
     globals,
-    output: new Output(process.stdout, process.stderr, globals),
+    output: new Output(process.stdout, process.stderr, globals, (text) =>
+      text.replace(COMMAND, `${pathOf(program)} $1`),
+    ),
     enter: async () => {},
     open: async () => jobs,
     load: async () => jobs,

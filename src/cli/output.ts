@@ -16,11 +16,19 @@ export class Output {
   readonly stdout: Stream;
   readonly stderr: Stream;
   readonly #globals: Globals;
+  readonly #reword: (text: string) => string;
 
-  constructor(stdout: Stream, stderr: Stream, globals: Globals) {
+  /** `reword`: changes every line for people; documents stay as they are. */
+  constructor(
+    stdout: Stream,
+    stderr: Stream,
+    globals: Globals,
+    reword: (text: string) => string = (text) => text,
+  ) {
     this.stdout = stdout;
     this.stderr = stderr;
     this.#globals = globals;
+    this.#reword = reword;
   }
 
   get isQuiet(): boolean {
@@ -39,7 +47,7 @@ export class Output {
 
   /** Data. */
   print(line = ""): void {
-    this.stdout.write(`${line}\n`);
+    this.stdout.write(`${this.isJson ? line : this.#reword(line)}\n`);
   }
 
   /** Waits for a reader that is slower than we are. */
@@ -66,7 +74,7 @@ export class Output {
 
   /** What has to be said even to the quiet. */
   complain(line: string): void {
-    this.stderr.write(`${line}\n`);
+    this.stderr.write(`${this.#reword(line)}\n`);
   }
 
   paint(style: Style, text: string, stream: Stream = this.stdout): string {

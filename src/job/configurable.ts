@@ -1,7 +1,7 @@
-import type { RetryPolicy } from "../run/backoff.ts";
-import { checkName } from "../run/names.ts";
+import { checkQueue } from "../run/names.ts";
 import { checkFunction, checkInteger, checkKeys } from "../run/options.ts";
 import { type Keep, toRetention } from "../run/retention.ts";
+import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
 import type { Duration } from "../time.ts";
 import {
@@ -12,7 +12,6 @@ import {
   type Filter,
   type Hook,
   type Settings,
-  toRetries,
   toTimeout,
 } from "./settings.ts";
 
@@ -20,9 +19,9 @@ import {
 export abstract class Configurable<Args> {
   abstract settings: Settings;
 
-  /** Where its runs queue. Default: `default`. */
-  queue(name: string): this {
-    return change(this, { queue: checkName(name, "a queue name") });
+  /** Where its runs queue; null: the default queue, `default`. */
+  queue(name: string | null): this {
+    return change(this, { queue: checkQueue(name) });
   }
 
   /** Lower runs sooner; negative is allowed. Default: 100. */
@@ -53,9 +52,9 @@ export abstract class Configurable<Args> {
     });
   }
 
-  /** How many tries in all, and how long between them. Default: 1 try. */
-  retries(retries: number | Partial<RetryPolicy>): this {
-    return change(this, { retries: toRetries(retries, this.settings.retries) });
+  /** How many tries in all, and how long between them: an object, or `max`, `base`, `cap`, `jitter`. Default: 1 try. */
+  retries(...retries: RetriesArguments): this {
+    return change(this, { retries: { ...this.settings.retries, ...toPolicy(retries) } });
   }
 
   /** Aborts the handler's signal after this long and fails the try; null = none, the default. */

@@ -1,12 +1,11 @@
 import { brand, PunctualError, show } from "../errors.ts";
 import { checkName } from "../run/names.ts";
-import { checkInteger, checkKeys } from "../run/options.ts";
 import { encodePayload } from "../run/payload.ts";
 import { digest } from "../schedule/digest.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
 import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
-import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
+import type { Instant } from "../time.ts";
 import { Configurable, lendMethods } from "./configurable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
 import type { JobDraft } from "./draft.ts";
@@ -14,6 +13,7 @@ import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
 import { laneFor } from "./key.ts";
 import type { Place } from "./place.ts";
+import { checkedInstant, type MisfireOptions, toEnvironments, toMisfire } from "./recurrence.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 import type { ShownJob } from "./ticks.ts";
@@ -90,15 +90,13 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** No tick before this instant. */
   startingAt(instant: Instant): this {
-    toInstant(instant);
-    this.plan.bind({ start: instant });
+    this.plan.bind({ start: checkedInstant(instant) });
     return this;
   }
 
   /** No tick after this instant. */
   endingAt(instant: Instant): this {
-    toInstant(instant);
-    this.plan.bind({ end: instant });
+    this.plan.bind({ end: checkedInstant(instant) });
     return this;
   }
 
@@ -106,29 +104,24 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
    * What becomes of ticks that were missed while no worker ran: `once` runs the latest (the default), `skip` none,
    * `all` every one, the latest `limit` (100) of them. Ticks missed by more than `within` are let go.
    */
-  misfire(policy: Misfire["policy"], options: { limit?: number; within?: Duration } = {}): this {
-    if (!["once", "skip", "all"].includes(policy)) {
-      throw new PunctualError(
-        "INVALID_OPTION",
-        `Expected misfire "once", "skip" or "all", got ${show(policy)}.`,
-      );
-    }
-    checkKeys(options, ["limit", "within"], "misfire()");
-    const limit = checkInteger(options.limit ?? 100, "misfire limit", 1, 10_000);
-    const within = options.within === undefined ? null : toMilliseconds(options.within, "misfire within");
-    this.plan.bind({ misfire: { policy, limit, within } });
+  misfire(policy: Misfire["policy"], options: MisfireOptions = {}): this {
+    this.plan.bind({ misfire: toMisfire(policy, options) });
     return this;
   }
 
   /** Ticks only where `PUNCTUAL_ENV`, else `NODE_ENV`, is one of these; dispatched runs are not touched. */
   environments(...names: string[]): this {
-    this.plan.bind({ environments: names.map((name) => checkName(name, "an environment")) });
+    this.plan.bind({ environments: toEnvironments(names) });
     return this;
   }
 
   /** One more schedule of the same job; one that is the same in every way is the one there is. */
   recur(plan: Plan, passed: Passed): void {
-    const what = JSON.stringify([plan.toCron(), plan.timezone, plan.bounds.misfire, passed]);
+    const { misfire, windows, start, end, environments } = plan.bounds;
+    const isBound = windows.length > 0 || start !== null || end !== null || environments !== null;
+    // A schedule without further bounds keeps the slot that it had before there were any, and with it its mark.
+    const bounds = isBound ? [windows, start, end, environments] : [];
+    const what = JSON.stringify([plan.toCron(), plan.timezone, misfire, passed, ...bounds]);
     this.#recurring ??= new Map();
     this.#recurring.set(digest(what).toString(36), { plan, passed });
   }

@@ -83,6 +83,17 @@ function nameOfClass(jobClass: JobClass): string {
   throw new PunctualError("INVALID_NAME", "A job class needs a name: give it one, or a static jobName.");
 }
 
+export function isAnonymous(jobClass: JobClass): boolean {
+  const { jobName } = jobClass as { jobName?: unknown };
+  return jobClass.name === "" && !(typeof jobName === "string" && jobName !== "");
+}
+
+/** Whether a class has a method of its own by this name, static or on its instances. */
+export function hasMethod(jobClass: JobClass, method: string): boolean {
+  if (ownMethod(jobClass, method, Function.prototype)) return true;
+  return method !== "constructor" && ownMethod(jobClass.prototype, method, Object.prototype) !== undefined;
+}
+
 /** In the order of the documents: function, static method, method of a new instance; else a clear error. */
 export function toHandler(target: unknown, name: string, resolve: Resolve = makeNew): Handler<unknown> {
   if (isClassMethod(target)) return methodOf(target[0], target[1], name, resolve);

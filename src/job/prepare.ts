@@ -29,12 +29,14 @@ export interface PrepareParts {
   beat(): Promise<void>;
   /** A fault that nobody awaits. */
   report(error: unknown): void;
+  warn(message: string): void;
 }
 
 /** Makes rows of dispatches: looks the job up, checks the arguments, fills in what was not said. */
 export class Preparer {
   readonly #parts: PrepareParts;
   readonly #known = new Map<string, { row: JobRow; until: number }>();
+  readonly #warned = new Set<string>();
 
   constructor(parts: PrepareParts) {
     this.#parts = parts;
@@ -133,6 +135,7 @@ export class Preparer {
       delay: shape.delay ?? 0,
       args: args.json,
       timeout: shape.timeout ?? null,
+      retries: shape.retries ?? null,
       unique: shape.unique ?? null,
       owner: null,
       tags: shape.tags ?? [],
@@ -161,7 +164,10 @@ export class Preparer {
         throw this.#parts.registry.unknown(name, await store.jobNames());
       const { queue, priority } = this.#parts.defaults;
       await this.#written(store.declareJobs([name], queue, priority), within);
-      if (within) return { name, queue, priority };
+      if (within) {
+        this.#warnOfUndefined(name);
+        return { name, queue, priority };
+      }
       row = await store.job(name);
     }
     if (!row)
@@ -169,8 +175,18 @@ export class Preparer {
         "UNKNOWN_JOB",
         `Job "${name}" was removed from the database just now. Try again.`,
       );
+    if (row.fingerprint === "") this.#warnOfUndefined(name);
     this.#known.set(name, { row, until: now + REMEMBERED });
     return row;
+  }
+
+  /** Once for each name: the spelling may be wrong, or the worker may not have been deployed yet. */
+  #warnOfUndefined(name: string): void {
+    if (this.#warned.has(name)) return;
+    this.#warned.add(name);
+    this.#parts.warn(
+      `job "${name}" was dispatched, but no worker has defined it yet: its runs wait for one. Check the name in declare(), or start a worker that defines it`,
+    );
   }
 }
 

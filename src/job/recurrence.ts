@@ -1,15 +1,50 @@
-import { checkName } from "../run/names.ts";
-import { checkKeys } from "../run/options.ts";
+import { PunctualError, show } from "../errors.ts";
+import { checkName, checkQueue } from "../run/names.ts";
+import { checkInteger, checkKeys } from "../run/options.ts";
 import { encodePayload } from "../run/payload.ts";
-import { type Passed, Plan } from "../schedule/plan.ts";
+import { type Bounds, type Passed, Plan } from "../schedule/plan.ts";
+import type { Misfire } from "../schedule/schedule.ts";
+import { toWindow } from "../schedule/window.ts";
+import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
 
 export interface RecurOptions {
   /** What its runs get. Default: what the job's `args()` holds when `recur()` is called. */
   args?: unknown;
-  /** Default: the job's. */
-  queue?: string;
+  /** Default: the job's; null: the default queue. */
+  queue?: string | null;
   /** An IANA zone. Default: UTC. */
   timezone?: string;
+  /** Ticks only from one time of day to another, both included. */
+  between?: readonly [from: string, to: string];
+  /** Does not tick from one time of day to another. */
+  unlessBetween?: readonly [from: string, to: string];
+  /** No tick before this instant. */
+  startingAt?: Instant;
+  /** No tick after this instant. */
+  endingAt?: Instant;
+  /** What becomes of ticks that were missed, as in `misfire()`. Default: `once`. */
+  misfire?: Misfire["policy"] | ({ policy: Misfire["policy"] } & MisfireOptions);
+  /** Ticks only where `PUNCTUAL_ENV`, else `NODE_ENV`, is one of these. Default: everywhere. */
+  environments?: readonly string[];
+}
+
+const OPTIONS = [
+  "args",
+  "queue",
+  "timezone",
+  "between",
+  "unlessBetween",
+  "startingAt",
+  "endingAt",
+  "misfire",
+  "environments",
+];
+
+export interface MisfireOptions {
+  /** Of `all`: at most this many runs, the latest. Default: 100. */
+  limit?: number;
+  /** Ticks that were missed by more than this are dropped. */
+  within?: Duration;
 }
 
 /** One more schedule of a job, in the registrar's form. `own`: the job's arguments, for when the options give none. */
@@ -18,10 +53,60 @@ export function toRecurrence(
   options: RecurOptions,
   own: unknown,
 ): { plan: Plan; passed: Passed } {
-  checkKeys(options, ["args", "queue", "timezone"], "recur()");
+  checkKeys(options, OPTIONS, "recur()");
   const plan = new Plan();
   plan.replace(cron);
   if (options.timezone !== undefined) plan.inZone(options.timezone);
-  const queue = options.queue === undefined ? null : checkName(options.queue, "a queue name");
+  const queue = options.queue === undefined ? null : checkQueue(options.queue);
+  plan.bind(toBounds(options));
   return { plan, passed: { args: encodePayload(options.args ?? own) ?? null, queue } };
+}
+
+function toBounds(options: RecurOptions): Partial<Bounds> {
+  const { between, unlessBetween, startingAt, endingAt, misfire, environments } = options;
+  const bounds: { -readonly [Name in keyof Bounds]?: Bounds[Name] } = {};
+  const windows = [
+    ...(between === undefined ? [] : [toWindow(...pair(between, "between"), true)]),
+    ...(unlessBetween === undefined ? [] : [toWindow(...pair(unlessBetween, "unlessBetween"), false)]),
+  ];
+  if (windows.length > 0) bounds.windows = windows;
+  if (startingAt !== undefined) bounds.start = checkedInstant(startingAt);
+  if (endingAt !== undefined) bounds.end = checkedInstant(endingAt);
+  if (misfire !== undefined) {
+    const { policy, ...rest } = typeof misfire === "string" ? { policy: misfire } : misfire;
+    bounds.misfire = toMisfire(policy, rest);
+  }
+  if (environments !== undefined) bounds.environments = toEnvironments(environments);
+  return bounds;
+}
+
+function pair(times: readonly [string, string], what: string): readonly [string, string] {
+  if (Array.isArray(times) && times.length === 2) return times;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `recur() expected ${what} as two times of day, such as ["09:00", "17:00"], got ${show(times)}.`,
+  );
+}
+
+/** Checked now, and kept as it was given: text without an offset is read in a zone that may be named later. */
+export function checkedInstant(instant: Instant): Instant {
+  toInstant(instant);
+  return instant;
+}
+
+export function toEnvironments(names: readonly string[]): readonly string[] {
+  return names.map((name) => checkName(name, "an environment"));
+}
+
+export function toMisfire(policy: Misfire["policy"], options: MisfireOptions): Misfire {
+  if (!["once", "skip", "all"].includes(policy)) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected misfire "once", "skip" or "all", got ${show(policy)}.`,
+    );
+  }
+  checkKeys(options, ["limit", "within"], "misfire()");
+  const limit = checkInteger(options.limit ?? 100, "misfire limit", 1, 10_000);
+  const within = options.within === undefined ? null : toMilliseconds(options.within, "misfire within");
+  return { policy, limit, within };
 }

@@ -2,6 +2,15 @@ import { PunctualError } from "../errors.ts";
 import { closeNames } from "../run/names.ts";
 import type { AdHoc } from "./adhoc.ts";
 import type { Definition } from "./definition.ts";
+import {
+  type ClassMethod,
+  hasMethod,
+  isAnonymous,
+  isClass,
+  isClassMethod,
+  type JobClass,
+  nameOf,
+} from "./handlers.ts";
 import type { Place } from "./place.ts";
 
 /** What one instance knows: jobs it defines, names it declares, functions it has dispatched. */
@@ -12,6 +21,9 @@ export class Registry {
   readonly #replaced = new Set<string>();
   readonly #warn: (message: string) => void;
   readonly #declared = new Set<string>();
+  readonly #classes = new Map<string, JobClass>();
+  /** Defines a method of a class, on the instance that this is the registry of. */
+  defineMethod: ((method: ClassMethod) => Definition<never>) | null = null;
   readonly #adHoc = new Map<string, AdHoc>();
 
   constructor(warn: (message: string) => void = () => {}) {
@@ -53,8 +65,17 @@ export class Registry {
     this.#known = this.#definitions.size;
   }
 
+  /** The definition of a job. A method of a known class is defined when its name is first asked for. */
   definition(name: string): Definition<never> | undefined {
-    return this.#definitions.get(name);
+    return this.#definitions.get(name) ?? this.#definitionOfMethod(name);
+  }
+
+  #definitionOfMethod(name: string): Definition<never> | undefined {
+    if (this.#classes.size === 0 || this.defineMethod === null) return undefined;
+    const dot = name.lastIndexOf(".");
+    const jobClass = dot < 1 ? undefined : this.#classes.get(name.slice(0, dot));
+    const method = name.slice(dot + 1);
+    return jobClass && hasMethod(jobClass, method) ? this.defineMethod([jobClass, method]) : undefined;
   }
 
   definitions(): IterableIterator<Definition<never>> {
@@ -75,6 +96,18 @@ export class Registry {
     let index = 0;
     for (const definition of this.#definitions.values()) list[index++] = make(definition);
     return list;
+  }
+
+  /** A class whose methods may be jobs: another process may dispatch `[Class, "method"]`. */
+  know(target: unknown): void {
+    const jobClass = isClassMethod(target) ? target[0] : isClass(target) ? target : null;
+    if (jobClass !== null && !isAnonymous(jobClass)) this.#classes.set(nameOf(jobClass), jobClass);
+  }
+
+  /** Takes over the names and classes of another. */
+  take(other: Registry): void {
+    for (const name of other.#declared) this.#declared.add(name);
+    for (const [name, jobClass] of other.#classes) this.#classes.set(name, jobClass);
   }
 
   declare(name: string): void {

@@ -1,9 +1,10 @@
 import { PunctualError, show } from "../errors.ts";
 import type { RetryPolicy } from "../run/backoff.ts";
 import type { RunContext } from "../run/context.ts";
-import { checkName } from "../run/names.ts";
-import { checkFunction, checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
+import { checkQueue, DEFAULT_QUEUE } from "../run/names.ts";
+import { checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
 import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
+import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 
@@ -50,7 +51,7 @@ export interface Defaults {
 }
 
 const builtIn: Settings = {
-  queue: "default",
+  queue: DEFAULT_QUEUE,
   priority: 100,
   lease: 60_000,
   concurrency: 1,
@@ -75,7 +76,7 @@ export function toSettings(defaults: Defaults = {}): Settings {
     "defaults",
   );
   const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = { ...builtIn };
-  if (defaults.queue !== undefined) settings.queue = checkName(defaults.queue, "a queue name");
+  if (defaults.queue !== undefined) settings.queue = checkQueue(defaults.queue);
   if (defaults.priority !== undefined) settings.priority = checkPriority(defaults.priority);
   if (defaults.lease !== undefined) settings.lease = checkLease(defaults.lease);
   if (defaults.concurrency !== undefined) settings.concurrency = checkConcurrency(defaults.concurrency);
@@ -104,26 +105,7 @@ export function toTimeout(timeout: Duration | null): number | null {
   return timeout === null ? null : checkTimeout(timeout);
 }
 
+/** `given` over `otherwise`. */
 export function toRetries(given: number | Partial<RetryPolicy>, otherwise: RetryPolicy): RetryPolicy {
-  const chosen = typeof given === "number" ? { max: given } : given;
-  checkKeys(chosen, ["max", "base", "cap", "jitter", "backoff", "when"], "retries()");
-  const policy = { ...otherwise, ...chosen };
-  checkInteger(policy.max, "retries max (tries in all)", 1);
-  for (const name of ["base", "cap"] as const) {
-    if (!(Number.isFinite(policy[name]) && policy[name] >= 0)) {
-      throw new PunctualError(
-        "INVALID_OPTION",
-        `Expected retries ${name} in seconds, 0 or more, got ${show(policy[name])}.`,
-      );
-    }
-  }
-  if (policy.jitter !== "full" && policy.jitter !== "none") {
-    throw new PunctualError(
-      "INVALID_OPTION",
-      `Expected retries jitter "full" or "none", got ${show(policy.jitter)}.`,
-    );
-  }
-  if (policy.backoff !== undefined) checkFunction(policy.backoff, "retries backoff");
-  if (policy.when !== undefined) checkFunction(policy.when, "retries when");
-  return policy;
+  return { ...otherwise, ...toPolicy([given] as RetriesArguments) };
 }

@@ -4,7 +4,15 @@ import type { PruneForecast, PruneReport } from "../store/pruning.ts";
 import type { RunRecord } from "../store/records.ts";
 import type { RunCount } from "../store/search.ts";
 import type { Store } from "../store/store.ts";
-import { type Clock, type Duration, type Instant, sleep, toInstant, toMilliseconds } from "../time.ts";
+import {
+  type Clock,
+  type Duration,
+  type Instant,
+  sleep,
+  toInstant,
+  toMilliseconds,
+  toOffset,
+} from "../time.ts";
 import { type Act, type BulkOptions, type BulkReport, MOST_COUNTED, toEach, toReason } from "./bulk.ts";
 import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./filter.ts";
 import { type Health, healthOf } from "./health.ts";
@@ -156,7 +164,8 @@ export abstract class Control extends Pausing implements RunControl {
 
   /** Gives a run another time, if nobody has claimed it. */
   async move(id: number, at: Instant): Promise<void> {
-    const answer = await (await this.store()).move(checkId(id), toInstant(at));
+    const store = await this.store();
+    const answer = await store.move(checkId(id), await instantIn(store, at));
     if (answer !== "moved") throw notPossible("move", id, answer);
     this.wakeWorker();
   }
@@ -164,7 +173,7 @@ export abstract class Control extends Pausing implements RunControl {
   /** Runs a finished run once more, under the same id; now, or at a time. */
   async retry(id: number, options: { at?: Instant } = {}): Promise<void> {
     checkKeys(options, ["at"], "retry()");
-    const at = options.at === undefined ? null : toInstant(options.at);
+    const at = options.at === undefined ? null : await instantIn(await this.store(), options.at);
     const answer = await (await this.store()).revive(checkId(id), at);
     if (answer !== "revived") throw notPossible("retry", id, answer);
     this.wakeWorker();
@@ -278,4 +287,10 @@ function outcome(run: RunInfo): JsonValue | undefined {
   const state = run.state as keyof typeof codes;
   const verb = { failed: "failed", cancelled: "was cancelled", skipped: "was skipped" }[state];
   throw new PunctualError(codes[state], `Run ${run.id} of "${run.name}" ${verb}${why}`, { cause: run.error });
+}
+
+/** A relative instant counts from the database's time. */
+async function instantIn(store: Store, instant: Instant): Promise<number> {
+  const offset = toOffset(instant);
+  return offset === null ? toInstant(instant) : (await store.now()) + offset;
 }

@@ -15,6 +15,14 @@ export function checkName(name: unknown, what: string): string {
   return name;
 }
 
+/** The queue that `null` and a job without a queue mean. */
+export const DEFAULT_QUEUE = "default";
+
+/** The name of a queue; null: the default queue. */
+export function checkQueue(name: unknown): string {
+  return name === null ? DEFAULT_QUEUE : checkName(name, "a queue name");
+}
+
 function refusal(what: string, rest: string): PunctualError {
   return new PunctualError("INVALID_NAME", `Expected ${what} ${rest}.`);
 }

@@ -1,7 +1,9 @@
 import { PunctualError, show } from "../errors.ts";
-import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds } from "../time.ts";
-import { checkName } from "./names.ts";
+import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
+import type { RetryPolicy } from "./backoff.ts";
+import { checkName, checkQueue } from "./names.ts";
 import { checkInteger, checkKeys, checkTimeout } from "./options.ts";
+import { type RetriesArguments, toStoredPolicy } from "./retries.ts";
 
 /** What a dispatch says about its run; what it leaves out comes from the job. */
 export interface Shape {
@@ -16,6 +18,8 @@ export interface Shape {
   key?: string;
   unique?: { key: string; until: "started" | "finished"; for: number };
   timeout?: number;
+  /** As it is stored. */
+  retries?: string;
   tags?: string[];
   expires?: number;
   traceparent?: string;
@@ -32,11 +36,12 @@ export interface UniqueOptions {
 export interface DispatchOptions {
   delay?: Duration;
   at?: Instant;
-  queue?: string;
+  queue?: string | null;
   priority?: number;
   key?: string;
   unique?: string | ({ key: string } & UniqueOptions);
   timeout?: Duration;
+  retries?: number | Partial<Omit<RetryPolicy, "backoff" | "when">>;
   tags?: readonly string[];
   expires?: Duration;
   traceparent?: string;
@@ -56,17 +61,18 @@ export abstract class Shaped<Args> {
     return this.with(() => ({ delay: toMilliseconds(delay, "a delay"), runAt: undefined as never }));
   }
 
-  /** Due at this instant. */
+  /** Due at this instant, or that long from now: `"+5 seconds"`. */
   at(instant: Instant): this {
-    return this.with(() => ({
-      runAt: toInstant(instant),
-      wall: isWallTime(instant),
-      delay: undefined as never,
-    }));
+    return this.with(() => {
+      const offset = toOffset(instant);
+      if (offset !== null) return { delay: offset, runAt: undefined as never };
+      return { runAt: toInstant(instant), wall: isWallTime(instant), delay: undefined as never };
+    });
   }
 
-  queue(name: string): this {
-    return this.with(() => ({ queue: checkName(name, "a queue name") }));
+  /** In place of the job's; null: the default queue. */
+  queue(name: string | null): this {
+    return this.with(() => ({ queue: checkQueue(name) }));
   }
 
   /** Lower runs sooner. */
@@ -86,6 +92,11 @@ export abstract class Shaped<Args> {
 
   timeout(timeout: Duration): this {
     return this.with(() => ({ timeout: checkTimeout(timeout) }));
+  }
+
+  /** In place of the job's: an object of numbers, or `max`, `base`, `cap`, `jitter`. Functions stay the job's. */
+  retries(...retries: RetriesArguments): this {
+    return this.with(() => ({ retries: toStoredPolicy(retries) }));
   }
 
   tags(...tags: string[]): this {
@@ -117,6 +128,7 @@ export abstract class Shaped<Args> {
       shaped = shaped.unique(key, rest);
     }
     if (options.timeout !== undefined) shaped = shaped.timeout(options.timeout);
+    if (options.retries !== undefined) shaped = shaped.retries(...([options.retries] as RetriesArguments));
     if (options.tags !== undefined) shaped = shaped.tags(...options.tags);
     if (options.expires !== undefined) shaped = shaped.expires(options.expires);
     if (options.traceparent !== undefined) shaped = shaped.traceparent(options.traceparent);
@@ -132,6 +144,7 @@ const OPTIONS = [
   "key",
   "unique",
   "timeout",
+  "retries",
   "tags",
   "expires",
   "traceparent",

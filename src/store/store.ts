@@ -31,6 +31,8 @@ export interface NewRun {
   delay: number;
   args: string | null;
   timeout: number | null;
+  /** The retry policy of this run alone, as JSON; null: its job's. */
+  retries: string | null;
   unique: { key: string; until: "started" | "finished"; for: number } | null;
   /** The instance that alone can run it (ad hoc). */
   owner: string | null;
@@ -69,6 +71,7 @@ export interface ClaimedRun extends Lease {
   attempts: number;
   crashes: number;
   timeout: number | null;
+  retries: string | null;
   owner: string | null;
   tags: string[];
   parentId: number | null;

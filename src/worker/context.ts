@@ -3,6 +3,7 @@ import type { Emitter } from "../observe/events.ts";
 import type { RunContext } from "../run/context.ts";
 import { keyIn } from "../run/lanes.ts";
 import { encodePayload, type JsonValue } from "../run/payload.ts";
+import { policyOf } from "../run/retries.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
 import { type Ending, EndOfTry, snoozeEnding } from "./ends.ts";
@@ -53,8 +54,8 @@ export class Context implements RunContext {
     this.tags = run.tags;
     this.attempt = run.attempts;
     this.crashes = run.crashes;
-    this.maxAttempts = settings.retries.max;
-    this.isLastAttempt = run.attempts - run.crashes >= settings.retries.max;
+    this.maxAttempts = policyOf(settings.retries, run.retries).max;
+    this.isLastAttempt = run.attempts - run.crashes >= this.maxAttempts;
     this.scheduledFor = new Date(run.tickAt ?? run.runAt);
     this.createdAt = new Date(run.createdAt);
     this.parentId = run.parentId;

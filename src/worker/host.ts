@@ -11,7 +11,7 @@ import { KnownJobs } from "./known-jobs.ts";
 import { FOREVER, type ForeverOptions, RUN, type RunOptions, toOptions } from "./options.ts";
 import type { WorkerOptions, WorkerParts } from "./parts.ts";
 import { Showing } from "./showing.ts";
-import { onSignals } from "./signals.ts";
+import { ending, onSignals } from "./signals.ts";
 import { Worker } from "./worker.ts";
 
 export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known" | "executor"> {
@@ -65,6 +65,11 @@ export class Host {
 
   /** Who works for this instance in another process. */
   beside: { wake(): void; changed(): void } | null = null;
+
+  /** Whether a worker is at work, or about to be. */
+  get isWorking(): boolean {
+    return this.#working !== null || this.#shift !== null;
+  }
 
   wake(): void {
     (this.#worker ?? this.beside)?.wake();
@@ -336,11 +341,4 @@ export function alreadyWorking(name: string): PunctualError {
 function shownOf(options: WorkerOptions | null): Omit<Events["worker.started"], "worker"> {
   const { parallel, queues, exceptQueues, weights, schedules } = options ?? NOTHING;
   return { parallel, queues, exceptQueues, weights, schedules };
-}
-
-function ending(running: number): string {
-  if (running === 0) return "nothing is running: ending";
-  return running === 1
-    ? "finishing 1 run; once more to abort it"
-    : `finishing ${running} runs; once more to abort them`;
 }

@@ -22,3 +22,11 @@ export function onSignals(levels: { stop(signal: string): void; stopNow(): void;
     for (const off of listeners) off();
   };
 }
+
+/** What a worker that was told to stop says of its runs. */
+export function ending(running: number): string {
+  if (running === 0) return "nothing is running: ending";
+  return running === 1
+    ? "finishing 1 run; once more to abort it"
+    : `finishing ${running} runs; once more to abort them`;
+}

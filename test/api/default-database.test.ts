@@ -152,7 +152,7 @@ describe("the facade", () => {
 
 test("a producer that never stops its instance ends all the same", async () => {
   const script = `import { Punctual } from "punctual";
-    const jobs = new Punctual("sqlite:./jobs.db");
+    const jobs = new Punctual("sqlite:./jobs.db", { logger: false });
     jobs.declare("elsewhere");
     const run = await jobs.dispatch("elsewhere", { a: 1 }).delay(60);
     jobs.dispatch("ad hoc", () => {}).delay(60);

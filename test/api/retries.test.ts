@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PermanentError, type RetryPolicy } from "../../src/index.ts";
+import { type Dispatch, PermanentError, type RetryPolicy, type Run } from "../../src/index.ts";
 import { heard, listen, open } from "./instance.ts";
+import { expectRefusal } from "./refusal.ts";
 
 /** A job that always fails; gives the seconds it waited before each further try. */
 async function waits(retries: Partial<RetryPolicy>, random: () => number, failing: () => never = fail) {
@@ -333,4 +334,119 @@ test("a filter or hook that changes the arguments changes them for this try only
   await jobs.dispatch("task", { n: 1 });
   await jobs.run();
   expect(seen).toEqual([2, 2]);
+});
+
+describe("the positional form", () => {
+  test("max, base, cap, jitter, as in the documents", async () => {
+    const { jobs } = open();
+    expect(jobs.schedule("all", fail).retries(5, 2, 60, "none").settings.retries).toEqual({
+      max: 5,
+      base: 2,
+      cap: 60,
+      jitter: "none",
+    });
+    expect(jobs.schedule("some", fail).retries(4, 10).settings.retries).toMatchObject({
+      max: 4,
+      base: 10,
+      cap: 60,
+    });
+    expect(jobs.dispatch("ad hoc", fail).retries(3, 1, 5, "none").settings.retries).toMatchObject({
+      max: 3,
+      cap: 5,
+    });
+  });
+
+  test.each([
+    [[0], "retries max"],
+    [[3, -1], "retries base"],
+    [[3, 1, Number.NaN], "retries cap"],
+    [[3, 1, 60, "half"], "retries jitter"],
+    [[3, 1, 60, "none", 1], "at most max, base, cap and jitter"],
+    [[{ max: 3 }, 2], "got both"],
+  ])("%j is refused", async (given, part) => {
+    const { jobs } = open();
+    const retries = (job: { retries(...given: never[]): unknown }) => job.retries(...(given as never[]));
+    await expectRefusal(() => retries(jobs.schedule("task", fail)), "INVALID_OPTION", part);
+    await expectRefusal(() => retries(jobs.dispatch("task")), "INVALID_OPTION", part);
+  });
+});
+
+describe("retries of one dispatch", () => {
+  async function tries(shape: (dispatch: Dispatch) => PromiseLike<Run>, job: Partial<RetryPolicy>) {
+    const { jobs, clock } = open();
+    const seen: [attempt: number, max: number, last: boolean][] = [];
+    jobs
+      .schedule("task", (_, { attempt, maxAttempts, isLastAttempt }) => {
+        seen.push([attempt, maxAttempts, isLastAttempt]);
+        fail();
+      })
+      .retries(job);
+    const retried = listen(jobs, "run.retried");
+    const run = await shape(jobs.dispatch("task"));
+    for (let pass = 0; pass < 10; pass++) {
+      await jobs.run();
+      await clock.advance(60);
+    }
+    return { jobs, run, seen, delays: retried.map(({ delay }) => delay / 1000) };
+  }
+
+  test("come before the job's, and the handler sees them", async () => {
+    const shape = (dispatch: Dispatch) => dispatch.retries(3, 7, 60, "none");
+    const { seen, delays } = await tries(shape, { max: 1 });
+    expect(seen).toEqual([
+      [1, 3, false],
+      [2, 3, false],
+      [3, 3, true],
+    ]);
+    expect(delays).toEqual([7, 14]);
+  });
+
+  test("as an option; what is left out is the job's", async () => {
+    const { seen, delays } = await tries((dispatch) => dispatch.options({ retries: 2 }), {
+      max: 5,
+      base: 9,
+      jitter: "none",
+    });
+    expect(seen).toHaveLength(2);
+    expect(delays).toEqual([9]);
+  });
+
+  test("the job's backoff and when hold, unless the dispatch chooses the wait", async () => {
+    const job = { max: 1, backoff: () => 33, when: () => true };
+    expect((await tries((dispatch) => dispatch.retries(2), job)).delays).toEqual([33]);
+    expect((await tries((dispatch) => dispatch.retries(2, 5, 5, "none"), job)).delays).toEqual([5]);
+    const never = { max: 1, when: () => false };
+    expect((await tries((dispatch) => dispatch.retries(5), never)).seen).toHaveLength(1);
+  });
+
+  test("a run that is retried by hand keeps them", async () => {
+    const { jobs, run, seen } = await tries((dispatch) => dispatch.retries(2, 0), { max: 9 });
+    expect(seen).toHaveLength(2);
+    await jobs.retry(run.id);
+    await jobs.run();
+    expect(seen.at(-1)).toEqual([3, 2, true]);
+    expect((await jobs.find(run.id))?.state).toBe("failed");
+  });
+
+  test("a function cannot be stored with a run", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", fail);
+    await expectRefusal(
+      () => jobs.dispatch("task").retries({ max: 3, when: () => true }),
+      "INVALID_OPTION",
+      "when is a function",
+    );
+  });
+
+  test("they hold for every run of dispatchMany()", async () => {
+    const { jobs } = open();
+    let tried = 0;
+    const task = jobs.schedule("task", () => {
+      tried++;
+      fail();
+    });
+    await task.dispatchMany([{}, {}], { retries: { max: 2, base: 0 } });
+    for (let pass = 0; pass < 4; pass++) await jobs.run();
+    expect(tried).toBe(4);
+  });
 });

@@ -87,3 +87,24 @@ test("a worker of it drains on a signal", async () => {
   working.child.kill("SIGTERM");
   expect(await working.ended).toMatchObject({ code: 0 });
 });
+
+test.each([
+  ["a program", direct, [], "app"],
+  ["a sub-command", nested, ["jobs"], "app jobs"],
+])("hints of %s name the commands as they are called there", async (_, text, path, name) => {
+  const cwd = project({ "app.ts": text });
+  await call(cwd, ...path, "dispatch", "broken");
+  await call(cwd, ...path, "collect");
+  const shown = await call(cwd, ...path, "show", "1");
+  expect(shown.stderr).toContain(`Run it once more: ${name} retry 1`);
+  const all = [
+    shown,
+    await call(cwd, ...path, "status"),
+    await call(cwd, ...path, "list", "runs"),
+    await call(cwd, ...path, "doctor"),
+    await call(cwd, ...path, "dispatch", "helo"),
+  ];
+  for (const { stdout, stderr } of all) expect(stdout + stderr).not.toMatch(/punctual [a-z]/);
+  const json = await call(cwd, ...path, "show", "1", "--json");
+  expect(JSON.parse(json.stdout).v).toBe(1);
+});

@@ -29,6 +29,7 @@ export function newRun({ key, ...fields }: RunFields = {}): NewRun {
     delay: 0,
     args: null,
     timeout: null,
+    retries: null,
     unique: null,
     owner: null,
     tags: [],

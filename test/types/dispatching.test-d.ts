@@ -4,6 +4,7 @@ import type {
   Dispatchable,
   DispatchOptions,
   Events,
+  Facade,
   JsonValue,
   Punctual,
   PunctualOptions,
@@ -77,7 +78,13 @@ adHoc.everyMinute();
 // @ts-expect-error: it has no former name
 adHoc.formerly("x");
 // @ts-expect-error: a dispatch of a job is not configured
-jobs.dispatch("mail").retries(3);
+jobs.dispatch("mail").onError(() => {});
+jobs.dispatch("mail").retries(3).retries(5, 2, 60, "none").retries({ max: 2 }).queue(null);
+jobs.dispatch("mail", {}, { retries: { max: 3, jitter: "none" }, queue: null });
+// @ts-expect-error: what stands by position is a number
+jobs.dispatch("mail").retries(5, "2");
+// @ts-expect-error: a function cannot be stored with a run
+jobs.dispatch("mail", {}, { retries: { when: () => true } });
 
 // within() ends the chain.
 const within = jobs.dispatch("mail").within({});
@@ -139,7 +146,8 @@ new Constructor("sqlite::memory:", { prefx: "x_" });
 // @ts-expect-error: no such default
 new Constructor("sqlite::memory:", { defaults: { retry: 3 } });
 
-same<typeof Job, Punctual>();
+same<typeof Job, Facade>();
+same<ReturnType<typeof Job.use>, Punctual>();
 const code: PunctualError["code"] = "UNKNOWN_JOB";
 // @ts-expect-error: codes are known
 const wrong: PunctualError["code"] = "UNKNOWN";

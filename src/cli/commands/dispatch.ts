@@ -34,7 +34,7 @@ export default function dispatch(command: Command, cli: Cli): void {
     .argument("[arguments]", "its arguments: JSON, @file, or - for standard input")
     .option("--set <key=value>", "set one argument; dots lead deeper, values are JSON or text", repeated)
     .option("--delay <time>", "due this long from now, such as 5m", duration)
-    .option("--at <time>", "due then, such as 2026-12-01T10:00:00Z", instant)
+    .option("--at <time>", "due then, such as 2026-12-01T10:00:00Z or +90s", instant)
     .option("--queue <name>", "on this queue")
     .option("--priority <n>", "lower runs sooner", integer(-(2 ** 31)))
     .option("--unique <key>", "not while another run has this key")

@@ -1,4 +1,6 @@
 import { instanceOptions, type PunctualConfig } from "../../config.ts";
+import type { Engine } from "../../engine.ts";
+import { isClass, type JobClass } from "../../job/handlers.ts";
 import { setLoading } from "../../loading.ts";
 import { Punctual } from "../../punctual.ts";
 import { toMilliseconds } from "../../time.ts";
@@ -38,6 +40,7 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
   const timeout = toMilliseconds(config.loadTimeout ?? 10);
   const problems: string[] = [];
   const modules: [string, Record<string, unknown>][] = [];
+  const classes: JobClass[] = [];
   const restore = keepOutputClean();
   const gone = () => warn(`${nameOfFile(gathering.file!)} ended the process while it was loaded.`);
   process.once("exit", gone);
@@ -46,6 +49,7 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
       gathering.file = file;
       const before = gathering.definitions.size + gathering.instances.length;
       const imported = await importFile(file, timeout);
+      if (imported.ok) classes.push(...Object.values(imported.module).filter(isClass));
       if (!imported.ok) problems.push(describe(file, withOrigin(imported, gathering)));
       else if (exportsJobs(imported.module)) modules.push([file, imported.module]);
       else if (before === gathering.definitions.size + gathering.instances.length)
@@ -69,6 +73,8 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
     }
   }
   gathering.file = null;
+  const { registry } = engineOf(jobs, gathering);
+  for (const jobClass of classes) registry.know(jobClass);
   limitQueues(jobs, config, gathering);
   const named = database !== null || gathering.instances.some(({ source }) => source !== null);
   return { jobs, files, problems, unmatched, named, gathering };
@@ -77,6 +83,8 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
   function tellEmpty(file: string, module: Record<string, unknown>): void {
     const names = Object.entries(module).filter(([, value]) => typeof value === "function");
     if (names.length === 0 && Object.keys(module).length > 0) return;
+    // Its methods are jobs as soon as somebody dispatches one: [Class, "method"].
+    if (names.some(([, value]) => isClass(value))) return;
     warn(
       `${nameOfFile(file)} has no jobs: define them with schedule(), or export a function by default or a class with handle(). Name files that are not jobs _….`,
     );
@@ -95,9 +103,13 @@ function withOrigin(
   return { ...problem, message, code: "DUPLICATE_JOB" };
 }
 
+function engineOf(jobs: Punctual, { instances }: Gathering): Engine {
+  return instances.find(({ instance }) => instance === jobs)!.engine;
+}
+
 /** What a file says of a queue comes before the config. */
-function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, { instances }: Gathering): void {
-  const engine = instances.find(({ instance }) => instance === jobs)!.engine;
+function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, gathering: Gathering): void {
+  const engine = engineOf(jobs, gathering);
   for (const [name, limit] of Object.entries(queues)) {
     if (!engine.queueLimits.has(name)) jobs.queue(name, limit);
   }

@@ -14,6 +14,7 @@ export interface Row {
   attempts: number;
   crashes: number;
   timeout: number | null;
+  retries: string | null;
   owner: string | null;
   tags: string | null;
   parent_id: number | null;
@@ -30,7 +31,7 @@ export interface Row {
 }
 
 export const COLUMNS: string =
-  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged";
+  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged";
 
 /** As much of a run as it takes to choose. */
 export type Look = Pick<Row, "id" | "name" | "lane" | "queue" | "priority" | "run_at">;
@@ -83,6 +84,7 @@ export function toClaimed(row: Row, token: string, now: number, started: boolean
     attempts: row.attempts,
     crashes: row.crashes,
     timeout: row.timeout,
+    retries: row.retries,
     owner: row.owner,
     tags: row.tags ? JSON.parse(row.tags) : [],
     parentId: row.parent_id,

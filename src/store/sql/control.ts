@@ -32,7 +32,7 @@ export function move(
 }
 
 const CARRIED =
-  "id, name, queue, lane, priority, args, attempts, crashes, timeout, schedule, tick_at, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
+  "id, name, queue, lane, priority, args, attempts, crashes, timeout, retries, schedule, tick_at, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
 
 /** The unique key is not taken up again: somebody else may hold it by now. Attempts and crashes go on counting. */
 export function revive(

@@ -13,6 +13,7 @@ const COPIED = [
   "attempts",
   "crashes",
   "timeout",
+  "retries",
   "schedule",
   "tick_at",
   "unique_key",

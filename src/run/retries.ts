@@ -1,0 +1,77 @@
+import { PunctualError, show } from "../errors.ts";
+import type { Jitter, RetryPolicy } from "./backoff.ts";
+import { checkFunction, checkInteger, checkKeys } from "./options.ts";
+
+/** What `retries()` takes: one object or number, or the policy's numbers by position. */
+export type RetriesArguments =
+  | [retries: Partial<RetryPolicy>]
+  | [max: number, base?: number, cap?: number, jitter?: Jitter];
+
+const NUMBERS = ["max", "base", "cap", "jitter"] as const;
+
+/** The policy that the arguments of `retries()` describe, checked; what they leave out is absent. */
+export function toPolicy(given: RetriesArguments): Partial<RetryPolicy> {
+  const [first, ...rest] = given as [number | Partial<RetryPolicy>, ...unknown[]];
+  const policy = typeof first === "number" ? byPosition([first, ...rest]) : first;
+  checkKeys(policy, [...NUMBERS, "backoff", "when"], "retries()");
+  if (typeof first !== "number" && rest.some((value) => value !== undefined)) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `retries() expected one object, or max, base, cap and jitter by position, got both: ${show(given)}.`,
+    );
+  }
+  check(policy);
+  return policy;
+}
+
+function byPosition(values: unknown[]): Partial<RetryPolicy> {
+  if (values.length > NUMBERS.length) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `retries() expected at most max, base, cap and jitter, got ${show(values)}.`,
+    );
+  }
+  const given = values.map((value, index) => [NUMBERS[index]!, value] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+function check(policy: Partial<RetryPolicy>): void {
+  const { max, jitter, backoff, when } = policy;
+  if (max !== undefined) checkInteger(max, "retries max (tries in all)", 1);
+  for (const name of ["base", "cap"] as const) {
+    const seconds = policy[name];
+    if (seconds === undefined || (Number.isFinite(seconds) && seconds >= 0)) continue;
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected retries ${name} in seconds, 0 or more, got ${show(seconds)}.`,
+    );
+  }
+  if (jitter !== undefined && jitter !== "full" && jitter !== "none") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected retries jitter "full" or "none", got ${show(jitter)}.`,
+    );
+  }
+  if (backoff !== undefined) checkFunction(backoff, "retries backoff");
+  if (when !== undefined) checkFunction(when, "retries when");
+}
+
+/** The policy of one dispatch as it is stored with the run: numbers alone, since the worker may be another process. */
+export function toStoredPolicy(given: RetriesArguments): string {
+  const policy = toPolicy(given);
+  const named = Object.keys(policy).find((name) => name === "backoff" || name === "when");
+  if (named === undefined) return JSON.stringify(policy);
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `The retries of one dispatch take max, base, cap and jitter; ${named} is a function, which cannot be stored with a run. Give it to the job's own retries().`,
+  );
+}
+
+/** The policy of a run: its job's, with what its dispatch changed. A wait that the dispatch chose comes before the job's `backoff`. */
+export function policyOf(job: RetryPolicy, stored: string | null): RetryPolicy {
+  if (stored === null) return job;
+  const own = JSON.parse(stored) as Partial<RetryPolicy>;
+  const { backoff, ...rest } = job;
+  const waits = own.base !== undefined || own.cap !== undefined || own.jitter !== undefined;
+  return { ...rest, ...(backoff && !waits && { backoff }), ...own };
+}

@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Punctual } from "../../src/index.ts";
+import { temporaryFolder } from "./child.ts";
+import { open, stopped } from "./instance.ts";
+
+const told: string[] = [];
+
+class CliController {
+  index1(args: { n: number }): void {
+    told.push(`index1 ${args.n}`);
+  }
+  static index2(args: { n: number }): void {
+    told.push(`index2 ${args.n}`);
+  }
+}
+
+function logging(): { lines: string[]; logger: never } {
+  const lines: string[] = [];
+  const quiet = () => {};
+  return {
+    lines,
+    logger: { debug: quiet, info: quiet, warn: (line: string) => lines.push(line), error: quiet } as never,
+  };
+}
+
+describe("a method that another process has registered", () => {
+  test("is found by a worker that knows the class by another method", async () => {
+    const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
+    const web = open({}, file);
+    await web.jobs.register([CliController, "index1"], { n: 1 });
+    await web.jobs.register([CliController, "index2"], { n: 2 });
+    const worker = open({ clock: web.clock }, file);
+    worker.jobs.schedule([CliController, "index2"]);
+    expect(await worker.jobs.run()).toBe(2);
+    expect(told.splice(0).sort()).toEqual(["index1 1", "index2 2"]);
+  });
+
+  test("is found by a worker that has been at work already", async () => {
+    const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
+    const worker = open({}, file);
+    worker.jobs.schedule([CliController, "index2"]);
+    await worker.jobs.run();
+    const web = open({ clock: worker.clock }, file);
+    await web.jobs.register([CliController, "index1"], { n: 3 });
+    expect(await worker.jobs.run()).toBe(1);
+    expect(told.splice(0)).toEqual(["index1 3"]);
+  });
+
+  test("waits where the class has no such method, or nobody knows the class", async () => {
+    const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
+    const web = open({}, file);
+    for (const name of [
+      "CliController.index9",
+      "CliController.constructor",
+      "CliController.call",
+      "Other.index1",
+    ])
+      await web.jobs.declare(name).dispatch();
+    const worker = open({ clock: web.clock }, file);
+    worker.jobs.schedule([CliController, "index2"]);
+    expect(await worker.jobs.run()).toBe(0);
+    expect(worker.jobs.definitions().map(({ name }) => name)).toEqual(["CliController.index2"]);
+  });
+});
+
+describe("a declared job that no worker has defined", () => {
+  test("is warned of once for each name", async () => {
+    const { lines, logger } = logging();
+    const { jobs } = open({ logger });
+    const mail = jobs.declare("mail");
+    await mail.dispatch();
+    await mail.dispatch();
+    await jobs.declare("sms").dispatch();
+    expect(lines).toEqual([
+      expect.stringContaining('job "mail" was dispatched, but no worker has defined it yet'),
+      expect.stringContaining('job "sms" was dispatched, but no worker has defined it yet'),
+    ]);
+  });
+
+  test("is warned of in the next process too, and not once a worker has defined it", async () => {
+    const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
+    const first = open({}, file);
+    await first.jobs.declare("mail").dispatch();
+    const before = logging();
+    const second = new Punctual(file, { clock: first.clock, logger: before.logger });
+    await second.declare("mail").dispatch();
+    expect(before.lines).toHaveLength(1);
+    await stopped({ jobs: second, clock: first.clock });
+    const worker = open({ clock: first.clock }, file);
+    worker.jobs.schedule("mail", () => {});
+    await worker.jobs.run();
+    const later = logging();
+    const third = new Punctual(file, { clock: first.clock, logger: later.logger });
+    await third.declare("mail").dispatch();
+    expect(later.lines).toEqual([]);
+    await stopped({ jobs: third, clock: first.clock });
+  });
+});
