@@ -2,10 +2,11 @@ import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
+import { eventually } from "../process/eventually.ts";
 import { exercise } from "./exercise.ts";
 import { fresh } from "./fresh.ts";
 import { postgres } from "./postgres-database.ts";
-import { claim, finish, found, insert, newRun } from "./requests.ts";
+import { beat, claim, define, finish, found, insert, newRun } from "./requests.ts";
 import { selected } from "./stores.ts";
 
 if (selected.includes(postgres)) {
@@ -46,6 +47,30 @@ function onlyPostgres(): void {
     await caller.commit();
     expect(await asking).toMatchObject({ inserted: false });
     await jobs.stop();
+  });
+
+  test("a worker with old code that shows its jobs during the rename does not bring the old name back", async () => {
+    const [oldStore, newStore] = [await at.another(), await at.another()];
+    const OLD = { worker: "old code", startedAt: 1_000_000 };
+    const NEW = { worker: "new code", startedAt: 2_000_000 };
+    for (const { worker, startedAt } of [OLD, NEW]) await beat(at.store, worker, { startedAt });
+    const withOld = () => define(oldStore, [{ name: "old" }], OLD);
+    await withOld();
+    const waiting = async (count: number) => {
+      const found = await at.sql(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return found.length === count;
+    };
+    const holder = await at.begin();
+    await (holder.tx as pg.Client).query("select 1 from punctual_jobs where name = 'old' for update");
+    const renamed = define(newStore, [{ name: "new", formerly: ["old"] }], NEW);
+    await eventually("the rename to wait", () => waiting(1));
+    const shown = withOld();
+    await eventually("the old code to wait", () => waiting(2));
+    await holder.commit();
+    await Promise.all([renamed, shown]);
+    expect(await at.store.jobNames()).toEqual(["new"]);
   });
 
   test("tables of a schema of their own, named in the URL", async () => {
