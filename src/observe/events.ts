@@ -36,9 +36,7 @@ export interface Events {
   /** The lease was lost: what the attempt came to was not written. */
   "run.lost": OfAttempt;
   /** A lease ended without its worker; `state` is what became of the run. */
-  "run.reaped": {
-    id: number;
-    name: string;
+  "run.reaped": OfSettled & {
     worker: string | null;
     state: "ready" | "failed" | "cancelled";
     crashed: boolean;

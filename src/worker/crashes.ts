@@ -1,6 +1,6 @@
 import { PunctualError } from "../errors.ts";
 import type { Emitter } from "../observe/events.ts";
-import { failureText, toFailure } from "../run/failure.ts";
+import { failureText, readFailure, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, CrashCap, ReapedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
@@ -77,4 +77,8 @@ export function tellReaped(
 ): void {
   if (run.crashed) tallies.crashed(run.name, error, clock.now());
   events.emit("run.reaped", run);
+  const { id, name, queue, attempt, duration } = run;
+  const of = { id, name, queue, attempt, duration };
+  if (run.state === "failed") events.emit("run.failed", { ...of, error: readFailure(error)! });
+  if (run.state === "cancelled") events.emit("run.cancelled", { ...of, reason: null });
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { Run } from "../../src/index.ts";
+import { type Run, startProbe } from "../../src/index.ts";
 import type { TestClock } from "../../src/testing/index.ts";
 import { heard, listen, open } from "./instance.ts";
 
@@ -188,5 +188,29 @@ describe("a crashed run in a worker without children", () => {
     for (const { release } of [one, two, three]) release(...all);
     await one.clock.advance(2);
     for (const run of all) expect(await run.state()).toBe("completed");
+  });
+});
+
+describe("a run that is ended by its crashes", () => {
+  test.each([
+    ["failed", "", "run.failed", { error: { code: "RUN_CRASHED" } }],
+    ["cancelled", ", cancelled_at = 1", "run.cancelled", { reason: null }],
+  ] as const)("tells that it was %s, and is counted", async (state, more, event, of) => {
+    const { jobs, clock, db, crashed } = scene();
+    const run = await crashed("long", 2);
+    await clock.advance(1);
+    const claimed = `state = 2, attempts = 3, isolated = 1, started_at = ?, locked_until = ?, locked_by = 'dead'${more}`;
+    const now = clock.now();
+    db.prepare(`update punctual_runs set ${claimed}`).run(now - 9000, now - 1000);
+    const probe = await startProbe(jobs, { port: 0 });
+    const reaped = listen(jobs, "run.reaped");
+    const ended = listen(jobs, event);
+    expect(await jobs.run()).toBe(0);
+    const same = { id: run.id, name: "long", queue: "default", attempt: 3, duration: 9000 };
+    expect(reaped).toMatchObject([{ ...same, state, crashed: true }]);
+    expect(ended).toMatchObject([{ ...same, ...of }]);
+    const figures = await (await fetch(`${probe.url}/metrics`)).text();
+    expect(figures).toContain(`punctual_runs_total{job="long",queue="default",outcome="${state}"} 1`);
+    await probe.stop();
   });
 });

@@ -103,7 +103,16 @@ export function leases(database: Database): void {
       expect(await reap(at.store)).toEqual([]);
       await at.clock.advance("1ms");
       expect(await reap(at.store)).toEqual([
-        { id, name: "job", worker: "w1", state: "ready", crashed: true },
+        {
+          id,
+          name: "job",
+          queue: "default",
+          attempt: 1,
+          duration: 1001,
+          worker: "w1",
+          state: "ready",
+          crashed: true,
+        },
       ]);
       expect(await reap(at.store)).toEqual([]);
     });

@@ -9,6 +9,7 @@ import type { Settler } from "./settle.ts";
 interface Lost {
   id: number;
   name: string;
+  queue: string;
   worker: string | null;
   attempts: number;
   logged: number;
@@ -29,7 +30,7 @@ export interface Loss {
 }
 
 const LOST =
-  "r.id, r.name, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
+  "r.id, r.name, r.queue, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
 
 /** Takes back runs whose lease has ended. */
 export async function reap(
@@ -97,11 +98,13 @@ async function giveUp(
       JSON.stringify(crashed.map(({ id }) => [id])),
     );
   }
-  const reaped = lost.map(({ id, name, worker, cancelled_at, crashes, isolated }, index): ReapedRun => {
-    const isCrashed = begun.has(lost[index]!);
+  const reaped = lost.map((run): ReapedRun => {
+    const { id, name, queue, worker, attempts: attempt, started_at, cancelled_at, crashes, isolated } = run;
+    const isCrashed = begun.has(run);
+    const duration = started_at === null ? 0 : now - started_at;
     const failed = isCrashed && crashes + 1 >= (isolated === 1 ? cap.isolated : cap.shared);
     const state = cancelled_at !== null ? "cancelled" : failed ? "failed" : "ready";
-    return { id, name, worker, state, crashed: isCrashed };
+    return { id, name, queue, attempt, duration, worker, state, crashed: isCrashed };
   });
   const waiting = reaped.filter(({ state }) => state === "ready");
   await settler.putBack(
