@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { findProgram, isRoot, versionIn, versionText } from "./programs.ts";
 import type { Program } from "./server.ts";
 
@@ -55,6 +55,14 @@ export function findPostgres(): Program | undefined {
         "--locale=C",
         ...locale,
         "--no-sync",
+      ],
+    }),
+
+    follow: (dataDir, port) => ({
+      file: join(dirname(postgres), "pg_basebackup"),
+      args: [
+        ...["-h", "127.0.0.1", "-p", String(port), "-U", "postgres"],
+        ...["-D", dataDir, "-R", "-X", "stream", "-c", "fast", "--no-sync"],
       ],
     }),
 

@@ -33,11 +33,11 @@ export class TestProxy {
   #paused = false;
   #refusing = false;
   #delay = 0;
+  #target: { port: number; host: string };
 
   constructor(port: number, host: string) {
-    this.#listener = createServer({ noDelay: true, pauseOnConnect: true }, (client) =>
-      this.#join(client, port, host),
-    );
+    this.#target = { port, host };
+    this.#listener = createServer({ noDelay: true, pauseOnConnect: true }, (client) => this.#join(client));
   }
 
   async listen(): Promise<void> {
@@ -59,6 +59,11 @@ export class TestProxy {
     url.hostname = "127.0.0.1";
     url.port = String(this.port);
     return url.href;
+  }
+
+  /** From now on new connections lead to another server of this host. */
+  redirect(port: number): void {
+    this.#target = { ...this.#target, port };
   }
 
   /** Ends every connection at once, on both sides. New ones are taken. */
@@ -106,12 +111,12 @@ export class TestProxy {
     await closed;
   }
 
-  #join(client: Socket, port: number, host: string): void {
+  #join(client: Socket): void {
     if (this.#refusing) {
       client.on("error", () => {}).resetAndDestroy();
       return;
     }
-    const server = connect({ port, host, noDelay: true });
+    const server = connect({ ...this.#target, noDelay: true });
     const pair: Pair = { client, server, mute: false };
     this.#pairs.add(pair);
     client.on("data", (sent) => this.#fromClient(pair, sent));

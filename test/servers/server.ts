@@ -20,6 +20,8 @@ export interface Program {
   /** Whom it has to run as, where that is not whoever runs the tests. */
   runAs?: { uid: number; gid: number };
   initialise(dataDir: string): Command;
+  /** Copies the data of a running server, as the start of a standby that follows it. */
+  follow?(dataDir: string, port: number): Command;
   serve(place: Place): Command;
   /** With what it ends soonest and leaves nothing behind, when its data do not matter any more. */
   abort: NodeJS.Signals;

@@ -9,7 +9,7 @@ import { findServer, missing } from "./find.ts";
 import { freePort } from "./free-port.ts";
 import type { Launch, Report } from "./keeper.ts";
 import { label, type Program, type ServerKind, urlOf } from "./server.ts";
-import { fillDataDir, serverFolder } from "./template.ts";
+import { copyRunning, fillDataDir, serverFolder } from "./template.ts";
 
 const PATIENCE = 60_000;
 
@@ -18,6 +18,8 @@ export interface ServerOptions {
   port?: number;
   /** Added to the server's command line, after ours. */
   args?: string[];
+  /** The port of a running server, of which this one becomes a standby. */
+  standbyOf?: number;
   /** Commits wait for the disk. Without it they outlive the server's process, but not the machine. */
   durable?: boolean;
 }
@@ -29,7 +31,8 @@ export async function startServer(kind: ServerKind, options: ServerOptions = {})
   const folder = await serverFolder(kind, program);
   const server = new TestServer(kind, program, folder, options.port ?? (await freePort()), options);
   try {
-    await fillDataDir(kind, program, server.dataDir);
+    if (options.standbyOf !== undefined) await copyRunning(program, server.dataDir, options.standbyOf);
+    else await fillDataDir(kind, program, server.dataDir);
     await server.start();
     return server;
   } catch (error) {

@@ -25,6 +25,13 @@ export async function fillDataDir(kind: ServerKind, program: Program, dataDir: s
   await copy(template, dataDir);
 }
 
+/** Fills `dataDir` with a copy of the server at `port`: started on it, a server follows that one. */
+export async function copyRunning({ follow, runAs }: Program, dataDir: string, port: number): Promise<void> {
+  if (!follow) throw new Error("There is no way to make a standby of this server.");
+  const { file, args } = follow(dataDir, port);
+  await run(file, args, runAs);
+}
+
 /** With owners and modes, which Node's own does not keep. */
 const copy = (from: string, to: string) => run("cp", ["-a", from, to]);
 

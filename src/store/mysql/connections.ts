@@ -13,6 +13,8 @@ export interface Held {
 export interface Connections {
   /** Whether a new connection can be had when one was lost. */
   readonly renewable: boolean;
+  /** How many were lost while no statement was under way, as far as it is known. */
+  readonly idleLosses: number;
   /** What precedes `start transaction`. */
   readonly isolate: string | null;
   /** Whether one packet may have several statements in it. */
@@ -45,6 +47,7 @@ const SESSION = `set session sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_
 /** A pool of our own: its connections have the settings of ours, and do not keep the process alive while they are idle. */
 export class OwnConnections implements Connections {
   readonly renewable = true;
+  idleLosses = 0;
   readonly isolate = null;
   readonly takesSeveral = true;
   readonly most: number;
@@ -75,6 +78,9 @@ export class OwnConnections implements Connections {
         throw error;
       }
       this.#ready.add(core);
+      core.on("error", () => {
+        this.idleLosses++;
+      });
     }
     return { connection, giveBack };
   }
@@ -100,6 +106,7 @@ const ISOLATE_NEXT = "set transaction isolation level read committed";
 /** A pool of the caller's, who closes it. */
 export class PoolConnections implements Connections {
   readonly renewable = true;
+  readonly idleLosses = 0;
   readonly isolate: string = ISOLATE_NEXT;
   readonly takesSeveral = false;
   readonly most: number;
@@ -136,6 +143,7 @@ const READS = /^select\b(?![\s\S]*\bfor update\b)/;
  */
 export class OneConnection implements Connections {
   readonly renewable = false;
+  readonly idleLosses = 0;
   readonly isolate: string = ISOLATE_NEXT;
   readonly takesSeveral = false;
   readonly most = 1;

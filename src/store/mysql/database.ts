@@ -58,6 +58,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly #working = new Set<Promise<unknown>>();
   #name: dialect.Server | null = null;
   #closed = false;
+  #losses = 0;
 
   constructor(connections: Connections) {
     this.#connections = connections;
@@ -102,17 +103,19 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
-    const first = dialect.literally(one);
     if (!this.#connections.takesSeveral || dialect.lengthOf(other) > LONGEST) {
-      return this.transaction((tx) => (tx.again ? again(tx) : tx.run(other.text, ...other.params)), {
-        first,
+      let isSent = false;
+      return this.transaction(async (tx) => {
+        if (isSent) return again(tx);
+        isSent = true;
+        for (const { text, params } of [one, other]) await tx.run(text, ...params);
       });
     }
-    const packet = ["start transaction", first, dialect.literally(other), "commit"];
+    const packet = ["start transaction", dialect.literally(one), dialect.literally(other), "commit"];
     try {
       await this.#holding((held) => this.#orRollBack(held, () => querySeveral(held.connection, packet)));
     } catch (error) {
-      if (this.#closed || !this.#isPassing(error)) throw isOurs(error) ? translate(error) : error;
+      if (!this.#isPassing(error) || this.#closed) throw isOurs(error) ? translate(error) : error;
       await this.transaction(again);
     }
   }
@@ -273,14 +276,19 @@ export class MysqlDatabase implements ServerDatabase {
 
   #patiently<Result>(work: () => Promise<Result>, mayRetry = () => true): Promise<Result> {
     return patiently(work, {
-      isPassing: (error) => !this.#closed && mayRetry() && this.#isPassing(error),
+      isPassing: (error) => this.#isPassing(error) && !this.#closed && mayRetry(),
       translate: (error) => (isOurs(error) ? translate(error) : error),
       patience: () => (this.#name === null ? FIRST_PATIENCE : PATIENCE),
     });
   }
 
+  get losses(): number {
+    return this.#losses + this.#connections.idleLosses;
+  }
+
   #isPassing(error: unknown): boolean {
     if (!isOurs(error)) return false;
+    if (isLost(error)) this.#losses++;
     if (isConflict(error)) return true;
     return isLost(error) && this.#connections.renewable && !(this.#name === null && isMistake(error));
   }

@@ -14,6 +14,8 @@ export interface Held {
 export interface Connections {
   /** Whether a new connection can be had when one was lost. */
   readonly renewable: boolean;
+  /** How many were lost while no statement was under way, as far as it is known. */
+  readonly idleLosses: number;
   /** For one statement, where it is given; else for a transaction. */
   take(statement?: string): Promise<Held>;
   close(): Promise<void>;
@@ -35,13 +37,17 @@ const FAREWELL = 5000;
 
 export class PoolConnections implements Connections {
   readonly renewable = true;
+  idleLosses = 0;
   readonly #pool: PgPool;
   readonly #ours: boolean;
+  readonly #countLoss = (): void => {
+    this.idleLosses++;
+  };
 
   constructor(pool: PgPool, ours: boolean) {
     this.#pool = pool;
     this.#ours = ours;
-    pool.on("error", ignore);
+    pool.on("error", this.#countLoss);
     // The pool stops listening as it hands a connection over, and what comes with the same packet is told before we have it.
     pool.on("acquire", listenTo);
   }
@@ -65,7 +71,7 @@ export class PoolConnections implements Connections {
   /** A pool of the caller's stays open. */
   async close(): Promise<void> {
     if (!this.#ours) {
-      this.#pool.removeListener("error", ignore);
+      this.#pool.removeListener("error", this.#countLoss);
       this.#pool.removeListener("acquire", listenTo);
       return;
     }
@@ -95,6 +101,7 @@ const READS = /^select\b(?![\s\S]*\bfor update\b)/;
  */
 export class OneConnection implements Connections {
   readonly renewable = false;
+  readonly idleLosses = 0;
   readonly #client: PgClient;
   readonly #waiting: (() => void)[] = [];
   #taken = false;

@@ -64,6 +64,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly #connections: Connections;
   /** The server has answered once. */
   #reached = false;
+  #losses = 0;
   #closed = false;
 
   constructor(connections: Connections) {
@@ -259,7 +260,12 @@ export class PostgresDatabase implements ServerDatabase {
     });
   }
 
+  get losses(): number {
+    return this.#losses + this.#connections.idleLosses;
+  }
+
   #isPassing(error: unknown): boolean {
+    if (isLost(error)) this.#losses++;
     if (isUnprepared(error)) {
       this.#names.stop();
       return true;

@@ -6,10 +6,11 @@ import { renamed } from "../sql/former-names.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
+import { Delivery, type DeliveryParts } from "./delivery.ts";
 import { engineUnsafe, probeEngine } from "./engine-probe.ts";
 import { type Facts, isIdle, readFacts } from "./facts.ts";
 import { Ids } from "./ids.ts";
-import { Inserter, type Numbered } from "./insert.ts";
+import { Inserter } from "./insert.ts";
 import { Lent } from "./lent.ts";
 import type { ServerParts } from "./parts.ts";
 import { Receipts } from "./receipts.ts";
@@ -27,10 +28,8 @@ const TRIES = 5;
 export class ServerStore extends SqlStore {
   readonly #parts: ServerParts;
   readonly #time: DatabaseTime;
-  readonly #ids: Ids;
   readonly #former: RememberedNames;
-  readonly #inserter: Inserter;
-  readonly #receipts: Receipts;
+  readonly #delivery: DeliveryParts;
   readonly #claimer: Claimer;
   readonly #lent = new Lent();
   readonly #turns: Turns;
@@ -40,10 +39,13 @@ export class ServerStore extends SqlStore {
     super(db, schema, tables);
     this.#parts = parts;
     this.#time = new DatabaseTime(clock, db.clock);
-    this.#ids = new Ids(db, tables, clock);
     this.#former = new RememberedNames(db, tables, clock);
-    this.#inserter = new Inserter(db, tables);
-    this.#receipts = new Receipts(db, tables);
+    this.#delivery = {
+      db,
+      ids: new Ids(db, tables, clock),
+      inserter: new Inserter(db, tables),
+      receipts: new Receipts(db, tables),
+    };
     this.#claimer = new Claimer(db, tables);
     this.#turns = new Turns(Math.max(1, parts.connections - SPARE));
   }
@@ -82,34 +84,26 @@ export class ServerStore extends SqlStore {
     if (runs.length === 0) return [];
     // By the caller's connection, if there is one: theirs may be the last one free.
     const now = await this.#time.now(tx ?? db);
-    const ids = await this.#ids.take(runs.length, tx ?? db);
     const former = await this.#former.read(tx ?? db);
-    const numbered = runs.map((run, index) => ({ run: renamed(run, former), id: ids[index]! }));
+    const named = runs.map((run) => renamed(run, former));
     const inserted = await (tx
-      ? this.#inserter.insert(tx, numbered, now, lent ?? db.beside(tx))
-      : this.#insertOnce(numbered, now));
+      ? this.#insertWithin(tx, named, now, lent ?? db.beside(tx))
+      : new Delivery(this.#delivery, named, now).send());
     if (inserted.some((one) => one.inserted)) await announce(tx);
     return inserted;
   }
 
-  async #insertOnce(runs: Numbered[], now: number): Promise<Inserted[]> {
-    const { db } = this.#parts;
-    const receipt = runs[0]!.id;
-    const again = async (tx: Transaction) => {
-      const done = await this.#receipts.find(tx, receipt, now);
-      return done ? this.#inserter.recall(tx, runs, now) : this.#inserter.insert(tx, runs, now);
-    };
-    if (runs.some(({ run }) => run.unique !== null)) {
-      return db.transaction((tx) => (tx.again ? again(tx) : this.#inserter.insert(tx, runs, now)), {
-        first: this.#receipts.literal(receipt, now),
-      });
+  /** The transaction is the caller's to send again. */
+  async #insertWithin(tx: Sql, runs: NewRun[], now: number, committed: Sql): Promise<Inserted[]> {
+    const { ids, inserter } = this.#delivery;
+    const reserved = await ids.take(runs.length, tx);
+    const numbered = runs.map((run, index) => ({ run, id: reserved.ids[index]! }));
+    try {
+      return await inserter.insert(tx, numbered, now, committed);
+    } catch (error) {
+      if (this.#parts.db.isIdTaken(error)) ids.drop();
+      throw error;
     }
-    await db.both(
-      this.#receipts.statement(receipt, now),
-      this.#inserter.statement(runs, now),
-      async (tx) => void (await again(tx)),
-    );
-    return runs.map(({ id }) => ({ id, inserted: true }));
   }
 
   /** Handlers that write in a transaction must not hold all connections: their leases are renewed by others. */
@@ -190,7 +184,7 @@ export class ServerStore extends SqlStore {
 
   override async prune(request: PruneRequest): Promise<PruneReport> {
     const report = await super.prune(request);
-    await this.#receipts.prune(await this.now());
+    await this.#delivery.receipts.prune(await this.now());
     return report;
   }
 

@@ -151,6 +151,8 @@ export type Index =
 
 /** A database that several hosts share: it has the time, and its statements meet those of others. */
 export interface ServerDatabase extends Database {
+  /** How many connections were lost so far. */
+  readonly losses: number;
   /** A `select` of the database's own time, in UTC milliseconds, as `now`. */
   readonly clock: string;
   /** Behind `insert … select`: passes over runs whose unique key is held, where the database can; any other conflict is an error. */
