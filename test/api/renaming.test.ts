@@ -48,3 +48,33 @@ test("a former name nobody ever had harms nothing", async () => {
   await jobs.dispatch("emails.send");
   expect(await jobs.run()).toBe(1);
 });
+
+test("a run that was committed under the old name after the rename runs under the new one", async () => {
+  const db = new DatabaseSync(":memory:");
+  const { jobs } = open({}, db);
+  const seen: unknown[] = [];
+  jobs
+    .schedule("post", (_, run) => {
+      seen.push([run.name, run.key, run.attempt]);
+    })
+    .formerly("mail");
+  await jobs.run();
+  await jobs.dispatch("post").key("ada");
+  db.exec("update punctual_runs set name = 'mail', lane = 'mail|ada'");
+  await jobs.run();
+  expect(seen).toEqual([["post", "ada", 1]]);
+});
+
+test("a program with the old code dispatches to the renamed job", async () => {
+  const db = new DatabaseSync(":memory:");
+  const old = open({}, db);
+  const mail = old.jobs.schedule("mail", () => {});
+  const { jobs } = open({}, db);
+  const seen: string[] = [];
+  jobs.schedule("post", (_, run) => void seen.push(run.name)).formerly("mail");
+  await jobs.run();
+  await mail.dispatch();
+  expect(await jobs.run()).toBe(1);
+  expect(seen).toEqual(["post"]);
+  expect((await jobs.status()).jobs).toMatchObject([{ name: "post" }]);
+});

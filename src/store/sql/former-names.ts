@@ -8,17 +8,10 @@ interface Named {
   lane: string;
 }
 
-/** A `select` of all of them: few, and changed by renames only. */
-export function formerNamesIn(t: Tables): string {
-  return `select name, job from ${t.aliases}`;
-}
-
-export function toFormerNames(rows: { name: string; job: string }[]): FormerNames {
-  return new Map(rows.map(({ name, job }) => [name, job]));
-}
-
+/** All of them: few, and changed by renames only. */
 export async function readFormerNames(sql: Sql, t: Tables): Promise<FormerNames> {
-  return toFormerNames(await sql.all(formerNamesIn(t)));
+  const rows = await sql.all<{ name: string; job: string }>(`select name, job from ${t.aliases}`);
+  return new Map(rows.map(({ name, job }) => [name, job]));
 }
 
 /** The run under the name that its job has now. An ad hoc run keeps its own. */

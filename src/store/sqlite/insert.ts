@@ -1,5 +1,5 @@
 import type { Param, Tables } from "../sql/database.ts";
-import { formerNamesIn, renamed, toFormerNames } from "../sql/former-names.ts";
+import { renamed } from "../sql/former-names.ts";
 import { insertion, NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
 import type { Inserted, NewRun } from "../store.ts";
@@ -20,8 +20,7 @@ export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: numbe
     for (const id of insertAll(handle, t, plain)) inserted.push({ id, inserted: true });
     plain = [];
   };
-  const former = toFormerNames(handle.select(formerNamesIn(t)));
-  for (const run of former.size > 0 ? runs.map((one) => renamed(one, former)) : runs) {
+  for (const run of underTheirNames(handle, t, runs)) {
     if (run.unique === null) plain.push(toValues(run, now));
     else {
       insertPlain();
@@ -30,6 +29,15 @@ export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: numbe
   }
   insertPlain();
   return inserted;
+}
+
+function underTheirNames(handle: Handle, t: Tables, runs: NewRun[]): NewRun[] {
+  const former = new Map<string, string>();
+  for (const name of new Set(runs.map((run) => run.name))) {
+    const alias = handle.row<{ job: string }>(`select job from ${t.aliases} where name = ?`, name);
+    if (alias) former.set(name, alias.job);
+  }
+  return former.size > 0 ? runs.map((run) => renamed(run, former)) : runs;
 }
 
 /** `json_each` keeps the order of its list, so ids ascend with it. */
