@@ -98,6 +98,8 @@ test("two chunks of a bundler are one file if their source maps say so", async (
   chunk("chunk-2.mjs", "./jobs/report.ts", "two");
   chunk("chunk-3.mjs", "./jobs/other.ts", "three");
   const script = `import { Punctual } from "punctual";
+    // As Next does: stacks are in the terms of the chunks.
+    Error.prepareStackTrace = (error, frames) => [error, ...frames].join("\\n    at ");
     const jobs = new Punctual("sqlite::memory:", { logger: false });
     for (const file of ["./chunk-1.mjs", "./chunk-2.mjs", "./chunk-3.mjs"]) {
       try {
