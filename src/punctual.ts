@@ -40,6 +40,8 @@ type Named = string | JobClass | readonly [JobClass, string];
 /** A scheduler and queue on one database: what people call. What it runs on is the engine's. */
 export class Punctual extends Control {
   #engine: Engine;
+  /** Instances that have handed over to this one, for `Job.use()`. */
+  #predecessors: Punctual[] = [];
 
   /**
    * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, the
@@ -70,7 +72,9 @@ export class Punctual extends Control {
   static handOver(from: Punctual, to: Punctual): void {
     const { logger } = to.#engine;
     const stopped = to.#engine.take(from.#engine);
-    from.#engine = to.#engine;
+    // A definition asks the instance that made it: every instance that handed over so far has to follow.
+    to.#predecessors = [...from.#predecessors, from];
+    for (const one of to.#predecessors) one.#engine = to.#engine;
     stopped.catch((error) => logger.error(`stopping the instance before Job.use(): ${error}`));
   }
 

@@ -43,6 +43,19 @@ describe("Job.use()", () => {
     expect(first.definitions()).toEqual(second.definitions());
   });
 
+  test("definitions follow from instance to instance", async () => {
+    Job.use(instance());
+    const defined = Job.schedule("facade.followed", () => "done");
+    for (let turn = 0; turn < 3; turn++) {
+      Job.use(instance());
+      const run = await defined.dispatch();
+      expect(run.id).toBe(1);
+      await Job.run();
+      expect((await Job.find(run.id))?.result).toBe("done");
+      await Job.stop();
+    }
+  });
+
   test("opens Job again after Job.stop()", async () => {
     Job.use(instance());
     const defined = Job.schedule("facade.again", () => "done");

@@ -49,7 +49,8 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
       gathering.file = file;
       const before = gathering.definitions.size + gathering.instances.length;
       const imported = await importFile(file, timeout);
-      if (imported.ok) classes.push(...Object.values(imported.module).filter(isClass));
+      if (imported.ok)
+        for (const value of Object.values(imported.module)) if (isClass(value)) classes.push(value);
       if (!imported.ok) problems.push(describe(file, withOrigin(imported, gathering)));
       else if (exportsJobs(imported.module)) modules.push([file, imported.module]);
       else if (before === gathering.definitions.size + gathering.instances.length)
