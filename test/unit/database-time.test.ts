@@ -35,6 +35,8 @@ function scene(way = 10) {
     pass,
     trips,
     now: () => time.now(sql),
+    read: () => time.read(sql),
+    heard: (told: number) => time.heard(told),
     real,
     questions: () => questions,
     /** The host sleeps; on Linux its monotonic clock stands still. */
@@ -118,6 +120,27 @@ describe("the database's time, carried on", () => {
       await now();
       pass(1000);
     }
+    expect(questions()).toBe(2);
+  });
+
+  test("a later time that came with another answer is taken, an earlier one is not", async () => {
+    const { now, pass, heard, real, questions } = scene();
+    await now();
+    // The whole machine was paused, and neither of its clocks shows it.
+    real.database += 60_000;
+    expect(heard(real.database - 5)).toBe(real.database - 5);
+    pass(1000);
+    expect(heard(real.database - 5000)).toBe(real.database - 5);
+    expect(await now()).toBe(real.database - 5);
+    expect(questions()).toBe(1);
+  });
+
+  test("is asked for where it must be exact, whatever is known", async () => {
+    const { now, read, real, questions } = scene();
+    await now();
+    real.database += 60_000;
+    expect(real.database - (await read())).toBeLessThanOrEqual(10);
+    expect(real.database - (await now())).toBeLessThanOrEqual(10);
     expect(questions()).toBe(2);
   });
 });

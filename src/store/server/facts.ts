@@ -11,6 +11,8 @@ export interface Facts {
   owned: boolean;
   cancelled: number[];
   nextDue: number | null;
+  /** The database's time. */
+  now: number;
 }
 
 type Fact = { kind: string; word: string; number: number | null };
@@ -34,7 +36,9 @@ export async function readFacts(
      union all
      select 'cancelled', '', id from (${cancelledOf(db, t)}) c
      union all
-     select 'due', '', min(run_at) from ${t.runs}${db.using(t.runs, "scheduled")} where state = 0`,
+     select 'due', '', min(run_at) from ${t.runs}${db.using(t.runs, "scheduled")} where state = 0
+     union all
+     select 'now', '', now from (${db.clock}) c`,
     now,
     owner,
     worker,
@@ -53,6 +57,7 @@ export async function readFacts(
     owned: of("owned")[0]?.number === 1,
     cancelled: of("cancelled").map(({ number }) => number!),
     nextDue: of("due")[0]?.number ?? null,
+    now: of("now")[0]!.number!,
   };
 }
 

@@ -58,6 +58,10 @@ export class ServerStore extends SqlStore {
     return this.#time.now(sql);
   }
 
+  protected override readTime(sql: Sql): Promise<number> {
+    return this.#time.read(sql);
+  }
+
   /** Refuses an engine that would run things twice, also where the tables are there already: its settings may have changed. */
   override async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
     const report = await super.install(options);
@@ -169,7 +173,7 @@ export class ServerStore extends SqlStore {
         found,
         freed,
         worker,
-        now,
+        this.#time.heard(facts.now),
       );
       return {
         settled,

@@ -40,7 +40,28 @@ export class DatabaseTime {
   async now(sql: Sql): Promise<number> {
     if (this.#clock.manual) return this.#clock.now();
     if (this.#reading === null || !this.#isGood(this.#reading)) this.#reading = await this.#ask(sql);
-    const { time, at } = this.#reading;
+    return this.#carry(this.#reading);
+  }
+
+  /** Asks the database, whatever is known. */
+  async read(sql: Sql): Promise<number> {
+    if (this.#clock.manual) return this.#clock.now();
+    this.#reading = await this.#ask(sql);
+    return this.#carry(this.#reading);
+  }
+
+  /**
+   * Takes a time that came with another answer, and returns the best that is known: as neither is ahead of the database,
+   * that is the later one. It shows a pause of the whole machine after which both clocks go on as if nothing had been.
+   */
+  heard(time: number): number {
+    if (this.#clock.manual) return this.#clock.now();
+    const carried = this.#reading === null ? Number.NEGATIVE_INFINITY : this.#carry(this.#reading);
+    if (time > carried) this.#reading = { time, at: readClock(this.#clock), took: 0 };
+    return Math.max(time, carried);
+  }
+
+  #carry({ time, at }: Reading): number {
     return time + Math.floor(this.#clock.monotonic() - at.monotonic);
   }
 

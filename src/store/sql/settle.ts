@@ -258,10 +258,11 @@ export class Settler {
   }
 
   /** Never waits for a lock: a settle of the same process holds its rows and may want others. */
-  async renew(tx: Sql, renewals: Renewal[], now: number): Promise<Omit<Renewed, "cancelled">> {
+  async renew(tx: Sql, renewals: Renewal[], time: Promise<number>): Promise<Omit<Renewed, "cancelled">> {
     const standing = (rows: Map<number, Held>) =>
       renewals.filter(({ id, token }) => rows.get(id)?.token === token);
-    const free = standing(await this.#held(tx, renewals, this.#db.skipLocked));
+    const [found, now] = await Promise.all([this.#held(tx, renewals, this.#db.skipLocked), time]);
+    const free = standing(found);
     if (free.length > 0) {
       await tx.run(
         this.#db.updateFrom(

@@ -75,16 +75,20 @@ export abstract class SqlStore implements Store {
   abstract close(): Promise<void>;
   /** By the connection of `sql`: in a transaction, a second one may not be free. */
   abstract now(sql?: Sql): Promise<number>;
+  /** The time as the database has it at this moment. */
+  protected readTime(sql: Sql): Promise<number> {
+    return this.now(sql);
+  }
   abstract insert(runs: NewRun[], tx?: unknown): Promise<Inserted[]>;
   abstract exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   abstract watch(onChange: () => void): () => void;
 
   renew(worker: string, renewals: Renewal[]): Promise<Renewed> {
     return this.#db.transaction(async (tx) => {
-      const now = await this.now(tx);
       const [cancelled, renewed] = await Promise.all([
         this.settler.cancelledOf(tx, worker),
-        this.settler.renew(tx, renewals, now),
+        // Asked for in the same round trip: the lease must be as long as the worker takes it to be.
+        this.settler.renew(tx, renewals, this.readTime(tx)),
       ]);
       return { ...renewed, cancelled };
     });
