@@ -28,6 +28,7 @@ const CONTRACT = [
   "store/inspection.ts",
   "store/pruning.ts",
   "store/search.ts",
+  "store/syncing.ts",
   "store/ticking.ts",
   "store/served.ts",
 ];
@@ -42,11 +43,13 @@ const ROOMS: Record<string, string[]> = {
   "store/pruning.ts": [],
   "store/search.ts": ["store/records.ts"],
   "store/ticking.ts": [],
+  "store/syncing.ts": ["store/records.ts", "store/ticking.ts"],
   "store/store.ts": [
     "store/records.ts",
     "store/inspection.ts",
     "store/pruning.ts",
     "store/search.ts",
+    "store/syncing.ts",
     "store/ticking.ts",
     "store/served.ts",
   ],

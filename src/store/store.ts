@@ -15,7 +15,10 @@ import type {
 } from "./records.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
 import type { Served } from "./served.ts";
-import type { ScheduleSync, TickRequest, TickResult } from "./ticking.ts";
+import type { JobSync } from "./syncing.ts";
+import type { TickRequest, TickResult } from "./ticking.ts";
+
+export type { JobDetails, JobSync } from "./syncing.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
 
@@ -195,23 +198,6 @@ export interface ReapedRun {
   state: "ready" | "failed" | "cancelled";
   /** False when the try had not begun and was given back. */
   crashed: boolean;
-}
-
-export interface JobDetails extends Omit<JobRow, "name" | "fingerprint"> {
-  schedules: ScheduleSync[];
-}
-
-export interface JobSync {
-  worker: string;
-  startedAt: number;
-  jobs: {
-    name: string;
-    /** Changes with the details. */
-    fingerprint: string;
-    formerly: readonly string[];
-    details(): JobDetails;
-  }[];
-  queues: { name: string; limit: number }[];
 }
 
 /** What happened to a job since the last flush. Flushed in groups, so that the settle never touches the job's row. */
