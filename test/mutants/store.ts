@@ -23,8 +23,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A key with a separator does not share the limit of another job's key.",
     file: "src/store/choose.ts",
-    find: "add(`k:${name.length}:${lane}`",
-    replace: "add(`k:${lane}`",
+    find: "this.#gate(`k:${name.length}:${lane}`",
+    replace: "this.#gate(`k:${lane}`",
     ...sqlite,
     only: "limits|lanes|names",
   },
