@@ -147,6 +147,16 @@ describe("health", () => {
       "nightly: its schedule is 4 min late, no worker is alive.",
       "punctual work",
     ],
+    [
+      "the workers of a job are down",
+      {
+        jobs: [job({ name: "nightly", seenAt: ago(7200) })],
+        late: [{ id: 1, job: "nightly", nextTick: ago(240) }],
+        workers: [],
+      },
+      "nightly: its schedule is 4 min late, no worker is alive.",
+      "punctual work",
+    ],
     ["leases that nobody takes back", { expired: 3, workers: [] }, "3 leases ended", "punctual work"],
   ])("stalled: %s", (_, fields, sentence, hint) => {
     const health = healthOf(report(fields));

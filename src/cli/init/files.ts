@@ -6,7 +6,8 @@ export function configText(kind: Kind, pattern: string): string {
   return `import { defineConfig } from "punctual";
 
 export default defineConfig({
-  // For the command line, and for Job and new Punctual() in your programs. PUNCTUAL_DATABASE_URL comes before it.
+  // For the command line, and for Job and new Punctual() in your programs.
+  // PUNCTUAL_DATABASE_URL comes before it.
   database: "${kind.url}",
 ${jobs}});
 `;

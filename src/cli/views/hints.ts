@@ -1,4 +1,4 @@
-import { quoted } from "../../run/hints.ts";
+import { pruneJob, quoted } from "../../run/hints.ts";
 import { plain } from "../output.ts";
 import type { Page } from "../render/page.ts";
 import { cut, widthOf } from "../render/width.ts";
@@ -21,11 +21,16 @@ export function hintLine(views: JobView[], page: Page): string | null {
       .filter(isNameable)
       .slice(0, 1)
       .map(({ job }) => `punctual show ${quoted(job.name)}`),
+    ...views
+      .filter((view) => view.isGone && isNameable(view))
+      .slice(0, 1)
+      .map(({ job }) => pruneJob(job.name)),
   ];
   const width = page.width ?? Number.POSITIVE_INFINITY;
-  let line = `${counts.join(", ")}.`;
-  for (const [index, detail] of details.entries()) {
-    const longer = `${line}${index === 0 ? " Details: " : ` ${page.icons.dot} `}${detail}`;
+  const head = `${counts.join(", ")}.`;
+  let line = head;
+  for (const detail of details) {
+    const longer = `${line}${line === head ? " Details: " : ` ${page.icons.dot} `}${detail}`;
     if (widthOf(longer) <= width) line = longer;
   }
   return cut(line, width, page.icons.ellipsis);

@@ -69,11 +69,12 @@ function lastSuccess({ lastRun: succeeded }: JobView["job"], now: Date, page: Pa
   return succeeded ? `last success ${at(succeeded, page)} (${ago(succeeded, now)})` : "no success yet";
 }
 
-export function jobHints({ view: { job }, runs }: ShownJob, name: string): string[] {
+export function jobHints({ view: { job, state }, runs }: ShownJob, name: string): string[] {
   const failed = runs.find(({ state }) => state === "failed");
   return [
     `Run it now: punctual dispatch ${name}`,
     ...(failed ? [`Its last failure: punctual show ${failed.id}`] : []),
+    ...(state === "unknown" && job.seenAt !== null ? [`Remove it: punctual prune --job ${name}`] : []),
     ...(job.paused ? [`Let it go on: punctual resume job ${name}`] : []),
   ];
 }

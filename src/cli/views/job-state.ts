@@ -15,6 +15,8 @@ export interface JobView {
   state: JobState;
   isFailing: boolean;
   isLate: boolean;
+  /** No worker has defined it for a day: it was removed from the code. */
+  isGone: boolean;
   /** Its queue is paused, until then or until somebody resumes it. */
   pausedUntil: Date | null;
   /** How many runs of it wait, perhaps at least. */
@@ -28,8 +30,13 @@ export function viewsOf(report: StatusReport): JobView[] {
   const unseenFor = unseenIn(report);
   const late = new Set(report.late.map(({ job }) => job));
   return report.jobs.map((job) => {
-    const unseen = job.seenAt === null ? "no worker has defined it yet" : inWords(unseenFor(job), job);
-    return viewOf(job, queues.get(job.queue), unseen, unseen === null && late.has(job.name), report);
+    const ms = unseenFor(job);
+    const unseen = job.seenAt === null ? "no worker has defined it yet" : inWords(ms, job);
+    const isLate = unseen === null && late.has(job.name);
+    return {
+      ...viewOf(job, queues.get(job.queue), unseen, isLate, report),
+      isGone: ms !== null && ms >= GONE_AFTER,
+    };
   });
 }
 
@@ -39,7 +46,7 @@ function viewOf(
   unseen: string | null,
   isLate: boolean,
   report: StatusReport,
-): JobView {
+): Omit<JobView, "isGone"> {
   const isPaused = job.paused || queue?.paused === true;
   // What failed last and is no longer in code would be a fault for ever.
   const isFailing = job.fails > 0 && unseen === null;
