@@ -27,11 +27,20 @@ export const mutants: Mutant[] = [
     only: "the workers of a job are down",
   },
   {
+    rule: "The forecast of prune() counts a stale job although runs wait for it that go first.",
+    file: "src/store/sql/prune.ts",
+    find: "unseen(t, jobsUnseenFor, job, now, orphans)",
+    replace: "unseen(t, jobsUnseenFor, job, now)",
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "goes in one call with the runs",
+    stores: ["sqlite"],
+  },
+  {
     rule: "prune() ends the runs that wait for a stale job before it looks for jobs without runs.",
     file: "src/store/sql/prune.ts",
-    find: "const orphans = orphaned(t, request, now);\n  if (orphans",
+    find: '  const orphans = orphaned(t, request, now);\n  if (orphans && !(await each(orphans, (ids) => withdraw(db, t, settler, orphans, ids, now), "orphans")))\n    return report;\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(db, t, unseen(t, jobsUnseenFor, job, now));\n',
     replace:
-      "if (jobsUnseenFor !== null) await pruneJobs(db, t, unseen(t, jobsUnseenFor, job, now));\n  const orphans = orphaned(t, request, now);\n  request.jobsUnseenFor = null;\n  if (orphans",
+      '  const orphans = orphaned(t, request, now);\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(db, t, unseen(t, jobsUnseenFor, job, now));\n  if (orphans && !(await each(orphans, (ids) => withdraw(db, t, settler, orphans, ids, now), "orphans")))\n    return report;\n',
     tests: ["test/conformance/sqlite.test.ts"],
     only: "goes in one call with the runs",
     stores: ["sqlite"],
@@ -67,7 +76,7 @@ export const mutants: Mutant[] = [
     find: "if (skipped.length > 0)",
     replace: "if (skipped.length > 1)",
     tests: ["test/conformance/engines.test.ts"],
-    only: "postgres that does not lock",
+    only: "that does not lock",
     stores: ["postgres"],
   },
   {
