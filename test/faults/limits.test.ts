@@ -89,16 +89,17 @@ onEachServer((kind) => {
     await define(at.store, [{ name: "job", keyLimit: 1 }]);
     await insertOne(at.store, { key: "a" });
     const before = await claimOne(at.store);
-    await insert(at.store, { key: "b" }, { key: "b" });
+    await insert(at.store, { key: "b" }, { key: "b", queue: "other" });
     const store = await interrupting({
       before: GATES_OR_TAKE,
-      act: () => claim(at.store, { worker: "w2", limit: 1 }),
+      act: () => claim(at.store, { worker: "w2", queues: ["other"] }),
     });
-    await exchange(store, {
+    const { claimed } = await exchange(store, {
       settle: [settlement(before, "completed")],
-      claim: claimRequest({ limit: 1 }),
+      claim: claimRequest({ queues: ["default"] }),
     });
-    expect(await running("default")).toHaveLength(1);
+    expect(claimed).toEqual([]);
+    expect(await running("other")).toHaveLength(1);
   });
 
   test("a limit that appears while a claim takes runs without one counts them", async () => {
