@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Definition, Punctual } from "../../src/index.ts";
+import { type Definition, Job, Punctual } from "../../src/index.ts";
 import { frequencies } from "../../src/job/frequencies.ts";
 import { Cron } from "../../src/schedule/cron.ts";
 import { TestClock } from "../../src/testing/index.ts";
@@ -54,7 +54,7 @@ describe("coming from", async () => {
   const dispatch = job.dispatch();
   const objects: Record<string, object> = {
     jobs,
-    Job: jobs,
+    Job,
     job,
     dispatch,
     draft: jobs.draft(),
