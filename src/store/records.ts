@@ -197,3 +197,26 @@ export interface WaitFacts {
 
 /** `requested`: it is running, and its worker will be told. */
 export type CancelAnswer = "cancelled" | "requested" | FinishedState | null;
+
+/** The number of crashes that ends a run. */
+export interface CrashCap {
+  /** When it was alone in its process the last time: nothing else can have caused that crash. */
+  isolated: number;
+  /** When it had neighbours. */
+  shared: number;
+}
+
+export interface ReapedRun {
+  id: number;
+  name: string;
+  queue: string;
+  /** The number of the try that was lost. */
+  attempt: number;
+  /** From its start until now; 0: it had not started. */
+  duration: number;
+  worker: string | null;
+  /** ready: runs again; failed: too many crashes; cancelled: somebody had asked for it. */
+  state: "ready" | "failed" | "cancelled";
+  /** False when the try had not begun and was given back. */
+  crashed: boolean;
+}

@@ -4,9 +4,11 @@ import type { PruneForecast, PruneReport, PruneRequest } from "./pruning.ts";
 import type {
   AttemptRecord,
   CancelAnswer,
+  CrashCap,
   JobRow,
   LogRecord,
   PauseNote,
+  ReapedRun,
   RunRecord,
   ScheduleRow,
   Status,
@@ -18,6 +20,7 @@ import type { Served } from "./served.ts";
 import type { JobSync } from "./syncing.ts";
 import type { TickRequest, TickResult } from "./ticking.ts";
 
+export type { CrashCap, ReapedRun } from "./records.ts";
 export type { JobDetails, JobSync } from "./syncing.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
@@ -175,29 +178,6 @@ export interface Renewed {
   locked: Set<number>;
   /** Runs of this worker that somebody asked to cancel. */
   cancelled: number[];
-}
-
-/** The number of crashes that ends a run. */
-export interface CrashCap {
-  /** When it was alone in its process the last time: nothing else can have caused that crash. */
-  isolated: number;
-  /** When it had neighbours. */
-  shared: number;
-}
-
-export interface ReapedRun {
-  id: number;
-  name: string;
-  queue: string;
-  /** The number of the try that was lost. */
-  attempt: number;
-  /** From its start until now; 0: it had not started. */
-  duration: number;
-  worker: string | null;
-  /** ready: runs again; failed: too many crashes; cancelled: somebody had asked for it. */
-  state: "ready" | "failed" | "cancelled";
-  /** False when the try had not begun and was given back. */
-  crashed: boolean;
 }
 
 /** What happened to a job since the last flush. Flushed in groups, so that the settle never touches the job's row. */

@@ -56,6 +56,29 @@ describe("a crashed run in a worker without children", () => {
     expect(await long.state()).toBe("completed");
   });
 
+  test("what was claimed together with it goes back uncounted, and is not charged with its crash", async () => {
+    const { jobs, clock, row, crashed, work, release, isStarted } = scene();
+    const long = await crashed("long");
+    const other = await jobs.dispatch("long").delay(0.01);
+    await clock.advance(1);
+    const told: unknown[] = [];
+    for (const event of ["run.released", "run.started"] as const) {
+      jobs.on(event, ({ id }) => void told.push([event, id]));
+    }
+    await work();
+    await clock.advance(0.5);
+    expect([isStarted(long), isStarted(other)]).toEqual([true, false]);
+    expect(told).toEqual([
+      ["run.released", other.id],
+      ["run.started", long.id],
+    ]);
+    expect(row(other.id)).toMatchObject({ state: 1, started_at: null });
+    release(long);
+    await clock.advance(1);
+    expect(await jobs.find(other.id)).toMatchObject({ state: "running", attempts: 1, crashes: 0 });
+    release(other);
+  });
+
   test("waits for its neighbours for ten seconds at most, and is not isolated beside those that remain", async () => {
     const { jobs, clock, row, crashed, work, release, isStarted } = scene();
     const [short, long] = [await jobs.dispatch("long"), await jobs.dispatch("long")];
