@@ -27,6 +27,7 @@ import type { SuperviseOptions } from "./supervisor/options.ts";
 import type { Serving } from "./supervisor/serve.ts";
 import type { ChildInfo, Supervisor, SupervisorParts } from "./supervisor/supervisor.ts";
 import { type Clock, checkClock, systemClock } from "./time.ts";
+import { inTime, LAST_WRITES } from "./worker/deadline.ts";
 import { alreadyWorking, Host } from "./worker/host.ts";
 import { Logbook } from "./worker/logbook.ts";
 import { type RepairReport, repair } from "./worker/repair.ts";
@@ -81,6 +82,7 @@ export class Engine {
       instance: this as object,
       random: options.random ?? Math.random,
       host: hostname(),
+      pending: this.store.pending,
     };
     this.host = new Host(shared);
     this.#supervising = { ...shared, workers: this.host, defaults: this.defaults };
@@ -206,12 +208,22 @@ export class Engine {
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
       await this.#serving?.stop();
-      await this.sender.flush();
+      // What was dispatched has the time that handlers have; meanwhile the worker stops.
+      const { grace } = this.host;
+      this.host.stopWorking();
+      await this.#inTime(this.sender.flush(), grace);
       await this.host.stop();
-      await this.sender.flush();
-      await this.store.close();
+      await this.#inTime(this.sender.flush(), LAST_WRITES);
+      await this.#inTime(this.store.close(), LAST_WRITES);
     })();
     return this.#stopping;
+  }
+
+  async #inTime(work: Promise<void>, ms: number): Promise<void> {
+    await inTime(work, ms, {
+      late: () => this.store.pending.giveUp(),
+      failed: (error) => this.events.report(error, "stopping"),
+    });
   }
 
   refuseStopped(): void {

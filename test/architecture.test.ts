@@ -31,6 +31,7 @@ const CONTRACT = [
   "store/syncing.ts",
   "store/ticking.ts",
   "store/served.ts",
+  "store/pending.ts",
 ];
 const ROOMS: Record<string, string[]> = {
   "errors.ts": [],
@@ -53,9 +54,11 @@ const ROOMS: Record<string, string[]> = {
     "store/ticking.ts",
     "store/served.ts",
   ],
+  "store/pending.ts": [],
   "store/choose.ts": [],
   "store/open.ts": [
     "store/store.ts",
+    "store/pending.ts",
     "store/sqlite/open.ts",
     "store/postgres/open.ts",
     "store/postgres/handle.ts",
@@ -63,7 +66,7 @@ const ROOMS: Record<string, string[]> = {
     "store/mysql/open.ts",
     "store/mysql/handle.ts",
   ],
-  "store/lazy.ts": ["store/store.ts", "store/inspection.ts", "store/open.ts"],
+  "store/lazy.ts": ["store/store.ts", "store/inspection.ts", "store/open.ts", "store/pending.ts"],
   "store/sql/": [...CONTRACT],
   "store/sqlite/": [...CONTRACT, "store/sql/", "store/choose.ts", "store/open.ts"],
   "store/server/": [...CONTRACT, "store/sql/", "store/choose.ts"],

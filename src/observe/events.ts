@@ -33,7 +33,7 @@ export interface Events {
   "run.cancelled": OfSettled & { reason: string | null };
   "run.snoozed": OfSettled & { delay: number };
   "run.released": OfSettled;
-  /** The lease was lost: what the attempt came to was not written. */
+  /** The outcome of the attempt was not written: its lease was lost, or the database did not answer before the worker ended. */
   "run.lost": OfAttempt;
   /** A lease ended without its worker; `state` is what became of the run. */
   "run.reaped": OfSettled & {
@@ -62,7 +62,8 @@ export interface Events {
   /** Its loop came round: it has claimed, settled or slept. At least twice a minute, unless something holds it. */
   "worker.turned": { worker: string };
   "worker.stopping": { worker: string; running: number };
-  "worker.stopped": { worker: string; ran: number };
+  /** `unwritten`: runs whose outcomes it could not write, for the database did not answer in time. */
+  "worker.stopped": { worker: string; ran: number; unwritten: number[] };
   /** A child process of the supervisor has loaded the definitions and takes runs. */
   "child.started": { number: number; pid: number };
   /** A child process is gone; `runs`: how many it had not finished. */

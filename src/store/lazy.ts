@@ -1,19 +1,21 @@
 import { PunctualError } from "../errors.ts";
 import type { Inspection, InstallReport } from "./inspection.ts";
 import { type DatabaseSource, kindOf, type OpenOptions, openStore } from "./open.ts";
+import { Pending } from "./pending.ts";
 import type { Store } from "./store.ts";
 
 /** A store that is opened when it is first needed, so that defining jobs touches no database. */
 export class LazyStore {
   readonly #source: DatabaseSource;
   readonly #options: OpenOptions & { install: boolean };
+  readonly pending: Pending = new Pending();
   #opened: Promise<Store> | null = null;
   #closed = false;
 
   constructor(source: DatabaseSource, options: OpenOptions & { install: boolean }) {
     kindOf(source);
     this.#source = source;
-    this.#options = options;
+    this.#options = { ...options, pending: this.pending };
   }
 
   get(): Promise<Store> {

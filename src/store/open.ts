@@ -1,6 +1,7 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Clock } from "../time.ts";
 import { isMysqlHandle } from "./mysql/handle.ts";
+import type { Pending } from "./pending.ts";
 import { isPostgresHandle } from "./postgres/handle.ts";
 import { withSchema } from "./postgres/url.ts";
 import type { Store } from "./store.ts";
@@ -11,6 +12,8 @@ export type DatabaseSource = string | object;
 export interface OpenOptions {
   clock: Clock;
   prefix: string;
+  /** Gives up what waits for the database. */
+  pending?: Pending;
 }
 
 type Kind = "sqlite" | "postgres" | "mysql";

@@ -4,6 +4,7 @@ import { failureText, readFailure, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, CrashCap, ReapedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
+import type { Deadline } from "./deadline.ts";
 import { untilAnswered } from "./patience.ts";
 import type { Tallies } from "./tallies.ts";
 
@@ -26,26 +27,34 @@ export interface CrashParts {
   tallies: Tallies;
 }
 
+interface OwnCrashParts extends CrashParts {
+  deadline: Deadline;
+}
+
 /** Takes back the runs that were lost with a child process, at once: nobody has to wait for their leases. */
 export class Crashes {
-  readonly #parts: CrashParts;
+  readonly #parts: OwnCrashParts;
   readonly #written: (run: ClaimedRun) => void;
   #lost = new Map<string, ClaimedRun[]>();
-  #size = 0;
+  readonly #unwritten = new Set<ClaimedRun>();
 
   /** `written`: the run is another's by now, or waits for one. */
-  constructor(parts: CrashParts, written: (run: ClaimedRun) => void) {
+  constructor(parts: OwnCrashParts, written: (run: ClaimedRun) => void) {
     this.#parts = parts;
     this.#written = written;
   }
 
   /** Runs that are not taken back yet. */
   get size(): number {
-    return this.#size;
+    return this.#unwritten.size;
+  }
+
+  get runs(): ClaimedRun[] {
+    return [...this.#unwritten];
   }
 
   add(run: ClaimedRun, error: PunctualError): void {
-    this.#size++;
+    this.#unwritten.add(run);
     const text = crashText(error);
     const runs = this.#lost.get(text);
     if (runs) runs.push(run);
@@ -65,8 +74,10 @@ export class Crashes {
       this.#parts,
     );
     for (const run of reaped) tellReaped(run, text, this.#parts);
-    this.#size -= runs.length;
-    for (const run of runs) this.#written(run);
+    for (const run of runs) {
+      this.#unwritten.delete(run);
+      this.#written(run);
+    }
   }
 }
 

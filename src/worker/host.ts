@@ -1,42 +1,33 @@
 import { PunctualError } from "../errors.ts";
-import type { Events } from "../observe/events.ts";
 import { checkInteger, checkKeys } from "../run/options.ts";
 import { defaultRetention } from "../run/retention.ts";
-import { Ticker } from "../schedule/ticker.ts";
+import type { Ticker } from "../schedule/ticker.ts";
+import type { Pending } from "../store/pending.ts";
 import type { Inserted, NewRun, Store } from "../store/store.ts";
-import type { Executor } from "./executor.ts";
+import { Deadline, inTime, LAST_WRITES, Overdue } from "./deadline.ts";
 import { InProcess } from "./in-process.ts";
-import { BEAT_EVERY, FLUSH_EVERY, handlerGone, Janitor, reap } from "./janitor.ts";
+import { FLUSH_EVERY, handlerGone, Janitor, reap } from "./janitor.ts";
 import { KnownJobs } from "./known-jobs.ts";
 import { FOREVER, type ForeverOptions, RUN, type RunOptions, toOptions } from "./options.ts";
 import type { WorkerOptions, WorkerParts } from "./parts.ts";
+import { Presence } from "./presence.ts";
+import { type Shift, shownOf } from "./shift.ts";
 import { Showing } from "./showing.ts";
 import { ending, onSignals } from "./signals.ts";
+import { tickerOn } from "./ticking.ts";
+import { tellUnwritten } from "./unwritten.ts";
 import { Worker } from "./worker.ts";
 
-export interface HostParts extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known" | "executor"> {
+export interface HostParts
+  extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known" | "executor" | "deadline"> {
   store(): Promise<Store>;
+  pending: Pending;
   queueLimits: ReadonlyMap<string, number>;
   host: string;
 }
 
-/** What a worker works with, and where its handlers run. */
-export interface Shift {
-  /** Whose call it was. */
-  name: string;
-  options: WorkerOptions;
-  showing: Showing;
-  /** Before anything is claimed. */
-  open(store: Store): Executor | Promise<Executor>;
-  /** Nothing more will begin. */
-  stopping?(): void;
-  /** The process is about to exit, whatever is under way. */
-  kill?(): void;
-  /** After everything is settled. */
-  close?(): Promise<void>;
-}
-
-const NOTHING = { parallel: 0, queues: null, exceptQueues: [], weights: null, schedules: false };
+/** Of stop(), where nothing works. */
+const DEFAULT_GRACE = 30_000;
 
 /** The workers of one instance: one at a time, with the duties that go with it. */
 export class Host {
@@ -48,8 +39,10 @@ export class Host {
   /** What works until it is stopped. */
   #working: { name: string; ended: Promise<number> } | null = null;
   #seq = 0;
-  #present: Promise<void> | null = null;
-  #cancelPresence: (() => void) | null = null;
+  readonly #presence: Presence;
+  #deadline: Deadline | null = null;
+  /** The worker can claim. Until then it has nothing to lose. */
+  #isReady = false;
   #cancelCounts: (() => void) | null = null;
   #isShowing = false;
   #ticker: Ticker | null = null;
@@ -61,6 +54,12 @@ export class Host {
   constructor(parts: HostParts) {
     this.#parts = parts;
     this.#showing = new Showing(parts);
+    this.#presence = new Presence({ ...parts, beat: async () => (this.#worker ? undefined : this.#beat()) });
+  }
+
+  /** How long stop() waits. */
+  get grace(): number {
+    return this.#shift?.options.grace ?? DEFAULT_GRACE;
   }
 
   /** Who works for this instance in another process. */
@@ -126,27 +125,7 @@ export class Host {
 
   /** Shows that this instance lives, as long as it has functions that only it can run. */
   present(): Promise<void> {
-    const { clock, events, registry } = this.#parts;
-    this.#present ??= (async () => {
-      await this.#beat();
-      const again = async () => {
-        if (!registry.hasAdHoc()) {
-          this.#present = null;
-          return;
-        }
-        try {
-          if (!this.#worker) await this.#beat();
-        } catch (error) {
-          events.report(error, "showing that this process lives");
-        }
-        this.#cancelPresence = clock.after(BEAT_EVERY, again, { background: true });
-      };
-      this.#cancelPresence = clock.after(BEAT_EVERY, again, { background: true });
-    })().catch((error) => {
-      this.#present = null;
-      throw error;
-    });
-    return this.#present;
+    return this.#presence.show(() => this.#beat());
   }
 
   /** Passes of one instance come one after the other. */
@@ -201,6 +180,10 @@ export class Host {
     this.#stopped = true;
     this.#shift?.stopping?.();
     this.#worker?.stop();
+    const { outage } = this.#parts.events;
+    const hasNothing = () => this.#worker === null || this.#worker.unwritten.length === 0;
+    // Without anything to write, there is no reason to wait for a database that is away.
+    this.#deadline?.setWhen(() => !this.#isReady || (outage.isOn && hasNothing()), LAST_WRITES);
   }
 
   /** Once, what a worker of this instance does again and again; gives how many runs it took back. */
@@ -219,14 +202,26 @@ export class Host {
     this.#closing = true;
     this.stopWorking();
     await Promise.allSettled([this.#working?.ended, this.#turn]);
-    this.#cancelPresence?.();
     this.#cancelCounts?.();
-    if (this.#present) {
-      const store = await this.#parts.store();
-      await store.disown(this.#parts.id, handlerGone, defaultRetention.failed);
-      await store.leave(this.#parts.id);
-    }
-    await this.writeCounts();
+    await this.#lastly("writing counts as the instance stops", async () => {
+      if (this.#presence.isShown) {
+        const store = await this.#parts.store();
+        await store.disown(this.#parts.id, handlerGone, defaultRetention.failed);
+        await store.leave(this.#parts.id);
+      }
+      this.#presence.forget();
+      await this.writeCounts();
+    });
+  }
+
+  /** The last writes; a database that does not answer is not waited for. */
+  async #lastly(during: string, write: () => Promise<void>): Promise<void> {
+    const { events, logger, pending } = this.#parts;
+    const late = () => {
+      logger.warn(`${during}: the database does not answer, and they are not written`);
+      pending.giveUp();
+    };
+    await inTime(write(), LAST_WRITES, { late, failed: (error) => events.report(error, during) });
   }
 
   refuseSecond(): void {
@@ -239,26 +234,46 @@ export class Host {
   }
 
   async #work(shift: Shift, watching: boolean): Promise<number> {
-    const store = await this.#parts.store();
-    if (this.#stopped) return 0;
+    const deadline = new Deadline(() => this.#parts.pending.giveUp());
+    this.#deadline = deadline;
+    this.#isReady = false;
+    if (this.#stopped) deadline.set(LAST_WRITES);
+    try {
+      const store = await deadline.until(this.#parts.store());
+      return this.#stopped ? 0 : await this.#open(shift, store, deadline, watching);
+    } catch (error) {
+      if (error instanceof Overdue) return 0;
+      throw error;
+    } finally {
+      deadline.clear();
+      this.#deadline = null;
+    }
+  }
+
+  async #open(shift: Shift, store: Store, deadline: Deadline, watching: boolean): Promise<number> {
     this.#shift = shift;
     try {
       const executor = await shift.open(store);
-      return this.#stopped ? 0 : await this.#workWith(shift, executor, store, watching);
+      return this.#stopped ? 0 : await this.#workWith(shift, { executor, store, deadline }, watching);
     } finally {
       this.#shift = null;
+      if (deadline.isOver) shift.kill?.();
       await shift.close?.();
     }
   }
 
-  async #workWith(shift: Shift, executor: Executor, store: Store, watching: boolean): Promise<number> {
+  async #workWith(
+    shift: Shift,
+    { executor, store, deadline }: Pick<WorkerParts, "executor" | "store" | "deadline">,
+    watching: boolean,
+  ): Promise<number> {
     const { events, id } = this.#parts;
     const { options, showing } = shift;
     const { registry } = showing;
     const known = new KnownJobs(store, registry);
-    const ticker = options.schedules ? this.#tickerOn(store, known, showing) : null;
+    const ticker = options.schedules ? tickerOn(store, known, showing, this.#parts) : null;
     const nextSeq = () => ++this.#seq;
-    const parts = { ...this.#parts, registry, store, known, ticker, executor, nextSeq };
+    const parts = { ...this.#parts, registry, store, known, ticker, executor, nextSeq, deadline };
     const worker = new Worker(parts, options);
     const janitor = new Janitor({
       ...parts,
@@ -272,30 +287,41 @@ export class Host {
     this.#known = known;
     let unwatch = () => {};
     try {
-      await janitor.beat();
-      if (watching || showing.isStale) await this.#sync(store, showing);
-      await janitor.reap();
+      const shows = watching || showing.isStale;
+      await deadline.until(this.#prepare(janitor, store, shows ? showing : null));
+      this.#isReady = true;
       janitor.start();
       if (watching) {
         unwatch = store.watch(() => worker.wake());
         events.emit("worker.started", { worker: id, ...shownOf(options) });
       }
       const ran = await worker.work();
-      if (watching) events.emit("worker.stopped", { worker: id, ran });
+      const unwritten = deadline.isOver ? tellUnwritten(worker.unwritten, this.#parts) : [];
+      if (watching) events.emit("worker.stopped", { worker: id, ran, unwritten });
       return ran;
     } finally {
       unwatch();
       janitor.stop();
       this.#worker = null;
+      if (!deadline.isOver) await this.#leave(janitor, store);
+      events.outage.forget();
+    }
+  }
+
+  async #prepare(janitor: Janitor, store: Store, showing: Showing | null): Promise<void> {
+    await janitor.beat();
+    if (showing) await this.#sync(store, showing);
+    await janitor.reap();
+  }
+
+  async #leave(janitor: Janitor, store: Store): Promise<void> {
+    await this.#lastly("writing counts and lines as the worker ends", async () => {
       await this.#parts.logbook.flush();
       await janitor.flush();
-      if (!this.#parts.registry.hasAdHoc()) {
-        // The next function that is dispatched shows this process again.
-        this.#present = null;
-        this.#cancelPresence?.();
-        await store.leave(id);
-      }
-    }
+      if (this.#parts.registry.hasAdHoc()) return;
+      this.#presence.forget();
+      await store.leave(this.#parts.id);
+    });
   }
 
   /** Also for functions that are dispatched while it works: the row stays that of the worker. */
@@ -313,21 +339,6 @@ export class Host {
     this.#ticker?.forget();
     this.wake();
   }
-
-  #tickerOn(store: Store, known: KnownJobs, { ticks }: Showing): Ticker {
-    const { clock, events, tallies } = this.#parts;
-    return new Ticker({
-      store,
-      clock,
-      find: (due) => ticks.find(due),
-      elsewhere: () => known.elsewhere(),
-      ticked: ({ schedule, job, runs, missed }) => {
-        tallies.dispatched(job, clock.now(), runs.length);
-        const made = runs.map(({ id, tickAt }) => ({ id, scheduledFor: new Date(tickAt) }));
-        events.emit("schedule.ticked", { schedule, job, runs: made, missed });
-      },
-    });
-  }
 }
 
 export function alreadyWorking(name: string): PunctualError {
@@ -335,10 +346,4 @@ export function alreadyWorking(name: string): PunctualError {
     "WORKER_RUNNING",
     `This instance is working already: ${name} is under way. Call stop() first, or use a second instance.`,
   );
-}
-
-/** What others must know of a worker; null: of a process that runs its own functions at most. */
-function shownOf(options: WorkerOptions | null): Omit<Events["worker.started"], "worker"> {
-  const { parallel, queues, exceptQueues, weights, schedules } = options ?? NOTHING;
-  return { parallel, queues, exceptQueues, weights, schedules };
 }

@@ -1,6 +1,7 @@
 import type { Emitter } from "../observe/events.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed, type Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Cell, Executor } from "./executor.ts";
 import { untilAnswered } from "./patience.ts";
 
@@ -28,6 +29,7 @@ export interface IsolationParts {
   events: Emitter;
   executor: Executor;
   store: Pick<Store, "start">;
+  deadline: Deadline;
   /** Something may be due, or startable. */
   wake(): void;
 }

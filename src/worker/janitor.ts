@@ -3,6 +3,7 @@ import type { Registry } from "../job/registry.ts";
 import type { Emitter } from "../observe/events.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
+import type { Pending } from "../store/pending.ts";
 import { type Store, WORKER_DEAD_AFTER } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashes.ts";
@@ -21,6 +22,10 @@ const RETRY_WITHIN = 2000;
 /** How long live workers have after an outage to renew their leases and write their outcomes before others reap. */
 const REAP_AFTER_OUTAGE = 5000;
 const BEATING = "showing that this worker lives";
+const WATCH_EVERY = 1000;
+const WAITING = "waiting for an answer";
+/** A statement that takes longer is not slow: the database does not answer. */
+const UNANSWERED = 4000;
 const REAPING = "taking back expired leases";
 /** More than one worker can hold: all that a dead one held are judged together. */
 const REAPED_AT_ONCE = 1000;
@@ -48,6 +53,7 @@ export interface JanitorParts {
   checkLeases(): void;
   /** Something may be due. */
   wake(): void;
+  pending: Pending;
 }
 
 /** After a lapse: processes that were frozen together with this one have this long to renew their leases and to beat. */
@@ -80,6 +86,8 @@ export class Janitor {
   #cancels = new Set<() => void>();
   #flushing: Promise<void> = Promise.resolve();
   #stopped = false;
+  /** When the last answer came before the database stopped answering. */
+  #unansweredSince = 0;
 
   constructor(parts: JanitorParts) {
     this.#parts = parts;
@@ -89,6 +97,7 @@ export class Janitor {
   start(): void {
     const { sync, logbook } = this.#parts;
     this.#lapses.start();
+    this.#every(WATCH_EVERY, "watching the database", async () => this.#watch());
     this.#every(FLUSH_EVERY, "writing counts", () => this.flush());
     // Never rejects: the logbook reports its own faults.
     this.#every(FLUSH_EVERY, "flushing the logbook", () => logbook.flush());
@@ -146,6 +155,19 @@ export class Janitor {
     this.#reapAfter = clock.monotonic() + REAP_AFTER_LAPSE;
     this.#beatAt = Number.NEGATIVE_INFINITY;
     this.beat().catch((error) => events.failed(error, BEATING));
+  }
+
+  /** The store tries a statement for half a minute before it fails; an outage is told of sooner. */
+  #watch(): void {
+    const { events, pending } = this.#parts;
+    const { unansweredFor, answeredAt, fault } = pending;
+    // What waits may have begun to wait anew: only an answer ends it.
+    if (answeredAt > this.#unansweredSince) events.succeeded(WAITING);
+    if (unansweredFor < UNANSWERED) return;
+    this.#unansweredSince = answeredAt;
+    const why = fault === null ? "" : ` (${toFailure(fault).message})`;
+    const message = `There has been no answer for ${UNANSWERED / 1000} s${why}.`;
+    events.outage.failed(WAITING, new PunctualError("DATABASE_UNAVAILABLE", message, { cause: fault }));
   }
 
   async #prune(): Promise<void> {

@@ -1,6 +1,7 @@
 import { isDataFault, isOutage } from "../errors.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
+import { Overdue } from "./deadline.ts";
 import type { WorkerParts } from "./parts.ts";
 import { beforeTrying, waitBefore } from "./patience.ts";
 import { type Settling, settledEvent } from "./settle.ts";
@@ -88,10 +89,11 @@ export class Outbox {
 
   /** Sends until there is an answer, however long the database is away. */
   async #send(settle: Settling[], started: Lease[], claim: ClaimRequest | null): Promise<Sent> {
-    const { store, clock, events, id } = this.#parts;
+    const { store, clock, events, id, deadline } = this.#parts;
     const seq = this.#parts.nextSeq();
     const settlements = settle.map(({ settlement }) => settlement);
     for (let tries = 0; ; tries++) {
+      if (deadline.isOver) throw new Overdue();
       try {
         const again = tries > 0;
         const answer = await store.exchange({ worker: id, seq, again, settle: settlements, started, claim });
@@ -99,9 +101,10 @@ export class Outbox {
         if (claim) this.#refusedClaims = 0;
         return answer;
       } catch (error) {
+        if (deadline.isOver) throw error;
         if (!isOutage(error)) return this.#sendApart(settle, started, claim, error);
         events.failed(error, DUTY);
-        await beforeTrying(clock, tries);
+        await beforeTrying(clock, tries, deadline.signal);
       }
     }
   }
@@ -114,8 +117,9 @@ export class Outbox {
     error: unknown,
   ): Promise<Sent> {
     if (settle.length === 0) {
-      this.#parts.events.report(error, DUTY);
-      await beforeTrying(this.#parts.clock, this.#refusedClaims++);
+      const { clock, events, deadline } = this.#parts;
+      events.report(error, DUTY);
+      await beforeTrying(clock, this.#refusedClaims++, deadline.signal);
       return { ...NOTHING, unclaimed: true };
     }
     if (claim) return { ...(await this.#send(settle, started, null)), unclaimed: true };

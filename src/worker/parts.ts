@@ -3,6 +3,7 @@ import type { Emitter } from "../observe/events.ts";
 import type { Logger } from "../observe/logger.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Executor } from "./executor.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 import type { Logbook } from "./logbook.ts";
@@ -41,4 +42,5 @@ export interface WorkerParts {
   /** Null: it does not tick. */
   ticker: { readonly wait: number; readonly isDue: boolean; tick(): Promise<number> } | null;
   executor: Executor;
+  deadline: Deadline;
 }

@@ -1,5 +1,6 @@
 import type { Emitter } from "../observe/events.ts";
 import { type Clock, sleep } from "../time.ts";
+import { type Deadline, Overdue } from "./deadline.ts";
 
 const FIRST_WAIT = 50;
 /** Outcomes wait this long at most after the database is back: less than `REAP_AFTER_OUTAGE`. */
@@ -11,24 +12,27 @@ export function waitBefore(triesBefore: number): number {
   return wait * (0.5 + Math.random() / 2);
 }
 
-export function beforeTrying(clock: Clock, triesBefore: number): Promise<void> {
-  return sleep(clock, waitBefore(triesBefore));
+export function beforeTrying(clock: Clock, triesBefore: number, signal: AbortSignal): Promise<void> {
+  return sleep(clock, waitBefore(triesBefore), signal);
 }
 
-/** Asks until there is an answer, however long the database is away: a worker that gave up would leave its runs to their leases. */
+/** Asks until there is an answer or the worker's deadline has passed, however long the database is away. */
 export async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
   during: string,
-  { clock, events }: { clock: Clock; events: Emitter },
+  { clock, events, deadline }: { clock: Clock; events: Emitter; deadline: Deadline },
 ): Promise<Answer> {
   for (let tries = 0; ; tries++) {
+    // A statement that begins now would keep the process alive for as long as the store is patient.
+    if (deadline.isOver) throw new Overdue();
     try {
       const answer = await ask();
       events.succeeded(during);
       return answer;
     } catch (error) {
+      if (deadline.isOver) throw error;
       events.failed(error, during);
-      await beforeTrying(clock, tries);
+      await beforeTrying(clock, tries, deadline.signal);
     }
   }
 }

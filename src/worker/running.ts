@@ -15,6 +15,10 @@ export class Running {
     return this.#executions.size;
   }
 
+  get runs(): ClaimedRun[] {
+    return [...this.#executions.keys()];
+  }
+
   add(execution: Execution): void {
     this.#executions.set(execution.run, execution);
   }

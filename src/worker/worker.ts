@@ -1,25 +1,25 @@
 import { PunctualError } from "../errors.ts";
-import { randomText } from "../run/random.ts";
 import { defaultRetention } from "../run/retention.ts";
-import { monotonicOf } from "../schedule/moment.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.ts";
 import { readClock, yieldToEventLoop } from "../time.ts";
 import { Buffer } from "./buffer.ts";
+import { claimRequest, nextDueOf, tickSlice } from "./claiming.ts";
 import { Crashes } from "./crashes.ts";
+import { LAST_WRITES, Overdue } from "./deadline.ts";
 import { abortReasons } from "./ends.ts";
+import { GRACE } from "./execute.ts";
 import type { Cell, Executor, Result } from "./executor.ts";
 import { type Isolated, Isolation } from "./isolation.ts";
-import { DEFAULT_LEASE } from "./known-jobs.ts";
 import { Leases } from "./leases.ts";
 import { Outbox } from "./outbox.ts";
 import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerOptions, WorkerParts } from "./parts.ts";
-import { untilAnswered } from "./patience.ts";
 import { Rest } from "./rest.ts";
 import { NO_ROOM, type Room, roomFor } from "./room.ts";
 import { Running } from "./running.ts";
 import { strideOf } from "./serving.ts";
 import { startedEvent, toSettling } from "./settle.ts";
+import { toUnwritten, type Unwritten } from "./unwritten.ts";
 
 /** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
 export class Worker {
@@ -72,6 +72,11 @@ export class Worker {
     return this.#running.size;
   }
 
+  /** Runs of this worker of which the database does not know what became of them. */
+  get unwritten(): Unwritten[] {
+    return toUnwritten(this.#outbox.unwritten, [...this.#running.runs, ...this.#crashes.runs]);
+  }
+
   /** Something may be due: look now. */
   wake(): void {
     this.#hungry = true;
@@ -82,25 +87,32 @@ export class Worker {
   /** Until it is stopped or its budget is used; gives how many runs it ran. */
   async work(): Promise<number> {
     try {
-      for (;;) {
-        this.#releaseHeld();
-        this.#fill();
-        await this.#tick();
-        await this.#rest.until(this.#pace.gathered, () => this.#isNeeded());
-        const claim = await this.#claimRequest();
-        if (claim || this.#outbox.size > 0 || this.#looking) {
-          const got = await this.#exchange(claim);
-          await yieldToEventLoop();
-          if (got > 0 || this.#outbox.size > 0) continue;
-        }
-        if (this.#isDone()) break;
-        await this.#sleep();
-      }
+      await this.#parts.deadline.until(this.#loop());
+    } catch (error) {
+      if (!(error instanceof Overdue)) throw error;
     } finally {
       this.#cancelGrace?.();
       this.leases.stop();
     }
     return this.#ran;
+  }
+
+  async #loop(): Promise<void> {
+    const { deadline } = this.#parts;
+    while (!deadline.isOver) {
+      this.#releaseHeld();
+      this.#fill();
+      await this.#tick();
+      await this.#rest.until(this.#pace.gathered, () => this.#isNeeded());
+      const claim = await this.#claimRequest();
+      if (claim || this.#outbox.size > 0 || this.#looking) {
+        const got = await this.#exchange(claim);
+        await yieldToEventLoop();
+        if (got > 0 || this.#outbox.size > 0) continue;
+      }
+      if (this.#isDone()) return;
+      await this.#sleep();
+    }
   }
 
   /** Claims nothing more, gives back what has not started, waits; after the grace it aborts what still runs. */
@@ -116,6 +128,7 @@ export class Worker {
 
   stopNow(): void {
     this.stop();
+    this.#parts.deadline.set(this.#running.size > 0 ? GRACE + LAST_WRITES : LAST_WRITES);
     this.#running.abortAll(abortReasons.shutdown());
   }
 
@@ -134,45 +147,24 @@ export class Worker {
     if (this.#stopping) this.#giveBackAll();
     this.#cancel(answer.cancelled);
     this.#fill();
-    this.#nextDue = await this.#ask("asking for the time", () => monotonicOf(answer.nextDue, this.#parts));
+    this.#nextDue = await nextDueOf(answer.nextDue, this.#parts);
     return answer.claimed.length;
   }
 
-  /** Ticks one slice of the due schedules. A fault here must not keep the runs that are there from starting. */
+  /** Ticks one slice of the due schedules. */
   async #tick(): Promise<void> {
     const { ticker, events, id: worker } = this.#parts;
     if (events.hears("worker.turned")) events.emit("worker.turned", { worker });
     if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
-    try {
-      if ((await ticker.tick()) > 0) this.#hungry = true;
-      events.succeeded("ticking schedules");
-    } catch (error) {
-      events.failed(error, "ticking schedules");
-    }
+    if ((await tickSlice(ticker, events)) > 0) this.#hungry = true;
   }
 
   async #claimRequest(): Promise<ClaimRequest | null> {
     if (!this.#hungry && this.#outbox.size === 0) return null;
     const room = this.#room();
     if (room.limit <= 0) return null;
-    const exclude = await this.#ask("asking for jobs", () => this.#parts.known.elsewhere());
-    if (this.#stopping) return null;
-    return {
-      token: randomText(),
-      ...room,
-      queues: this.#options.queues,
-      exceptQueues: this.#options.exceptQueues,
-      stride: this.#stride,
-      exclude,
-      computesKey: (name) => (this.#parts.registry.definition(name)?.settings.perKey ?? 0) > 0,
-      owner: this.#parts.id,
-      lease: DEFAULT_LEASE,
-      leases: this.#parts.known.unusualLeases(),
-    };
-  }
-
-  #ask<Answer>(during: string, ask: () => Promise<Answer>): Promise<Answer> {
-    return untilAnswered(ask, during, this.#parts);
+    const claim = await claimRequest(this.#parts, this.#options, this.#stride, room);
+    return this.#stopping ? null : claim;
   }
 
   /** How many runs there is room for, how many of them would start at once, and how many at once or next. */

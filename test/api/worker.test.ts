@@ -18,7 +18,7 @@ describe("forever() and stop()", () => {
     expect(started).toEqual([
       { worker: worker!.id, parallel: 4, queues: null, exceptQueues: [], weights: null, schedules: true },
     ]);
-    expect(stopping).toEqual([{ worker: worker!.id, ran: 5 }]);
+    expect(stopping).toEqual([{ worker: worker!.id, ran: 5, unwritten: [] }]);
   });
 
   test("stopped at once, it never worked", async () => {

@@ -16,6 +16,7 @@ export interface WorkerConfig {
   lease?: number;
   parallel?: number;
   sleep?: string;
+  grace?: string;
   /** Whether Punctual is given a pool of our own in place of the URL. */
   pool?: boolean;
   /** Handlers note the server's time with their start. */
@@ -37,6 +38,7 @@ export interface Act {
 
 const config = JSON.parse(process.argv[2]!) as WorkerConfig;
 const note = noteIn(config.journal, config.name);
+const log = (text: string) => note("log", { text });
 
 function ownPool(): object {
   // Nobody listens to its errors but Punctual: otherwise the loss of an idle connection ends the process.
@@ -46,7 +48,7 @@ function ownPool(): object {
 
 const jobs = new Punctual(config.pool ? ownPool() : config.url, {
   ...(config.lease !== undefined && { defaults: { lease: config.lease } }),
-  logger: false,
+  logger: { debug: () => {}, info: log, warn: log, error: log },
 });
 
 let letGo: () => void = () => {};
@@ -102,8 +104,9 @@ jobs.on("worker.started", () => note("worker.started"));
 jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${String(error)}` }));
 
 note("clock", { text: JSON.stringify({ wall: Date.now() }) });
-const { parallel, sleep } = config;
+const { parallel, sleep, grace } = config;
 await jobs.forever({
+  ...(grace !== undefined && { grace }),
   ...(parallel !== undefined && { parallel }),
   ...(sleep !== undefined && { sleep }),
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Emitter } from "../../src/observe/events.ts";
 import { toLogger } from "../../src/observe/logger.ts";
+import { Pending } from "../../src/store/pending.ts";
 import type { Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import type { Clock } from "../../src/time.ts";
@@ -37,6 +38,7 @@ function scene() {
     registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
     tallies: { take: () => [] } as unknown as JanitorParts["tallies"],
     logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],
+    pending: new Pending(),
     beat: async () => {
       if (!beats) await new Promise(() => {});
       done.push("beat");

@@ -3,6 +3,7 @@ import { PunctualError } from "../../src/errors.ts";
 import { Emitter } from "../../src/observe/events.ts";
 import { toLogger } from "../../src/observe/logger.ts";
 import { systemClock } from "../../src/time.ts";
+import { Deadline } from "../../src/worker/deadline.ts";
 import { untilAnswered } from "../../src/worker/patience.ts";
 
 test("is asked until there is an answer, and each fault is told of", async () => {
@@ -16,7 +17,7 @@ test("is asked until there is an answer, and each fault is told of", async () =>
       return "here";
     },
     "asking",
-    { clock: systemClock, events },
+    { clock: systemClock, events, deadline: new Deadline(() => {}) },
   );
   expect(answer).toBe("here");
   expect(asked).toBe(3);

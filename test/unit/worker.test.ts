@@ -3,6 +3,7 @@ import { Emitter } from "../../src/observe/events.ts";
 import { toLogger } from "../../src/observe/logger.ts";
 import type { ClaimedRun, ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
+import { Deadline } from "../../src/worker/deadline.ts";
 import type { Executor, Runnable } from "../../src/worker/executor.ts";
 import type { WorkerParts } from "../../src/worker/parts.ts";
 import { Worker } from "../../src/worker/worker.ts";
@@ -77,6 +78,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
     } as unknown as WorkerParts["known"],
     ticker: null,
     executor,
+    deadline: new Deadline(() => {}),
   } satisfies WorkerParts;
   const worker = new Worker(parts, {
     parallel,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../inspection.ts";
+import { Pending } from "../pending.ts";
 import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
@@ -55,13 +56,15 @@ export class MysqlDatabase implements ServerDatabase {
   readonly readyQueues: typeof hops.readyQueues = hops.readyQueues;
   readonly readyLanes: typeof hops.readyLanes = hops.readyLanes;
   readonly #connections: Connections;
+  readonly #pending: Pending;
   readonly #working = new Set<Promise<unknown>>();
   #name: dialect.Server | null = null;
   #closed = false;
   #losses = 0;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, pending: Pending = new Pending()) {
     this.#connections = connections;
+    this.#pending = pending;
   }
 
   /** Known once the server has been asked. */
@@ -99,6 +102,7 @@ export class MysqlDatabase implements ServerDatabase {
         return this.#holding((held) => this.#inside(held, state, work, { ours: retry, first }));
       },
       () => retry || !state.entered,
+      !retry,
     );
   }
 
@@ -113,7 +117,8 @@ export class MysqlDatabase implements ServerDatabase {
     }
     const packet = ["start transaction", dialect.literally(one), dialect.literally(other), "commit"];
     try {
-      await this.#holding((held) => this.#orRollBack(held, () => querySeveral(held.connection, packet)));
+      const send = (held: Held) => this.#orRollBack(held, () => querySeveral(held.connection, packet));
+      await this.#pending.wait(() => this.#holding(send));
     } catch (error) {
       if (!this.#isPassing(error) || this.#closed) throw isOurs(error) ? translate(error) : error;
       await this.transaction(again);
@@ -125,25 +130,32 @@ export class MysqlDatabase implements ServerDatabase {
    * out, and every statement has to bear being repeated.
    */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#patiently(() =>
-      this.#holding(async ({ connection }) => {
-        const tx = sqlOn(connection);
-        const [named] = await tx.all<{ name: string }>("select database() as name");
-        // The server takes no longer names, and has one room of them for all databases.
-        const lock = `punctual.${createHash("sha256").update(`${named?.name}.${prefix}`).digest("hex").slice(0, 40)}`;
-        const [got] = await tx.all<{ got: number | null }>("select get_lock(?, ?) as got", lock, INSTALLING);
-        if (got?.got !== 1) {
-          throw new PunctualError(
-            "DATABASE_BUSY",
-            `Another process has been installing for ${INSTALLING} s. Wait for it, or end it, and try again.`,
+    return this.#patiently(
+      () =>
+        this.#holding(async ({ connection }) => {
+          const tx = sqlOn(connection);
+          const [named] = await tx.all<{ name: string }>("select database() as name");
+          // The server takes no longer names, and has one room of them for all databases.
+          const lock = `punctual.${createHash("sha256").update(`${named?.name}.${prefix}`).digest("hex").slice(0, 40)}`;
+          const [got] = await tx.all<{ got: number | null }>(
+            "select get_lock(?, ?) as got",
+            lock,
+            INSTALLING,
           );
-        }
-        try {
-          return await work(tx);
-        } finally {
-          await tx.all("select release_lock(?) as released", lock);
-        }
-      }),
+          if (got?.got !== 1) {
+            throw new PunctualError(
+              "DATABASE_BUSY",
+              `Another process has been installing for ${INSTALLING} s. Wait for it, or end it, and try again.`,
+            );
+          }
+          try {
+            return await work(tx);
+          } finally {
+            await tx.all("select release_lock(?) as released", lock);
+          }
+        }),
+      () => true,
+      true,
     );
   }
 
@@ -274,8 +286,14 @@ export class MysqlDatabase implements ServerDatabase {
     }
   }
 
-  #patiently<Result>(work: () => Promise<Result>, mayRetry = () => true): Promise<Result> {
+  #patiently<Result>(
+    work: () => Promise<Result>,
+    mayRetry = () => true,
+    mayTakeLong = false,
+  ): Promise<Result> {
     return patiently(work, {
+      mayTakeLong,
+      pending: this.#pending,
       isPassing: (error) => this.#isPassing(error) && !this.#closed && mayRetry(),
       translate: (error) => (isOurs(error) ? translate(error) : error),
       patience: () => (this.#name === null ? FIRST_PATIENCE : PATIENCE),

@@ -1,5 +1,6 @@
 import { PunctualError, show } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
+import { Pending, type SocketConfig } from "../pending.ts";
 import type { ServerParts } from "../server/parts.ts";
 import { tablesWith } from "../sql/database.ts";
 import { Callers } from "./caller.ts";
@@ -25,10 +26,10 @@ const FACTS =
 /** What a store is made of: of a URL, or of a pool or a connection of the caller's. */
 export async function mysqlParts(
   source: DatabaseSource,
-  { clock, prefix }: OpenOptions,
+  { clock, prefix, pending = new Pending() }: OpenOptions,
 ): Promise<ServerParts> {
-  const connections = await connectionsOf(source);
-  const db = new MysqlDatabase(connections);
+  const connections = await connectionsOf(source, pending);
+  const db = new MysqlDatabase(connections, pending);
   const tables = tablesWith(prefix);
   try {
     check(await db.meet<Facts>(FACTS, ({ version }) => nameOfVersion(version)));
@@ -52,9 +53,10 @@ export async function mysqlParts(
   };
 }
 
-async function connectionsOf(source: DatabaseSource): Promise<Connections> {
+async function connectionsOf(source: DatabaseSource, pending: Pending): Promise<Connections> {
   if (typeof source === "string") {
-    const options = parseMysqlUrl(source);
+    const stream = ({ config }: { config: SocketConfig }) => pending.connect(config);
+    const options: Record<string, unknown> = { ...parseMysqlUrl(source), stream };
     const { createPool } = await loadMysql();
     try {
       return new OwnConnections(createPool(options), Number(options.connectionLimit));

@@ -1,5 +1,6 @@
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject, VacuumReport } from "../inspection.ts";
+import { Pending } from "../pending.ts";
 import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
@@ -62,13 +63,15 @@ export class PostgresDatabase implements ServerDatabase {
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #names = new PreparedNames();
   readonly #connections: Connections;
+  readonly #pending: Pending;
   /** The server has answered once. */
   #reached = false;
   #losses = 0;
   #closed = false;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, pending: Pending = new Pending()) {
     this.#connections = connections;
+    this.#pending = pending;
   }
 
   readonly rows: (columns: Record<string, ColumnType>) => string = dialect.rows;
@@ -167,8 +170,9 @@ export class PostgresDatabase implements ServerDatabase {
 
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
     const text = `with one as (${one.text}) ${other.text}`;
+    const params = [...one.params, ...other.params];
     try {
-      await this.#once(text, [...one.params, ...other.params], { prepared: this.#names });
+      await this.#pending.wait(() => this.#once(text, params, { prepared: this.#names }));
     } catch (error) {
       if (!this.#isPassing(error) || this.#closed) throw error;
       await this.transaction(again);
@@ -205,6 +209,7 @@ export class PostgresDatabase implements ServerDatabase {
         return this.#inside(held, state, work, { ours: retry, ...rest });
       },
       () => retry || !state.entered,
+      !retry || rest.limit === 0,
     );
   }
 
@@ -252,8 +257,14 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   /** `mayRetry` is asked after each fault. */
-  #patiently<Result>(work: () => Promise<Result>, mayRetry: () => boolean = () => true): Promise<Result> {
+  #patiently<Result>(
+    work: () => Promise<Result>,
+    mayRetry: () => boolean = () => true,
+    mayTakeLong = false,
+  ): Promise<Result> {
     return patiently(work, {
+      mayTakeLong,
+      pending: this.#pending,
       isPassing: (error) => this.#isPassing(error) && mayRetry() && !this.#closed,
       translate: (error) => error,
       patience: () => (this.#reached ? PATIENCE : FIRST_PATIENCE),

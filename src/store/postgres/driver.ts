@@ -49,6 +49,8 @@ export interface PgConfig {
   keepAlive: boolean;
   keepAliveInitialDelayMillis: number;
   fallback_application_name: string;
+  /** Makes the socket of each connection. */
+  stream?: () => object;
   max?: number;
   allowExitOnIdle?: boolean;
   idleTimeoutMillis?: number;

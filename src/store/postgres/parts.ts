@@ -1,5 +1,6 @@
 import { PunctualError } from "../../errors.ts";
 import type { OpenOptions } from "../open.ts";
+import { Pending } from "../pending.ts";
 import type { ServerParts } from "../server/parts.ts";
 import { tablesWith } from "../sql/database.ts";
 import { Callers } from "./caller.ts";
@@ -30,12 +31,12 @@ interface Opened {
  */
 export async function postgresParts(
   source: string | object,
-  { clock, prefix, schema: asked }: PostgresOptions,
+  { clock, prefix, schema: asked, pending = new Pending() }: PostgresOptions,
 ): Promise<ServerParts> {
-  const opened = typeof source === "string" ? await openUrl(source) : openHandle(source);
+  const opened = typeof source === "string" ? await openUrl(source, pending) : openHandle(source);
   const place = opened.schema ?? schemaName(asked);
   const tables = tablesWith(place === null ? prefix : `"${place}".${prefix}`);
-  const db = new PostgresDatabase(opened.connections);
+  const db = new PostgresDatabase(opened.connections, pending);
   const callers = new Callers(db, tables);
   const channel = channelOf(place, prefix);
   const announcer = opened.connect && new Announcer(db, channel);
@@ -57,10 +58,10 @@ export async function postgresParts(
   };
 }
 
-async function openUrl(source: string): Promise<Opened> {
+async function openUrl(source: string, pending: Pending): Promise<Opened> {
   const url = parsePostgresUrl(source);
   const pg = await loadPg();
-  const config = configOf(url);
+  const config = { ...configOf(url), stream: () => pending.socket() };
   const connect = () => new pg.Client(config);
   check(connect);
   const pool = new pg.Pool({

@@ -1,9 +1,13 @@
 import { backOff, systemClock } from "../../time.ts";
+import { givenUp, type Pending } from "../pending.ts";
 
 /** How long a statement may wait for a server that is away, or for the locks of others, before it gives up. */
 export const PATIENCE: number = 30_000;
 
 export interface Patience {
+  pending: Pending;
+  /** What is waited for may be somebody else: a handler in its transaction, another installer. */
+  mayTakeLong?: boolean;
   /** Whether it may go well a moment later: a conflict with others, a connection or a server that is gone for now. */
   isPassing(error: unknown): boolean;
   /** The error in our words, for the one that is thrown in the end. */
@@ -14,18 +18,32 @@ export interface Patience {
   waits?: { first: number; longest: number };
 }
 
-/** Tries until it goes well, fails for good, or has taken too long. Waits grow, and differ for two who met each other. */
-export async function patiently<Result>(
+/** As `tryUntil`, and rejects at once when it is given up. */
+export function patiently<Result>(
   work: (tries: number) => Promise<Result>,
-  { isPassing, translate, patience = () => PATIENCE, waits = { first: 4, longest: 1000 } }: Patience,
+  patience: Patience,
+): Promise<Result> {
+  return patience.pending.wait((isGivenUp) => tryUntil(work, patience, isGivenUp), patience.mayTakeLong);
+}
+
+/**
+ * Tries until it succeeds, fails for good, has taken too long or was given up. Waits grow, and differ for two who met each
+ * other.
+ */
+export async function tryUntil<Result>(
+  work: (tries: number) => Promise<Result>,
+  { pending, isPassing, translate, patience = () => PATIENCE, waits = { first: 4, longest: 1000 } }: Patience,
+  isGivenUp: () => boolean,
 ): Promise<Result> {
   const started = systemClock.monotonic();
   for (let tries = 0; ; tries++) {
+    if (isGivenUp()) throw givenUp();
     try {
       return await work(tries);
     } catch (error) {
       const spent = systemClock.monotonic() - started;
-      if (!isPassing(error) || spent > patience()) throw translate(error);
+      if (isGivenUp() || !isPassing(error) || spent > patience()) throw translate(error);
+      pending.fault = error;
       const most = Math.min(waits.longest, waits.first * 2 ** tries);
       await backOff(1 + most * (0.5 + Math.random() / 2));
     }

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MissingObject } from "../inspection.ts";
+import { Pending } from "../pending.ts";
 import {
   type ColumnType,
   type Database,
@@ -11,7 +12,7 @@ import {
   type Transaction,
 } from "../sql/database.ts";
 import { lookUp, using } from "../sql/look-up.ts";
-import { patiently } from "../sql/patience.ts";
+import { tryUntil } from "../sql/patience.ts";
 import { stretch } from "../sql/stretch.ts";
 import { isBusy, ownersTransaction, translate } from "./errors.ts";
 import * as matching from "./matching.ts";
@@ -43,10 +44,12 @@ export class Connection implements Database {
   readonly stretch: typeof stretch = stretch;
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #pending: Pending;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, pending: Pending = new Pending()) {
     this.db = db;
+    this.#pending = pending;
   }
 
   /** A statement is compiled once; the text is its name. */
@@ -195,9 +198,12 @@ export class Connection implements Database {
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    const mine = this.#turn.then(() => patiently(work, { isPassing: isBusy, translate, waits: WAITS }));
-    this.#turn = mine.catch(() => {});
-    return mine;
+    const patience = { pending: this.#pending, isPassing: isBusy, translate, waits: WAITS };
+    return this.#pending.wait((isGivenUp) => {
+      const mine = this.#turn.then(() => tryUntil(work, patience, isGivenUp));
+      this.#turn = mine.catch(() => {});
+      return mine;
+    });
   }
 }
 

@@ -1,0 +1,24 @@
+import { Ticker } from "../schedule/ticker.ts";
+import type { Store } from "../store/store.ts";
+import type { KnownJobs } from "./known-jobs.ts";
+import type { WorkerParts } from "./parts.ts";
+import type { Showing } from "./showing.ts";
+
+export function tickerOn(
+  store: Store,
+  known: KnownJobs,
+  { ticks }: Showing,
+  { clock, events, tallies }: Pick<WorkerParts, "clock" | "events" | "tallies">,
+): Ticker {
+  return new Ticker({
+    store,
+    clock,
+    find: (due) => ticks.find(due),
+    elsewhere: () => known.elsewhere(),
+    ticked: ({ schedule, job, runs, missed }) => {
+      tallies.dispatched(job, clock.now(), runs.length);
+      const made = runs.map(({ id, tickAt }) => ({ id, scheduledFor: new Date(tickAt) }));
+      events.emit("schedule.ticked", { schedule, job, runs: made, missed });
+    },
+  });
+}
