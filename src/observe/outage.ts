@@ -56,15 +56,21 @@ export class Outage {
 
   succeeded(duty: string): void {
     if (!this.#failing.delete(duty) || this.isOn) return;
+    this.#end();
+  }
+
+  #end(): void {
     this.#endedAt = this.#clock.monotonic();
     const duration = this.#endedAt - this.#since;
     this.#logger.info(`the database is available again, after ${(duration / 1000).toFixed(1)} s`);
     this.#events.emit("database.available", { duration });
   }
 
-  /** The worker has ended: none of its duties is tried again. */
-  forget(): void {
+  /** The worker has ended, and none of its duties is tried again. `isOver`: its last writes have succeeded. */
+  forget(isOver: boolean): void {
+    const wasOn = this.isOn;
     this.#failing.clear();
+    if (wasOn && isOver) this.#end();
     this.#failedAt.clear();
   }
 }

@@ -214,14 +214,14 @@ export class Host {
     });
   }
 
-  /** The last writes; a database that does not answer is not waited for. */
-  async #lastly(during: string, write: () => Promise<void>): Promise<void> {
+  /** Whether the last writes succeed; a database that does not answer is not waited for. */
+  #lastly(during: string, write: () => Promise<void>): Promise<boolean> {
     const { events, logger, pending } = this.#parts;
     const late = () => {
       logger.warn(`${during}: the database does not answer, and they are not written`);
       pending.giveUp();
     };
-    await inTime(write(), LAST_WRITES, { late, failed: (error) => events.report(error, during) });
+    return inTime(write(), LAST_WRITES, { late, failed: (error) => events.report(error, during) });
   }
 
   refuseSecond(): void {
@@ -303,8 +303,7 @@ export class Host {
       unwatch();
       janitor.stop();
       this.#worker = null;
-      if (!deadline.isOver) await this.#leave(janitor, store);
-      events.outage.forget();
+      events.outage.forget(!deadline.isOver && (await this.#leave(janitor, store)));
     }
   }
 
@@ -314,8 +313,8 @@ export class Host {
     await janitor.reap();
   }
 
-  async #leave(janitor: Janitor, store: Store): Promise<void> {
-    await this.#lastly("writing counts and lines as the worker ends", async () => {
+  #leave(janitor: Janitor, store: Store): Promise<boolean> {
+    return this.#lastly("writing counts and lines as the worker ends", async () => {
       await this.#parts.logbook.flush();
       await janitor.flush();
       if (this.#parts.registry.hasAdHoc()) return;

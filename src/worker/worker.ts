@@ -156,7 +156,7 @@ export class Worker {
     const { ticker, events, id: worker } = this.#parts;
     if (events.hears("worker.turned")) events.emit("worker.turned", { worker });
     if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
-    if ((await tickSlice(ticker, events)) > 0) this.#hungry = true;
+    if ((await tickSlice(ticker, this.#parts)) > 0) this.#hungry = true;
   }
 
   async #claimRequest(): Promise<ClaimRequest | null> {
