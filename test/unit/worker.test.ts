@@ -29,13 +29,14 @@ function scene(runs: number, { parallel = 1 } = {}) {
     logged: 0,
   })) as unknown as ClaimedRun[];
   const waiting: (() => void)[] = [];
+  let hangs = false;
   const store: Partial<Store> = {
     now: async () => clock.now(),
     exchange: async ({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> => {
       for (const { id, outcome } of settle) settled.push(`${id} ${outcome}`);
       const claimed = claim ? left : [];
       left = claim ? [] : left;
-      if (claimed.length > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      if (claimed.length > 0 || hangs) await new Promise<void>((resolve) => waiting.push(resolve));
       return { settled: settle.map(() => true), claimed, nextDue: null, cancelled: [] };
     },
     renew: () => new Promise(() => {}),
@@ -93,7 +94,15 @@ function scene(runs: number, { parallel = 1 } = {}) {
     grace: 0,
   });
   void worker.work();
-  return { clock, began, settled, answer: () => waiting.shift()!(), worker };
+  const hang = () => {
+    hangs = true;
+    worker.wake();
+  };
+  const answer = () => {
+    hangs = false;
+    waiting.shift()!();
+  };
+  return { clock, began, settled, answer, hang };
 }
 
 test("a claim whose answer took longer than its lease begins nothing: all of it is given back", async () => {
@@ -112,4 +121,17 @@ test("a claim whose answer came in time begins as much as there is room for", as
   await clock.advance(0);
   expect(began).toEqual([1]);
   expect(settled).toEqual([]);
+});
+
+test("runs that wait here while the database hangs are given back when their lease is over", async () => {
+  const { clock, began, settled, answer, hang } = scene(3);
+  await clock.advance(0);
+  answer();
+  await clock.advance(0);
+  hang();
+  await clock.advance(LEASE / 1000);
+  answer();
+  await clock.advance(0);
+  expect(began).toEqual([1]);
+  expect(settled.sort()).toEqual(["2 released", "3 released"]);
 });
