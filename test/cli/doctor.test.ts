@@ -71,6 +71,20 @@ describe("doctor", () => {
     db.close();
   });
 
+  test("names runs that are isolated after a crash", async () => {
+    const { call, db } = await project();
+    const at = Date.now();
+    const row = (child: string, started: string) =>
+      `insert into punctual_runs (name, queue, lane, limited, priority, run_at, state, crashes, isolated, locked_by, child, locked_until, started_at, created_at)
+       values ('report', 'default', 'report', 0, 100, ${at}, 2, 1, 1, 'w1', ${child}, ${at + 60_000}, ${started}, ${at})`;
+    db.exec(row("null", "null"));
+    db.exec(row("'2:99'", String(at)));
+    const { checks } = JSON.parse((await call("doctor", "--json")).stdout);
+    const texts = checks.map(({ text, cure }: { text: string; cure?: string }) => `${text} -> ${cure}`);
+    expect(texts).toContain('run 1 of "report" has crashed, and waits to be alone on w1 -> punctual show 1');
+    expect(texts).toContain('run 2 of "report" has crashed, and is alone on w1, child 2 -> punctual show 2');
+  });
+
   test("says which queues the workers leave out, and that none of them ticks", async () => {
     const { call, jobs } = await project();
     const working = jobs.forever({ exceptQueues: ["bulk"], schedules: false, signals: false });

@@ -196,6 +196,12 @@ describe("health", () => {
       "punctual resume queue emails",
     ],
     [
+      "a crashed run that keeps others waiting",
+      { isolated: [{ id: 3, name: "long", worker: "web-1:1", child: null, startedAt: ago(1) }] },
+      "web-1:1 isolates run 3 of long, which crashed before: other runs wait there, a few seconds at most.",
+      "punctual show 3",
+    ],
+    [
       "a late schedule",
       { late: [{ id: 1, job: "nightly", nextTick: ago(30) }] },
       "nightly: its schedule is 30 s late.",
