@@ -19,6 +19,7 @@ export type ErrorCode =
   | "ENGINE_UNSAFE"
   | "FUNCTION_IN_CHILD"
   | "HANDLER_GONE"
+  | "HOOK_TIMED_OUT"
   | "INVALID_ARGS"
   | "INVALID_CRON"
   | "INVALID_DURATION"

@@ -1,5 +1,5 @@
 import { checkQueue } from "../run/names.ts";
-import { checkFunction, checkInteger, checkKeys } from "../run/options.ts";
+import { checkFunction, checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
 import { type Keep, toRetention } from "../run/retention.ts";
 import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
@@ -60,6 +60,11 @@ export abstract class Configurable<Args> {
   /** Aborts the handler's signal after this long and fails the try; null = none, the default. */
   timeout(timeout: Duration | null): this {
     return change(this, { timeout: toTimeout(timeout) });
+  }
+
+  /** How long one call of a filter or a hook may take; default 30 s. Filters and `onBefore` then fail the try. */
+  hookTimeout(timeout: Duration): this {
+    return change(this, { hookTimeout: checkTimeout(timeout) });
   }
 
   /** How long history keeps finished runs, for all states or each; 0 = not at all. */

@@ -28,6 +28,8 @@ export interface Settings {
   readonly retries: RetryPolicy;
   /** Null: none. */
   readonly timeout: number | null;
+  /** How long one call of a filter or a hook may take. */
+  readonly hookTimeout: number;
   readonly keep: Retention;
   readonly args: unknown;
   readonly when: readonly Filter<never>[];
@@ -47,6 +49,8 @@ export interface Defaults {
   concurrency?: number;
   retries?: number | Partial<RetryPolicy>;
   timeout?: Duration | null;
+  /** How long one call of a filter or a hook may take. Default: 30 s. */
+  hookTimeout?: Duration;
   keep?: Keep | Partial<Record<FinishedState, Keep>>;
 }
 
@@ -59,6 +63,7 @@ const builtIn: Settings = {
   keyOf: null,
   retries: { max: 1, base: 1, cap: 60, jitter: "full" },
   timeout: null,
+  hookTimeout: 30_000,
   keep: defaultRetention,
   args: undefined,
   when: [],
@@ -72,7 +77,7 @@ const builtIn: Settings = {
 export function toSettings(defaults: Defaults = {}): Settings {
   checkKeys(
     defaults,
-    ["queue", "priority", "lease", "concurrency", "retries", "timeout", "keep"],
+    ["queue", "priority", "lease", "concurrency", "retries", "timeout", "hookTimeout", "keep"],
     "defaults",
   );
   const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = { ...builtIn };
@@ -82,6 +87,7 @@ export function toSettings(defaults: Defaults = {}): Settings {
   if (defaults.concurrency !== undefined) settings.concurrency = checkConcurrency(defaults.concurrency);
   if (defaults.retries !== undefined) settings.retries = toRetries(defaults.retries, settings.retries);
   if (defaults.timeout !== undefined) settings.timeout = toTimeout(defaults.timeout);
+  if (defaults.hookTimeout !== undefined) settings.hookTimeout = checkTimeout(defaults.hookTimeout);
   if (defaults.keep !== undefined) settings.keep = toRetention(defaults.keep);
   return settings;
 }

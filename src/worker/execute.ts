@@ -15,6 +15,9 @@ import { afterFailure } from "./retrying.ts";
 /** How long a handler has to return after its signal aborted. */
 export const GRACE = 5000;
 
+/** A call of a hook that takes longer stands in the log of its run. */
+const SLOW_HOOK = 5000;
+
 export interface ExecuteParts {
   store: Pick<Store, "progress">;
   clock: Clock;
@@ -97,10 +100,13 @@ export class LocalExecution implements Execution {
       }
       args = decodePayload(this.run.args) ?? {};
       if (this.run.unkeyed) return { outcome: "released", lane: computedLane(this.run.name, settings, args) };
-      if (this.#job.schema) args = await this.#call(() => validated(this.#job.schema!, args, this.run.name));
+      if (this.#job.schema) {
+        args = await this.#bounded("the schema", () => validated(this.#job.schema!, args, this.run.name));
+      }
       const refusal = await this.#refusal(args);
       if (refusal) return { outcome: "skipped", reason: refusal };
-      for (const hook of settings.before) await this.#call(() => hook(args as never, this.#context));
+      for (const hook of settings.before)
+        await this.#bounded("onBefore", () => hook(args as never, this.#context));
       const value = await this.#call(() => this.#job.handler(args, this.#context));
       result = this.#ended() ?? this.#completion(value);
     } catch (error) {
@@ -133,10 +139,10 @@ export class LocalExecution implements Execution {
   async #refusal(args: unknown): Promise<string | null> {
     const { when, skip } = this.#job.settings;
     for (const filter of when) {
-      if (!(await this.#call(() => filter(args as never, this.#context)))) return "when() said no";
+      if (!(await this.#bounded("when", () => filter(args as never, this.#context)))) return "when() said no";
     }
     for (const filter of skip) {
-      if (await this.#call(() => filter(args as never, this.#context))) return "skip() said yes";
+      if (await this.#bounded("skip", () => filter(args as never, this.#context))) return "skip() said yes";
     }
     return null;
   }
@@ -150,10 +156,30 @@ export class LocalExecution implements Execution {
     return Promise.race([returning, this.#abandoned.promise]);
   }
 
+  /** A filter or a hook: one that does not settle in time is not waited for, and keeps neither the outcome nor the place. */
+  async #bounded<Value>(what: string, code: () => Value | Promise<Value>): Promise<Value> {
+    const { clock, log } = this.#parts;
+    const limit = this.#job.settings.hookTimeout;
+    const before = new Set(this.#pending);
+    const late = Promise.withResolvers<never>();
+    const slow = () => log(this.run, `(${what} has not settled for ${SLOW_HOOK / 1000} s)`, undefined);
+    const cancelSlow = clock.after(SLOW_HOOK, slow, { background: true });
+    const cancel = clock.after(limit, () => {
+      for (const pending of this.#pending) if (!before.has(pending)) this.#pending.delete(pending);
+      late.reject(hookTimedOut(what, limit));
+    });
+    try {
+      return await Promise.race([this.#call(code), late.promise]);
+    } finally {
+      cancelSlow();
+      cancel();
+    }
+  }
+
   /** Hooks after the handler change nothing by throwing. */
   async #report(hook: string, code: () => unknown): Promise<void> {
     try {
-      await this.#call(code);
+      await this.#bounded(hook, code);
     } catch (error) {
       if (this.#code() !== "LEASE_LOST") {
         this.#parts.events.report(error, `${hook} of "${this.run.name}", run ${this.run.id}`);
@@ -231,4 +257,11 @@ export class LocalExecution implements Execution {
 
 function validated(schema: StandardSchema, args: unknown, name: string): Promise<unknown> {
   return validate(schema as StandardSchema<unknown, unknown>, args, name);
+}
+
+function hookTimedOut(what: string, ms: number): PunctualError {
+  return new PunctualError(
+    "HOOK_TIMED_OUT",
+    `${what} did not settle within ${ms / 1000} s and is not waited for. Give it more time with hookTimeout(), or make it settle.`,
+  );
 }

@@ -260,3 +260,46 @@ describe("onAfter", () => {
     expect(await run.state()).toBe("cancelled");
   });
 });
+
+describe("a hook or filter that never settles", () => {
+  const never = () => new Promise<boolean>(() => {});
+
+  test.each(["onSuccess", "onAfter"] as const)(
+    "%s: the outcome is written, the place is free, and it is reported",
+    async (hook) => {
+      const { jobs, clock, errors } = open();
+      jobs
+        .schedule("task", () => "done")
+        [hook](never)
+        .hookTimeout(10)
+        .concurrency(0);
+      void jobs.forever({ signals: false, parallel: 1 });
+      const first = await jobs.dispatch("task");
+      await clock.advance("9.5s");
+      expect(await first.state()).toBe("running");
+      expect((await jobs.logs(first.id)).map(({ message }) => message)).toEqual([
+        `(${hook} has not settled for 5 s)`,
+      ]);
+      await clock.advance(1);
+      expect(await first.state()).toBe("completed");
+      const second = await jobs.dispatch("task");
+      await clock.advance(12);
+      expect(await second.state()).toBe("completed");
+      expect(errors.splice(0)).toMatchObject(
+        [first, second].map(({ id }) => ({
+          during: `${hook} of "task", run ${id}`,
+          error: { code: "HOOK_TIMED_OUT" },
+        })),
+      );
+    },
+  );
+
+  test.each(["when", "skip", "onBefore"] as const)("%s: fails the try", async (hook) => {
+    const { jobs, clock } = open({ defaults: { hookTimeout: 10 } });
+    jobs.schedule("task", () => "done")[hook](never);
+    void jobs.forever({ signals: false });
+    const run = await jobs.dispatch("task");
+    await clock.advance(11);
+    expect(await jobs.find(run.id)).toMatchObject({ state: "failed", error: { code: "HOOK_TIMED_OUT" } });
+  });
+});
