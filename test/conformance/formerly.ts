@@ -156,6 +156,17 @@ export function formerly(database: Database): void {
         expect(await jobsAndSchedules()).toEqual({ jobs: ["new"], schedules: [["new", start + MINUTE]] });
       });
 
+      test("old code that started later keeps the old name, though the new code is shown after it", async () => {
+        await withOld(BACK);
+        const early = await insertOne(at.store, { name: "new" });
+        await withNew(NEW);
+        await withNew(NEW);
+        expect(await jobsAndSchedules()).toEqual({ jobs: ["old"], schedules: [["old", start + MINUTE]] });
+        expect((await found(at.store, early)).name).toBe("old");
+        await withNew({ worker: "newer code", startedAt: 4_000_000 });
+        expect(await jobsAndSchedules()).toEqual({ jobs: ["new"], schedules: [["new", start + MINUTE]] });
+      });
+
       test("many that show their jobs at once leave one name", async () => {
         await withOld(OLD);
         const stores = [at.store, await at.another(), await at.another(), await at.another()];

@@ -26,9 +26,16 @@ export const mutants: Mutant[] = [
   {
     rule: "A worker with older code does not define a former name while newer code has the job.",
     file: "src/store/sql/renames.ts",
-    find: "if (!isLocked || !decides(rowOf(from)) || !decides(rowOf(to ?? from))) continue;",
-    replace: "if (!isLocked || !decides(rows.get(from)) || !decides(rows.get(to ?? from))) continue;",
+    find: "const isOurs = decides(rowOf(from)) && decides(rowOf(to ?? from));",
+    replace: "const isOurs = decides(rows.get(to ?? from));",
     ...conformance("beside workers that have the old code"),
+  },
+  {
+    rule: "Old code that started later keeps the old name when the new code is shown after it.",
+    file: "src/store/sql/renames.ts",
+    find: "else if (isDefined(rows.get(from)) && !isDefined(rowOf(to))) await take(to, from);",
+    replace: "",
+    ...conformance("keeps the old name, though the new code"),
   },
   {
     rule: "A former name is kept although the old name was not known when it was given up.",

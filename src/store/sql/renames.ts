@@ -65,21 +65,26 @@ async function change(
   // Read again behind the locks: another worker may have renamed one of them just now.
   const former = new Map(await readFormerNames(tx, t));
   const rowOf = (name: string) => rows.get(former.get(name) ?? name);
-  for (const { from, to } of changesOf(jobs, former)) {
-    const isLocked = [from, to ?? from].every(
-      (name) => names.has(name) && names.has(former.get(name) ?? name),
-    );
-    if (!isLocked || !decides(rowOf(from)) || !decides(rowOf(to ?? from))) continue;
-    if (to === null) {
-      await tx.run(`delete from ${t.aliases} where name = ?`, from);
-      former.delete(from);
-      continue;
-    }
+  const take = async (from: string, to: string) => {
     await renameRow(tx, t, rows, from, to);
     await moveAll(db, tx, t, from, to);
     former.delete(to);
     for (const [name, job] of former) if (job === from) former.set(name, to);
     former.set(from, to);
+  };
+  for (const { from, to } of changesOf(jobs, former)) {
+    const isLocked = [from, to ?? from].every(
+      (name) => names.has(name) && names.has(former.get(name) ?? name),
+    );
+    if (!isLocked) continue;
+    const isOurs = decides(rowOf(from)) && decides(rowOf(to ?? from));
+    if (to === null) {
+      if (!isOurs) continue;
+      await tx.run(`delete from ${t.aliases} where name = ?`, from);
+      former.delete(from);
+    } else if (isOurs) await take(from, to);
+    // Code that started later still has the old name: this worker's name for the job counts as a former one.
+    else if (isDefined(rows.get(from)) && !isDefined(rowOf(to))) await take(to, from);
   }
   const defined = new Set(without(former, jobs).map(({ name }) => name));
   await deleteMade(
