@@ -13,7 +13,8 @@ export const mutants: Mutant[] = [
     rule: "An outcome is written although the claim beside it is refused.",
     file: "src/worker/outbox.ts",
     find: "if (claim) return { ...(await this.#send(settle, started, null)), unclaimed: true };",
-    replace: "if (claim && settle.length > 1) return { ...(await this.#send(settle, started, null)), unclaimed: true };",
+    replace:
+      "if (claim && settle.length > 1) return { ...(await this.#send(settle, started, null)), unclaimed: true };",
     tests: ["test/api/outages.test.ts"],
     only: "is written although the claim",
   },

@@ -36,6 +36,10 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
       overdue = true;
     });
   });
+  let unwritten = 0;
+  jobs.on("worker.stopped", (event) => {
+    unwritten = event.unwritten.length;
+  });
   const { maxTime } = chosen;
   if (maxTime !== undefined) {
     later(toMilliseconds(maxTime), () => {
@@ -62,6 +66,13 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
   });
   output.note(`drained. ${outcomes(tally)}. bye`);
   if (signals.forced !== null) throw new Exit(signals.forced);
+  if (unwritten > 0) {
+    const runs = counted(unwritten, "run");
+    throw new Exit(
+      exitCodes.database,
+      `The outcome of ${runs} was not written: the database did not answer.`,
+    );
+  }
   if (overdue && tally.counts.released > 0) {
     throw new Exit(
       exitCodes.timedOut,
