@@ -194,8 +194,7 @@ export class Host {
   }
 
   async writeCounts(): Promise<void> {
-    const tallies = this.#parts.tallies.take();
-    if (tallies.length > 0) await (await this.#parts.store()).flush(tallies);
+    await this.#parts.tallies.flushTo(() => this.#parts.store());
   }
 
   async stop(): Promise<void> {

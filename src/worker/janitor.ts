@@ -69,7 +69,7 @@ export async function reap(parts: CrashParts & { id: string }): Promise<number> 
     const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, crashed, defaultRetention.failed);
     for (const run of reaped) tellReaped(run, crashed, parts);
     count += reaped.length;
-    if (reaped.length === REAPED_AT_ONCE) continue;
+    if (reaped.length >= REAPED_AT_ONCE) continue;
     await store.reapOwnerless(id, handlerGone, defaultRetention.failed);
     return count;
   }
@@ -121,8 +121,7 @@ export class Janitor {
   }
 
   async #flush(): Promise<void> {
-    const tallies = this.#parts.tallies.take();
-    if (tallies.length > 0) await this.#parts.store.flush(tallies);
+    await this.#parts.tallies.flushTo(() => this.#parts.store);
   }
 
   async beat(): Promise<void> {

@@ -1,7 +1,10 @@
 import type { Outcome } from "../run/states.ts";
-import type { Tally } from "../store/store.ts";
+import type { Store, Tally } from "../store/store.ts";
 
 const MINUTE = 60_000;
+
+/** How many counts are kept while the database is away: a row for each job and minute. */
+const MOST = 10_000;
 
 /** What happened to each job since the last flush; kept here so that no settle touches a job's row. */
 export class Tallies {
@@ -30,10 +33,28 @@ export class Tallies {
     }
   }
 
-  take(): Tally[] {
-    const taken = [...this.#tallies.values()];
+  /** Writes what was counted. Counts that could not be written are kept, and go with the next flush. */
+  async flushTo(store: () => Pick<Store, "flush"> | Promise<Pick<Store, "flush">>): Promise<void> {
+    const taken = this.#tallies;
+    if (taken.size === 0) return;
     this.#tallies = new Map();
-    return taken;
+    try {
+      await (await store()).flush([...taken.values()]);
+    } catch (error) {
+      this.#putBack(taken);
+      throw error;
+    }
+  }
+
+  #putBack(earlier: Map<string, Tally>): void {
+    const later = this.#tallies;
+    this.#tallies = earlier;
+    for (const [key, tally] of later) {
+      const known = earlier.get(key);
+      earlier.set(key, known ? sumOf(known, tally) : tally);
+    }
+    // In order of time: the oldest go first.
+    for (const key of [...earlier.keys()].slice(0, -MOST)) earlier.delete(key);
   }
 
   #at(name: string, now: number): Tally {
@@ -46,6 +67,26 @@ export class Tallies {
     }
     return tally;
   }
+}
+
+function sumOf(earlier: Tally, later: Tally): Tally {
+  const { counts } = earlier;
+  for (const [outcome, count] of Object.entries(later.counts) as [keyof Tally["counts"], number][]) {
+    counts[outcome] = (counts[outcome] ?? 0) + count;
+  }
+  const failed = later.last && !later.last.ok ? (earlier.last?.failed ?? 0) + later.last.failed : 0;
+  return {
+    ...earlier,
+    busy: earlier.busy + later.busy,
+    lastRun: later.lastRun ?? earlier.lastRun,
+    lastFailure: later.lastFailure ?? earlier.lastFailure,
+    // After a success only the failures that followed it count.
+    last: !later.last
+      ? earlier.last
+      : later.last.ok
+        ? later.last
+        : { ...later.last, ok: earlier.last?.ok ?? false, failed },
+  };
 }
 
 function failOnce(tally: Tally, error: string | null, now: number): void {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { ReapedRun } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { fresh } from "./fresh.ts";
 import {
@@ -307,6 +308,34 @@ export function leases(database: Database): void {
       expect(await at.store.progress(run, '{"done":1}')).toBe(true);
       expect(await at.store.progress(run, '{"done":2}')).toBe(true);
       expect((await found(at.store, id)).progress).toBe('{"done":2}');
+    });
+
+    test("more leases than one pass takes, of one worker: it is charged for its slots once", async () => {
+      await beat(at.store, "w1", { parallel: 3 });
+      await insert(at.store, ...times(25, () => ({})));
+      expect(await claim(at.store, { limit: 25, start: 0, lease: 1000 })).toHaveLength(25);
+      await at.clock.advance(2);
+      const reaped: ReapedRun[] = [];
+      for (let passes = 0; passes < 10 && reaped.length < 25; passes++) {
+        reaped.push(...(await at.store.reap(10, cap(100), "crashed", null)));
+      }
+      expect(reaped).toHaveLength(25);
+      expect(reaped.filter(({ crashed }) => crashed)).toHaveLength(3);
+    });
+
+    test("several that reap at once charge a worker once", async () => {
+      await beat(at.store, "w1", { parallel: 3 });
+      await insert(at.store, ...times(60, () => ({})));
+      const claimed = await claim(at.store, { limit: 60, start: 0, lease: 1000 });
+      await at.clock.advance(2);
+      const stores = [at.store, await at.another(), await at.another(), await at.another()];
+      const reaped: ReapedRun[] = [];
+      for (let passes = 0; passes < 20 && reaped.length < claimed.length; passes++) {
+        const passed = await Promise.all(stores.map((store) => store.reap(20, cap(100), "crashed", null)));
+        reaped.push(...passed.flat());
+      }
+      expect(reaped).toHaveLength(claimed.length);
+      expect(reaped.filter(({ crashed }) => crashed)).toHaveLength(3);
     });
   });
 }

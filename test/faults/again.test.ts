@@ -1,11 +1,12 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
-import { systemClock } from "../../src/time.ts";
-import { beat, claim, exchange, ids, insert, settlement } from "../conformance/requests.ts";
+import { backOff, systemClock } from "../../src/time.ts";
+import { beat, claim, claimRequest, exchange, ids, insert, settlement } from "../conformance/requests.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
 import { commitOf } from "./commits.ts";
+import { begin } from "./direct.ts";
 import { onEachServer } from "./kinds.ts";
 import { Scene } from "./scene.ts";
 
@@ -69,5 +70,48 @@ onEachServer((kind) => {
       exchange(store, { seq: 1000, settle }),
     );
     expect(settled).toEqual([true]);
+  });
+
+  /** Whether it has ended after a moment that is enough for it, if nothing holds it up. */
+  async function isWaiting(work: Promise<unknown>): Promise<boolean> {
+    const waits = backOff(500).then(() => true);
+    return Promise.race([work.then(() => false), waits]);
+  }
+
+  test("a claim that is sent again waits for the first try, which the server is still committing", async () => {
+    await insert(store, {}, {}, {}, {});
+    const first = await begin(kind, scene.direct, "read committed");
+    await first.sql("select id from punctual_workers where id = 'w1' for update");
+    await first.sql(
+      "update punctual_runs set state = 2, attempts = 1, lease_token = 'token', locked_by = 'w1', locked_until = 9000000000000 where id in (1, 2)",
+    );
+    const again = exchange(store, { claim: claimRequest({ token: "token", limit: 2 }), again: true });
+    expect(await isWaiting(again)).toBe(true);
+    await first.commit();
+    expect(ids((await again).claimed)).toEqual([1, 2]);
+    expect(await scene.sql("select id from punctual_runs where state = 2")).toHaveLength(2);
+  });
+
+  test("an outcome that is sent again waits for the first try, too", async () => {
+    await insert(store, {});
+    const [run] = await claim(store, { limit: 1 });
+    const first = await begin(kind, scene.direct, "read committed");
+    await first.sql("update punctual_workers set settle_seq = 1000 where id = 'w1'");
+    await first.sql("delete from punctual_runs");
+    const settle = [settlement(run!, "completed")];
+    const again = exchange(store, { seq: 1000, settle, again: true });
+    expect(await isWaiting(again)).toBe(true);
+    await first.commit();
+    expect((await again).settled).toEqual([true]);
+  });
+
+  test("a claim without outcomes holds the row that the second try waits for", async () => {
+    await insert(store, {});
+    const other = await begin(kind, scene.direct, "read committed");
+    await other.sql("select id from punctual_workers where id = 'w1' for update");
+    const claiming = claim(store);
+    expect(await isWaiting(claiming)).toBe(true);
+    await other.commit();
+    expect(await claiming).toHaveLength(1);
   });
 });

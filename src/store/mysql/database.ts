@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../inspection.ts";
 import { Pending } from "../pending.ts";
+import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
 import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
@@ -13,19 +14,25 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { PATIENCE, patiently, Try } from "../sql/patience.ts";
+import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
 import { stretch } from "../sql/stretch.ts";
 import type { Connections, Held } from "./connections.ts";
 import { Conversation, LONGEST } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { MysqlConnection } from "./driver.ts";
-import { isConflict, isIdTaken, isKeyHeld, isLost, isMistake, translate } from "./errors.ts";
+import { isConflict, isIdTaken, isKeyHeld, isLockTimeout, isLost, isMistake, translate } from "./errors.ts";
 import * as hops from "./hops.ts";
 import * as matching from "./matching.ts";
 import { HOWEVER_LONG, headerOf, isOurs, query, querySeveral, rowsOf } from "./query.ts";
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
+
+/**
+ * How long a migration waits for a table, in seconds: while it waits, every dispatch waits behind it. Then it gives up
+ * its place in line, and tries again when the others are through.
+ */
+const LOCK_BRIEFLY = 1;
 
 /** How long an installer waits for another, in seconds. */
 const INSTALLING = 60;
@@ -40,8 +47,12 @@ export class MysqlDatabase implements ServerDatabase {
   readonly like: typeof matching.like = matching.like;
   readonly pattern: typeof matching.pattern = matching.pattern;
   readonly scalar: typeof matching.scalar = matching.scalar;
-  /** Whatever the session's time zone is. */
-  readonly clock = "select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as now";
+  /**
+   * Whatever the session's time zone is. A caller may have set another time for the session (`set timestamp`), which
+   * only `sysdate()` does not follow.
+   */
+  readonly clock =
+    "select (timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) + timestampdiff(microsecond, now(6), sysdate(6))) div 1000 as now";
   readonly insertsLock = true;
   readonly unlessKeyHeld = "";
   readonly isKeyHeld: (error: unknown) => boolean = isKeyHeld;
@@ -148,15 +159,21 @@ export class MysqlDatabase implements ServerDatabase {
               `Another process has been installing for ${INSTALLING} s. Wait for it, or end it, and try again.`,
             );
           }
+          const [before] = await tx.all<{ seconds: number }>("select @@lock_wait_timeout as seconds");
           try {
+            await tx.run(`set session lock_wait_timeout = ${LOCK_BRIEFLY}`);
             return await work(tx);
           } finally {
+            await tx.run(`set session lock_wait_timeout = ${before!.seconds}`);
             await tx.all("select release_lock(?) as released", lock);
           }
         }),
       () => true,
       true,
-    );
+      BETWEEN_INSTALLS,
+    ).catch((error) => {
+      throw isLockTimeout(error) ? tablesInUse(error) : error;
+    });
   }
 
   /** Waits for what was begun; what meets a fault from now on does not try again. */
@@ -290,8 +307,10 @@ export class MysqlDatabase implements ServerDatabase {
     work: () => Promise<Result>,
     mayRetry = () => true,
     mayTakeLong = false,
+    waits?: Patience["waits"],
   ): Promise<Result> {
     return patiently(work, {
+      ...(waits && { waits }),
       mayTakeLong,
       pending: this.#pending,
       isPassing: (error) => this.#isPassing(error) && !this.#closed && mayRetry(),

@@ -94,6 +94,10 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(numberOf(error));
 }
 
+export function isLockTimeout(error: unknown): boolean {
+  return numberOf(error) === 1205;
+}
+
 export function isDuplicate(error: unknown): boolean {
   return numberOf(error) === 1062;
 }

@@ -1,6 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject, VacuumReport } from "../inspection.ts";
 import { Pending } from "../pending.ts";
+import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
 import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
@@ -13,12 +14,21 @@ import type {
   TransactionOptions,
 } from "../sql/database.ts";
 import { lookUp, using } from "../sql/look-up.ts";
-import { PATIENCE, patiently, Try } from "../sql/patience.ts";
+import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
 import { Conversation } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { PgClient } from "./driver.ts";
-import { isConflict, isIdTaken, isLost, isMistake, isStale, isUnprepared, translate } from "./errors.ts";
+import {
+  isConflict,
+  isIdTaken,
+  isLockTimeout,
+  isLost,
+  isMistake,
+  isStale,
+  isUnprepared,
+  translate,
+} from "./errors.ts";
 import * as matching from "./matching.ts";
 import { PreparedNames } from "./prepared.ts";
 import { query } from "./query.ts";
@@ -33,6 +43,12 @@ const BEGIN = "begin isolation level read committed";
  * reading a whole table must not make PostgreSQL compile what takes less than a millisecond.
  */
 const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
+
+/**
+ * A migration that waits for a table that somebody reads makes every dispatch wait behind it. It gives up its place in
+ * line after a second, and tries again when the others are through.
+ */
+const LOCK_BRIEFLY = "set local lock_timeout = '1s'";
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
@@ -184,11 +200,14 @@ export class PostgresDatabase implements ServerDatabase {
     return this.#transaction(
       async (tx) => {
         await tx.all("select pg_advisory_xact_lock(hashtextextended(?, 0))", `punctual install ${prefix}`);
+        await tx.run(LOCK_BRIEFLY);
         return work(tx);
       },
       true,
-      { limit: 0 },
-    );
+      { limit: 0, waits: BETWEEN_INSTALLS },
+    ).catch((error) => {
+      throw isLockTimeout(error) ? tablesInUse(error) : error;
+    });
   }
 
   async close(): Promise<void> {
@@ -199,7 +218,7 @@ export class PostgresDatabase implements ServerDatabase {
   #transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     retry: boolean,
-    rest: { first?: string | undefined; limit?: number },
+    { waits, ...rest }: { first?: string | undefined; limit?: number; waits?: Patience["waits"] },
   ): Promise<Result> {
     const state = new Try();
     return this.#patiently(
@@ -210,6 +229,7 @@ export class PostgresDatabase implements ServerDatabase {
       },
       () => retry || !state.entered,
       !retry || rest.limit === 0,
+      waits,
     );
   }
 
@@ -261,8 +281,10 @@ export class PostgresDatabase implements ServerDatabase {
     work: () => Promise<Result>,
     mayRetry: () => boolean = () => true,
     mayTakeLong = false,
+    waits?: Patience["waits"],
   ): Promise<Result> {
     return patiently(work, {
+      ...(waits && { waits }),
       mayTakeLong,
       pending: this.#pending,
       isPassing: (error) => this.#isPassing(error) && mayRetry() && !this.#closed,

@@ -41,6 +41,10 @@ function messageOf(error: unknown): string {
   return typeof message === "string" ? message : "";
 }
 
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === "55P03";
+}
+
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(codeOf(error));
 }

@@ -1,4 +1,4 @@
-import { backOff } from "../../time.ts";
+import { backOff, systemClock } from "../../time.ts";
 import type { Inspection, InstallReport } from "../inspection.ts";
 import type { PruneReport, PruneRequest } from "../pruning.ts";
 import type { Sql, Transaction } from "../sql/database.ts";
@@ -20,6 +20,9 @@ import { Turns } from "./turns.ts";
 
 /** Connections that are kept from handlers' transactions. */
 const SPARE = 2;
+
+/** How long an exchange that is sent again waits for its earlier try to end. */
+const EARLIER_TRY = 10_000;
 
 /** How often a claim looks again whose gates others held. */
 const TRIES = 5;
@@ -150,13 +153,16 @@ export class ServerStore extends SqlStore {
     return db.transaction(async (tx) => {
       // Read by each try: after an outage, leases counted from the first one would be born expired.
       const now = await this.now(tx);
+      const isAgain = request.again || tx.again;
+      if (isAgain) await this.#untilEnded(tx, worker);
+      // Held until the commit: who sends this exchange again waits for it. A settle writes to the row anyway.
+      else if (claim && request.settle.length === 0) await tx.run(this.#locking(db.forUpdate), worker);
       const settling = this.settleOnce(tx, request, now);
       const known = looked;
       // Begun anew, it may be some time later.
       looked = null;
       const read = () => readFacts(tx, db, tables, { worker, owner }, now);
-      const again = request.again || tx.again;
-      if (!claim || again) {
+      if (!claim || isAgain) {
         const { written: settled } = await settling;
         const { nextDue, cancelled } = known ?? (await read());
         const claimed = claim ? await this.#claimer.claimedUnder(tx, claim, worker, now) : [];
@@ -184,6 +190,24 @@ export class ServerStore extends SqlStore {
         cancelled: [...facts.cancelled, ...cancelled],
       };
     });
+  }
+
+  /**
+   * Waits for an earlier try of an exchange that the server may still be committing: what it claims and settles is not
+   * visible before. Bounded, for the server may not notice for hours that the connection is gone.
+   */
+  async #untilEnded(tx: Sql, worker: string): Promise<void> {
+    const { db } = this.#parts;
+    const since = systemClock.monotonic();
+    while (systemClock.monotonic() - since < EARLIER_TRY) {
+      if ((await tx.all(this.#locking(db.skipLocked), worker)).length > 0) return;
+      if ((await tx.all(this.#locking(""), worker)).length === 0) return;
+      await backOff(20 + Math.random() * 30);
+    }
+  }
+
+  #locking(lock: string): string {
+    return `select id from ${this.#parts.tables.workers} where id = ?${lock}`;
   }
 
   override async prune(request: PruneRequest): Promise<PruneReport> {

@@ -47,7 +47,8 @@ export async function reap(
     now,
     limit,
   );
-  return giveUp(tx, db, t, settler, expired, await whichBegan(tx, db, t, expired), loss, now);
+  const { lost, begun } = await byWorker(tx, db, t, expired, limit, now);
+  return giveUp(tx, db, t, settler, lost, begun, loss, now);
 }
 
 /** Takes back runs that had begun in a process which is gone, where their leases are still held. */
@@ -138,26 +139,69 @@ async function giveUp(
   return reaped;
 }
 
+interface Losses {
+  lost: Lost[];
+  /** Those that had begun when their worker was lost. */
+  begun: Set<Lost>;
+}
+
 /**
- * Runs that had begun when their worker was lost. Of those claimed ahead the first may have begun since it last told
- * of any: as many as it had slots for, less those it told of.
+ * Which of the expired runs had begun, worker by worker. Of the prefetched ones the first may have begun since their
+ * worker last told of any: as many as it had slots for, less those it told of. So all runs of a worker are judged in one
+ * transaction, also those beyond the limit, and by one process at a time: the worker's row is locked. Judged in two
+ * parts, twice as many would be charged.
  */
-async function whichBegan(tx: Sql, db: Database, t: Tables, expired: Lost[]): Promise<Set<Lost>> {
-  const begun = new Set(expired.filter((run) => run.started_at !== null));
-  for (const [worker, runs] of Map.groupBy(expired, (run) => run.worker ?? "")) {
-    const row = await first(
-      tx.all<{ parallel: number; told: number }>(
-        `select parallel, (select count(*) from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = w.id and started_at is not null) as told
-           from ${t.workers} w where id = ?`,
-        worker,
-      ),
-    );
+async function byWorker(
+  tx: Sql,
+  db: Database,
+  t: Tables,
+  expired: Lost[],
+  limit: number,
+  now: number,
+): Promise<Losses> {
+  const lost: Lost[] = [];
+  const begun = new Set<Lost>();
+  for (const [worker, some] of Map.groupBy(expired, (run) => run.worker ?? "")) {
+    const row = await lockWorker(tx, db, t, worker);
+    // Another process reaps its runs, or it is alive; or this transaction has grown enough.
+    if (row === "locked" || lost.length >= 2 * limit) continue;
+    const runs = expired.length < limit || row === null ? some : await expiredOf(tx, db, t, worker, now);
+    lost.push(...runs);
+    for (const run of runs) if (run.started_at !== null) begun.add(run);
     const slots = Math.max(0, (row?.parallel ?? 0) - (row?.told ?? 0));
     // One with a crash behind it is told of before it begins.
     const ahead = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(inOrder);
     for (const run of ahead.slice(0, slots)) begun.add(run);
   }
-  return begun;
+  return { lost, begun };
+}
+
+/** Null: the worker has no row any more. */
+async function lockWorker(
+  tx: Sql,
+  db: Database,
+  t: Tables,
+  worker: string,
+): Promise<{ parallel: number; told: number } | "locked" | null> {
+  const known = await first(
+    tx.all<{ parallel: number; told: number }>(
+      `select parallel, (select count(*) from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = w.id and started_at is not null) as told
+         from ${t.workers} w where id = ?`,
+      worker,
+    ),
+  );
+  if (!known || db.skipLocked === "") return known;
+  const free = await tx.all(`select id from ${t.workers} where id = ?${db.skipLocked}`, worker);
+  return free.length > 0 ? known : "locked";
+}
+
+function expiredOf(tx: Sql, db: Database, t: Tables, worker: string, now: number): Promise<Lost[]> {
+  return tx.all<Lost>(
+    `select ${LOST} from ${t.runs} r${db.using(t.runs, "leased")}
+      where state = 2 and locked_by = ? and locked_until < ? order by id${db.skipLocked}`,
+    worker,
+    now,
+  );
 }
 
 /** Ends runs that are not running, and with `force` those that are too, by a condition on `runs`; gives their ids. */

@@ -1,0 +1,48 @@
+import { expect, onTestFinished, test } from "vitest";
+import { mysqlParts } from "../../src/store/mysql/parts.ts";
+import { openStore } from "../../src/store/open.ts";
+import { postgresParts } from "../../src/store/postgres/parts.ts";
+import { systemClock } from "../../src/time.ts";
+import { newRun } from "../conformance/requests.ts";
+import { sharedServer } from "../servers/shared.ts";
+import { begin } from "./direct.ts";
+import { onEachServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+const options = { clock: systemClock, prefix: "punctual_" };
+
+onEachServer((kind) => {
+  test("a migration gives up its place in line while a reader is open: dispatches go on, and it ends after the reader", async () => {
+    const scene = await Scene.on(kind, (await sharedServer(kind)).url);
+    onTestFinished(() => scene.clear());
+    const store = await openStore(scene.url, options);
+    onTestFinished(() => store.close());
+    const { db, close } = await (kind === "postgres" ? postgresParts : mysqlParts)(scene.url, options);
+    onTestFinished(close);
+    const reader = await begin(kind, scene.direct, "read committed");
+    let isDone = false;
+    try {
+      await reader.sql("select id from punctual_runs");
+      const migrating = db.alone("punctual_", (tx) =>
+        tx.run("alter table punctual_runs add column later int"),
+      );
+      migrating.then(
+        () => {
+          isDone = true;
+        },
+        () => {},
+      );
+      // Some of them come while the migration waits: each is held up for one of its tries at most.
+      const until = systemClock.monotonic() + 4000;
+      let count = 0;
+      for (; systemClock.monotonic() < until; count++) await store.insert([newRun()]);
+      expect(count).toBeGreaterThan(5);
+      expect(isDone).toBe(false);
+      await reader.commit();
+      await migrating;
+      expect(await scene.sql("select later from punctual_runs")).toHaveLength(count);
+    } finally {
+      if (!isDone) await reader.commit().catch(() => {});
+    }
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { openStore } from "../../src/store/open.ts";
+import { systemClock } from "../../src/time.ts";
+import { newRun } from "../conformance/requests.ts";
+import { sharedServer } from "../servers/shared.ts";
+import { begin, NOW } from "./direct.ts";
+import { onEachServer } from "./kinds.ts";
+import { Scene } from "./scene.ts";
+
+const HOUR = 3_600_000;
+
+/** Statements by which a session believes in another time, where there are any. */
+const ELSEWHEN = { postgres: "select 1", mysql: "set timestamp = 86400", mariadb: "set timestamp = 86400" };
+
+onEachServer((kind) => {
+  test("a time that a caller has set for their session is not taken for the database's", async () => {
+    const scene = await Scene.on(kind, (await sharedServer(kind)).url);
+    const store = await openStore(scene.url, { clock: systemClock, prefix: "punctual_" });
+    const { connection, commit, sql } = await begin(kind, scene.direct, "read committed");
+    await sql(ELSEWHEN[kind]);
+    // The first question of this store for the time goes by the caller's connection.
+    const [inserted] = await store.insert([newRun()], connection);
+    await commit();
+    const [{ now }] = (await scene.sql<{ now: number }>(NOW[kind])) as [{ now: number }];
+    const run = await store.find(inserted!.id);
+    expect(Math.abs(run!.createdAt - now)).toBeLessThan(HOUR);
+    expect(Math.abs((await store.now()) - now)).toBeLessThan(HOUR);
+    await store.close();
+    await scene.clear();
+  });
+});
