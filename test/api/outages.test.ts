@@ -164,7 +164,8 @@ describe("an outage", () => {
       free = fill(db);
       return large;
     });
-    jobs.schedule("theirs", () => {});
+    // A short lease makes the janitor look every second.
+    jobs.schedule("theirs", () => {}).lease(2);
     const theirs = await jobs.dispatch("theirs").queue("elsewhere");
     void jobs.forever({ signals: false, queues: ["default"] });
     await heard(jobs, "worker.started");
