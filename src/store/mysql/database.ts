@@ -22,8 +22,9 @@ import * as dialect from "./dialect.ts";
 import type { MysqlConnection } from "./driver.ts";
 import { isConflict, isIdTaken, isKeyHeld, isLockTimeout, isLost, isMistake, translate } from "./errors.ts";
 import * as hops from "./hops.ts";
+import { endingWith, RESERVE, reserveIds } from "./ids.ts";
 import * as matching from "./matching.ts";
-import { HOWEVER_LONG, headerOf, isOurs, query, querySeveral, rowsOf } from "./query.ts";
+import { HOWEVER_LONG, isOurs, query, querySeveral, rowsOf } from "./query.ts";
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
@@ -347,16 +348,4 @@ function sqlOn(connection: MysqlConnection): Transaction {
     all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await send(text, params)),
     run: async (text, ...params) => void (await send(text, params)),
   };
-}
-
-const RESERVE = ({ ids }: Tables) => `update ${ids} set next = last_insert_id(next + ?) where id = 1`;
-
-/** The server tells the last of them with its answer to the update. */
-async function reserveIds(connection: MysqlConnection, tables: Tables, count: number): Promise<number[]> {
-  const { insertId } = headerOf(await query(connection, RESERVE(tables), [count]));
-  return endingWith(insertId, count);
-}
-
-function endingWith(last: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => last - count + 1 + index);
 }

@@ -166,8 +166,10 @@ async function byWorker(
     // Another process reaps its runs, or it is alive; or this transaction has grown enough.
     if (row === "locked" || lost.length >= 2 * limit) continue;
     const runs = expired.length < limit || row === null ? some : await expiredOf(tx, db, t, worker, now);
-    lost.push(...runs);
-    for (const run of runs) if (run.started_at !== null) begun.add(run);
+    for (const run of runs) {
+      lost.push(run);
+      if (run.started_at !== null) begun.add(run);
+    }
     const slots = Math.max(0, (row?.parallel ?? 0) - (row?.told ?? 0));
     // One with a crash behind it is told of before it begins.
     const ahead = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(inOrder);
