@@ -19,12 +19,11 @@ import { stretch } from "../sql/stretch.ts";
 import type { Connections, Held } from "./connections.ts";
 import { Conversation, LONGEST } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
-import type { MysqlConnection } from "./driver.ts";
 import { isConflict, isIdTaken, isKeyHeld, isLockTimeout, isLost, isMistake, translate } from "./errors.ts";
 import * as hops from "./hops.ts";
 import { endingWith, RESERVE, reserveIds } from "./ids.ts";
 import * as matching from "./matching.ts";
-import { HOWEVER_LONG, isOurs, query, querySeveral, rowsOf } from "./query.ts";
+import { isOurs, query, querySeveral, rowsOf, sqlOn } from "./query.ts";
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
@@ -337,15 +336,4 @@ class Unusable extends Error {
   constructor(cause: unknown) {
     super("the transaction could not be rolled back", { cause });
   }
-}
-
-/** Without a transaction. */
-function sqlOn(connection: MysqlConnection): Transaction {
-  const send = (text: string, params: Param[]) => query(connection, text, params, HOWEVER_LONG);
-  return {
-    handle: connection,
-    again: false,
-    all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await send(text, params)),
-    run: async (text, ...params) => void (await send(text, params)),
-  };
 }

@@ -1,5 +1,5 @@
 import { systemClock } from "../../time.ts";
-import type { Param } from "../sql/database.ts";
+import type { Param, Transaction } from "../sql/database.ts";
 import type { MysqlConnection, MysqlField, MysqlHeader, MysqlQuery, MysqlResult } from "./driver.ts";
 
 /** A connection that has not answered for this long is taken for dead: no statement of ours runs so long. */
@@ -153,4 +153,15 @@ function forgetOldest(connection: MysqlConnection, text: string): void {
   const [oldest] = texts;
   texts.delete(oldest!);
   connection.unprepare({ sql: oldest!, nestTables: false, rowsAsArray: false });
+}
+
+/** Statements that are no transaction together, however long each takes. */
+export function sqlOn(connection: MysqlConnection): Transaction {
+  const send = (text: string, params: Param[]) => query(connection, text, params, HOWEVER_LONG);
+  return {
+    handle: connection,
+    again: false,
+    all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await send(text, params)),
+    run: async (text, ...params) => void (await send(text, params)),
+  };
 }
