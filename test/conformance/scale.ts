@@ -29,10 +29,10 @@ export function scale(database: Database): void {
     const READY = 1;
 
     /** Far from each other and from those that the store gives: a database may not number what the store does not insert. */
-    let lastId = 1_000_000_000;
+    let lastId = 1_000_000;
 
     const fill = (count: number, fields: { name: string; limited: 0 | 1; state: number; due: number }) => {
-      lastId += 100_000_000;
+      lastId += 2_000_000;
       return at.sql(
         `insert into punctual_runs (${COLUMNS})
          select ${lastId} + s.n, '${fields.name}', 'default', '${fields.name}', ${fields.limited}, 1, ${fields.due} + s.n, ${fields.state}, ${at.clock.now()}
@@ -95,7 +95,7 @@ export function scale(database: Database): void {
       await insert(
         at.store,
         ...times(100, (n) => ({ key: `k${n % 2}` })),
-        ...times(100, () => ({ name: "free" })),
+        ...times(100, () => ({ name: "free", queue: "wide" })),
         ...times(20, () => ({ name: "theirs" })),
         ...times(20, () => ({ name: "paused" })),
         { owner: "w1", lane: "1|adhoc" },
