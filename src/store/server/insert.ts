@@ -111,7 +111,9 @@ export class Inserter {
       ...(limited === undefined ? [] : [limited]),
     ]);
     const { text, params } = insertion(this.#db, this.#t, columns, rows);
-    return { text: `${text}${this.#db.unlessKeyHeld}`, params };
+    // Rows without a key do not depend on the unique index: doctor can restore it while others dispatch.
+    const hasKeys = runs.some(({ run }) => run.unique !== null);
+    return { text: hasKeys ? `${text}${this.#db.unlessKeyHeld}` : text, params };
   }
 
   /**
