@@ -112,8 +112,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A claim that found nothing goes on at once while lanes are left to see.",
     file: "src/store/sqlite/store.ts",
-    find: "while (more && result.claimed.length === 0)",
-    replace: "while (more && result.claimed.length > 0)",
+    find: "more && result.claimed.length === 0 && rounds < ROUNDS",
+    replace: "more && result.claimed.length > 0 && rounds < ROUNDS",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "the one open lane among 2,000",
     stores: ["sqlite"],

@@ -27,6 +27,9 @@ const EARLIER_TRY = 10_000;
 /** How often a claim looks again whose gates others held. */
 const TRIES = 5;
 
+/** Claims in a row that go on with a look that found nothing. Of several queues one may begin again while another ends. */
+const ROUNDS = 50;
+
 /** What PostgreSQL, MySQL and MariaDB do alike. */
 export class ServerStore extends SqlStore {
   readonly #parts: ServerParts;
@@ -125,8 +128,11 @@ export class ServerStore extends SqlStore {
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
     let { lost, more, ...result } = first;
-    for (let tries = 1; result.claimed.length === 0 && (more || (lost && tries < TRIES)); ) {
-      if (!more) {
+    let rounds = 0;
+    let tries = 1;
+    while (result.claimed.length === 0 && ((more && rounds < ROUNDS) || (lost && tries < TRIES))) {
+      if (more && rounds < ROUNDS) rounds++;
+      else {
         await backOff(1 + Math.random() * 4);
         tries++;
       }

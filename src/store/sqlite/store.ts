@@ -10,6 +10,9 @@ import { callLent, refuseAsync } from "./lent.ts";
 import { schema } from "./schema.ts";
 import { watchDataVersion } from "./watch.ts";
 
+/** Claims in a row that go on with a look that found nothing. Of several queues one may begin again while another ends. */
+const ROUNDS = 50;
+
 export class SqliteStore extends SqlStore {
   readonly #connection: Connection;
   readonly #clock: Clock;
@@ -60,7 +63,7 @@ export class SqliteStore extends SqlStore {
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
     let { more, ...result } = first;
-    while (more && result.claimed.length === 0) {
+    for (let rounds = 0; more && result.claimed.length === 0 && rounds < ROUNDS; rounds++) {
       ({ more, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
     }
     return { ...result, settled: first.settled };
