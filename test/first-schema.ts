@@ -8,6 +8,7 @@ export function toFirstSchema(database: DatabaseName): string[] {
     "alter table punctual_runs drop column logged",
     "alter table punctual_jobs drop column last_failure",
     "alter table punctual_runs drop column isolated",
+    "alter table punctual_runs drop column hook",
     "alter table punctual_runs drop column retries",
     "alter table punctual_history drop column retries",
     "alter table punctual_migrations drop column compatible_from",

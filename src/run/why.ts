@@ -4,6 +4,9 @@ import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store/store.ts";
 import { readFailure } from "./failure.ts";
 import { UNDEFINED_FOR } from "./unseen.ts";
 
+const AFTER_HANDLER = new Set(["onSuccess", "onError", "onAfter"]);
+const FILTERS = new Set(["when", "skip"]);
+
 /** Why a run is where it is, in words: the reasons that hold it back, the strongest first. */
 export function explain(facts: WaitFacts): string[] {
   const { run, now } = facts;
@@ -13,6 +16,7 @@ export function explain(facts: WaitFacts): string[] {
         `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${place(run)}.`,
         ...lostWorker(facts),
         ...isolation(run),
+        ...slowHook(facts),
         ...(run.cancelRequested ? ["It was asked to cancel; its handler has not returned yet."] : []),
       ];
     case "scheduled":
@@ -60,6 +64,16 @@ function isolation({ crashes, isolated, startedAt, child }: WaitFacts["run"]): s
     child === null
       ? `${crashed}, and is alone in its process for some seconds: other runs of its worker wait.`
       : `${crashed}, and has its child process to itself.`,
+  ];
+}
+
+function slowHook({ slowHook: slow, now }: WaitFacts): string[] {
+  if (!slow) return [];
+  const { name, since, limit } = slow;
+  const handler = AFTER_HANDLER.has(name) ? "has finished" : "has not started";
+  const kind = name.startsWith("on") ? "the hook " : FILTERS.has(name) ? "the filter " : "";
+  return [
+    `Its handler ${handler}: ${kind}${name} has been running for ${span(now - since)} (since ${new Date(since).toISOString()}), and is given up after ${span(limit)}.`,
   ];
 }
 

@@ -171,7 +171,15 @@ export interface LateSchedule {
   nextTick: number;
 }
 
-/** What `why` needs to know about a run that is not running. */
+/** A hook, filter or schema of a running run that has not settled for some seconds. */
+export interface SlowHook {
+  name: string;
+  since: number;
+  /** Milliseconds after which it is not waited for any more. */
+  limit: number;
+}
+
+/** What `why` needs to know about a run. */
 export interface WaitFacts {
   now: number;
   run: RunRecord;
@@ -192,6 +200,7 @@ export interface WaitFacts {
   ahead: number;
   workers: WorkerRow[];
   isolated: IsolatedRun[];
+  slowHook: SlowHook | null;
   ownerAlive: boolean;
 }
 

@@ -230,6 +230,8 @@ export interface Store {
   start(lease: Lease, isolated: boolean): Promise<boolean>;
   /** Keeps how far a run has come, as JSON; false: the lease is lost. */
   progress(lease: Lease, progress: string): Promise<boolean>;
+  /** Names a hook, filter or schema of a run that has not settled for some time; null: it has. False: the lease is lost. */
+  slowHook(lease: Lease, slow: { name: string; elapsed: number; limit: number } | null): Promise<boolean>;
   /**
    * Writes lines that handlers logged; those that are there already, or whose run is not, are left out. Not fenced: a
    * try that lost its lease has said what it said.

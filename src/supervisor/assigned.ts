@@ -70,9 +70,9 @@ export class Assigned implements Execution {
     if (timeout !== null) this.#expect(timeout + GRACE, abortReasons.timeout(timeout));
   }
 
-  /** Progress comes before the outcome: after it there is nothing to write it to. */
-  wait(writing: Promise<unknown>): void {
-    this.#writing = Promise.allSettled([this.#writing, writing]);
+  /** Writes in the order of the calls, and before the outcome: after it there is nothing to write to. */
+  write(work: () => Promise<unknown>): void {
+    this.#writing = Promise.resolve(this.#writing).then(work);
   }
 
   settle(result: Result, duration: number = this.#clock.monotonic() - this.#startedAt): void {

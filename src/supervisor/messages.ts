@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../errors.ts";
 import type { Description } from "../job/description.ts";
 import type { Failure } from "../run/failure.ts";
-import type { ClaimedRun } from "../store/store.ts";
+import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Result } from "../worker/executor.ts";
 
 /** What a try came to, as it goes from process to process: errors as failures, values as JSON. */
@@ -31,6 +31,7 @@ export type ToParent =
   | { type: "done"; ticket: number; result: SentResult; duration: number; returned: boolean }
   | { type: "returned"; ticket: number }
   | { type: "progress"; ticket: number; progress: string }
+  | { type: "slow-hook"; ticket: number; slow: Parameters<Store["slowHook"]>[1] }
   | { type: "logged"; ticket: number; message: string; data: unknown }
   | { type: "fault"; failure: Failure; during: string }
   | { type: "pong"; memory: number }

@@ -21,7 +21,7 @@ export interface PoolParts {
   random(): number;
   instance: number;
   supervision: Supervision;
-  store: Pick<Store, "progress">;
+  store: Pick<Store, "progress" | "slowHook">;
   logbook: Logbook;
   /** Runs what only this process can run: functions that were dispatched in it. */
   own: Executor;
@@ -149,15 +149,14 @@ export class Pool implements Executor {
   }
 
   #hearOf(assigned: Assigned, message: ToParent): void {
-    const { events, store, logbook } = this.#parts;
+    const { store, logbook } = this.#parts;
     const { run, child } = assigned;
     if (message.type === "logged") {
       logbook.add(run, message.message, message.data);
     } else if (message.type === "progress") {
-      const writing = store
-        .progress(run, message.progress)
-        .catch((error) => events.report(error, `writing the progress of run ${run.id}`));
-      assigned.wait(writing);
+      this.#write(assigned, "the progress", () => store.progress(run, message.progress));
+    } else if (message.type === "slow-hook") {
+      this.#write(assigned, "the slow hook", () => store.slowHook(run, message.slow));
     } else if (message.type === "done") {
       child.ended++;
       if (message.result.outcome === "unknown") this.#lacks(child, run.name);
@@ -165,6 +164,12 @@ export class Pool implements Executor {
       if (message.returned) this.#end(assigned);
       else this.#tired(child);
     } else if (message.type === "returned") this.#end(assigned);
+  }
+
+  #write(assigned: Assigned, what: string, work: () => Promise<unknown>): void {
+    const { events } = this.#parts;
+    const during = `writing ${what} of run ${assigned.run.id}`;
+    assigned.write(() => work().catch((error) => events.report(error, during)));
   }
 
   #end(assigned: Assigned): void {

@@ -151,6 +151,10 @@ export class Serving {
           this.#mailbox.post({ type: "progress", ticket, progress });
           return true;
         },
+        slowHook: async (_, slow) => {
+          this.#mailbox.post({ type: "slow-hook", ticket, slow });
+          return true;
+        },
       },
       events: { report: (error, during) => this.#report(error, during) },
       log: (_, message, data) => {

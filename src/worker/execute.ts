@@ -15,11 +15,11 @@ import { afterFailure } from "./retrying.ts";
 /** How long a handler has to return after its signal aborted. */
 export const GRACE = 5000;
 
-/** A call of a hook that takes longer stands in the log of its run. */
+/** A call of a hook that takes longer is logged, and told by `why()`. */
 const SLOW_HOOK = 5000;
 
 export interface ExecuteParts {
-  store: Pick<Store, "progress">;
+  store: Pick<Store, "progress" | "slowHook">;
   clock: Clock;
   events: Pick<Emitter, "report">;
   /** Tells of a line that the handler logged, and keeps it. */
@@ -44,6 +44,7 @@ export class LocalExecution implements Execution {
   #abandoned = Promise.withResolvers<never>();
   readonly #pending = new Set<Promise<unknown>>();
   #completed = false;
+  #telling: Promise<unknown> | null = null;
   #cancelTimers: (() => void)[] = [];
 
   constructor(run: ClaimedRun, job: Runnable, parts: ExecuteParts) {
@@ -83,6 +84,7 @@ export class LocalExecution implements Execution {
     const result = await this.#pipeline();
     this.duration = clock.monotonic() - startedAt;
     for (const cancel of this.#cancelTimers) cancel();
+    if (this.#telling) await this.#telling;
     await this.#context.close();
     if (this.#completed) return { outcome: "completed", result: null, value: undefined, written: true };
     return this.#code() === "LEASE_LOST" ? { outcome: null } : result;
@@ -162,7 +164,12 @@ export class LocalExecution implements Execution {
     const limit = this.#job.settings.hookTimeout;
     const before = new Set(this.#pending);
     const late = Promise.withResolvers<never>();
-    const slow = () => log(this.run, `(${what} has not settled for ${SLOW_HOOK / 1000} s)`, undefined);
+    let isSlow = false;
+    const slow = () => {
+      isSlow = true;
+      log(this.run, `(${what} has not settled for ${SLOW_HOOK / 1000} s)`, undefined);
+      this.#tellSlow({ name: what, elapsed: SLOW_HOOK, limit });
+    };
     const cancelSlow = clock.after(SLOW_HOOK, slow, { background: true });
     const cancel = clock.after(limit, () => {
       for (const pending of this.#pending) if (!before.has(pending)) this.#pending.delete(pending);
@@ -173,7 +180,16 @@ export class LocalExecution implements Execution {
     } finally {
       cancelSlow();
       cancel();
+      if (isSlow) this.#tellSlow(null);
     }
+  }
+
+  /** In order, and before the outcome: after it there is nothing to write it to. */
+  #tellSlow(slow: Parameters<Store["slowHook"]>[1]): void {
+    const { store, events } = this.#parts;
+    this.#telling = Promise.resolve(this.#telling)
+      .then(() => store.slowHook(this.run, slow))
+      .catch((error) => events.report(error, `writing the slow hook of run ${this.run.id}`));
   }
 
   /** Hooks after the handler change nothing by throwing. */

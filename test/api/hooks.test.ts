@@ -294,6 +294,35 @@ describe("a hook or filter that never settles", () => {
     },
   );
 
+  test.each([
+    ["when", "Its handler has not started: the filter when has"],
+    ["onBefore", "Its handler has not started: the hook onBefore has"],
+    ["onSuccess", "Its handler has finished: the hook onSuccess has"],
+  ] as const)("%s: why() names it after five seconds, until it is given up", async (hook, says) => {
+    const { jobs, clock, errors } = open();
+    const next = Promise.withResolvers<void>();
+    jobs
+      .schedule("task", () => "done")
+      [hook](never)
+      .onAfter(() => next.promise);
+    void jobs.forever({ signals: false });
+    const since = clock.now();
+    const run = await jobs.dispatch("task");
+    await clock.advance(4);
+    expect(await jobs.why(run.id)).not.toContain("Its handler");
+    await clock.advance(8);
+    const why = await jobs.why(run.id);
+    expect(why).toContain(`${says} been running for 12 s (since ${new Date(since).toISOString()})`);
+    expect(why).toContain("is given up after 30 s.");
+    await clock.advance(19);
+    expect(await run.state()).toBe("running");
+    expect(await jobs.why(run.id)).not.toContain("Its handler");
+    next.resolve();
+    await clock.advance(1);
+    expect(await run.state()).toBe(hook === "onSuccess" ? "completed" : "failed");
+    errors.splice(0);
+  });
+
   test.each(["when", "skip", "onBefore"] as const)("%s: fails the try", async (hook) => {
     const { jobs, clock } = open({ defaults: { hookTimeout: 10 } });
     jobs.schedule("task", () => "done")[hook](never);

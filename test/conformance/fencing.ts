@@ -51,6 +51,10 @@ const writes: Write[] = [
   },
   { what: "progress", attempt: (store, stale) => store.progress(stale, '"stale"') },
   {
+    what: "name a slow hook",
+    attempt: (store, stale) => store.slowHook(stale, { name: "onAfter", elapsed: 5000, limit: 30_000 }),
+  },
+  {
     what: "take back",
     attempt: async (store, stale) => (await store.takeBack([stale], cap(1), "stale", null)).length > 0,
   },

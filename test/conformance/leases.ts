@@ -302,6 +302,24 @@ export function leases(database: Database): void {
       }
     });
 
+    test("a slow hook is named while the lease is held, and until it settles or the run waits again", async () => {
+      const id = await insertOne(at.store);
+      const slowHook = async () => (await at.store.waitFacts(id))!.slowHook;
+      const run = await claimOne(at.store);
+      expect(await slowHook()).toBeNull();
+      const slow = { name: "onSuccess", elapsed: 5000, limit: 30_000 };
+      const since = at.clock.now() - 5000;
+      expect(await at.store.slowHook(run, slow)).toBe(true);
+      expect(await slowHook()).toEqual({ name: "onSuccess", since, limit: 30_000 });
+      expect(await at.store.slowHook(run, null)).toBe(true);
+      expect(await slowHook()).toBeNull();
+      await at.store.slowHook(run, slow);
+      await settle(at.store, run, "retried");
+      expect(await slowHook()).toBeNull();
+      expect(await at.store.slowHook(run, slow)).toBe(false);
+      expect(await slowHook()).toBeNull();
+    });
+
     test("progress is written while the lease is held", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);

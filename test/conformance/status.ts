@@ -197,6 +197,7 @@ export function status(database: Database): void {
         ahead: 0,
         workers: [],
         isolated: [],
+        slowHook: null,
         ownerAlive: false,
       });
     });

@@ -58,4 +58,21 @@ export const mutants: Mutant[] = [
     tests: ["test/api/hooks.test.ts"],
     only: "onSuccess: the outcome is written",
   },
+  {
+    rule: "A hook that has settled is not named any more.",
+    file: "src/worker/execute.ts",
+    find: "if (isSlow) this.#tellSlow(null);",
+    replace: "if (isSlow && !limit) this.#tellSlow(null);",
+    tests: ["test/api/hooks.test.ts"],
+    only: "names it after five seconds",
+  },
+  {
+    rule: "A run that waits again has no slow hook.",
+    file: "src/store/sql/settle.ts",
+    find: '          hook: "null",\n',
+    replace: "",
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "a slow hook is named",
+    stores: ["sqlite"],
+  },
 ];

@@ -72,6 +72,7 @@ jobs
     run.progress({ step: 2 });
   })
   .concurrency(0);
+jobs.schedule("unsettled", () => {}).onSuccess(() => new Promise(() => {}));
 jobs
   .schedule("parent", async (_: unknown, run) => {
     const child = await jobs.dispatch("free", { do: "return" });

@@ -72,6 +72,12 @@ describe("under a supervisor", () => {
     expect(await scene.jobs.logs(id)).toMatchObject([line]);
   });
 
+  test("a hook that does not settle in a child is named by why()", async ({ scene }) => {
+    const { id } = await scene.jobs.declare("unsettled").dispatch();
+    supervisor(scene, { workers: 1 });
+    await eventually("the hook", async () => /the hook onSuccess has been/.test(await scene.jobs.why(id)));
+  });
+
   test("a handler dispatches from its child, as the parent of what it dispatches", async ({ scene }) => {
     const { id } = await scene.jobs.declare("parent").dispatch();
     supervisor(scene, { workers: 1 });

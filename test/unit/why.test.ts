@@ -41,6 +41,7 @@ function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
     ahead: 0,
     workers: [worker("w1")],
     isolated: [],
+    slowHook: null,
     ownerAlive: false,
     ...facts,
   }).join(" ");

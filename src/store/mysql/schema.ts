@@ -52,6 +52,8 @@ export function schemaFor(server: Server): Schema {
           ...addColumn(t.receipts, "nonce", "bigint"),
           // 1: a run that crashed before, and no other run is in its process.
           ...addColumn(t.runs, "isolated", "tinyint not null default 0"),
+          // JSON: the hook or filter that has not settled for some seconds.
+          ...addColumn(t.runs, "hook", "longtext"),
           ...addColumn(t.runs, "retries", "longtext"),
           ...addColumn(t.history, "retries", "longtext"),
           // A limit counts every running run, whatever was known of limits when it was inserted.

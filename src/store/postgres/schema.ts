@@ -305,6 +305,8 @@ export const schema: Schema = {
         `alter table ${t.receipts} add column nonce bigint`,
         // 1: a run that crashed before, and no other run is in its process.
         `alter table ${t.runs} add column isolated smallint not null default 0`,
+        // JSON: the hook or filter that has not settled for some seconds.
+        `alter table ${t.runs} add column hook text`,
         `alter table ${t.runs} add column retries text`,
         `alter table ${t.history} add column retries text`,
         // A limit counts every running run, whatever was known of limits when it was inserted.

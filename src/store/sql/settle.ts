@@ -166,6 +166,7 @@ export class Settler {
           locked_until: "null",
           started_at: "null",
           isolated: "0",
+          hook: "null",
           logged: "coalesce(v.logged, r.logged)",
         },
         this.#db.rows({
@@ -236,7 +237,7 @@ export class Settler {
   async write(
     tx: Sql,
     { id, token, child = null }: Lease,
-    changes: { started_at?: number; isolated?: number; progress?: string },
+    changes: { started_at?: number; isolated?: number; progress?: string; hook?: string | null },
   ): Promise<boolean> {
     const held = await this.#held(tx, [{ id, token }], this.#db.forUpdate);
     if (held.get(id)?.token !== token) return false;

@@ -49,7 +49,7 @@ import { type Settled, Settler } from "./settle.ts";
 import * as status from "./status.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
-import { waitFacts } from "./wait-facts.ts";
+import { waitFacts, writeSlowHook } from "./wait-facts.ts";
 import * as workers from "./workers.ts";
 
 /** What every SQL database does with the same statements. A database adds how it inserts, claims and wakes. */
@@ -102,6 +102,14 @@ export abstract class SqlStore implements Store {
 
   progress(lease: Lease, progress: string): Promise<boolean> {
     return this.#db.transaction((tx) => this.settler.write(tx, lease, { progress }));
+  }
+
+  async slowHook(
+    lease: Lease,
+    slow: { name: string; elapsed: number; limit: number } | null,
+  ): Promise<boolean> {
+    const hook = slow && writeSlowHook({ ...slow, since: (await this.now()) - slow.elapsed });
+    return this.#db.transaction((tx) => this.settler.write(tx, lease, { hook }));
   }
 
   log(lines: NewLine[]): Promise<void> {

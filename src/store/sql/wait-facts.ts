@@ -1,5 +1,5 @@
 import { isKeyed } from "../../run/lanes.ts";
-import type { WaitFacts } from "../records.ts";
+import type { SlowHook, WaitFacts } from "../records.ts";
 import { isolatedRuns } from "./active.ts";
 import { first, type Sql, type Tables } from "./database.ts";
 import { toPause } from "./pause.ts";
@@ -12,7 +12,10 @@ const AHEAD = 1000;
 export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): Promise<WaitFacts | null> {
   const run = await find(sql, t, id);
   if (!run) return null;
-  const [hot] = await sql.all<{ lane: string }>(`select lane from ${t.runs} where id = ?`, id);
+  const [hot] = await sql.all<{ lane: string; hook: string | null }>(
+    `select lane, hook from ${t.runs} where id = ?`,
+    id,
+  );
   const count = async (where: string, ...params: (string | number)[]) =>
     (await first(sql.all<{ n: number }>(`select count(*) as n from ${t.runs} where ${where}`, ...params)))!.n;
   const job = await first(sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} where name = ?`, run.name));
@@ -40,8 +43,17 @@ export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): P
     ahead: await ahead(sql, t, run),
     workers: alive,
     isolated: await isolatedRuns(sql, t, now),
+    slowHook: hot?.hook ? readSlowHook(hot.hook) : null,
     ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),
   };
+}
+
+export function writeSlowHook({ name, since, limit }: SlowHook): string {
+  return JSON.stringify({ name, since, limit });
+}
+
+function readSlowHook(json: string): SlowHook {
+  return JSON.parse(json) as SlowHook;
 }
 
 async function ahead(

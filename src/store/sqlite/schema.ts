@@ -239,6 +239,8 @@ export const schema: Schema = {
         // 1: a run that crashed before, and no other run is in its process.
         `alter table ${t.runs} add column isolated integer not null default 0`,
         `create table ${t.aliases} (name text primary key, job text not null) strict, without rowid`,
+        // JSON: the hook or filter that has not settled for some seconds.
+        `alter table ${t.runs} add column hook text`,
         `alter table ${t.runs} add column retries text`,
         `alter table ${t.history} add column retries text`,
         // A limit counts every running run, whatever was known of limits when it was inserted.
