@@ -214,18 +214,3 @@ export interface CrashCap {
   /** When it had neighbours. */
   shared: number;
 }
-
-export interface ReapedRun {
-  id: number;
-  name: string;
-  queue: string;
-  /** The number of the try that was lost. */
-  attempt: number;
-  /** From its start until now; 0: it had not started. */
-  duration: number;
-  worker: string | null;
-  /** ready: runs again; failed: too many crashes; cancelled: somebody had asked for it. */
-  state: "ready" | "failed" | "cancelled";
-  /** False when the try had not begun and was given back. */
-  crashed: boolean;
-}

@@ -8,7 +8,6 @@ import type {
   JobRow,
   LogRecord,
   PauseNote,
-  ReapedRun,
   RunRecord,
   ScheduleRow,
   Status,
@@ -20,7 +19,7 @@ import type { Served } from "./served.ts";
 import type { JobSync } from "./syncing.ts";
 import type { TickRequest, TickResult } from "./ticking.ts";
 
-export type { CrashCap, ReapedRun } from "./records.ts";
+export type { CrashCap } from "./records.ts";
 export type { JobDetails, JobSync } from "./syncing.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
@@ -193,6 +192,23 @@ export interface Tally {
   lastFailure: number | null;
   /** Null: no try ended. `ok`: one succeeded; `failed` counts the failures since then, `error` is the last one's. */
   last: { ok: boolean; failed: number; error: string | null } | null;
+}
+
+export interface ReapedRun {
+  id: number;
+  name: string;
+  queue: string;
+  /** The number of the try that was lost. */
+  attempt: number;
+  /** From its start until now; 0: it had not started. */
+  duration: number;
+  worker: string | null;
+  /** ready: runs again; failed: too many crashes; cancelled: somebody had asked for it. */
+  state: "ready" | "failed" | "cancelled";
+  /** False when the try had not begun and was given back. */
+  crashed: boolean;
+  /** The run that its crashes have ended as failed, for its hooks; null: it was not ended by them. */
+  ended: ClaimedRun | null;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Result } from "../worker/executor.ts";
 import type { Assigned } from "./assigned.ts";
@@ -47,6 +48,8 @@ export class Child {
   ended = 0;
   exit: { code: number | null; signal: string | null } = { code: null, signal: null };
   readonly executions: Map<number, Assigned> = new Map<number, Assigned>();
+  /** Runs that crashes have ended and whose hooks it was told to call, by their tickets. */
+  readonly crashed: Map<number, ClaimedRun> = new Map<number, ClaimedRun>();
   /** Jobs that it turned out not to define. */
   readonly lacks: Set<string> = new Set<string>();
   /** Why it was killed by us, and what that makes of runs that must not be charged; null: it ended by itself. */

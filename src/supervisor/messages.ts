@@ -17,6 +17,8 @@ export type SentResult =
 export type ToChild =
   | { type: "run"; ticket: number; run: ClaimedRun }
   | { type: "abort"; ticket: number; code: ErrorCode; message: string }
+  /** Its crashes have ended the run: its hooks are to be called. */
+  | { type: "crashed"; ticket: number; run: ClaimedRun; message: string }
   | { type: "describe" }
   | { type: "ping" }
   /** It has nothing left to do. */

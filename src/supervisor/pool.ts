@@ -43,6 +43,8 @@ export class Pool implements Executor {
   readonly #vacated = new Set<Child>();
   /** How many children ended with a run of this id before they said that they began anything. */
   readonly #silentDeaths = new Map<number, number>();
+  /** Runs that their crashes have ended, until there is a child that calls their hooks. */
+  #crashed: { run: ClaimedRun; message: string }[] = [];
 
   constructor(parts: PoolParts) {
     this.#parts = parts;
@@ -50,7 +52,10 @@ export class Pool implements Executor {
       ...parts,
       heard: (child, message) => this.#hear(child, message),
       lost: (child) => this.#lose(child),
-      changed: () => parts.wake(),
+      changed: () => {
+        this.#callWaitingHooks();
+        parts.wake();
+      },
     });
   }
 
@@ -90,6 +95,32 @@ export class Pool implements Executor {
     });
     this.#cells.add(cell);
     return cell;
+  }
+
+  callCrashHooks(run: ClaimedRun, job: Runnable, error: PunctualError): void {
+    if (run.owner !== null) this.#parts.own.callCrashHooks(run, job, error);
+    else {
+      this.#crashed.push({ run, message: error.message });
+      this.#callWaitingHooks();
+    }
+  }
+
+  crashHooksCalled(): Promise<void> {
+    return this.#parts.own.crashHooksCalled();
+  }
+
+  #callWaitingHooks(): void {
+    if (this.#crashed.length === 0) return;
+    const ready = [...this.#open, ...this.crew.ready].filter(({ state }) => state === "ready");
+    if (ready.length === 0) return;
+    const waiting = this.#crashed;
+    this.#crashed = [];
+    for (const { run, message } of waiting) {
+      const child = ready.find(({ lacks }) => !lacks.has(run.name)) ?? ready[0]!;
+      const ticket = ++this.#tickets;
+      child.crashed.set(ticket, run);
+      child.post({ type: "crashed", ticket, run, message });
+    }
   }
 
   /** Children that take runs and that no cell has. */
@@ -144,8 +175,13 @@ export class Pool implements Executor {
       if (this.#silentDeaths.size > 0) this.#forgive(child);
     } else if (message.type === "wake") wake();
     else if (message.type === "fault") events.report(toError(message.failure), message.during);
-    const assigned = "ticket" in message ? child.executions.get(message.ticket) : undefined;
+    if (!("ticket" in message)) return;
+    const assigned = child.executions.get(message.ticket);
+    const ended = child.crashed.get(message.ticket);
     if (assigned) this.#hearOf(assigned, message);
+    else if (ended && message.type === "logged") {
+      this.#parts.logbook.add(ended, message.message, message.data);
+    } else if (message.type === "returned") child.crashed.delete(message.ticket);
   }
 
   #hearOf(assigned: Assigned, message: ToParent): void {

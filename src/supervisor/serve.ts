@@ -8,7 +8,7 @@ import { digest } from "../schedule/digest.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, sleep } from "../time.ts";
 import { abortReasons } from "../worker/ends.ts";
-import { GRACE, LocalExecution } from "../worker/execute.ts";
+import { type ExecuteParts, GRACE, LocalExecution } from "../worker/execute.ts";
 import { completeWith } from "../worker/in-process.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
 import { toSent } from "./results.ts";
@@ -32,6 +32,7 @@ export class Serving {
     (envelope) => process.connected && process.send!(envelope, () => {}),
   );
   readonly #executions = new Map<number, LocalExecution>();
+  readonly #crashHooks = new Set<Promise<unknown>>();
   readonly #ended = Promise.withResolvers<void>();
   #isChanged = false;
   #hasEnded = false;
@@ -87,6 +88,8 @@ export class Serving {
           if (message.type === "abort") {
             const reason = new PunctualError(message.code, message.message);
             this.#executions.get(message.ticket)?.abort(reason);
+          } else if (message.type === "crashed") {
+            this.#callCrashHooks(message.ticket, message.run, message.message);
           } else if (message.type === "ping") {
             this.#mailbox.post({ type: "pong", memory: process.memoryUsage.rss() });
           } else if (message.type === "describe") {
@@ -104,6 +107,7 @@ export class Serving {
     if (!process.connected) await this.#orphaned();
     this.#mailbox.post({ type: "ready", digest: mark });
     await told;
+    await Promise.all(this.#crashHooks);
     await this.#parts.flush();
     this.#mailbox.flush();
     for (const [event, listener] of Object.entries(listeners)) process.off(event, listener);
@@ -144,7 +148,36 @@ export class Serving {
       return;
     }
     this.#ran++;
-    const execution = new LocalExecution(run, job, {
+    const execution = new LocalExecution(run, job, this.#partsFor(ticket, run));
+    this.#executions.set(ticket, execution);
+    void execution.result.then((result) => {
+      const { duration, hasReturned: returned } = execution;
+      this.#mailbox.post({ type: "done", ticket, result: toSent(result), duration, returned });
+      if (returned) this.#executions.delete(ticket);
+      else {
+        void execution.returned.then(() => {
+          this.#executions.delete(ticket);
+          this.#mailbox.post({ type: "returned", ticket });
+        });
+      }
+    });
+  }
+
+  #callCrashHooks(ticket: number, run: ClaimedRun, message: string): void {
+    const job = this.#parts.registry.definition(run.name);
+    const error = new PunctualError("RUN_CRASHED", message);
+    const called = job
+      ? new LocalExecution(run, job, this.#partsFor(ticket, run), error).result
+      : Promise.resolve();
+    this.#crashHooks.add(called);
+    void called.then(() => {
+      this.#crashHooks.delete(called);
+      this.#mailbox.post({ type: "returned", ticket });
+    });
+  }
+
+  #partsFor(ticket: number, run: ClaimedRun): ExecuteParts {
+    return {
       ...this.#parts,
       store: {
         progress: async (_, progress) => {
@@ -163,19 +196,7 @@ export class Serving {
         this.#mailbox.post({ type: "logged", ticket, message, data: sendable(data) });
       },
       completeWith: async (...of) => completeWith(await this.#parts.store(), ...of),
-    });
-    this.#executions.set(ticket, execution);
-    void execution.result.then((result) => {
-      const { duration, hasReturned: returned } = execution;
-      this.#mailbox.post({ type: "done", ticket, result: toSent(result), duration, returned });
-      if (returned) this.#executions.delete(ticket);
-      else {
-        void execution.returned.then(() => {
-          this.#executions.delete(ticket);
-          this.#mailbox.post({ type: "returned", ticket });
-        });
-      }
-    });
+    };
   }
 
   /** The parent is gone: its leases end with it, and others run what was under way. Nothing of it is written here. */

@@ -28,7 +28,7 @@ export class Context implements RunContext {
   readonly tags: readonly string[];
   readonly attempt: number;
   readonly maxAttempts: number;
-  readonly isLastAttempt: boolean;
+  isLastAttempt: boolean;
   readonly crashes: number;
   readonly scheduledFor: Date;
   readonly createdAt: Date;

@@ -1,10 +1,12 @@
 import { PunctualError } from "../errors.ts";
+import type { Registry } from "../job/registry.ts";
 import type { Emitter } from "../observe/events.ts";
 import { failureText, readFailure, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, CrashCap, ReapedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";
+import type { Executor } from "./executor.ts";
 import { untilAnswered } from "./patience.ts";
 import type { Tallies } from "./tallies.ts";
 
@@ -25,6 +27,8 @@ export interface CrashParts {
   clock: Clock;
   events: Emitter;
   tallies: Tallies;
+  registry: Registry;
+  executor: Executor;
 }
 
 interface OwnCrashParts extends CrashParts {
@@ -81,15 +85,20 @@ export class Crashes {
   }
 }
 
+/** Counts a run that was taken back, tells of it, and calls the hooks of one that its crashes have ended. */
 export function tellReaped(
-  run: ReapedRun,
+  { ended, ...run }: ReapedRun,
   error: string,
-  { tallies, events, clock }: Omit<CrashParts, "store">,
+  { tallies, events, clock, registry, executor }: Omit<CrashParts, "store">,
 ): void {
-  if (run.crashed) tallies.crashed(run.name, error, clock.now());
+  const now = clock.now();
+  if (run.crashed) tallies.crashed(run.name, error, now);
+  if (run.state !== "ready") tallies.ended(run.name, run.state, now);
   events.emit("run.reaped", run);
   const { id, name, queue, attempt, duration } = run;
   const of = { id, name, queue, attempt, duration };
   if (run.state === "failed") events.emit("run.failed", { ...of, error: readFailure(error)! });
   if (run.state === "cancelled") events.emit("run.cancelled", { ...of, reason: null });
+  const job = ended && registry.handlerOf(ended);
+  if (job) executor.callCrashHooks(ended, job, new PunctualError("RUN_CRASHED", readFailure(error)!.message));
 }

@@ -47,7 +47,8 @@ export class LocalExecution implements Execution {
   #telling: Promise<unknown> | null = null;
   #cancelTimers: (() => void)[] = [];
 
-  constructor(run: ClaimedRun, job: Runnable, parts: ExecuteParts) {
+  /** `crash`: crashes have ended the run before, and only its hooks are called. */
+  constructor(run: ClaimedRun, job: Runnable, parts: ExecuteParts, crash: PunctualError | null = null) {
     this.run = run;
     this.#job = job;
     this.#parts = parts;
@@ -56,9 +57,9 @@ export class LocalExecution implements Execution {
       transact: (work) => this.#transact(work),
     });
     this.#abandoned.promise.catch(() => {});
-    const timeout = run.timeout ?? job.settings.timeout;
+    const timeout = crash ? null : (run.timeout ?? job.settings.timeout);
     if (timeout !== null) this.#after(timeout, () => this.abort(abortReasons.timeout(timeout)));
-    this.result = currentRun.run({ id: run.id, instance: parts.instance }, () => this.#attempt());
+    this.result = currentRun.run({ id: run.id, instance: parts.instance }, () => this.#attempt(crash));
     this.returned = this.result.then(() => (this.#pending.size > 0 ? this.#allReturned() : undefined));
   }
 
@@ -78,10 +79,10 @@ export class LocalExecution implements Execution {
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }
 
-  async #attempt(): Promise<Result> {
+  async #attempt(crash: PunctualError | null): Promise<Result> {
     const { clock } = this.#parts;
     const startedAt = clock.monotonic();
-    const result = await this.#pipeline();
+    const result = crash ? await this.#afterCrash(crash) : await this.#pipeline();
     this.duration = clock.monotonic() - startedAt;
     for (const cancel of this.#cancelTimers) cancel();
     if (this.#telling) await this.#telling;
@@ -102,9 +103,7 @@ export class LocalExecution implements Execution {
       }
       args = decodePayload(this.run.args) ?? {};
       if (this.run.unkeyed) return { outcome: "released", lane: computedLane(this.run.name, settings, args) };
-      if (this.#job.schema) {
-        args = await this.#bounded("the schema", () => validated(this.#job.schema!, args, this.run.name));
-      }
+      args = await this.#validated(args);
       const refusal = await this.#refusal(args);
       if (refusal) return { outcome: "skipped", reason: refusal };
       for (const hook of settings.before)
@@ -115,6 +114,33 @@ export class LocalExecution implements Execution {
       result = this.#completed ? this.#lateFailure(error) : (this.#ended() ?? this.#failure(error));
     }
     this.#renewPatience();
+    await this.#callHooks(result, args);
+    return result;
+  }
+
+  async #afterCrash(error: PunctualError): Promise<Result> {
+    const result: Result = { outcome: "failed", error };
+    const { settings } = this.#job;
+    if (settings.error.length + settings.after.length === 0) return result;
+    this.#context.isLastAttempt = true;
+    let args: unknown;
+    try {
+      args = decodePayload(this.run.args) ?? {};
+      args = await this.#validated(args);
+    } catch {
+      // As in a try that its arguments fail, the hooks get what could be read.
+    }
+    await this.#callHooks(result, args);
+    return result;
+  }
+
+  async #validated(args: unknown): Promise<unknown> {
+    const { schema } = this.#job;
+    return schema ? this.#bounded("the schema", () => validated(schema, args, this.run.name)) : args;
+  }
+
+  async #callHooks(result: Result, args: unknown): Promise<void> {
+    const { settings } = this.#job;
     if (result.outcome === "completed") {
       for (const hook of settings.success)
         await this.#report("onSuccess", () => hook(args as never, this.#context));
@@ -125,7 +151,6 @@ export class LocalExecution implements Execution {
     }
     for (const hook of settings.after)
       await this.#report("onAfter", () => hook(args as never, this.#context));
-    return result;
   }
 
   /** A handler that was given up on has used its own time, not that of the hooks after it. */

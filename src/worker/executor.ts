@@ -67,4 +67,8 @@ export interface Executor {
   execute(run: ClaimedRun, job: Runnable): Execution;
   /** Closes a process for one run. */
   close(run: ClaimedRun): Cell;
+  /** Begins to call the hooks of a run that its crashes have ended; the outcome is written. */
+  callCrashHooks(run: ClaimedRun, job: Runnable, error: PunctualError): void;
+  /** Settles when no such call is under way in this process. */
+  crashHooksCalled(): Promise<void>;
 }

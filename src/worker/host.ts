@@ -188,8 +188,10 @@ export class Host {
 
   /** Once, what a worker of this instance does again and again; gives how many runs it took back. */
   async reap(): Promise<number> {
-    const reaped = await reap({ ...this.#parts, store: await this.#parts.store() });
-    await this.writeCounts();
+    const store = await this.#parts.store();
+    const executor = new InProcess(1, { ...this.#parts, store });
+    const reaped = await reap({ ...this.#parts, store, executor });
+    await Promise.all([executor.crashHooksCalled(), this.writeCounts()]);
     return reaped;
   }
 

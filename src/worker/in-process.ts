@@ -1,3 +1,4 @@
+import type { PunctualError } from "../errors.ts";
 import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type ExecuteParts, LocalExecution } from "./execute.ts";
@@ -17,6 +18,7 @@ export class InProcess implements Executor {
   /** Handlers that have not returned, settled or not. */
   #busy = 0;
   readonly #cells = new Set<Cell>();
+  readonly #crashHooks = new Set<Promise<unknown>>();
 
   constructor(parallel: number, parts: InProcessParts) {
     this.#parallel = parallel;
@@ -59,6 +61,16 @@ export class InProcess implements Executor {
     };
     this.#cells.add(cell);
     return cell;
+  }
+
+  callCrashHooks(run: ClaimedRun, job: Runnable, error: PunctualError): void {
+    const { result } = new LocalExecution(run, job, this.#parts, error);
+    this.#crashHooks.add(result);
+    void result.then(() => this.#crashHooks.delete(result));
+  }
+
+  async crashHooksCalled(): Promise<void> {
+    while (this.#crashHooks.size > 0) await Promise.all(this.#crashHooks);
   }
 }
 

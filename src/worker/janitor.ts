@@ -7,6 +7,7 @@ import type { Pending } from "../store/pending.ts";
 import { type Store, WORKER_DEAD_AFTER } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashes.ts";
+import type { Executor } from "./executor.ts";
 import { Lapses } from "./lapses.ts";
 import { RENEWING } from "./leases.ts";
 import type { Logbook } from "./logbook.ts";
@@ -45,6 +46,7 @@ export interface JanitorParts {
   clock: Clock;
   events: Emitter;
   registry: Registry;
+  executor: Executor;
   tallies: Tallies;
   logbook: Logbook;
   beat(): Promise<void>;

@@ -21,6 +21,12 @@ export class Tallies {
     failOnce(tally, error, now);
   }
 
+  /** Of a run that was not settled: its process was gone. */
+  ended(name: string, outcome: "failed" | "cancelled", now: number): void {
+    const { counts } = this.#at(name, now);
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  }
+
   settled(name: string, outcome: Outcome, duration: number, error: string | null, now: number): void {
     const tally = this.#at(name, now);
     tally.counts[outcome] = (tally.counts[outcome] ?? 0) + 1;

@@ -110,7 +110,7 @@ export class Worker {
         await yieldToEventLoop();
         if (got > 0 || this.#outbox.size > 0) continue;
       }
-      if (this.#isDone()) return;
+      if (this.#isDone()) return this.#executor.crashHooksCalled();
       await this.#sleep();
     }
   }

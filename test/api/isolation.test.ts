@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { type Run, startProbe } from "../../src/index.ts";
+import { PunctualError, type Run, startProbe } from "../../src/index.ts";
 import type { TestClock } from "../../src/testing/index.ts";
 import { heard, listen, open } from "./instance.ts";
 
@@ -215,6 +215,13 @@ describe("a crashed run in a worker without children", () => {
 });
 
 describe("a run that is ended by its crashes", () => {
+  /** As if a worker had died with all runs there are, each alone in it. */
+  function lose(db: DatabaseSync, clock: TestClock, more = ""): void {
+    const claimed = `state = 2, attempts = 3, isolated = 1, started_at = ?, locked_until = ?, locked_by = 'dead'${more}`;
+    const now = clock.now();
+    db.prepare(`update punctual_runs set ${claimed}`).run(now - 9000, now - 1000);
+  }
+
   test.each([
     ["failed", "", "run.failed", { error: { code: "RUN_CRASHED" } }],
     ["cancelled", ", cancelled_at = 1", "run.cancelled", { reason: null }],
@@ -222,9 +229,7 @@ describe("a run that is ended by its crashes", () => {
     const { jobs, clock, db, crashed } = scene();
     const run = await crashed("long", 2);
     await clock.advance(1);
-    const claimed = `state = 2, attempts = 3, isolated = 1, started_at = ?, locked_until = ?, locked_by = 'dead'${more}`;
-    const now = clock.now();
-    db.prepare(`update punctual_runs set ${claimed}`).run(now - 9000, now - 1000);
+    lose(db, clock, more);
     const probe = await startProbe(jobs, { port: 0 });
     const reaped = listen(jobs, "run.reaped");
     const ended = listen(jobs, event);
@@ -235,5 +240,108 @@ describe("a run that is ended by its crashes", () => {
     const figures = await (await fetch(`${probe.url}/metrics`)).text();
     expect(figures).toContain(`punctual_runs_total{job="long",queue="default",outcome="${state}"} 1`);
     await probe.stop();
+    const counted = "select sum(failed) as failed, sum(cancelled) as cancelled, sum(crashed) as crashed";
+    expect(db.prepare(`${counted} from punctual_minutes where name = 'long'`).get()).toEqual({
+      failed: 0,
+      cancelled: 0,
+      crashed: 1,
+      [state]: 1,
+    });
+  });
+
+  test.each(["run", "forever", "repair"])("calls onError and onAfter once, in %s()", async (how) => {
+    const { jobs, clock, db } = scene();
+    const told: unknown[] = [];
+    const wrong = (): true => {
+      told.push("a part that must not be called");
+      return true;
+    };
+    const doomed = jobs
+      .schedule("doomed", wrong)
+      .when(wrong)
+      .onBefore(wrong)
+      .onSuccess(wrong)
+      .onError(async (error, args, { id, attempt, crashes, key, isLastAttempt }) => {
+        told.push([error, await jobs.find(id).then((run) => run?.state), args]);
+        told.push({ id, attempt, crashes, key, isLastAttempt });
+      })
+      .onAfter((args) => void told.push(["after", args]));
+    const { id } = await doomed.dispatch({ n: 1 }).key("k");
+    db.prepare("update punctual_runs set crashes = 2").run();
+    await clock.advance(1);
+    lose(db, clock);
+    if (how === "repair") await jobs.repair();
+    else if (how === "run") await jobs.run();
+    else {
+      void jobs.forever({ signals: false });
+      await clock.advance(60);
+    }
+    expect(told).toMatchObject([
+      [{ code: "RUN_CRASHED" }, "failed", { n: 1 }],
+      { id, attempt: 3, crashes: 3, key: "k", isLastAttempt: true },
+      ["after", { n: 1 }],
+    ]);
+    expect(told[0]).toMatchObject([expect.any(PunctualError), {}, {}]);
+  });
+
+  test("a hook that throws or does not settle is reported, and keeps nothing waiting", async () => {
+    const { jobs, clock, db, errors } = scene();
+    const hooks = jobs
+      .schedule("doomed", () => {})
+      .hookTimeout(10)
+      .onError(() => {
+        throw new Error("from the hook");
+      })
+      .onAfter(() => new Promise(() => {}));
+    const run = await hooks.dispatch();
+    db.prepare("update punctual_runs set crashes = 2").run();
+    await clock.advance(1);
+    lose(db, clock);
+    void jobs.forever({ signals: false });
+    await clock.advance(1);
+    const quick = await jobs.dispatch("quick");
+    await clock.advance(1);
+    expect([await run.state(), await quick.state()]).toEqual(["failed", "completed"]);
+    await clock.advance(10);
+    expect(errors.splice(0)).toMatchObject([
+      { error: { message: "from the hook" }, during: `onError of "doomed", run ${run.id}` },
+      { error: { code: "HOOK_TIMED_OUT" }, during: `onAfter of "doomed", run ${run.id}` },
+    ]);
+  });
+
+  test("a pass ends when its hooks have settled", async () => {
+    const { jobs, clock, db } = scene();
+    const [called, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const job = jobs
+      .schedule("doomed", () => {})
+      .onError(() => {
+        called.resolve();
+        return gate.promise;
+      });
+    await job.dispatch();
+    db.prepare("update punctual_runs set crashes = 2").run();
+    await clock.advance(1);
+    lose(db, clock);
+    let hasEnded = false;
+    const pass = jobs.run().then(() => {
+      hasEnded = true;
+    });
+    await called.promise;
+    await clock.advance(2);
+    expect(hasEnded).toBe(false);
+    gate.resolve();
+    await pass;
+  });
+
+  test("a crash that does not end it calls no hook", async () => {
+    const { jobs, clock, db } = scene();
+    const told: unknown[] = [];
+    const job = jobs.schedule("doomed", () => {}).onError(() => void told.push("error"));
+    const run = await job.dispatch();
+    db.prepare("update punctual_runs set crashes = 1").run();
+    await clock.advance(1);
+    lose(db, clock);
+    await jobs.run();
+    expect([await run.state(), told]).toEqual(["completed", []]);
   });
 });

@@ -113,9 +113,29 @@ export function leases(database: Database): void {
           worker: "w1",
           state: "ready",
           crashed: true,
+          ended: null,
         },
       ]);
       expect(await reap(at.store)).toEqual([]);
+    });
+
+    test("a run that its crashes end comes back whole, kept or not, and no other does", async () => {
+      for (const keep of [0, null]) {
+        const id = await insertOne(at.store, { args: "[1]", key: "k", tags: ["t"] });
+        const run = await claimOne(at.store, { lease: 1000 });
+        await insertOne(at.store, { name: "other" });
+        const other = await claimOne(at.store, { lease: 1000 });
+        await at.store.cancel(other.id, null);
+        const { lane, attempts, createdAt } = run;
+        await at.clock.advance(2);
+        const reaped = await at.store.reap(10, cap(1), "crashed", keep);
+        expect(reaped.map(({ state, ended }) => [state, ended?.id])).toEqual([
+          ["failed", id],
+          ["cancelled", undefined],
+        ]);
+        const whole = { lane, attempts, createdAt, args: "[1]", tags: ["t"], crashes: 1, token: "" };
+        expect(reaped[0]!.ended).toMatchObject(whole);
+      }
     });
 
     test("of runs claimed ahead, as many as the worker had slots for may have begun and are charged", async () => {

@@ -74,6 +74,13 @@ jobs
   .concurrency(0);
 jobs.schedule("unsettled", () => {}).onSuccess(() => new Promise(() => {}));
 jobs
+  .schedule("deadly", () => process.exit(1))
+  .onError((error, args, run) => {
+    const { code } = error as PunctualError;
+    note("hook", { run: run.id, attempt: run.attempt, code, text: JSON.stringify(args) });
+    run.log("said by the hook");
+  });
+jobs
   .schedule("parent", async (_: unknown, run) => {
     const child = await jobs.dispatch("free", { do: "return" });
     note("dispatched", { run: child.id, ids: [run.id] });

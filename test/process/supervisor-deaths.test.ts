@@ -68,6 +68,19 @@ describe("a child that dies", () => {
   );
 });
 
+test("a run that its crashes end calls onError once, in a child", async ({ scene }) => {
+  const { id } = await scene.jobs.declare<{ n: number }>("deadly").dispatch({ n: 1 });
+  supervisor(scene, { workers: 1 });
+  const called = await scene.journal.until({ what: "hook", run: id });
+  expect(called).toMatchObject({ attempt: 3, code: "RUN_CRASHED", text: '{"n":1}' });
+  expect(called.by).toMatch(/^child/);
+  expect(scene.finished(id)).toMatchObject({ state: 4, crashes: 3 });
+  const lines = () => scene.jobs.logs(id);
+  await eventually("the line of the hook", async () => (await lines()).length > 0);
+  expect(await lines()).toMatchObject([{ attempt: 3, message: "said by the hook" }]);
+  expect(scene.journal.find({ what: "hook" })).toHaveLength(1);
+});
+
 describe("a child that blocks its event loop", () => {
   test("keeps its leases; past the timeout it is killed, its neighbours are not charged", async ({
     scene,

@@ -35,6 +35,7 @@ function scene() {
     store: store as Store,
     clock: own,
     events: new Emitter(toLogger(false), own),
+    executor: {} as JanitorParts["executor"],
     registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
     tallies: { take: () => [] } as unknown as JanitorParts["tallies"],
     logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],

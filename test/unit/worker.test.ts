@@ -60,6 +60,8 @@ function scene(runs: number, { parallel = 1 } = {}) {
     close: () => {
       throw new Error("nothing crashed here");
     },
+    callCrashHooks: () => {},
+    crashHooksCalled: async () => {},
   };
   const parts = {
     id: "w1",

@@ -1,5 +1,6 @@
 import { stateCodes } from "../../run/states.ts";
 import type { CrashCap, Lease, ReapedRun } from "../store.ts";
+import { COLUMNS, type Row, toClaimed } from "./claimed.ts";
 import { type Database, first, inGroups, type Param, type Sql, type Tables } from "./database.ts";
 import type { Ending } from "./ending.ts";
 import { inOrder } from "./order.ts";
@@ -105,8 +106,9 @@ async function giveUp(
     const duration = started_at === null ? 0 : now - started_at;
     const failed = isCrashed && crashes + 1 >= (isolated === 1 ? cap.isolated : cap.shared);
     const state = cancelled_at !== null ? "cancelled" : failed ? "failed" : "ready";
-    return { id, name, queue, attempt, duration, worker, state, crashed: isCrashed };
+    return { id, name, queue, attempt, duration, worker, state, crashed: isCrashed, ended: null };
   });
+  await readEnded(tx, db, t, reaped, now);
   const waiting = reaped.filter(({ state }) => state === "ready");
   await settler.putBack(
     tx,
@@ -137,6 +139,18 @@ async function giveUp(
   });
   await settler.endings.end(tx, endings, now);
   return reaped;
+}
+
+/** Reads those that end as failed, while they are there: their hooks want all of them. */
+async function readEnded(tx: Sql, db: Database, t: Tables, reaped: ReapedRun[], now: number): Promise<void> {
+  const failed = new Map(reaped.filter(({ state }) => state === "failed").map((run) => [run.id, run]));
+  if (failed.size === 0) return;
+  const rows = await tx.all<Row>(
+    `select ${COLUMNS.replaceAll(/\w+/g, "r.$&")} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}`,
+    JSON.stringify([...failed.keys()].map((id) => [id])),
+  );
+  // Without a token: its lease has ended.
+  for (const row of rows) failed.get(row.id)!.ended = toClaimed(row, "", now, true);
 }
 
 interface Losses {
