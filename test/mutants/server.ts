@@ -67,8 +67,8 @@ export const mutants: Mutant[] = [
   {
     rule: "All expired runs of a worker are judged together, also those beyond the limit.",
     file: "src/store/sql/reap.ts",
-    find: "expired.length < limit || row === null ? some",
-    replace: "expired.length <= limit || row === null ? some",
+    find: "expired.length < limit || row === null;",
+    replace: "expired.length <= limit || row === null;",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "charged for its slots once",
     stores: ["sqlite"],

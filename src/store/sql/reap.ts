@@ -23,6 +23,8 @@ interface Lost {
   run_at: number;
 }
 
+type Expired = Pick<Lost, "id" | "worker">;
+
 /** What becomes of runs that were lost. */
 export interface Loss {
   cap: CrashCap;
@@ -42,9 +44,9 @@ export async function reap(
   { limit, ...loss }: Loss & { limit: number },
   now: number,
 ): Promise<ReapedRun[]> {
-  const expired = await tx.all<Lost>(
-    `select ${LOST} from ${t.runs} r${db.using(t.runs, "counted")}
-      where state = 2 and locked_until < ? order by locked_until, id limit ?${db.skipLocked}`,
+  const expired = await tx.all<Expired>(
+    `select id, locked_by as worker from ${t.runs} r${db.using(t.runs, "counted")}
+      where state = 2 and locked_until < ? order by locked_until, id limit ?`,
     now,
     limit,
   );
@@ -162,14 +164,14 @@ interface Losses {
 /**
  * Which of the expired runs had begun, worker by worker. Of the prefetched ones the first may have begun since their
  * worker last told of any: as many as it had slots for, less those it told of. So all runs of a worker are judged in one
- * transaction, also those beyond the limit, and by one process at a time: the worker's row is locked. Judged in two
- * parts, twice as many would be charged.
+ * transaction, also those beyond the limit, and by one process at a time: it locks the worker's row before it locks any
+ * run. Judged in two parts, twice as many would be charged.
  */
 async function byWorker(
   tx: Sql,
   db: Database,
   t: Tables,
-  expired: Lost[],
+  expired: Expired[],
   limit: number,
   now: number,
 ): Promise<Losses> {
@@ -179,7 +181,8 @@ async function byWorker(
     const row = await lockWorker(tx, db, t, worker);
     // Another process reaps its runs, or it is alive; or this transaction has grown enough.
     if (row === "locked" || lost.length >= 2 * limit) continue;
-    const runs = expired.length < limit || row === null ? some : await expiredOf(tx, db, t, worker, now);
+    const isComplete = expired.length < limit || row === null;
+    const runs = await (isComplete ? lockExpired(tx, db, t, some, now) : expiredOf(tx, db, t, worker, now));
     for (const run of runs) {
       lost.push(run);
       if (run.started_at !== null) begun.add(run);
@@ -209,6 +212,16 @@ async function lockWorker(
   if (!known || db.skipLocked === "") return known;
   const free = await tx.all(`select id from ${t.workers} where id = ?${db.skipLocked}`, worker);
   return free.length > 0 ? known : "locked";
+}
+
+/** Those of the runs whose leases are still over, locked. */
+function lockExpired(tx: Sql, db: Database, t: Tables, runs: Expired[], now: number): Promise<Lost[]> {
+  return tx.all<Lost>(
+    `select ${LOST} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}
+      where r.state = 2 and r.locked_until < ? order by r.id${db.lockOnly(db.skipLocked, "r")}`,
+    JSON.stringify(runs.map(({ id }) => [id])),
+    now,
+  );
 }
 
 function expiredOf(tx: Sql, db: Database, t: Tables, worker: string, now: number): Promise<Lost[]> {
