@@ -158,7 +158,7 @@ test("a run that ends its process is told each time, and the last time that it h
   expect(working.stdout.match(/CRASHED say #1 .*its process ended, it will run again/g)).toHaveLength(2);
   expect(working.stderr).toMatch(/child \d \(pid \d+\), with 1 run, ended with code 3/);
   working.child.kill("SIGUSR2");
-  await working.shows(/up .*, 0 running; none completed/);
+  await working.shows(/up .*, 0 running; 1 failed/);
   working.child.kill("SIGTERM");
   expect((await working.ended).code).toBe(0);
 });
