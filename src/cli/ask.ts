@@ -13,7 +13,7 @@ export async function confirm(cli: Cli, question: string): Promise<void> {
   if (cli.globals.yes) return;
   const { output } = cli;
   if (!canAsk(cli)) {
-    throw new Exit(exitCodes.refused, `${question} Nobody is there to answer: say --yes if it is.`);
+    throw new Exit(exitCodes.refused, `${question} There is no terminal to confirm on; pass --yes.`);
   }
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });

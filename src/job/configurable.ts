@@ -1,5 +1,5 @@
 import { checkQueue } from "../run/names.ts";
-import { checkFunction, checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
+import { checkFunction, checkHookTimeout, checkInteger, checkKeys } from "../run/options.ts";
 import { type Keep, toRetention } from "../run/retention.ts";
 import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
@@ -40,7 +40,7 @@ export abstract class Configurable<Args> {
    */
   concurrency(
     limit: number,
-    options: { perKey?: number; by?: (args: Args) => string | null | undefined } = {},
+    options: { perKey?: number; by?: (args: Args) => string | number | bigint | null | undefined } = {},
   ): this {
     checkKeys(options, ["perKey", "by"], "concurrency()");
     const { perKey, by } = options;
@@ -64,7 +64,7 @@ export abstract class Configurable<Args> {
 
   /** How long one call of a filter or a hook may take; default 30 s. Filters and `onBefore` then fail the try. */
   hookTimeout(timeout: Duration): this {
-    return change(this, { hookTimeout: checkTimeout(timeout) });
+    return change(this, { hookTimeout: checkHookTimeout(timeout) });
   }
 
   /** How long history keeps finished runs, for all states or each; 0 = not at all. */

@@ -18,5 +18,8 @@ export function computedLane(job: string, settings: Settings, args: unknown): st
     const message = `The key of job "${job}" could not be computed: by of concurrency() threw ${thrown}. Expected a text, or null for no key.`;
     throw new PunctualError("INVALID_OPTION", message, { cause });
   }
-  return laneOf(job, key === null || key === undefined ? null : checkName(key, `the key of "${job}"`));
+  if (key === null || key === undefined) return laneOf(job, null);
+  // Ids of tenants and accounts are often numbers.
+  const text = Number.isSafeInteger(key) || typeof key === "bigint" ? String(key) : key;
+  return laneOf(job, checkName(text, `the key of "${job}"`));
 }

@@ -2,7 +2,7 @@ import { PunctualError, show } from "../errors.ts";
 import type { RetryPolicy } from "../run/backoff.ts";
 import type { RunContext } from "../run/context.ts";
 import { checkQueue, DEFAULT_QUEUE } from "../run/names.ts";
-import { checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
+import { checkHookTimeout, checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
 import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
 import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
@@ -24,7 +24,7 @@ export interface Settings {
   readonly concurrency: number;
   /** Runs at once with the same key; 0 = no limit. */
   readonly perKey: number;
-  readonly keyOf: ((args: never) => string | null | undefined) | null;
+  readonly keyOf: ((args: never) => string | number | bigint | null | undefined) | null;
   readonly retries: RetryPolicy;
   /** Null: none. */
   readonly timeout: number | null;
@@ -87,7 +87,7 @@ export function toSettings(defaults: Defaults = {}): Settings {
   if (defaults.concurrency !== undefined) settings.concurrency = checkConcurrency(defaults.concurrency);
   if (defaults.retries !== undefined) settings.retries = toRetries(defaults.retries, settings.retries);
   if (defaults.timeout !== undefined) settings.timeout = toTimeout(defaults.timeout);
-  if (defaults.hookTimeout !== undefined) settings.hookTimeout = checkTimeout(defaults.hookTimeout);
+  if (defaults.hookTimeout !== undefined) settings.hookTimeout = checkHookTimeout(defaults.hookTimeout);
   if (defaults.keep !== undefined) settings.keep = toRetention(defaults.keep);
   return settings;
 }

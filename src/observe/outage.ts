@@ -41,14 +41,14 @@ export class Outage {
     return duties.some((duty) => (this.#failedAt.get(duty) ?? Number.NEGATIVE_INFINITY) > since);
   }
 
-  /** `duty` is tried again and again, and says when it succeeds. */
-  failed(duty: string, error: unknown): void {
+  /** `duty` is tried again and again, and says when it succeeds. `past`: how long it has been failing unnoticed. */
+  failed(duty: string, error: unknown, past = 0): void {
     this.#failedAt.set(duty, this.#clock.monotonic());
     if (!isOutage(error)) return;
     const isNew = !this.isOn;
     this.#failing.add(duty);
     if (!isNew) return;
-    this.#since = this.#clock.monotonic();
+    this.#since = this.#clock.monotonic() - past;
     const { message } = toFailure(error);
     this.#logger.error(`the database is not available (${duty}): ${message} Trying again until it is.`);
     this.#events.emit("database.unavailable", { error, during: duty });

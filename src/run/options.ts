@@ -39,11 +39,16 @@ export function checkFunction<Fn>(value: Fn, what: string): Fn {
   throw new PunctualError("INVALID_OPTION", `${what} expected a function, got ${show(value)}.`);
 }
 
-export function checkTimeout(timeout: Duration): number {
-  const ms = toMilliseconds(timeout, "a timeout");
+/** `unset`: what happens where none is given. */
+export function checkTimeout(timeout: Duration, what = "timeout", unset = "For none, leave it out."): number {
+  const ms = toMilliseconds(timeout, `a ${what}`);
   if (ms > 0) return ms;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected a timeout of more than 0, got ${show(timeout)}. For none, leave it out.`,
+    `Expected a ${what} of more than 0, got ${show(timeout)}. ${unset}`,
   );
+}
+
+export function checkHookTimeout(timeout: Duration): number {
+  return checkTimeout(timeout, "hookTimeout", "Without one it is 30 s.");
 }

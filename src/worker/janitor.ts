@@ -166,9 +166,10 @@ export class Janitor {
     if (answeredAt > this.#unansweredSince) events.succeeded(WAITING);
     if (unansweredFor < UNANSWERED) return;
     this.#unansweredSince = answeredAt;
-    const why = fault === null ? "" : ` (${toFailure(fault).message})`;
-    const message = `There has been no answer for ${UNANSWERED / 1000} s${why}.`;
-    events.outage.failed(WAITING, new PunctualError("DATABASE_UNAVAILABLE", message, { cause: fault }));
+    const why = fault === null ? "" : ` ${toFailure(fault).message}`;
+    const message = `There has been no answer for ${UNANSWERED / 1000} s.${why}`;
+    const error = new PunctualError("DATABASE_UNAVAILABLE", message, { cause: fault });
+    events.outage.failed(WAITING, error, unansweredFor);
   }
 
   async #prune(): Promise<void> {

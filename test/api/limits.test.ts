@@ -249,7 +249,7 @@ describe("a key", () => {
       .concurrency(1, { perKey: 1, by: (args) => args.user as string });
     expect((await jobs.find((await jobs.dispatch("sync", {})).id))?.key).toBeNull();
     expect((await jobs.find((await jobs.dispatch("sync", { user: null })).id))?.key).toBeNull();
-    await expect(jobs.dispatch("sync", { user: 5 })).rejects.toMatchObject({
+    await expect(jobs.dispatch("sync", { user: 0.5 })).rejects.toMatchObject({
       code: "INVALID_NAME",
       message: expect.stringContaining('the key of "sync"'),
     });
@@ -353,4 +353,11 @@ describe("a producer that cannot compute the key", () => {
     expect(await worker.run()).toBe(1);
     expect(seen).toHaveLength(1);
   });
+});
+
+test.each([5, 5n])("a key may be the whole number %s", async (tenant) => {
+  const { jobs } = await open();
+  const job = jobs.schedule("import", () => {}).concurrency(0, { perKey: 1, by: () => tenant });
+  const run = await job.dispatch();
+  expect((await jobs.find(run.id))?.key).toBe("5");
 });

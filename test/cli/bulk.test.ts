@@ -140,7 +140,7 @@ describe("by ids", () => {
     const many = Array.from({ length: 101 }, (_, n) => String(n + 1));
     const refused = await call("retry", ...many);
     expect(refused.code).toBe(7);
-    expect(refused.stderr).toContain("Retry 101 runs? Nobody is there to answer: say --yes if it is.");
+    expect(refused.stderr).toContain("Retry 101 runs? There is no terminal to confirm on; pass --yes.");
     const { code, stdout } = await call("retry", "--yes", "--json", ...many);
     expect([code, JSON.parse(stdout).missing.length]).toEqual([3, 101]);
   });
@@ -211,7 +211,7 @@ describe("by a query", () => {
     const many = jobs.declare("many");
     await many.dispatchMany(Array.from({ length: 101 }, () => ({})));
     const refused = await call("cancel", "--where", "job:many");
-    expect(refused.stderr).toContain("Cancel 101 runs? Nobody is there to answer: say --yes if it is.");
+    expect(refused.stderr).toContain("Cancel 101 runs? There is no terminal to confirm on; pass --yes.");
     expect([refused.code, refused.stdout]).toEqual([7, ""]);
     expect((await call("cancel", "--where", "job:many", "--yes")).stdout).toBe("101 cancelled\n");
   });

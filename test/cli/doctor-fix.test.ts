@@ -46,7 +46,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     const { call, jobs } = await setUp();
     const refused = await call("--fix");
     expect(refused).toMatchObject({ code: 7, stdout: "" });
-    expect(refused.stderr).toContain("Install the tables? Nobody is there to answer: say --yes if it is.");
+    expect(refused.stderr).toContain("Install the tables? There is no terminal to confirm on; pass --yes.");
     const { code, stdout } = await call("--fix", "--yes");
     expect(stdout).toMatch(/^fixed: installed schema \d+$/m);
     expect(stdout).toMatch(/^\S+ schema \d+, nothing missing$/m);
@@ -66,7 +66,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     const found = await call();
     expect(found.stdout).toMatch(/schema 1, \d+ is needed {2}\S+ punctual install/);
     expect(found.code).toBe(5);
-    expect((await call("--fix")).stderr).toMatch(/Bring the tables to schema \d+\? Nobody is there/);
+    expect((await call("--fix")).stderr).toMatch(/Bring the tables to schema \d+\? There is no terminal/);
     const { code, stdout } = await call("--fix", "--yes");
     expect(stdout).toMatch(/^fixed: installed schema \d+$/m);
     expect(stdout).toMatch(/^\S+ schema \d+, nothing missing$/m);

@@ -42,7 +42,7 @@ describe("prune", () => {
     expect(left()).toBe(3001);
     expect((await call("prune")).stdout).toMatch(/^0 finished runs, .* deleted\n$/);
     const some = await call("prune", "--older-than", "14d", "--state", "completed", "--batch", "500");
-    expect(some.stdout).toBe("3,000 finished runs, 0 runs without a job, 0 jobs, 0 dead workers deleted\n");
+    expect(some.stdout).toBe("3,000 finished runs, 0 waiting runs, 0 jobs, 0 dead workers deleted\n");
     expect(left()).toBe(1);
     db.close();
     const before = statSync(join(cwd, "jobs.db")).size;
@@ -103,7 +103,7 @@ describe("prune", () => {
     expect(young.stderr).toContain('The job "faulty" was defined within the last 2m, so it stays.');
     db.exec("update punctual_jobs set seen_at = seen_at - 180000");
     expect((await call("prune", "--job", "faulty", "--dry-run")).stdout).toBe(
-      "0 finished runs, 1 run without a job, 1 job, 0 dead workers would be deleted\n",
+      "0 finished runs, 1 waiting run, 1 job, 0 dead workers would be deleted\n",
     );
     const typo = await call("prune", "--job", "fauly");
     expect(typo).toMatchObject({ code: 3, stdout: "" });
@@ -113,8 +113,11 @@ describe("prune", () => {
     expect(busy).toMatchObject({ code: 7, stdout: "" });
     expect(busy.stderr).toContain("punctual list --where 'job:faulty state:running'");
     db.exec("update punctual_runs set state = 1, locked_until = null, lease_token = null, locked_by = null");
-    expect((await call("prune", "--job", "faulty")).stdout).toBe(
-      "0 finished runs, 1 run without a job, 1 job, 0 dead workers deleted\n",
+    const unasked = await call("prune", "--job", "faulty");
+    expect(unasked).toMatchObject({ code: 7, stdout: "" });
+    expect(unasked.stderr).toContain('Delete the job "faulty" and 1 waiting run? There is no terminal');
+    expect((await call("prune", "--job", "faulty", "--yes")).stdout).toBe(
+      "0 finished runs, 1 waiting run, 1 job, 0 dead workers deleted\n",
     );
     expect((await call("status", "--json")).stdout).not.toContain("faulty");
     db.close();

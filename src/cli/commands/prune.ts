@@ -7,6 +7,7 @@ import { UNDEFINED_FOR } from "../../run/unseen.ts";
 import type { PruneForecast, PruneReport } from "../../store/pruning.ts";
 import type { Duration } from "../../time.ts";
 import { among, duration, integer, name } from "../arguments.ts";
+import { confirm } from "../ask.ts";
 import type { Cli } from "../cli.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { Interrupt } from "../interrupt.ts";
@@ -69,6 +70,10 @@ export default function prune(command: Command, cli: Cli): void {
         cli.output.isQuiet && !options.job && !options.dryRun ? null : await jobs.countPrunable(request);
       if (options.job !== undefined && total!.jobs === 0) await refuseJob(jobs, options.job);
       if (options.dryRun) return tellForecast(cli, total!);
+      if (options.job !== undefined && total!.orphans > 0) {
+        const waiting = counted(total!.orphans, "waiting run");
+        await confirm(cli, `Delete the job "${plain(options.job)}" and ${waiting}?`);
+      }
       const interrupt = new Interrupt();
       const bar = new Bar(cli.output.stderr, "Deleting", {
         total: total && !total.capped ? total.history : null,
@@ -146,7 +151,7 @@ function tell({ output }: Cli, deleted: PruneReport, interrupted: boolean, freed
 function inWords({ history, jobs, orphans, workers }: PruneReport): string {
   return [
     counted(history, "finished run"),
-    counted(orphans, "run without a job", "runs without a job"),
+    counted(orphans, "waiting run"),
     counted(jobs, "job"),
     counted(workers, "dead worker"),
   ].join(", ");

@@ -63,7 +63,7 @@ const WORDS: Partial<Record<EventName, Told>> = {
     word: "LOST",
     style: "red",
     bad: true,
-    why: () => "its lease was lost, another worker has it",
+    why: () => "its lease was lost, its outcome was not written",
   },
   "run.reaped": { word: "CRASHED", style: "red", bad: true, why: afterCrash },
   "run.logged": {
