@@ -79,7 +79,7 @@ export interface ScheduleInfo extends Omit<ScheduleRow, "args" | "lastTick" | "n
   pause: PauseInfo | null;
 }
 
-/** What a status tells of a job that this process defines and no worker has shown yet. */
+/** The status of a job that this process defines and that no worker has registered yet. */
 export interface DefinedJob {
   readonly name: string;
   readonly settings: { queue: string; priority: number; concurrency: number; perKey: number };

@@ -85,7 +85,7 @@ export class Crashes {
   }
 }
 
-/** Counts a run that was taken back, tells of it, and calls the hooks of one that its crashes have ended. */
+/** Counts a reaped run, emits its events, and calls the hooks of a run that its crashes ended. */
 export function tellReaped(
   { ended, ...run }: ReapedRun,
   error: string,

@@ -158,11 +158,11 @@ export class Janitor {
     this.beat().catch((error) => events.failed(error, BEATING));
   }
 
-  /** The store tries a statement for half a minute before it fails; an outage is told of sooner. */
+  /** Reports an outage after UNANSWERED: the store itself retries a statement for 30 s before it fails. */
   #watch(): void {
     const { events, pending } = this.#parts;
     const { unansweredFor, answeredAt, fault } = pending;
-    // What waits may have begun to wait anew: only an answer ends it.
+    // A statement may have been sent again meanwhile, so only an answer ends the outage.
     if (answeredAt > this.#unansweredSince) events.succeeded(WAITING);
     if (unansweredFor < UNANSWERED) return;
     this.#unansweredSince = answeredAt;

@@ -54,7 +54,7 @@ async function missing(db: Database, schema: Schema, t: Tables): Promise<Missing
 const OBJECT = /^create (?:[a-z ]*? )?(index|table|view|sequence) (?:if not exists )?(\S+)/i;
 /** In the body of a table, as MySQL has its indexes. */
 const KEY = /^\s*((?:unique )?key) (\S+) (\(.*\)),?$/gm;
-/** An index that a later migration made anew, as MySQL does it. */
+/** MySQL's statement by which a later migration adds an index, or rebuilds one. */
 const ADDED = /^alter table (\S+) .*\badd ((?:unique )?key) (\S+) (\(.*\))$/is;
 
 /** Everything the statements make, with the statement that makes it alone. */

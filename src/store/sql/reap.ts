@@ -163,7 +163,7 @@ interface Losses {
 
 /**
  * Which of the expired runs had begun, worker by worker. Of the prefetched ones the first may have begun since their
- * worker last told of any: as many as it had slots for, less those it told of. So all runs of a worker are judged in one
+ * worker last wrote a start: as many as it had slots for, less the starts it wrote. So all runs of a worker are judged in one
  * transaction, also those beyond the limit, and by one process at a time: it locks the worker's row before it locks any
  * run. Judged in two parts, twice as many would be charged.
  */
