@@ -1,12 +1,12 @@
 import { PunctualError, show } from "./errors.ts";
 import { checkConcurrency, type Defaults, toSettings } from "./job/settings.ts";
 import { checkPrefix, type PunctualOptions } from "./options.ts";
-import { checkName } from "./run/names.ts";
-import { checkInteger, checkKeys } from "./run/options.ts";
 import { type Keep, toRetention } from "./run/retention.ts";
 import type { FinishedState } from "./run/states.ts";
 import { type DatabaseSource, kindOf } from "./store/open.ts";
 import { type Duration, toMilliseconds } from "./time.ts";
+import { checkName } from "./validate/names.ts";
+import { checkInteger, checkKeys } from "./validate/options.ts";
 
 /**
  * What `punctual.config.ts` says to the command line, and to instances that name no database. Paths are read from the

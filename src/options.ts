@@ -1,9 +1,9 @@
 import { PunctualError, show } from "./errors.ts";
+import type { Logger } from "./events/logger.ts";
 import type { Resolve } from "./job/handlers.ts";
 import type { Defaults } from "./job/settings.ts";
-import type { Logger } from "./observe/logger.ts";
-import { checkKeys } from "./run/options.ts";
 import type { Clock } from "./time.ts";
+import { checkKeys } from "./validate/options.ts";
 
 export interface PunctualOptions {
   /** Before the name of every table. Default: `punctual_`. */

@@ -1,4 +1,4 @@
-import type { QueueReport } from "../src/run/report.ts";
+import type { QueueReport } from "../src/status/report.ts";
 
 /** A queue with nothing in it, but for what is said. */
 export function queueReport(name: string, fields: Partial<QueueReport> = {}): QueueReport {

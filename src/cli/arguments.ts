@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from "commander";
 import { PunctualError, show } from "../errors.ts";
-import { type Address, toAddress } from "../probe/address.ts";
-import { checkName } from "../run/names.ts";
-import { readQueues } from "../run/queue-words.ts";
+import { type Address, toAddress } from "../metrics/address.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
+import { checkName } from "../validate/names.ts";
+import { readQueues } from "../validate/queue-words.ts";
 import { type QueueOptions, toServing } from "../worker/serving.ts";
 import { didYouMean } from "./names.ts";
 import { grouped } from "./render/numbers.ts";

@@ -1,5 +1,5 @@
+import type { RunsFilter } from "../operate/filter.ts";
 import type { Punctual } from "../punctual.ts";
-import type { RunsFilter } from "../run/filter.ts";
 import type { RunInfo } from "../run/info.ts";
 
 const PAGE = 500;

@@ -1,7 +1,7 @@
+import type { RunsFilter } from "../operate/filter.ts";
 import type { Punctual } from "../punctual.ts";
-import type { RunsFilter } from "../run/filter.ts";
-import { quoted } from "../run/hints.ts";
 import type { RunInfo } from "../run/info.ts";
+import { quoted } from "../status/hints.ts";
 import { systemClock } from "../time.ts";
 import type { Subject } from "./details.ts";
 import { Exit, exitCodes } from "./exit-codes.ts";

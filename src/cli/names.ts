@@ -1,4 +1,4 @@
-import { closeNames } from "../run/names.ts";
+import { closeNames } from "../validate/names.ts";
 import { Exit, exitCodes } from "./exit-codes.ts";
 
 /** Those whose names were asked for; `*` stands for anything. One that means nothing at all is an error. */

@@ -1,5 +1,5 @@
-import { Dispatch, type Sending } from "../run/dispatch.ts";
-import type { Shape } from "../run/shape.ts";
+import { Dispatch, type Sending } from "../dispatch/dispatch.ts";
+import type { Shape } from "../dispatch/shape.ts";
 import { Configurable } from "./configurable.ts";
 import type { Handler } from "./handlers.ts";
 import type { StandardSchema } from "./schema.ts";

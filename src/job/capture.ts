@@ -1,5 +1,5 @@
+import { Snapshot } from "../dispatch/snapshot.ts";
 import { brand } from "../errors.ts";
-import { Snapshot } from "../run/snapshot.ts";
 import type { Definition } from "./definition.ts";
 import type { Settings } from "./settings.ts";
 

@@ -1,9 +1,9 @@
-import { checkQueue } from "../run/names.ts";
-import { checkFunction, checkHookTimeout, checkInteger, checkKeys } from "../run/options.ts";
 import { type Keep, toRetention } from "../run/retention.ts";
 import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
 import type { Duration } from "../time.ts";
+import { checkQueue } from "../validate/names.ts";
+import { checkFunction, checkHookTimeout, checkInteger, checkKeys } from "../validate/options.ts";
 import {
   checkConcurrency,
   checkLease,

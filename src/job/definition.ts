@@ -1,11 +1,11 @@
 import { brand, PunctualError, show } from "../errors.ts";
-import { checkName } from "../run/names.ts";
 import { encodePayload } from "../run/payload.ts";
 import { digest } from "../schedule/digest.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
 import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import type { Instant } from "../time.ts";
+import { checkName } from "../validate/names.ts";
 import { Configurable, lendMethods } from "./configurable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
 import type { JobDraft } from "./draft.ts";

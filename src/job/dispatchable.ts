@@ -1,7 +1,7 @@
+import type { Dispatch } from "../dispatch/dispatch.ts";
+import type { DispatchOptions, Shape } from "../dispatch/shape.ts";
 import { brand } from "../errors.ts";
-import type { Dispatch } from "../run/dispatch.ts";
 import type { Run } from "../run/run.ts";
-import type { DispatchOptions, Shape } from "../run/shape.ts";
 import type { Duration, Instant } from "../time.ts";
 import { JobDraft } from "./draft.ts";
 

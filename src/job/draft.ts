@@ -1,5 +1,5 @@
-import type { Dispatch } from "../run/dispatch.ts";
-import { type DispatchOptions, type Shape, Shaped } from "../run/shape.ts";
+import type { Dispatch } from "../dispatch/dispatch.ts";
+import { type DispatchOptions, type Shape, Shaped } from "../dispatch/shape.ts";
 
 /** A dispatch that is not yet named. Each call gives a new draft, so one can be kept and used again. */
 export class Draft<Target, Args = unknown> extends Shaped<Args> {

@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
-import { checkName } from "../run/names.ts";
+import { checkName } from "../validate/names.ts";
 
 export type Handler<Args = never, Result = unknown> = (
   args: Args,

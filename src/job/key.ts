@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
-import { checkName } from "../run/names.ts";
+import { checkName } from "../validate/names.ts";
 import type { Settings } from "./settings.ts";
 
 /** The lane of a run with these arguments; without a function for it here, its key is not computed. */

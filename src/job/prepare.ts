@@ -1,8 +1,8 @@
+import type { Dispatch } from "../dispatch/dispatch.ts";
+import type { Shape } from "../dispatch/shape.ts";
+import { Snapshot } from "../dispatch/snapshot.ts";
 import { PunctualError, show } from "../errors.ts";
-import type { Dispatch } from "../run/dispatch.ts";
 import { laneOf } from "../run/lanes.ts";
-import type { Shape } from "../run/shape.ts";
-import { Snapshot } from "../run/snapshot.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { JobRow } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";

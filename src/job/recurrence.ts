@@ -1,11 +1,11 @@
 import { PunctualError, show } from "../errors.ts";
-import { checkName, checkQueue } from "../run/names.ts";
-import { checkInteger, checkKeys } from "../run/options.ts";
 import { encodePayload } from "../run/payload.ts";
 import { type Bounds, type Passed, Plan } from "../schedule/plan.ts";
 import type { Misfire } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
+import { checkName, checkQueue } from "../validate/names.ts";
+import { checkInteger, checkKeys } from "../validate/options.ts";
 
 export interface RecurOptions {
   /** What its runs get. Default: what the job's `args()` holds when `recur()` is called. */

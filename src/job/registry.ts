@@ -1,5 +1,5 @@
 import { PunctualError } from "../errors.ts";
-import { closeNames } from "../run/names.ts";
+import { closeNames } from "../validate/names.ts";
 import type { AdHoc } from "./adhoc.ts";
 import type { Definition } from "./definition.ts";
 import {

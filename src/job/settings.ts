@@ -1,12 +1,12 @@
 import { PunctualError, show } from "../errors.ts";
 import type { RetryPolicy } from "../run/backoff.ts";
 import type { RunContext } from "../run/context.ts";
-import { checkQueue, DEFAULT_QUEUE } from "../run/names.ts";
-import { checkHookTimeout, checkInteger, checkKeys, checkTimeout } from "../run/options.ts";
 import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
 import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
+import { checkQueue, DEFAULT_QUEUE } from "../validate/names.ts";
+import { checkHookTimeout, checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
 
 export type Filter<Args> = (args: Args, run: RunContext) => boolean | Promise<boolean>;
 export type Hook<Args> = (args: Args, run: RunContext) => unknown;

@@ -1,5 +1,5 @@
 import { PunctualError } from "../errors.ts";
-import { closeNames } from "../run/names.ts";
+import { closeNames } from "../validate/names.ts";
 
 export function invalid(message: string): PunctualError {
   return new PunctualError("INVALID_QUERY", message);

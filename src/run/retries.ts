@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
+import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
 import type { Jitter, RetryPolicy } from "./backoff.ts";
-import { checkFunction, checkInteger, checkKeys } from "./options.ts";
 
 /** What `retries()` takes: one object or number, or the policy's numbers by position. */
 export type RetriesArguments =

@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
-import { checkInteger, checkKeys } from "../run/options.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
+import { checkInteger, checkKeys } from "../validate/options.ts";
 import { FOREVER, type ForeverOptions, toOptions } from "../worker/options.ts";
 import type { WorkerOptions } from "../worker/parts.ts";
 

@@ -1,7 +1,7 @@
 import { PunctualError } from "../errors.ts";
+import type { Emitter } from "../events/events.ts";
+import type { Logger } from "../events/logger.ts";
 import type { Description } from "../job/description.ts";
-import type { Emitter } from "../observe/events.ts";
-import type { Logger } from "../observe/logger.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Cell, Execution, Executor, Runnable } from "../worker/executor.ts";

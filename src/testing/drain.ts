@@ -1,7 +1,7 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Failure } from "../run/failure.ts";
-import { checkInteger, checkKeys } from "../run/options.ts";
+import { checkInteger, checkKeys } from "../validate/options.ts";
 
 /** How `drain()` runs. */
 export interface DrainOptions {

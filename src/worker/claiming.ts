@@ -1,4 +1,4 @@
-import { randomText } from "../run/random.ts";
+import { randomText } from "../random.ts";
 import { monotonicOf } from "../schedule/moment.ts";
 import type { ClaimRequest } from "../store/store.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";

@@ -1,5 +1,5 @@
+import type { Emitter } from "../events/events.ts";
 import type { Settings } from "../job/settings.ts";
-import type { Emitter } from "../observe/events.ts";
 import type { RunContext } from "../run/context.ts";
 import { keyIn } from "../run/lanes.ts";
 import { encodePayload, type JsonValue } from "../run/payload.ts";

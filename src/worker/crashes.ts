@@ -1,6 +1,6 @@
 import { PunctualError } from "../errors.ts";
+import type { Emitter } from "../events/events.ts";
 import type { Registry } from "../job/registry.ts";
-import type { Emitter } from "../observe/events.ts";
 import { failureText, readFailure, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, CrashCap, ReapedRun, Store } from "../store/store.ts";

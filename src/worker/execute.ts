@@ -1,7 +1,7 @@
 import { isA, PermanentError, PunctualError } from "../errors.ts";
+import type { Emitter } from "../events/events.ts";
 import { computedLane } from "../job/key.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
-import type { Emitter } from "../observe/events.ts";
 import { currentRun } from "../run/current.ts";
 import { decodePayload, encodeResult } from "../run/payload.ts";
 import type { Retention } from "../run/retention.ts";

@@ -1,9 +1,9 @@
 import { PunctualError } from "../errors.ts";
-import { checkInteger, checkKeys } from "../run/options.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Ticker } from "../schedule/ticker.ts";
 import type { Pending } from "../store/pending.ts";
 import type { Inserted, NewRun, Store } from "../store/store.ts";
+import { checkInteger, checkKeys } from "../validate/options.ts";
 import { Deadline, inTime, LAST_WRITES, Overdue } from "./deadline.ts";
 import { InProcess } from "./in-process.ts";
 import { FLUSH_EVERY, handlerGone, Janitor, reap } from "./janitor.ts";

@@ -1,4 +1,4 @@
-import type { Emitter } from "../observe/events.ts";
+import type { Emitter } from "../events/events.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed, type Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";

@@ -1,6 +1,6 @@
 import { PunctualError } from "../errors.ts";
+import type { Emitter } from "../events/events.ts";
 import type { Registry } from "../job/registry.ts";
-import type { Emitter } from "../observe/events.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Pending } from "../store/pending.ts";

@@ -1,5 +1,5 @@
+import type { Logger } from "../events/logger.ts";
 import type { Registry } from "../job/registry.ts";
-import type { Logger } from "../observe/logger.ts";
 import type { Store } from "../store/store.ts";
 
 /** Of jobs that say nothing else. */

@@ -1,4 +1,4 @@
-import type { Emitter } from "../observe/events.ts";
+import type { Emitter } from "../events/events.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type ClockReading, elapsedSince, readClock } from "../time.ts";
 

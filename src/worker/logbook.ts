@@ -1,6 +1,6 @@
 import { isDataFault, isOutage } from "../errors.ts";
-import type { Emitter } from "../observe/events.ts";
-import type { Logger } from "../observe/logger.ts";
+import type { Emitter } from "../events/events.ts";
+import type { Logger } from "../events/logger.ts";
 import { encodeLogData } from "../run/log-data.ts";
 import { storable } from "../run/storable.ts";
 import type { ClaimedRun, NewLine, Store } from "../store/store.ts";

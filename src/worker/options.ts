@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
-import { checkInteger } from "../run/options.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
+import { checkInteger } from "../validate/options.ts";
 import type { WorkerOptions } from "./parts.ts";
 import { QUEUES, type QueueOptions, toServing } from "./serving.ts";
 

@@ -1,6 +1,6 @@
+import type { Emitter } from "../events/events.ts";
+import type { Logger } from "../events/logger.ts";
 import type { Registry } from "../job/registry.ts";
-import type { Emitter } from "../observe/events.ts";
-import type { Logger } from "../observe/logger.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";

@@ -1,4 +1,4 @@
-import type { Emitter } from "../observe/events.ts";
+import type { Emitter } from "../events/events.ts";
 import { type Clock, sleep } from "../time.ts";
 import { type Deadline, Overdue } from "./deadline.ts";
 

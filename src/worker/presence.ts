@@ -1,5 +1,5 @@
+import type { Emitter } from "../events/events.ts";
 import type { Registry } from "../job/registry.ts";
-import type { Emitter } from "../observe/events.ts";
 import type { Clock } from "../time.ts";
 import { BEAT_EVERY } from "./janitor.ts";
 

@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
-import { checkName } from "../run/names.ts";
 import type { Served } from "../store/served.ts";
+import { checkName } from "../validate/names.ts";
 
 /** Which queues a worker serves, and how they share it. */
 export interface QueueOptions {

@@ -1,4 +1,4 @@
-import type { Events } from "../observe/events.ts";
+import type { Events } from "../events/events.ts";
 import { type Failure, failureText, fingerprint, toFailure } from "../run/failure.ts";
 import type { Retention } from "../run/retention.ts";
 import type { FinishedState, Outcome } from "../run/states.ts";

@@ -1,4 +1,4 @@
-import type { Events } from "../observe/events.ts";
+import type { Events } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
 import type { Executor } from "./executor.ts";
 import type { WorkerOptions } from "./parts.ts";

@@ -1,5 +1,5 @@
-import type { Emitter } from "../observe/events.ts";
-import type { Logger } from "../observe/logger.ts";
+import type { Emitter } from "../events/events.ts";
+import type { Logger } from "../events/logger.ts";
 import type { Outcome } from "../run/states.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Settling } from "./settle.ts";

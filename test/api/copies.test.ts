@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { Snapshot } from "../../src/dispatch/snapshot.ts";
 import { PermanentError, PunctualError } from "../../src/index.ts";
-import { Snapshot } from "../../src/run/snapshot.ts";
 import { runScript } from "./child.ts";
 
 /** Loads everything that `import()` loads as a second copy of the package, as tsx does in a package of CommonJS. */
@@ -49,8 +49,8 @@ test("instanceof accepts errors of another copy, and only those of the same clas
 
 test("a snapshot of another copy is a snapshot", async () => {
   const other = (await import(
-    /* @vite-ignore */ `${new URL("../../src/run/snapshot.ts", import.meta.url).pathname}?second`
-  )) as typeof import("../../src/run/snapshot.ts");
+    /* @vite-ignore */ `${new URL("../../src/dispatch/snapshot.ts", import.meta.url).pathname}?second`
+  )) as typeof import("../../src/dispatch/snapshot.ts");
   const snapshot = new other.Snapshot({ id: 1 }, 100);
   expect(Snapshot.of(snapshot, 100).json).toBe('{"id":1}');
 });

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Probe, type Probed, type ProbeOptions, startProbe } from "../../src/index.ts";
-import { toAddress } from "../../src/probe/address.ts";
+import { toAddress } from "../../src/metrics/address.ts";
 import { TestClock } from "../../src/testing/index.ts";
 import { heard, open } from "./instance.ts";
 import { parsePrometheus } from "./prometheus.ts";

@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../src/run/control.ts";
+import type { StatusReport } from "../../src/operate/control.ts";
 import type { AttemptInfo, RunInfo } from "../../src/run/info.ts";
 import { queueReport } from "../queue-report.ts";
 

@@ -77,7 +77,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A relative instant takes the place of an instant that was chained before.",
-    file: "src/run/shape.ts",
+    file: "src/dispatch/shape.ts",
     find: "if (offset !== null) return { delay: offset, runAt: undefined as never };",
     replace: "if (offset !== null) return { delay: offset };",
     tests: ["test/api/relative.test.ts"],

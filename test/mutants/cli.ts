@@ -12,7 +12,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A job that no worker has defined for more than a day is no fault of health().",
-    file: "src/run/health.ts",
+    file: "src/status/health.ts",
     find: "if (unseen > GONE_AFTER) continue;",
     replace: "if (unseen < GONE_AFTER) continue;",
     tests: ["test/unit/health.test.ts"],
@@ -20,7 +20,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "While no worker is alive, a job counts as defined unless others were shown after it.",
-    file: "src/run/unseen.ts",
+    file: "src/status/unseen.ts",
     find: "const isServed = workers.some(({ parallel }) => parallel > 0);",
     replace: "const isServed = workers.length >= 0;",
     tests: ["test/unit/health.test.ts"],

@@ -28,7 +28,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "An outage ends when every duty that failed has succeeded.",
-    file: "src/observe/outage.ts",
+    file: "src/events/outage.ts",
     find: "if (!this.#failing.delete(duty) || this.isOn) return;",
     replace: "this.#failing.clear();",
     tests: ["test/api/outages.test.ts"],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { healthOf } from "../../src/run/health.ts";
-import type { JobReport, QueueReport, StatusReport } from "../../src/run/report.ts";
+import { healthOf } from "../../src/status/health.ts";
+import type { JobReport, QueueReport, StatusReport } from "../../src/status/report.ts";
 import { queueReport } from "../queue-report.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Emitter } from "../../src/observe/events.ts";
-import { toLogger } from "../../src/observe/logger.ts";
+import { Emitter } from "../../src/events/events.ts";
+import { toLogger } from "../../src/events/logger.ts";
 import { Pending } from "../../src/store/pending.ts";
 import type { Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { PunctualError } from "../../src/errors.ts";
-import { Emitter } from "../../src/observe/events.ts";
+import { Emitter } from "../../src/events/events.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { ClaimedRun, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkName, closeNames } from "../../src/run/names.ts";
+import { checkName, closeNames } from "../../src/validate/names.ts";
 
 describe("names", () => {
   test.each([

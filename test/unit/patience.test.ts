@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PunctualError } from "../../src/errors.ts";
-import { Emitter } from "../../src/observe/events.ts";
-import { toLogger } from "../../src/observe/logger.ts";
+import { Emitter } from "../../src/events/events.ts";
+import { toLogger } from "../../src/events/logger.ts";
 import { systemClock } from "../../src/time.ts";
 import { Deadline } from "../../src/worker/deadline.ts";
 import { untilAnswered } from "../../src/worker/patience.ts";

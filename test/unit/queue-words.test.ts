@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isPlainQueue, readQueues } from "../../src/run/queue-words.ts";
+import { isPlainQueue, readQueues } from "../../src/validate/queue-words.ts";
 import { strideOf, toServing } from "../../src/worker/serving.ts";
 
 describe("queues in a text", () => {

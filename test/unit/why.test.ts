@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { explain } from "../../src/run/why.ts";
+import { explain } from "../../src/status/why.ts";
 import type { IsolatedRun, RunRecord, WaitFacts, WorkerRow } from "../../src/store/records.ts";
 
 const NOW = 1_000_000;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Emitter } from "../../src/observe/events.ts";
-import { toLogger } from "../../src/observe/logger.ts";
+import { Emitter } from "../../src/events/events.ts";
+import { toLogger } from "../../src/events/logger.ts";
 import type { ClaimedRun, ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { Deadline } from "../../src/worker/deadline.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import type { DispatchOptions } from "../../dispatch/shape.ts";
 import { isPunctualError } from "../../errors.ts";
 import type { Punctual } from "../../punctual.ts";
 import type { Run } from "../../run/run.ts";
-import type { DispatchOptions } from "../../run/shape.ts";
 import type { Duration, Instant } from "../../time.ts";
 import { duration, instant, integer, names } from "../arguments.ts";
 import type { Cli } from "../cli.ts";

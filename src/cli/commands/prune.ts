@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import type { PruneOptions } from "../../operate/pruning.ts";
 import type { Punctual } from "../../punctual.ts";
-import { inQuery, listOf } from "../../run/hints.ts";
-import type { PruneOptions } from "../../run/pruning.ts";
 import { type FinishedState, finishedStates } from "../../run/states.ts";
-import { UNDEFINED_FOR } from "../../run/unseen.ts";
+import { inQuery, listOf } from "../../status/hints.ts";
+import { UNDEFINED_FOR } from "../../status/unseen.ts";
 import type { PruneForecast, PruneReport } from "../../store/pruning.ts";
 import type { Duration } from "../../time.ts";
 import { among, duration, integer, name } from "../arguments.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Punctual } from "../../punctual.ts";
-import { inQuery, listOf, quoted } from "../../run/hints.ts";
 import type { RunInfo } from "../../run/info.ts";
+import { inQuery, listOf, quoted } from "../../status/hints.ts";
 import { wholeNumber } from "../arguments.ts";
 import type { Cli } from "../cli.ts";
 import { findJob, findRun } from "../details.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { freely } from "../../loading.ts";
-import { startProbe } from "../../probe/probe.ts";
+import { startProbe } from "../../metrics/probe.ts";
 import { inside } from "../../supervisor/inside.ts";
 import { toServing } from "../../worker/serving.ts";
 import type { Cli } from "../cli.ts";

@@ -1,6 +1,6 @@
 import { freely } from "../../loading.ts";
 import type { Punctual } from "../../punctual.ts";
-import { randomText } from "../../run/random.ts";
+import { randomText } from "../../random.ts";
 import type { Cli } from "../cli.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { plain } from "../output.ts";

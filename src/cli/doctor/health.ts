@@ -1,9 +1,9 @@
 import type { PunctualConfig } from "../../config.ts";
+import type { ScheduleInfo, StatusReport } from "../../operate/control.ts";
 import type { Punctual } from "../../punctual.ts";
-import type { ScheduleInfo, StatusReport } from "../../run/control.ts";
-import { pruneJob, workOn } from "../../run/hints.ts";
-import { unseenIn } from "../../run/unseen.ts";
 import { Cron } from "../../schedule/cron.ts";
+import { pruneJob, workOn } from "../../status/hints.ts";
+import { unseenIn } from "../../status/unseen.ts";
 import type { Inspection } from "../../store/inspection.ts";
 import { serves } from "../../store/served.ts";
 import { plain } from "../output.ts";

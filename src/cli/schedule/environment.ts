@@ -1,7 +1,7 @@
+import type { ScheduleInfo } from "../../operate/control.ts";
 import type { Punctual } from "../../punctual.ts";
-import type { ScheduleInfo } from "../../run/control.ts";
-import type { StatusReport } from "../../run/report.ts";
 import { Schedule, type ScheduleParts } from "../../schedule/schedule.ts";
+import type { StatusReport } from "../../status/report.ts";
 import { systemClock } from "../../time.ts";
 import type { Cli } from "../cli.ts";
 import { missingFile } from "../load/database.ts";

@@ -1,6 +1,6 @@
+import type { ScheduleInfo } from "../../operate/control.ts";
 import type { Punctual } from "../../punctual.ts";
-import type { ScheduleInfo } from "../../run/control.ts";
-import { quoted } from "../../run/hints.ts";
+import { quoted } from "../../status/hints.ts";
 import { wholeNumber } from "../arguments.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { didYouMean } from "../names.ts";

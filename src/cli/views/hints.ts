@@ -1,4 +1,4 @@
-import { pruneJob, quoted } from "../../run/hints.ts";
+import { pruneJob, quoted } from "../../status/hints.ts";
 import { plain } from "../output.ts";
 import type { Page } from "../render/page.ts";
 import { cut, widthOf } from "../render/width.ts";

@@ -1,4 +1,4 @@
-import type { ScheduleInfo, StatusReport } from "../../run/control.ts";
+import type { ScheduleInfo, StatusReport } from "../../operate/control.ts";
 import type { RunInfo } from "../../run/info.ts";
 import { Cron } from "../../schedule/cron.ts";
 import { plain } from "../output.ts";

@@ -1,7 +1,7 @@
-import type { StatusReport } from "../../run/control.ts";
-import { pruneJob } from "../../run/hints.ts";
-import { GONE_AFTER, unseenIn } from "../../run/unseen.ts";
-import { told } from "../../run/why.ts";
+import type { StatusReport } from "../../operate/control.ts";
+import { pruneJob } from "../../status/hints.ts";
+import { GONE_AFTER, unseenIn } from "../../status/unseen.ts";
+import { told } from "../../status/why.ts";
 import { serves } from "../../store/served.ts";
 import { span } from "../render/times.ts";
 

@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../run/control.ts";
+import type { StatusReport } from "../../operate/control.ts";
 import type { RunInfo } from "../../run/info.ts";
 
 /** Who holds the runs of a job, and until when. */

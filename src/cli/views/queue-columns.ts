@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../run/control.ts";
+import type { StatusReport } from "../../operate/control.ts";
 import { serves } from "../../store/served.ts";
 import { grouped } from "../render/numbers.ts";
 import type { Page } from "../render/page.ts";

@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../run/control.ts";
+import type { StatusReport } from "../../operate/control.ts";
 import type { Failure } from "../../run/failure.ts";
 import type { AttemptInfo, RunInfo } from "../../run/info.ts";
 import { isFinished } from "../../run/states.ts";

@@ -1,4 +1,4 @@
-import type { ScheduleInfo } from "../../run/control.ts";
+import type { ScheduleInfo } from "../../operate/control.ts";
 import { Cron } from "../../schedule/cron.ts";
 import type { Page } from "../render/page.ts";
 import type { Column } from "../render/table.ts";

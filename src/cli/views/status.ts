@@ -1,5 +1,5 @@
-import { type Health, healthOf } from "../../run/health.ts";
-import type { StatusReport } from "../../run/report.ts";
+import { type Health, healthOf } from "../../status/health.ts";
+import type { StatusReport } from "../../status/report.ts";
 import { counted } from "../render/numbers.ts";
 import type { Page } from "../render/page.ts";
 import { table } from "../render/table.ts";

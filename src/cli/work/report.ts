@@ -1,4 +1,4 @@
-import type { EventName, Events } from "../../observe/events.ts";
+import type { EventName, Events } from "../../events/events.ts";
 import type { Punctual } from "../../punctual.ts";
 import type { Failure } from "../../run/failure.ts";
 import { encodeLogData } from "../../run/log-data.ts";

@@ -1,5 +1,5 @@
 import { PunctualError, show } from "../../errors.ts";
-import { closeNames } from "../../run/names.ts";
+import { closeNames } from "../../validate/names.ts";
 
 const POOL = 10;
 const CONNECT_TIMEOUT = 10_000;

@@ -1,5 +1,5 @@
 import { PunctualError, show } from "../../errors.ts";
-import { closeNames } from "../../run/names.ts";
+import { closeNames } from "../../validate/names.ts";
 
 export interface PostgresUrl {
   /** What is pg's to understand. */

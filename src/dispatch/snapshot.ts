@@ -1,5 +1,5 @@
 import { brand } from "../errors.ts";
-import { decodePayload, encodePayload, type JsonValue } from "./payload.ts";
+import { decodePayload, encodePayload, type JsonValue } from "../run/payload.ts";
 
 /** Arguments as they were when they were given: what their owner changes afterwards is not sent. */
 export class Snapshot {

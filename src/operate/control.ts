@@ -1,5 +1,13 @@
 import { PunctualError, show } from "../errors.ts";
-import type { Emitter, Events } from "../observe/events.ts";
+import type { Emitter, Events } from "../events/events.ts";
+import { type AttemptInfo, type LogLine, type RunInfo, toAttempt, toInfo, toLine } from "../run/info.ts";
+import type { JsonValue } from "../run/payload.ts";
+import { defaultRetention } from "../run/retention.ts";
+import { notPossible, type RunControl } from "../run/run.ts";
+import { isFinished, type RunState } from "../run/states.ts";
+import { type Health, healthOf } from "../status/health.ts";
+import { type DefinedJob, type StatusReport, toReport } from "../status/report.ts";
+import { explain } from "../status/why.ts";
 import type { PruneForecast, PruneReport } from "../store/pruning.ts";
 import type { RunRecord } from "../store/records.ts";
 import type { RunCount } from "../store/search.ts";
@@ -13,21 +21,13 @@ import {
   toMilliseconds,
   toOffset,
 } from "../time.ts";
+import { checkInteger, checkKeys } from "../validate/options.ts";
 import { type Act, type BulkOptions, type BulkReport, MOST_COUNTED, toEach, toReason } from "./bulk.ts";
 import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./filter.ts";
-import { type Health, healthOf } from "./health.ts";
-import { type AttemptInfo, type LogLine, type RunInfo, toAttempt, toInfo, toLine } from "./info.ts";
-import { checkInteger, checkKeys } from "./options.ts";
 import { Pausing } from "./pausing.ts";
-import type { JsonValue } from "./payload.ts";
 import { type PruneOptions, toPruneRequest } from "./pruning.ts";
-import { type DefinedJob, type StatusReport, toReport } from "./report.ts";
-import { defaultRetention } from "./retention.ts";
-import { notPossible, type RunControl } from "./run.ts";
-import { isFinished, type RunState } from "./states.ts";
-import { explain } from "./why.ts";
 
-export type { ScheduleInfo, StatusReport } from "./report.ts";
+export type { ScheduleInfo, StatusReport } from "../status/report.ts";
 
 /** What `runs()` gives. */
 export interface RunsPage {

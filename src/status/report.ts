@@ -1,3 +1,6 @@
+import { readFailure } from "../run/failure.ts";
+import { readable, toDate } from "../run/info.ts";
+import type { JsonValue } from "../run/payload.ts";
 import type {
   IsolatedRun,
   JobStatus,
@@ -8,9 +11,6 @@ import type {
   Status,
   WorkerRow,
 } from "../store/records.ts";
-import { readFailure } from "./failure.ts";
-import { readable, toDate } from "./info.ts";
-import type { JsonValue } from "./payload.ts";
 
 /** Since when something is paused, by whom and why, where they said so. */
 export interface PauseInfo extends Omit<Pause, "since"> {

@@ -1,9 +1,9 @@
 import { PunctualError, show } from "../errors.ts";
 import { parseQuery, type RunQuery } from "../query/parse.ts";
+import { type RunState, stateCodes } from "../run/states.ts";
 import type { RunCondition } from "../store/search.ts";
-import { checkName } from "./names.ts";
-import { checkKeys } from "./options.ts";
-import { type RunState, stateCodes } from "./states.ts";
+import { checkName } from "../validate/names.ts";
+import { checkKeys } from "../validate/options.ts";
 
 /** Which runs; all that is given holds. */
 export interface RunsQuery {

@@ -1,9 +1,9 @@
 import { PunctualError, show } from "../errors.ts";
+import type { RetryPolicy } from "../run/backoff.ts";
+import { type RetriesArguments, toStoredPolicy } from "../run/retries.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
-import type { RetryPolicy } from "./backoff.ts";
-import { checkName, checkQueue } from "./names.ts";
-import { checkInteger, checkKeys, checkTimeout } from "./options.ts";
-import { type RetriesArguments, toStoredPolicy } from "./retries.ts";
+import { checkName, checkQueue } from "../validate/names.ts";
+import { checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
 
 /** What a dispatch says about its run; what it leaves out comes from the job. */
 export interface Shape {

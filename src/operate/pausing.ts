@@ -1,11 +1,11 @@
 import { PunctualError, show } from "../errors.ts";
+import { type ScheduleInfo, toScheduleInfo } from "../status/report.ts";
 import type { PauseNote } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
+import { checkName } from "../validate/names.ts";
+import { checkKeys } from "../validate/options.ts";
 import { checkId } from "./filter.ts";
-import { checkName } from "./names.ts";
-import { checkKeys } from "./options.ts";
-import { type ScheduleInfo, toScheduleInfo } from "./report.ts";
 
 /** Said with a pause, and shown wherever the pause is. */
 export interface PauseOptions {

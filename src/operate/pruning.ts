@@ -1,10 +1,10 @@
 import { PunctualError, show } from "../errors.ts";
+import { type FinishedState, finishedStates } from "../run/states.ts";
+import { UNDEFINED_FOR } from "../status/unseen.ts";
 import type { PruneReport, PruneRequest } from "../store/pruning.ts";
 import { DAY, type Duration, toMilliseconds } from "../time.ts";
-import { checkName } from "./names.ts";
-import { checkFunction, checkInteger, checkKeys } from "./options.ts";
-import { type FinishedState, finishedStates } from "./states.ts";
-import { UNDEFINED_FOR } from "./unseen.ts";
+import { checkName } from "../validate/names.ts";
+import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
 
 /** What `prune()` deletes beside runs whose retention is over. */
 export interface PruneOptions {

@@ -1,7 +1,7 @@
-import type { Family } from "../observe/prometheus.ts";
 import type { Clock } from "../time.ts";
 import { version } from "../version.ts";
 import { gauge } from "./gauges.ts";
+import type { Family } from "./prometheus.ts";
 
 /** A child process of a supervisor, as far as the probe tells of it. */
 export interface ChildFigures {

@@ -1,7 +1,7 @@
-import type { Family } from "../observe/prometheus.ts";
 import type { Clock } from "../time.ts";
 import { gauge, gaugesOf } from "./gauges.ts";
 import type { Probed } from "./probe.ts";
+import type { Family } from "./prometheus.ts";
 
 /** What the database said is told again for so long: several scrapers must not load it. */
 const FIGURES_KEPT = 5000;

@@ -1,15 +1,15 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PunctualError } from "../errors.ts";
-import { type Heard, Metrics } from "../observe/metrics.ts";
-import { CONTENT_TYPE, toText } from "../observe/prometheus.ts";
-import type { ScheduleInfo, StatusReport } from "../run/control.ts";
+import type { ScheduleInfo, StatusReport } from "../status/report.ts";
 import type { InstallReport } from "../store/inspection.ts";
 import { inside } from "../supervisor/inside.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { type Address, LOOPBACK } from "./address.ts";
 import { DatabaseFigures } from "./database-figures.ts";
+import { type Heard, Metrics } from "./metrics.ts";
 import { type ChildFigures, processFigures } from "./process-figures.ts";
+import { CONTENT_TYPE, toText } from "./prometheus.ts";
 import { Pulse } from "./pulse.ts";
 
 /** What the probe asks of an instance. */

@@ -1,6 +1,6 @@
 import { PunctualError } from "../errors.ts";
+import type { Run } from "../run/run.ts";
 import { yieldToEventLoop } from "../time.ts";
-import type { Run } from "./run.ts";
 import { type Shape, Shaped } from "./shape.ts";
 import { Snapshot } from "./snapshot.ts";
 

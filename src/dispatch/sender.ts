@@ -1,7 +1,7 @@
 import { isRefusal } from "../errors.ts";
+import { Run, type RunControl } from "../run/run.ts";
 import type { Inserted, NewRun, Store } from "../store/store.ts";
 import type { Dispatch, Sending } from "./dispatch.ts";
-import { Run, type RunControl } from "./run.ts";
 
 /** A statement carries at most this many runs and about this many bytes of arguments. */
 const GROUP_ROWS = 5000;

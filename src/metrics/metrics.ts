@@ -1,4 +1,4 @@
-import type { EventName, Events } from "./events.ts";
+import type { EventName, Events } from "../events/events.ts";
 import { Counter, Histogram } from "./figures.ts";
 import type { Family } from "./prometheus.ts";
 

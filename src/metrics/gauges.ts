@@ -1,6 +1,6 @@
-import { OTHERS } from "../observe/figures.ts";
-import type { Family, Sample } from "../observe/prometheus.ts";
-import type { ScheduleInfo, StatusReport } from "../run/control.ts";
+import type { ScheduleInfo, StatusReport } from "../status/report.ts";
+import { OTHERS } from "./figures.ts";
+import type { Family, Sample } from "./prometheus.ts";
 
 /** What the database says, as gauges. Of more than `cap` names the first are told. */
 export function gaugesOf(status: StatusReport, schedules: ScheduleInfo[], cap: number): Family[] {

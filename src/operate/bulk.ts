@@ -1,9 +1,9 @@
 import { PunctualError } from "../errors.ts";
 import type { RunQuery } from "../query/parse.ts";
+import type { RunState } from "../run/states.ts";
 import type { RunRecord } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { checkFunction, checkInteger, checkKeys } from "./options.ts";
-import type { RunState } from "./states.ts";
+import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
 
 /** How `retryAll()`, `cancelAll()` and `removeAll()` go through what a query finds. */
 export interface BulkOptions {

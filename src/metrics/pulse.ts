@@ -1,5 +1,5 @@
-import type { Heard } from "../observe/metrics.ts";
 import type { Clock } from "../time.ts";
+import type { Heard } from "./metrics.ts";
 
 /** How often the event loop is asked for a sign. */
 const EVERY = 1000;

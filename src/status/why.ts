@@ -1,7 +1,7 @@
+import { readFailure } from "../run/failure.ts";
 import type { WaitFacts } from "../store/records.ts";
 import { serves } from "../store/served.ts";
 import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store/store.ts";
-import { readFailure } from "./failure.ts";
 import { UNDEFINED_FOR } from "./unseen.ts";
 
 const AFTER_HANDLER = new Set(["onSuccess", "onError", "onAfter"]);
