@@ -68,8 +68,8 @@ async function database(
 ): Promise<{ parts: ServerDatabase; close(): Promise<void> }> {
   const options = { clock: systemClock, prefix };
   const opened = url.startsWith("postgres")
-    ? await (await import("../src/store/postgres/parts.ts")).postgresParts(url, options)
-    : await (await import("../src/store/mysql/parts.ts")).mysqlParts(url, options);
+    ? await (await import("../src/store/postgres/open.ts")).postgresParts(url, options)
+    : await (await import("../src/store/mysql/open.ts")).mysqlParts(url, options);
   return { parts: opened.db, close: opened.close };
 }
 

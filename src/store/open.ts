@@ -1,8 +1,8 @@
 import { PunctualError, show } from "../errors.ts";
 import type { Clock } from "../time.ts";
-import { isMysqlHandle } from "./mysql/handle.ts";
+import { isMysqlHandle } from "./mysql/driver.ts";
 import type { Pending } from "./pending.ts";
-import { isPostgresHandle } from "./postgres/handle.ts";
+import { isPostgresHandle } from "./postgres/driver.ts";
 import { withSchema } from "./postgres/url.ts";
 import type { Store } from "./store.ts";
 

@@ -1,5 +1,5 @@
-import { mysqlParts } from "../../src/store/mysql/parts.ts";
-import { postgresParts } from "../../src/store/postgres/parts.ts";
+import { mysqlParts } from "../../src/store/mysql/open.ts";
+import { postgresParts } from "../../src/store/postgres/open.ts";
 import { ServerStore } from "../../src/store/server/store.ts";
 import type { Param, ServerDatabase, Transaction } from "../../src/store/sql/database.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { mysqlParts } from "../../src/store/mysql/parts.ts";
+import { mysqlParts } from "../../src/store/mysql/open.ts";
 import { openStore } from "../../src/store/open.ts";
-import { postgresParts } from "../../src/store/postgres/parts.ts";
+import { postgresParts } from "../../src/store/postgres/open.ts";
 import { systemClock } from "../../src/time.ts";
 import { newRun } from "../conformance/requests.ts";
 import { sharedServer } from "../servers/shared.ts";

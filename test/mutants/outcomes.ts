@@ -44,7 +44,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A statement prepared in run.transaction() refuses to run once the function has returned.",
-    file: "src/store/sqlite/lent.ts",
+    file: "src/store/sqlite/handle.ts",
     find: "return isHandle(result) ? lend(result, loan) : result;",
     replace: "return result;",
     tests: ["test/api/transaction.test.ts"],

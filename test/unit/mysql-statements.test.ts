@@ -2,7 +2,7 @@ import { createPool } from "mysql2";
 import { createPool as createPromisePool } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import * as dialect from "../../src/store/mysql/dialect.ts";
-import { asConnection, asPool, isMysqlHandle } from "../../src/store/mysql/handle.ts";
+import { asConnection, asPool, isMysqlHandle } from "../../src/store/mysql/driver.ts";
 import { toValues } from "../../src/store/mysql/query.ts";
 import { schemaFor } from "../../src/store/mysql/schema.ts";
 import { tablesWith } from "../../src/store/sql/database.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { numbered } from "../../src/store/postgres/placeholders.ts";
+import { numbered } from "../../src/store/postgres/query.ts";
 
 test.each([
   ["select 1", "select 1"],

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, test } from "vitest";
-import { isClient, isPool, isPostgresHandle } from "../../src/store/postgres/handle.ts";
-import { channelOf } from "../../src/store/postgres/listen.ts";
+import { isClient, isPool, isPostgresHandle } from "../../src/store/postgres/driver.ts";
+import { channelOf } from "../../src/store/postgres/notifications.ts";
 import { schema } from "../../src/store/postgres/schema.ts";
 import { isNumber, withNumbers } from "../../src/store/server/numbers.ts";
 import { tablesWith } from "../../src/store/sql/database.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { adapters as mysql } from "../../src/store/mysql/adapters.ts";
+import { adapters as mysql } from "../../src/store/mysql/caller-transaction.ts";
 import { isDuplicate as isMysqlDuplicate } from "../../src/store/mysql/errors.ts";
-import { adapters as postgres } from "../../src/store/postgres/adapters.ts";
+import { adapters as postgres } from "../../src/store/postgres/caller-transaction.ts";
 import { isDuplicate as isPostgresDuplicate } from "../../src/store/postgres/errors.ts";
 
 /** As it comes from version 7 with an adapter of a driver. */

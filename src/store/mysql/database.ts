@@ -17,13 +17,11 @@ import type {
 import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
 import { stretch } from "../sql/stretch.ts";
 import type { Connections, Held } from "./connections.ts";
-import { Conversation, LONGEST } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import { isConflict, isIdTaken, isKeyHeld, isLockTimeout, isLost, isMistake, translate } from "./errors.ts";
-import * as hops from "./hops.ts";
 import { endingWith, RESERVE, reserveIds } from "./ids.ts";
-import * as matching from "./matching.ts";
 import { isOurs, query, querySeveral, rowsOf, sqlOn } from "./query.ts";
+import { Conversation, LONGEST } from "./transaction.ts";
 
 /** A server that was never reached is more likely not there. */
 const FIRST_PATIENCE = 5000;
@@ -44,9 +42,9 @@ export class MysqlDatabase implements ServerDatabase {
   readonly text = "?";
   readonly tagged = "json_contains(tags, json_quote(?))";
   readonly key = "substr(lane, char_length(name) + 2)";
-  readonly like: typeof matching.like = matching.like;
-  readonly pattern: typeof matching.pattern = matching.pattern;
-  readonly scalar: typeof matching.scalar = matching.scalar;
+  readonly like: typeof dialect.like = dialect.like;
+  readonly pattern: typeof dialect.pattern = dialect.pattern;
+  readonly scalar: typeof dialect.scalar = dialect.scalar;
   /**
    * Whatever the session's time zone is. A caller may have set another time for the session (`set timestamp`), which
    * only `sysdate()` does not follow.
@@ -64,8 +62,8 @@ export class MysqlDatabase implements ServerDatabase {
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
   readonly stretch: typeof stretch = stretch;
   readonly using: typeof dialect.using = dialect.using;
-  readonly readyQueues: typeof hops.readyQueues = hops.readyQueues;
-  readonly readyLanes: typeof hops.readyLanes = hops.readyLanes;
+  readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
+  readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #connections: Connections;
   readonly #pending: Pending;
   readonly #working = new Set<Promise<unknown>>();

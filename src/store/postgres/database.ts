@@ -16,7 +16,6 @@ import type {
 import { lookUp, using } from "../sql/look-up.ts";
 import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
-import { Conversation } from "./conversation.ts";
 import * as dialect from "./dialect.ts";
 import type { PgClient } from "./driver.ts";
 import {
@@ -29,10 +28,9 @@ import {
   isUnprepared,
   translate,
 } from "./errors.ts";
-import * as matching from "./matching.ts";
-import { PreparedNames } from "./prepared.ts";
-import { query } from "./query.ts";
+import { PreparedNames, query } from "./query.ts";
 import { beside } from "./schema.ts";
+import { Conversation } from "./transaction.ts";
 import { vacuumReport } from "./vacuum.ts";
 
 /** No session state, so that a pooler may give each transaction to another session; hence the level with each. */
@@ -61,9 +59,9 @@ export class PostgresDatabase implements ServerDatabase {
   readonly text = "?::text";
   readonly tagged = "jsonb_exists(tags::jsonb, ?)";
   readonly key = "substr(lane, char_length(name) + 2)";
-  readonly like: typeof matching.like = matching.like;
-  readonly pattern: typeof matching.pattern = matching.pattern;
-  readonly scalar: typeof matching.scalar = matching.scalar;
+  readonly like: typeof dialect.like = dialect.like;
+  readonly pattern: typeof dialect.pattern = dialect.pattern;
+  readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
   readonly insertsLock = false;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";

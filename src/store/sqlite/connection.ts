@@ -1,21 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MissingObject } from "../inspection.ts";
 import { Pending } from "../pending.ts";
-import {
-  type ColumnType,
-  type Database,
-  type Param,
-  rowsOfMarks,
-  type Sql,
-  type Statement,
-  type Tables,
-  type Transaction,
-} from "../sql/database.ts";
+import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
 import { lookUp, using } from "../sql/look-up.ts";
 import { tryUntil } from "../sql/patience.ts";
 import { stretch } from "../sql/stretch.ts";
+import * as dialect from "./dialect.ts";
 import { isBusy, ownersTransaction, translate } from "./errors.ts";
-import * as matching from "./matching.ts";
 
 /** Queries of people differ in their shape, and there is no end of them. */
 const MOST_STATEMENTS = 500;
@@ -35,13 +26,17 @@ export class Connection implements Database {
   readonly text = "?";
   readonly tagged = "exists (select 1 from json_each(tags) where value = ?)";
   readonly key = "substr(lane, length(name) + 2)";
-  readonly like: typeof matching.like = matching.like;
-  readonly pattern: typeof matching.pattern = matching.pattern;
-  readonly scalar: typeof matching.scalar = matching.scalar;
+  readonly like: typeof dialect.like = dialect.like;
+  readonly pattern: typeof dialect.pattern = dialect.pattern;
+  readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly move = null;
   readonly lookUp: typeof lookUp = lookUp;
   readonly using: typeof using = using;
   readonly stretch: typeof stretch = stretch;
+  readonly upsert: typeof dialect.upsert = dialect.upsert;
+  readonly rows: typeof dialect.rows = dialect.rows;
+  readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
+  readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #pending: Pending;
@@ -119,35 +114,6 @@ export class Connection implements Database {
     });
   }
 
-  upsert(
-    table: string,
-    key: string[],
-    columns: string[],
-    update: (string | { column: string; to: string })[],
-    rows = 1,
-  ): string {
-    const sets = update.map((set) =>
-      typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
-    );
-    return (
-      `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, rows)} ` +
-      `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
-    );
-  }
-
-  rows(columns: Record<string, ColumnType>): string {
-    return rowsFromJson(columns);
-  }
-
-  updateFrom(table: string, set: Record<string, string>, rows: string, where = "true"): string {
-    const sets = Object.entries(set).map(([column, to]) => `${column} = ${to}`);
-    return `update ${table} as r set ${sets.join(", ")} from ${rows} v where r.id = v.id and ${where}`;
-  }
-
-  deleteFrom(table: string, column: string, rows: string): string {
-    return `delete from ${table} where ${column} in (select v.id from ${rows} v)`;
-  }
-
   async about(): Promise<{ version: string; settings: Record<string, string> }> {
     return this.read(() => {
       const setting = (name: string) =>
@@ -205,9 +171,4 @@ export class Connection implements Database {
       return mine;
     });
   }
-}
-
-export function rowsFromJson(columns: Record<string, ColumnType>): string {
-  const values = Object.keys(columns).map((column, place) => `value ->> ${place} as ${column}`);
-  return `(select ${values.join(", ")} from json_each(?))`;
 }

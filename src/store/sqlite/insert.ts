@@ -3,7 +3,7 @@ import { renamed } from "../sql/former-names.ts";
 import { insertion, NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
 import type { Inserted, NewRun } from "../store.ts";
-import { rowsFromJson } from "./connection.ts";
+import { rows } from "./dialect.ts";
 
 /** What inserting needs of a handle: ours, or the caller's own inside their transaction. */
 export interface Handle {
@@ -42,7 +42,7 @@ function underTheirNames(handle: Handle, t: Tables, runs: NewRun[]): NewRun[] {
 
 /** `json_each` keeps the order of its list, so ids ascend with it. */
 function insertAll(handle: Handle, t: Tables, runs: Value[][]): number[] {
-  const { text, params } = insertion({ rows: rowsFromJson }, t, NEW_RUN, runs);
+  const { text, params } = insertion({ rows }, t, NEW_RUN, runs);
   const inserted = handle.select<{ id: number }>(`${text} where true returning id`, ...params);
   return inserted.map((row) => row.id).sort((a, b) => a - b);
 }

@@ -4,14 +4,15 @@ import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import type { Connection } from "./connection.ts";
-import { type CallersHandle, checkHandle } from "./handle.ts";
+import { type CallersHandle, callLent, checkHandle, refuseAsync } from "./handle.ts";
 import { type Handle, insertRuns } from "./insert.ts";
-import { callLent, refuseAsync } from "./lent.ts";
 import { schema } from "./schema.ts";
-import { watchDataVersion } from "./watch.ts";
 
 /** Claims in a row that go on with a look that found nothing. Of several queues one may begin again while another ends. */
 const ROUNDS = 50;
+
+/** How often the file is looked at. The look is one pragma, some microseconds; a run of another process waits half of this. */
+const INTERVAL = 10;
 
 export class SqliteStore extends SqlStore {
   readonly #connection: Connection;
@@ -119,5 +120,28 @@ function asHandle(db: CallersHandle): Handle {
   return {
     select: <Row>(text: string, ...params: Param[]) => db.prepare(text).all(...params) as Row[],
     row: <Row>(text: string, ...params: Param[]) => db.prepare(text).get(...params) as Row | undefined,
+  };
+}
+
+/** SQLite cannot call; but `data_version` changes when another connection has committed. */
+export function watchDataVersion(connection: Connection, clock: Clock, onChange: () => void): () => void {
+  let stopped = false;
+  let seen: unknown;
+  let cancel = () => {};
+  // Straight to the handle, not in its turn: the look reads one number, and an idle worker looks a hundred times a second.
+  const look = () => {
+    try {
+      const version = connection.row<{ data_version: number }>("pragma data_version")?.data_version;
+      if (seen !== undefined && version !== seen) onChange();
+      seen = version;
+    } catch {
+      // The worker's next exchange meets the same fault and reports it.
+    }
+    if (!stopped) cancel = clock.after(INTERVAL, look, { background: true });
+  };
+  look();
+  return () => {
+    stopped = true;
+    cancel();
   };
 }

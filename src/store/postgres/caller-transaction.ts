@@ -1,7 +1,9 @@
 import { PunctualError, show } from "../../errors.ts";
+import { Adapters } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
-import { adapters, noneOpen } from "./adapters.ts";
-import type { PgClient } from "./driver.ts";
+import { isClient, isPool, type PgClient } from "./driver.ts";
+import { translate } from "./errors.ts";
+import { numbered, query } from "./query.ts";
 
 interface Place {
   /** As text, so that nobody's parsers have a say. */
@@ -116,4 +118,29 @@ async function canLock(sql: Sql, t: Tables): Promise<boolean> {
     if (((error as Error).cause as { code?: unknown } | undefined)?.code === NO_TRANSACTION) return false;
     throw error;
   }
+}
+
+export const adapters: Adapters<PgClient> = new Adapters({
+  words: {
+    poolRefused:
+      "within() expected the client on which your transaction is open, got a Pool: each of its queries may go to another connection. Take a client with pool.connect() and begin there.",
+    knexRefused:
+      'within() expected a Knex transaction on PostgreSQL with the client "pg", got one on something else.',
+  },
+  isPool,
+  asConnection: (value) => (isClient(value) ? (value as PgClient) : null),
+  async send(client, text, params) {
+    // A dispatch that nobody waited for must not be carried out after the end.
+    if (client.getTransactionStatus?.() === "I") throw noneOpen();
+    return (await query(client, text, params, 0)).rows;
+  },
+  textOf: numbered,
+  translate,
+});
+
+export function noneOpen(): PunctualError {
+  return new PunctualError(
+    "NOT_IN_TRANSACTION",
+    'within() expected an open transaction on the client, but there is none. Run "begin" first and await the dispatch before "commit", or leave within() out.',
+  );
 }

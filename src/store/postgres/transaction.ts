@@ -1,7 +1,6 @@
 import type { Param } from "../sql/database.ts";
 import type { PgClient, PgResult } from "./driver.ts";
-import type { PreparedNames } from "./prepared.ts";
-import { query } from "./query.ts";
+import { type PreparedNames, query } from "./query.ts";
 
 export interface Manner {
   /** How long an answer may take. */

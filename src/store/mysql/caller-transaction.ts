@@ -1,10 +1,9 @@
 import { PunctualError, show } from "../../errors.ts";
-import type { Entered } from "../server/adapters.ts";
+import { Adapters, type Entered } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
-import { adapters } from "./adapters.ts";
-import type { MysqlConnection } from "./driver.ts";
-import { isMissingTable, isServerError } from "./errors.ts";
-import { AUTOCOMMIT, HOWEVER_LONG, headerOf, IN_TRANSACTION, query } from "./query.ts";
+import { asConnection, asPool, type MysqlConnection } from "./driver.ts";
+import { isMissingTable, isServerError, translate } from "./errors.ts";
+import { AUTOCOMMIT, HOWEVER_LONG, headerOf, IN_TRANSACTION, query, rowsOf } from "./query.ts";
 
 interface Place {
   db: string | null;
@@ -121,3 +120,17 @@ async function refuseUnsafe({ sql, connection }: Entered<MysqlConnection>): Prom
     );
   }
 }
+
+export const adapters: Adapters<MysqlConnection> = new Adapters({
+  words: {
+    poolRefused:
+      "within() expected the connection on which your transaction is open, got a pool: each of its queries may go to another connection. Take one with pool.getConnection() and begin there.",
+    knexRefused:
+      'within() expected a Knex transaction on MySQL or MariaDB with the client "mysql2", got one on something else.',
+  },
+  isPool: (value) => asPool(value) !== null,
+  asConnection,
+  send: async (connection, text, params) => rowsOf(await query(connection, text, params, HOWEVER_LONG)),
+  textOf: (text) => text,
+  translate,
+});
