@@ -1,4 +1,4 @@
-import { serves } from "../store/served.ts";
+import { serves } from "../store/queue-selection.ts";
 import { inQuery, listOf, pruneJob, quoted, workOn } from "./hints.ts";
 import type { StatusReport } from "./report.ts";
 import { GONE_AFTER, unseenIn } from "./unseen.ts";

@@ -1,6 +1,6 @@
 import { readFailure } from "../run/failure.ts";
+import { serves } from "../store/queue-selection.ts";
 import type { WaitFacts } from "../store/records.ts";
-import { serves } from "../store/served.ts";
 import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store/store.ts";
 import { UNDEFINED_FOR } from "./unseen.ts";
 

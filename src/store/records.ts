@@ -1,5 +1,5 @@
 import type { FinishedState, RunState } from "../run/states.ts";
-import type { Served } from "./served.ts";
+import type { Served } from "./queue-selection.ts";
 
 /** What a job's row says. Written by workers that define it, read by producers that do not. */
 export interface JobRow {

@@ -1,6 +1,7 @@
 import type { Outcome, RunState } from "../run/states.ts";
 import type { Inspection, InstallReport, MissingObject } from "./inspection.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "./pruning.ts";
+import type { Served } from "./queue-selection.ts";
 import type {
   AttemptRecord,
   CancelAnswer,
@@ -15,7 +16,6 @@ import type {
   WorkerRow,
 } from "./records.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
-import type { Served } from "./served.ts";
 import type { JobSync } from "./syncing.ts";
 import type { TickRequest, TickResult } from "./ticking.ts";
 

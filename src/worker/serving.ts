@@ -1,5 +1,5 @@
 import { PunctualError, show } from "../errors.ts";
-import type { Served } from "../store/served.ts";
+import type { Served } from "../store/queue-selection.ts";
 import { checkName } from "../validate/names.ts";
 
 /** Which queues a worker serves, and how they share it. */

@@ -10,14 +10,14 @@ const store: Pick<Mutant, "tests" | "only" | "stores"> = {
 export const mutants: Mutant[] = [
   {
     rule: "A claim takes no more crashed runs than the worker can isolate.",
-    file: "src/store/sql/claimed.ts",
+    file: "src/store/sql/claim.ts",
     find: "++crashed <= request.crashed",
     replace: "crashed++ <= request.crashed",
     ...store,
   },
   {
     rule: "A claim that takes no crashed runs looks past them.",
-    file: "src/store/sql/claimed.ts",
+    file: "src/store/sql/claim.ts",
     find: 'return crashed > 0 ? "" : " and crashes = 0";',
     replace: 'return crashed >= 0 ? "" : " and crashes = 0";',
     ...store,

@@ -30,7 +30,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "An insert sorts a run by the limit per key of its job too.",
-    file: "src/store/sql/limited.ts",
+    file: "src/store/sql/limit-hint.ts",
     find: "(j.lim > 0 or j.key_lim > 0 or",
     replace: "(j.lim > 0 or",
     tests: ["test/conformance/sqlite.test.ts"],
@@ -66,7 +66,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A claimer that cannot compute a key leaves the run to others.",
-    file: "src/store/choose.ts",
+    file: "src/store/chooser.ts",
     find: "if (this.lacksKey(run) && !this.#usage.computesKey(run.name)) return false;",
     replace: "",
     tests: ["test/conformance/sqlite.test.ts"],
@@ -120,7 +120,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A job at its limit is passed over with all its lanes.",
-    file: "src/store/sqlite/look.ts",
+    file: "src/store/sqlite/limits.ts",
     find: "walk.at.lane = laneOf(head.name, LAST);",
     replace: "walk.at.lane = head.lane;",
     tests: ["test/conformance/sqlite.test.ts"],

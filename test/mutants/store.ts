@@ -6,7 +6,7 @@ const postgres = { tests: ["test/conformance/postgres.test.ts"], stores: ["postg
 export const mutants: Mutant[] = [
   {
     rule: "Every limit of a run must have room before the run is chosen.",
-    file: "src/store/choose.ts",
+    file: "src/store/chooser.ts",
     find: "this.gates(run).every((gate) =>",
     replace: "this.gates(run).some((gate) =>",
     ...sqlite,
@@ -14,7 +14,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A chosen run counts against the next one under every limit of its own.",
-    file: "src/store/choose.ts",
+    file: "src/store/chooser.ts",
     find: "for (const gate of this.gates(run)) this.#room",
     replace: "for (const gate of this.gates(run).slice(0, 1)) this.#room",
     ...sqlite,
@@ -22,7 +22,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A key with a separator does not share the limit of another job's key.",
-    file: "src/store/choose.ts",
+    file: "src/store/chooser.ts",
     find: "this.#gate(`k:${name.length}:${lane}`",
     replace: "this.#gate(`k:${lane}`",
     ...sqlite,

@@ -1,5 +1,5 @@
 import type { StatusReport } from "../../operate/control.ts";
-import { serves } from "../../store/served.ts";
+import { serves } from "../../store/queue-selection.ts";
 import { grouped } from "../render/numbers.ts";
 import type { Page } from "../render/page.ts";
 import type { Column } from "../render/table.ts";

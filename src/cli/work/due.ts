@@ -1,5 +1,5 @@
 import type { Punctual } from "../../punctual.ts";
-import { type Served, serves } from "../../store/served.ts";
+import { type Served, serves } from "../../store/queue-selection.ts";
 import { pagesOf } from "../fetch-runs.ts";
 import { type Output, plain } from "../output.ts";
 import { counted } from "../render/numbers.ts";

@@ -1,5 +1,5 @@
-import { type Candidate, Chooser } from "../choose.ts";
-import { serves } from "../served.ts";
+import { type Candidate, Chooser } from "../chooser.ts";
+import { serves } from "../queue-selection.ts";
 import {
   COLUMNS,
   claimable,
@@ -9,9 +9,9 @@ import {
   type Row,
   startsAtOnce,
   toClaimed,
-} from "../sql/claimed.ts";
+} from "../sql/claim.ts";
 import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
-import { limitedNow } from "../sql/limited.ts";
+import { limitedNow } from "../sql/limit-hint.ts";
 import { inOrder, Order } from "../sql/order.ts";
 import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";

@@ -7,7 +7,7 @@ import {
   type Statement,
   type Tables,
 } from "../sql/database.ts";
-import { limitedNow } from "../sql/limited.ts";
+import { limitedNow } from "../sql/limit-hint.ts";
 import { insertion, NEW_RUN, toValues } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
 import type { Inserted, NewRun } from "../store.ts";

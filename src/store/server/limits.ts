@@ -1,6 +1,6 @@
 import { LAST, laneOf } from "../../run/lanes.ts";
-import { type Candidate, Chooser, type Usage } from "../choose.ts";
-import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { type Candidate, Chooser, type Usage } from "../chooser.ts";
+import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claim.ts";
 import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
 import type { Order } from "../sql/order.ts";
 import { readArms } from "./arms.ts";

@@ -1,5 +1,5 @@
-import type { Usage } from "../choose.ts";
-import type { Look } from "../sql/claimed.ts";
+import type { Usage } from "../chooser.ts";
+import type { Look } from "../sql/claim.ts";
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 
 type Fact = { kind: string; name: string; lane: string; number: number; key_limit: number };

@@ -1,6 +1,6 @@
 import { type RunState, stateCodes, stateName } from "../../run/states.ts";
 import { type Database, first, type Sql, type Tables } from "./database.ts";
-import { limitedNow } from "./limited.ts";
+import { limitedNow } from "./limit-hint.ts";
 
 /** The state of a run, wherever it is; the row stays locked until the transaction ends. */
 export async function stateOf(tx: Sql, db: Database, t: Tables, id: number): Promise<RunState | null> {

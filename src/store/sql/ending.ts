@@ -1,5 +1,5 @@
 import type { ColumnType, Database, Sql, Tables } from "./database.ts";
-import { spread } from "./spread.ts";
+import { spread } from "./row-source.ts";
 
 /** What history takes over from the run as it is. */
 const COPIED = [

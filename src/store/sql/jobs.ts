@@ -2,7 +2,7 @@ import type { JobRow, PauseNote } from "../records.ts";
 import type { Tally } from "../store.ts";
 import { type Database, first, type Sql, type Tables } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
-import { markLimited } from "./limited.ts";
+import { markLimited } from "./limit-hint.ts";
 import { PAUSE, PAUSE_COLUMNS, pauseValues } from "./pause.ts";
 import { resumeSchedulesOf } from "./schedules.ts";
 

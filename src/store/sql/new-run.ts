@@ -1,7 +1,7 @@
 import type { NewRun } from "../store.ts";
 import type { ColumnType, Database, Statement, Tables } from "./database.ts";
-import { limitedNow } from "./limited.ts";
-import { spread } from "./spread.ts";
+import { limitedNow } from "./limit-hint.ts";
+import { spread } from "./row-source.ts";
 import { UNTIL_FINISHED, UNTIL_STARTED } from "./unique.ts";
 
 /** Columns of a new run, except its id and `limited`, which the database decides. The arguments first: they differ most. */

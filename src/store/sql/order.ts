@@ -1,5 +1,5 @@
 import type { ClaimRequest } from "../store.ts";
-import type { Row } from "./claimed.ts";
+import type { Row } from "./claim.ts";
 
 type InOrder = Pick<Row, "priority" | "run_at" | "id">;
 

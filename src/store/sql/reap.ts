@@ -1,6 +1,6 @@
 import { stateCodes } from "../../run/states.ts";
 import type { CrashCap, Lease, ReapedRun } from "../store.ts";
-import { COLUMNS, type Row, toClaimed } from "./claimed.ts";
+import { COLUMNS, type Row, toClaimed } from "./claim.ts";
 import { type Database, first, inGroups, type Param, type Sql, type Tables } from "./database.ts";
 import type { Ending } from "./ending.ts";
 import { inOrder } from "./order.ts";

@@ -1,6 +1,6 @@
 import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
 import type { Lease, Renewal, Renewed, Settlement } from "../store.ts";
-import type { Row } from "./claimed.ts";
+import type { Row } from "./claim.ts";
 import type { Database, Sql, Tables } from "./database.ts";
 import { type Ending, Endings } from "./ending.ts";
 

@@ -3,7 +3,7 @@ import { type Database, inGroups, marks, type Sql, type Tables } from "./databas
 import { readFormerNames } from "./former-names.ts";
 import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
 import { byName, COLUMNS, type Row } from "./jobs.ts";
-import { markLimited } from "./limited.ts";
+import { markLimited } from "./limit-hint.ts";
 import { syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
 

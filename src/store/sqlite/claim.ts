@@ -1,5 +1,5 @@
-import { Chooser, type Usage } from "../choose.ts";
-import { serves } from "../served.ts";
+import { Chooser, type Usage } from "../chooser.ts";
+import { serves } from "../queue-selection.ts";
 import {
   COLUMNS,
   claimable,
@@ -9,14 +9,14 @@ import {
   type Row,
   startsAtOnce,
   toClaimed,
-} from "../sql/claimed.ts";
+} from "../sql/claim.ts";
 import type { Tables } from "../sql/database.ts";
 import { inOrder, Order } from "../sql/order.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
-import { Looker } from "./look.ts";
+import { Looker } from "./limits.ts";
 import { readUsage } from "./usage.ts";
 
 const KEY = keyAtStart("?");

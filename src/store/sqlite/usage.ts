@@ -1,4 +1,4 @@
-import type { Usage } from "../choose.ts";
+import type { Usage } from "../chooser.ts";
 import type { Tables } from "../sql/database.ts";
 import type { ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";

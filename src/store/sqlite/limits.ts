@@ -1,6 +1,6 @@
 import { isKeyed, LAST, laneOf } from "../../run/lanes.ts";
-import { Chooser, type Usage } from "../choose.ts";
-import { COLUMNS, claimable, LOOK, type Look, type Row, WINDOW } from "../sql/claimed.ts";
+import { Chooser, type Usage } from "../chooser.ts";
+import { COLUMNS, claimable, LOOK, type Look, type Row, WINDOW } from "../sql/claim.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Order } from "../sql/order.ts";
 import type { ClaimRequest } from "../store.ts";
