@@ -1,5 +1,5 @@
 import { PunctualError, show } from "../errors.ts";
-import type { RetryPolicy } from "../run/backoff.ts";
+import type { RetryPolicy } from "../run/retries.ts";
 import { type RetriesArguments, toStoredPolicy } from "../run/retries.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";

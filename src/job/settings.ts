@@ -1,7 +1,7 @@
 import { PunctualError, show } from "../errors.ts";
-import type { RetryPolicy } from "../run/backoff.ts";
 import type { RunContext } from "../run/context.ts";
 import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
+import type { RetryPolicy } from "../run/retries.ts";
 import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { FinishedState } from "../run/states.ts";
 import { type Duration, toMilliseconds } from "../time.ts";

@@ -1,6 +1,58 @@
+import { backoffCeiling } from "../backoff.ts";
 import { PunctualError, show } from "../errors.ts";
+import { DAY, toMilliseconds } from "../time.ts";
 import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
-import type { Jitter, RetryPolicy } from "./backoff.ts";
+
+/** Spread of the waits: `full` draws a random wait up to the computed one, `none` waits exactly that long. */
+export type Jitter = "full" | "none";
+
+/** When and how often a failed run is retried; `base` and `cap` in seconds. */
+export interface RetryPolicy {
+  /** Attempts in all, the first included. */
+  max: number;
+  /** Wait before the first retry; it doubles with each further one. */
+  base: number;
+  /** Longest wait. */
+  cap: number;
+  jitter: Jitter;
+  /** Replaces the formula: returns the wait before the next attempt, in seconds or as text such as `"5m"`. */
+  backoff?: (failures: number, error: unknown) => number | string;
+  /** Whether this error is retried. */
+  when?: (error: unknown) => boolean;
+}
+
+/** Longest wait of any policy, a century: later dates overflow in some databases. */
+const LONGEST = 36_500 * DAY;
+
+/** Returns the milliseconds to wait after `failures` failed attempts (1 or more). `random` returns numbers in [0, 1). */
+export function retryDelay(
+  policy: RetryPolicy,
+  failures: number,
+  error: unknown,
+  random: () => number = Math.random,
+): number {
+  const chosen = policy.backoff && askPolicy(policy.backoff, failures, error);
+  if (chosen !== undefined) return Math.min(chosen, LONGEST);
+  const longest = Math.min(policy.cap * 1000, LONGEST);
+  const ceiling = backoffCeiling(failures, { first: policy.base * 1000, longest });
+  return Math.round(policy.jitter === "full" ? random() * ceiling : ceiling);
+}
+
+/** Returns undefined when the function throws or returns no duration: a broken function must not cost the run its retry. */
+function askPolicy(
+  backoff: NonNullable<RetryPolicy["backoff"]>,
+  failures: number,
+  error: unknown,
+): number | undefined {
+  try {
+    const answer: unknown = backoff(failures, error);
+    // An async function is a mistake here; its unhandled rejection would end the process as well.
+    if (answer instanceof Promise) answer.catch(() => {});
+    return toMilliseconds(answer as number | string);
+  } catch {
+    return undefined;
+  }
+}
 
 /** What `retries()` takes: one object or number, or the policy's numbers by position. */
 export type RetriesArguments =

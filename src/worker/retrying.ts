@@ -1,5 +1,4 @@
-import { backoffDelay, type RetryPolicy } from "../run/backoff.ts";
-import { policyOf } from "../run/retries.ts";
+import { policyOf, type RetryPolicy, retryDelay } from "../run/retries.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Result } from "./executor.ts";
 
@@ -14,5 +13,5 @@ export function afterFailure(
   const retries = policyOf(job, run.retries);
   const failures = run.attempts - run.crashes;
   if (failures >= retries.max || !isWorthIt()) return { outcome: "failed", error };
-  return { outcome: "retried", error, delay: backoffDelay(retries, failures, error, random) };
+  return { outcome: "retried", error, delay: retryDelay(retries, failures, error, random) };
 }

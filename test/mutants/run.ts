@@ -6,22 +6,21 @@ const payload = ["test/unit/payload.test.ts", "test/unit/payload-property.test.t
 export const mutants: Mutant[] = [
   {
     rule: "The first retry waits for one base, not for two.",
-    file: "src/run/backoff.ts",
+    file: "src/backoff.ts",
     find: "Math.max(0, failures - 1)",
     replace: "Math.max(0, failures)",
     tests: backoff,
   },
   {
     rule: "A wait never exceeds the cap, however many tries failed.",
-    file: "src/run/backoff.ts",
-    find: "Math.min(policy.cap * 1000, policy.base * 1000 * 2 ** doublings, LONGEST)",
-    replace:
-      "Math.min(Math.max(policy.cap, policy.base) * 1000, policy.base * 1000 * 2 ** doublings, LONGEST)",
+    file: "src/run/retries.ts",
+    find: "Math.min(policy.cap * 1000, LONGEST)",
+    replace: "Math.min(Math.max(policy.cap, policy.base) * 1000, LONGEST)",
     tests: backoff,
   },
   {
     rule: "A backoff function that returns a promise cannot end the process.",
-    file: "src/run/backoff.ts",
+    file: "src/run/retries.ts",
     find: "if (answer instanceof Promise) answer.catch(() => {});",
     replace: "",
     tests: backoff,

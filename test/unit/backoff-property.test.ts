@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { backoffDelay, type RetryPolicy } from "../../src/run/backoff.ts";
+import { type RetryPolicy, retryDelay } from "../../src/run/retries.ts";
 
 const seconds = fc.oneof(fc.nat(100_000), fc.double({ min: 0, max: 1e9, noNaN: true }));
 const failures = fc.oneof(
@@ -17,8 +17,8 @@ function policy(base: number, cap: number, jitter: RetryPolicy["jitter"]): Retry
 test("a wait is a whole number from zero to the cap, with jitter at most the wait without", () => {
   fc.assert(
     fc.property(seconds, seconds, failures, random, (base, cap, count, chance) => {
-      const exact = backoffDelay(policy(base, cap, "none"), count, undefined);
-      const spread = backoffDelay(policy(base, cap, "full"), count, undefined, () => chance);
+      const exact = retryDelay(policy(base, cap, "none"), count, undefined);
+      const spread = retryDelay(policy(base, cap, "full"), count, undefined, () => chance);
       expect(Number.isSafeInteger(exact)).toBe(true);
       expect(exact).toBeLessThanOrEqual(Math.round(Math.min(cap * 1000, CENTURY)));
       expect(Number.isSafeInteger(spread)).toBe(true);
@@ -35,8 +35,8 @@ test("waits never get shorter, and double until the cap", () => {
       seconds,
       fc.integer({ min: 1, max: 40 }),
       (base, cap, count) => {
-        const now = backoffDelay(policy(base, cap, "none"), count, undefined);
-        const next = backoffDelay(policy(base, cap, "none"), count + 1, undefined);
+        const now = retryDelay(policy(base, cap, "none"), count, undefined);
+        const next = retryDelay(policy(base, cap, "none"), count + 1, undefined);
         expect(next).toBe(Math.round(Math.min(cap * 1000, base * 1000 * 2 ** count, CENTURY)));
         expect(next).toBeGreaterThanOrEqual(now);
       },
@@ -51,7 +51,7 @@ test("whatever a backoff function gives or throws, there is a wait", () => {
         if (throws) throw answer;
         return answer as number;
       };
-      const wait = backoffDelay({ ...policy(1, 60, "none"), backoff }, count, undefined);
+      const wait = retryDelay({ ...policy(1, 60, "none"), backoff }, count, undefined);
       expect(Number.isSafeInteger(wait)).toBe(true);
       expect(wait).toBeGreaterThanOrEqual(0);
       expect(wait).toBeLessThanOrEqual(CENTURY);

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { backoffDelay, type RetryPolicy } from "../../src/run/backoff.ts";
+import { type RetryPolicy, retryDelay } from "../../src/run/retries.ts";
 
 const exact: RetryPolicy = { max: 10, base: 1, cap: 60, jitter: "none" };
 const error = new Error("boom");
@@ -14,22 +14,22 @@ describe("the formula", () => {
     [5000, 60_000],
     [Number.MAX_SAFE_INTEGER, 60_000],
   ])("after %d failures", (failures, ms) => {
-    expect(backoffDelay(exact, failures, error)).toBe(ms);
+    expect(retryDelay(exact, failures, error)).toBe(ms);
   });
 
   test("takes fractions of seconds and gives whole milliseconds", () => {
-    expect(backoffDelay({ ...exact, base: 0.0125 }, 1, error)).toBe(13);
-    expect(backoffDelay({ ...exact, base: 0.2 }, 2, error)).toBe(400);
+    expect(retryDelay({ ...exact, base: 0.0125 }, 1, error)).toBe(13);
+    expect(retryDelay({ ...exact, base: 0.2 }, 2, error)).toBe(400);
   });
 
   test.each([0, -3])("takes %d failures for one", (failures) => {
-    expect(backoffDelay(exact, failures, error)).toBe(1000);
+    expect(retryDelay(exact, failures, error)).toBe(1000);
   });
 
   test("no base, no wait; no cap, a century at most", () => {
-    expect(backoffDelay({ ...exact, base: 0 }, 5000, error)).toBe(0);
-    expect(backoffDelay({ ...exact, cap: 0 }, 3, error)).toBe(0);
-    const uncapped = backoffDelay({ ...exact, base: 1e300, cap: Number.POSITIVE_INFINITY }, 5000, error);
+    expect(retryDelay({ ...exact, base: 0 }, 5000, error)).toBe(0);
+    expect(retryDelay({ ...exact, cap: 0 }, 3, error)).toBe(0);
+    const uncapped = retryDelay({ ...exact, base: 1e300, cap: Number.POSITIVE_INFINITY }, 5000, error);
     expect(uncapped).toBe(36_500 * 86_400_000);
   });
 });
@@ -42,12 +42,12 @@ describe("full jitter", () => {
     [0.5, 2000],
     [0.999_999, 4000],
   ])("of %d", (random, ms) => {
-    expect(backoffDelay(full, 3, error, () => random)).toBe(ms);
+    expect(retryDelay(full, 3, error, () => random)).toBe(ms);
   });
 
   test("uses Math.random unless told", () => {
     const random = vi.spyOn(Math, "random").mockReturnValue(0.25);
-    expect(backoffDelay(full, 1, error)).toBe(250);
+    expect(retryDelay(full, 1, error)).toBe(250);
     random.mockRestore();
   });
 });
@@ -55,10 +55,10 @@ describe("full jitter", () => {
 describe("a function of one's own", () => {
   test("gets the failures and the error; its answer is a duration, without jitter and cap", () => {
     const backoff = vi.fn((failures: number) => failures * 100);
-    expect(backoffDelay({ ...exact, jitter: "full", backoff }, 3, error, () => 0)).toBe(300_000);
+    expect(retryDelay({ ...exact, jitter: "full", backoff }, 3, error, () => 0)).toBe(300_000);
     expect(backoff).toHaveBeenCalledExactlyOnceWith(3, error);
-    expect(backoffDelay({ ...exact, backoff: () => "5 minutes" }, 1, error)).toBe(300_000);
-    expect(backoffDelay({ ...exact, backoff: () => 0 }, 1, error)).toBe(0);
+    expect(retryDelay({ ...exact, backoff: () => "5 minutes" }, 1, error)).toBe(300_000);
+    expect(retryDelay({ ...exact, backoff: () => 0 }, 1, error)).toBe(0);
   });
 
   test.each<[string, () => unknown]>([
@@ -74,6 +74,6 @@ describe("a function of one's own", () => {
     ["is async and rejects", async () => { throw error }], // biome-ignore format: one line per case
   ])("that %s leaves the formula", (_, backoff) => {
     const policy = { ...exact, backoff: backoff as () => number };
-    expect(backoffDelay(policy, 2, error)).toBe(2000);
+    expect(retryDelay(policy, 2, error)).toBe(2000);
   });
 });
