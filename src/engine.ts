@@ -16,22 +16,22 @@ import { loading } from "./loading.ts";
 import { defaultSource, type PunctualOptions } from "./options.ts";
 import { randomText } from "./random.ts";
 import { currentRun } from "./run/current.ts";
+import { JobCounts } from "./run/job-counts.ts";
 import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import type { Run, RunControl } from "./run/run.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
+import type { ChildRunner } from "./supervisor/child-runner.ts";
 import { inside, instanceNumber, refuseFunction } from "./supervisor/inside.ts";
 import type { SuperviseOptions } from "./supervisor/options.ts";
-import type { Serving } from "./supervisor/serve.ts";
 import type { ChildInfo, Supervisor, SupervisorParts } from "./supervisor/supervisor.ts";
 import { type Clock, checkClock, systemClock } from "./time.ts";
 import { checkName } from "./validate/names.ts";
 import { checkInteger } from "./validate/options.ts";
 import { inTime, LAST_WRITES } from "./worker/deadline.ts";
-import { alreadyWorking, Host } from "./worker/host.ts";
 import { Logbook } from "./worker/logbook.ts";
 import { type RepairReport, repair } from "./worker/repair.ts";
-import { Tallies } from "./worker/tallies.ts";
+import { alreadyWorking, Host } from "./worker/work-sessions.ts";
 
 /**
  * What an instance runs on: its store, its jobs, its worker, wired. Apart from `Punctual`, which is only the way in, since
@@ -52,7 +52,7 @@ export class Engine {
   readonly host: Host;
   readonly #supervising: Omit<SupervisorParts, "number">;
   #supervisor: Supervisor | null = null;
-  #serving: Serving | null = null;
+  #serving: ChildRunner | null = null;
   #stopping: Promise<void> | null = null;
 
   /** `source` null: the default database. */
@@ -76,7 +76,7 @@ export class Engine {
       events,
       logger,
       registry,
-      tallies: new Tallies(),
+      counts: new JobCounts(),
       logbook: new Logbook({ store, clock, events, logger }, options.logs ?? true),
       queueLimits,
       instance: this as object,
@@ -176,13 +176,13 @@ export class Engine {
   }
 
   async #serve(): Promise<number> {
-    const { Serving } = await import("./supervisor/serve.ts");
+    const { ChildRunner } = await import("./supervisor/child-runner.ts");
     if (this.#serving?.isServing) throw alreadyWorking("supervise()");
     const flush = async () => {
       await this.sender.flush();
       await this.host.writeCounts();
     };
-    this.#serving = new Serving({ ...this.#supervising, flush });
+    this.#serving = new ChildRunner({ ...this.#supervising, flush });
     this.host.beside = this.#serving;
     return this.#serving.serve();
   }

@@ -5,7 +5,7 @@ import { instantOf, zoneOf } from "../schedule/zones.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { readQueues } from "../validate/queue-words.ts";
-import { type QueueOptions, toServing } from "../worker/serving.ts";
+import { type QueueOptions, toWeightedQueues } from "../worker/options.ts";
 import { didYouMean } from "./names.ts";
 import { grouped } from "./render/numbers.ts";
 
@@ -88,7 +88,7 @@ export function queues(text: string, before: QueueChoice | undefined): QueueChoi
   return refusing(() => {
     const whole = before ? `${before.text},${text}` : text;
     const options = readQueues(whole);
-    toServing(options);
+    toWeightedQueues(options);
     return { text: whole, options };
   });
 }

@@ -1,5 +1,5 @@
 import { fingerprintOf, Schedule, type ScheduleParts } from "../schedule/schedule.ts";
-import type { JobDetails, JobSync } from "../store/store.ts";
+import type { JobDetails, SyncRequest } from "../store/store.ts";
 import type { DueSchedule, TickRun } from "../store/ticking.ts";
 import type { Definition } from "./definition.ts";
 import type { Registry } from "./registry.ts";
@@ -56,7 +56,7 @@ export class Ticks {
   }
 
   /** What the database is to know of a definition; from now on its schedules tick as they are now. */
-  show(definition: Definition<never>): JobSync["jobs"][number] {
+  show(definition: Definition<never>): SyncRequest["jobs"][number] {
     const shown = new ShownJob(definition);
     definition.shown = shown;
     if (definition.settings.keyOf) {

@@ -1,5 +1,5 @@
 import type { FinishedState, RunState } from "../run/states.ts";
-import type { Served } from "./queue-selection.ts";
+import type { QueueSelection } from "./queue-selection.ts";
 
 /** What a job's row says. Written by workers that define it, read by producers that do not. */
 export interface JobRow {
@@ -39,7 +39,7 @@ export interface ScheduleRow {
 }
 
 /** A worker as it shows itself. */
-export interface WorkerRow extends Served {
+export interface WorkerRow extends QueueSelection {
   id: string;
   host: string;
   pid: number;

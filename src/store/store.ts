@@ -1,7 +1,7 @@
 import type { Outcome, RunState } from "../run/states.ts";
 import type { Inspection, InstallReport, MissingObject } from "./inspection.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "./pruning.ts";
-import type { Served } from "./queue-selection.ts";
+import type { QueueSelection } from "./queue-selection.ts";
 import type {
   AttemptRecord,
   CancelAnswer,
@@ -16,11 +16,11 @@ import type {
   WorkerRow,
 } from "./records.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
-import type { JobSync } from "./syncing.ts";
+import type { SyncRequest } from "./syncing.ts";
 import type { TickRequest, TickResult } from "./ticking.ts";
 
 export type { CrashCap } from "./records.ts";
-export type { JobDetails, JobSync } from "./syncing.ts";
+export type { JobDetails, SyncRequest } from "./syncing.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
 
@@ -119,7 +119,7 @@ export interface NewLine extends LogRecord {
   runId: number;
 }
 
-export interface ClaimRequest extends Served {
+export interface ClaimRequest extends QueueSelection {
   /** New for each claim; a claim sent again under the same token gives the same runs. */
   token: string;
   limit: number;
@@ -180,7 +180,7 @@ export interface Renewed {
 }
 
 /** What happened to a job since the last flush. Flushed in groups, so that the settle never touches the job's row. */
-export interface Tally {
+export interface JobMinute {
   name: string;
   minute: number;
   counts: Partial<Record<Outcome | "dispatched" | "crashed", number>>;
@@ -274,7 +274,7 @@ export interface Store {
   remove(id: number): Promise<"removed" | RunState | null>;
 
   /** Shows what a worker defines. Of several workers alive the latest started has the say. */
-  syncJobs(sync: JobSync): Promise<void>;
+  syncJobs(sync: SyncRequest): Promise<void>;
   /** Makes names known that are dispatched here and defined elsewhere. */
   declareJobs(names: string[], queue: string, priority: number): Promise<void>;
   /** Moves a run that was dispatched under a former name to the job that has the name now; false: its name is none. */
@@ -288,7 +288,7 @@ export interface Store {
   /** Until a time, or until it is resumed. The queue need not be known. */
   pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void>;
   /** Adds to the counts by the minute and to what jobs say of their last tries. May count twice if its answer is lost. */
-  flush(tallies: Tally[]): Promise<void>;
+  flush(tallies: JobMinute[]): Promise<void>;
 
   /**
    * Makes the runs of due schedules. A schedule's mark moves in the transaction that inserts them, so a tick happens

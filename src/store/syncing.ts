@@ -7,7 +7,7 @@ export interface JobDetails extends Omit<JobRow, "name" | "fingerprint"> {
 }
 
 /** Jobs and limits of queues as one worker defines them. */
-export interface JobSync {
+export interface SyncRequest {
   worker: string;
   startedAt: number;
   jobs: {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Result } from "../worker/executor.ts";
-import type { Assigned } from "./assigned.ts";
+import type { Assignment } from "./assignment.ts";
 import { INSTANCE, NUMBER } from "./inside.ts";
 import { LastWords } from "./last-words.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
@@ -47,14 +47,14 @@ export class Child {
   /** How many of them it brought to an end, well or not. */
   ended = 0;
   exit: { code: number | null; signal: string | null } = { code: null, signal: null };
-  readonly executions: Map<number, Assigned> = new Map<number, Assigned>();
+  readonly executions: Map<number, Assignment> = new Map<number, Assignment>();
   /** Runs that crashes have ended and whose hooks it was told to call, by their tickets. */
   readonly crashed: Map<number, ClaimedRun> = new Map<number, ClaimedRun>();
   /** Jobs that it turned out not to define. */
   readonly lacks: Set<string> = new Set<string>();
   /** Why it was killed by us, and what that makes of runs that must not be charged; null: it ended by itself. */
   killed: { why: string; spares: boolean } | null = null;
-  readonly #verdicts = new Map<Assigned, Result>();
+  readonly #verdicts = new Map<Assignment, Result>();
   readonly #clock: Clock;
   readonly #process: ChildProcess;
   readonly #mailbox: Mailbox<ToChild>;
@@ -120,7 +120,7 @@ export class Child {
   }
 
   /** Runs whose outcome is not known. */
-  get unsettled(): Assigned[] {
+  get unsettled(): Assignment[] {
     return [...this.executions.values()].filter(({ isSettled }) => !isSettled);
   }
 
@@ -134,19 +134,19 @@ export class Child {
     this.#mailbox.post(message);
   }
 
-  assign(assigned: Assigned): void {
-    const { ticket, run } = assigned;
+  assign(assignment: Assignment): void {
+    const { ticket, run } = assignment;
     this.taken++;
-    this.executions.set(ticket, assigned);
+    this.executions.set(ticket, assignment);
     this.#waitsSince ??= this.#clock.monotonic();
     this.post({ type: "run", ticket, run });
   }
 
   began(upTo: number): void {
     let waits = false;
-    for (const [ticket, assigned] of this.executions) {
+    for (const [ticket, assignment] of this.executions) {
       if (ticket > upTo) waits = true;
-      else if (!assigned.hasBegun) assigned.begin();
+      else if (!assignment.hasBegun) assignment.begin();
     }
     this.#waitsSince = waits ? this.#clock.monotonic() : null;
   }
@@ -170,14 +170,14 @@ export class Child {
   }
 
   /** `spares`: its runs are not charged; `verdict`: what one of them has come to by this. */
-  kill(why: string, spares: boolean, verdict?: [Assigned, Result]): void {
+  kill(why: string, spares: boolean, verdict?: [Assignment, Result]): void {
     this.killed ??= { why, spares };
     if (verdict) this.#verdicts.set(...verdict);
     this.#process.kill("SIGKILL");
   }
 
-  verdict(assigned: Assigned): Result | undefined {
-    return this.#verdicts.get(assigned);
+  verdict(assignment: Assignment): Result | undefined {
+    return this.#verdicts.get(assignment);
   }
 
   #sign(): void {

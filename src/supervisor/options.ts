@@ -1,8 +1,8 @@
 import { PunctualError, show } from "../errors.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
+import type { WorkerOptions } from "../worker/options.ts";
 import { FOREVER, type ForeverOptions, toOptions } from "../worker/options.ts";
-import type { WorkerOptions } from "../worker/parts.ts";
 
 /** Options of `supervise()`. */
 export interface SuperviseOptions extends ForeverOptions {

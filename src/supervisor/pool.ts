@@ -6,7 +6,7 @@ import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Cell, Execution, Executor, Runnable } from "../worker/executor.ts";
 import type { Logbook } from "../worker/logbook.ts";
-import { Assigned } from "./assigned.ts";
+import { Assignment } from "./assignment.ts";
 import { ChildCell } from "./cell.ts";
 import type { Child } from "./child.ts";
 import { Crew, howItEnded } from "./crew.ts";
@@ -141,12 +141,12 @@ export class Pool implements Executor {
     if (child?.state !== "ready") return released(run);
     const ticket = ++this.#tickets;
     const { clock } = this.#parts;
-    const overdue = (assigned: Assigned, reason: PunctualError) => this.#overdue(assigned, reason);
-    const assigned = new Assigned(run, job, { ticket, child, clock, overdue });
+    const overdue = (assignment: Assignment, reason: PunctualError) => this.#overdue(assignment, reason);
+    const assignment = new Assignment(run, job, { ticket, child, clock, overdue });
     run.child = child.label;
-    child.assign(assigned);
+    child.assign(assignment);
     if (child.taken >= this.#parts.supervision.maxJobs) this.crew.retire(child, `it had ${child.taken} runs`);
-    return assigned;
+    return assignment;
   }
 
   #freeIn(child: Child): number {
@@ -176,42 +176,42 @@ export class Pool implements Executor {
     } else if (message.type === "wake") wake();
     else if (message.type === "fault") events.report(toError(message.failure), message.during);
     if (!("ticket" in message)) return;
-    const assigned = child.executions.get(message.ticket);
+    const assignment = child.executions.get(message.ticket);
     const ended = child.crashed.get(message.ticket);
-    if (assigned) this.#hearOf(assigned, message);
+    if (assignment) this.#hearOf(assignment, message);
     else if (ended && message.type === "logged") {
       this.#parts.logbook.add(ended, message.message, message.data);
     } else if (message.type === "returned") child.crashed.delete(message.ticket);
   }
 
-  #hearOf(assigned: Assigned, message: ToParent): void {
+  #hearOf(assignment: Assignment, message: ToParent): void {
     const { store, logbook } = this.#parts;
-    const { run, child } = assigned;
+    const { run, child } = assignment;
     if (message.type === "logged") {
       logbook.add(run, message.message, message.data);
     } else if (message.type === "progress") {
-      this.#write(assigned, "the progress", () => store.progress(run, message.progress));
+      this.#write(assignment, "the progress", () => store.progress(run, message.progress));
     } else if (message.type === "slow-hook") {
-      this.#write(assigned, "the slow hook", () => store.slowHook(run, message.slow));
+      this.#write(assignment, "the slow hook", () => store.slowHook(run, message.slow));
     } else if (message.type === "done") {
       child.ended++;
       if (message.result.outcome === "unknown") this.#lacks(child, run.name);
-      assigned.settle(fromSent(message.result), message.duration);
-      if (message.returned) this.#end(assigned);
+      assignment.settle(fromSent(message.result), message.duration);
+      if (message.returned) this.#end(assignment);
       else this.#tired(child);
-    } else if (message.type === "returned") this.#end(assigned);
+    } else if (message.type === "returned") this.#end(assignment);
   }
 
-  #write(assigned: Assigned, what: string, work: () => Promise<unknown>): void {
+  #write(assignment: Assignment, what: string, work: () => Promise<unknown>): void {
     const { events } = this.#parts;
-    const during = `writing ${what} of run ${assigned.run.id}`;
-    assigned.write(() => work().catch((error) => events.report(error, during)));
+    const during = `writing ${what} of run ${assignment.run.id}`;
+    assignment.write(() => work().catch((error) => events.report(error, during)));
   }
 
-  #end(assigned: Assigned): void {
-    const { child, ticket } = assigned;
+  #end(assignment: Assignment): void {
+    const { child, ticket } = assignment;
     child.executions.delete(ticket);
-    assigned.end();
+    assignment.end();
     this.crew.idle(child);
   }
 
@@ -231,11 +231,11 @@ export class Pool implements Executor {
   }
 
   /** The run's time is long over, and its child does not answer. */
-  #overdue(assigned: Assigned, reason: PunctualError): void {
-    const { run, job, child } = assigned;
+  #overdue(assignment: Assignment, reason: PunctualError): void {
+    const { run, job, child } = assignment;
     const result = afterKill(run, job, reason, this.#parts.random);
     child.kill(`it holds its event loop, and run ${run.id} has to end: ${reason.message}`, true, [
-      assigned,
+      assignment,
       result,
     ]);
   }
@@ -247,13 +247,13 @@ export class Pool implements Executor {
     const all = [...child.executions.values()];
     const anyBegan = all.some(({ hasBegun }) => hasBegun);
     const error = new PunctualError("RUN_CRASHED", `Its process, ${child.name}, ${howItEnded(child)}.`);
-    for (const assigned of all) {
+    for (const assignment of all) {
       const isCharged =
-        !child.killed?.spares && (assigned.hasBegun || (!anyBegan && this.#isTooOften(assigned.run.id)));
-      const verdict = child.verdict(assigned);
-      assigned.settle(verdict ?? (isCharged ? { outcome: "crashed", error } : { outcome: "released" }));
-      child.executions.delete(assigned.ticket);
-      assigned.end();
+        !child.killed?.spares && (assignment.hasBegun || (!anyBegan && this.#isTooOften(assignment.run.id)));
+      const verdict = child.verdict(assignment);
+      assignment.settle(verdict ?? (isCharged ? { outcome: "crashed", error } : { outcome: "released" }));
+      child.executions.delete(assignment.ticket);
+      assignment.end();
     }
   }
 

@@ -2,8 +2,8 @@ import type { PunctualError } from "../errors.ts";
 import { type Failure, toFailure } from "../run/failure.ts";
 import { decodePayload } from "../run/payload.ts";
 import type { ClaimedRun } from "../store/store.ts";
+import { afterFailure } from "../worker/attempt-ends.ts";
 import type { Result, Runnable } from "../worker/executor.ts";
-import { afterFailure } from "../worker/retrying.ts";
 import type { SentResult } from "./messages.ts";
 
 /** A job that a child does not define is tried again after this long: by another, or by one that has loaded it since. */

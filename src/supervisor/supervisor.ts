@@ -1,9 +1,10 @@
 import { PunctualError } from "../errors.ts";
 import type { Settings } from "../job/settings.ts";
 import type { Store } from "../store/store.ts";
-import type { Host, HostParts } from "../worker/host.ts";
 import { InProcess } from "../worker/in-process.ts";
-import { Showing } from "../worker/showing.ts";
+import { JobSync } from "../worker/job-sync.ts";
+import type { HostParts } from "../worker/parts.ts";
+import type { Host } from "../worker/work-sessions.ts";
 import { Catalog } from "./catalog.ts";
 import type { Child } from "./child.ts";
 import { type SuperviseOptions, type Supervision, toSupervision } from "./options.ts";
@@ -38,7 +39,7 @@ export class Supervisor {
   readonly #supervision: Supervision;
   readonly #signals: boolean;
   readonly #catalog: Catalog;
-  readonly #showing: Showing;
+  readonly #showing: JobSync;
   #pool: Pool | null = null;
   readonly #first = Promise.withResolvers<void>();
   #failure: PunctualError | null = null;
@@ -48,7 +49,7 @@ export class Supervisor {
     this.#supervision = toSupervision(options);
     this.#signals = options.signals !== false;
     this.#catalog = new Catalog(parts.registry, parts.defaults);
-    this.#showing = new Showing({
+    this.#showing = new JobSync({
       ...parts,
       registry: this.#catalog,
       queueLimits: this.#catalog.queueLimits,

@@ -6,7 +6,7 @@ import { encodePayload, type JsonValue } from "../run/payload.ts";
 import { policyOf } from "../run/retries.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
-import { type Ending, EndOfTry, snoozeEnding } from "./ends.ts";
+import { type EarlyEnd, EndOfTry, snoozeEnding } from "./attempt-ends.ts";
 
 /** Between two writes of progress. */
 const PROGRESS_EVERY = 100;
@@ -36,7 +36,7 @@ export class Context implements RunContext {
   readonly traceparent: string | null;
   readonly signal: AbortSignal;
   /** Set when the handler ended its try by itself, even if it caught what was thrown for it. */
-  ending: Ending | null = null;
+  ending: EarlyEnd | null = null;
   readonly #run: ClaimedRun;
   readonly #parts: ContextParts;
   #progress: string | null = null;
@@ -91,7 +91,7 @@ export class Context implements RunContext {
     await this.#writing;
   }
 
-  #end(ending: Ending): never {
+  #end(ending: EarlyEnd): never {
     this.ending ??= ending;
     throw new EndOfTry(ending);
   }

@@ -7,10 +7,9 @@ import { decodePayload, encodeResult } from "../run/payload.ts";
 import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
+import { abortReasons, afterFailure, EndOfTry } from "./attempt-ends.ts";
 import { Context } from "./context.ts";
-import { abortReasons, EndOfTry } from "./ends.ts";
 import type { Execution, Result, Runnable } from "./executor.ts";
-import { afterFailure } from "./retrying.ts";
 
 /** How long a handler has to return after its signal aborted. */
 export const GRACE = 5000;

@@ -3,7 +3,7 @@ import { type ClaimedRun, type ClaimRequest, hasCrashed, type Store } from "../s
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Cell, Executor } from "./executor.ts";
-import { untilAnswered } from "./patience.ts";
+import { untilAnswered } from "./waits.ts";
 
 /** Longest a crashed run waits for its neighbours to finish, so that it starts alone. */
 const CLEARED_WITHIN = 10_000;

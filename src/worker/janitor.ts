@@ -2,16 +2,16 @@ import { PunctualError } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import type { Registry } from "../job/registry.ts";
 import { failureText, toFailure } from "../run/failure.ts";
+import type { JobCounts } from "../run/job-counts.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Pending } from "../store/pending.ts";
 import { type Store, WORKER_DEAD_AFTER } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashes.ts";
+import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashed-runs.ts";
 import type { Executor } from "./executor.ts";
 import { Lapses } from "./lapses.ts";
 import { RENEWING } from "./leases.ts";
 import type { Logbook } from "./logbook.ts";
-import type { Tallies } from "./tallies.ts";
 
 export const FLUSH_EVERY = 1000;
 const REAP_EVERY = 10_000;
@@ -47,7 +47,7 @@ export interface JanitorParts {
   events: Emitter;
   registry: Registry;
   executor: Executor;
-  tallies: Tallies;
+  counts: JobCounts;
   logbook: Logbook;
   beat(): Promise<void>;
   sync(): Promise<void>;
@@ -123,7 +123,7 @@ export class Janitor {
   }
 
   async #flush(): Promise<void> {
-    await this.#parts.tallies.flushTo(() => this.#parts.store);
+    await this.#parts.counts.flushTo(() => this.#parts.store);
   }
 
   async beat(): Promise<void> {

@@ -17,7 +17,7 @@ const DOUBTED_FOR = 5000;
 /** The duty, as it is reported. */
 export const RENEWING = "renewing leases";
 
-interface Held {
+interface HeldLease {
   run: ClaimedRun;
   lease: number;
   /** When the claim or renewal was sent from which the lease counts. */
@@ -45,7 +45,7 @@ export interface LeaseParts {
  */
 export class Leases {
   readonly #parts: LeaseParts;
-  readonly #held = new Map<number, Held>();
+  readonly #held = new Map<number, HeldLease>();
   #timer: { at: number; cancel(): void } | null = null;
   #unanswered = 0;
   #failures = 0;
@@ -103,12 +103,12 @@ export class Leases {
     this.#timer = { at, cancel };
   }
 
-  #nextOf({ trustedUntil, renewAt }: Held): number {
+  #nextOf({ trustedUntil, renewAt }: HeldLease): number {
     if (this.#unanswered >= MOST_UNANSWERED) return trustedUntil;
     return Math.min(trustedUntil, Math.max(renewAt, this.#notBefore));
   }
 
-  #isTrusted({ sent, lease, trustedUntil }: Held): boolean {
+  #isTrusted({ sent, lease, trustedUntil }: HeldLease): boolean {
     const { clock } = this.#parts;
     return clock.monotonic() < trustedUntil && elapsedSince(sent, clock) < trusted(lease);
   }
@@ -135,7 +135,7 @@ export class Leases {
     void this.#renew(all.filter(({ renewAt, lease }) => renewAt - lease / 6 <= now));
   }
 
-  async #renew(due: Held[]): Promise<void> {
+  async #renew(due: HeldLease[]): Promise<void> {
     const { store, clock, id: worker, events } = this.#parts;
     const sent = readClock(clock);
     const wait = Math.min(RETRY_WITHIN, ...due.map(({ lease }) => lease / 12));
@@ -165,20 +165,20 @@ export class Leases {
   }
 
   /** Answers may come late or out of order: what counts is when the renewal was sent. */
-  #prolong(held: Held, sent: ClockReading): void {
+  #prolong(held: HeldLease, sent: ClockReading): void {
     if (sent.monotonic < held.sent.monotonic) return;
     if (elapsedSince(sent, this.#parts.clock) >= trusted(held.lease)) return;
     Object.assign(held, { sent, ...times(held.lease, sent) });
   }
 
-  #lose({ run }: Held, expired: boolean): void {
+  #lose({ run }: HeldLease, expired: boolean): void {
     this.#held.delete(run.id);
     this.#parts.lost(run, expired);
   }
 }
 
 /** A third of the lease is one renewal: two may fail before it is lost. */
-function times(lease: number, sent: ClockReading): Pick<Held, "trustedUntil" | "renewAt"> {
+function times(lease: number, sent: ClockReading): Pick<HeldLease, "trustedUntil" | "renewAt"> {
   return { trustedUntil: sent.monotonic + trusted(lease), renewAt: sent.monotonic + lease / 3 };
 }
 

@@ -3,8 +3,8 @@ import { failureText, toFailure } from "../run/failure.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
 import { Overdue } from "./deadline.ts";
 import type { WorkerParts } from "./parts.ts";
-import { beforeTrying, waitBefore } from "./patience.ts";
 import { type Settling, settledEvent } from "./settle.ts";
+import { beforeTrying, waitBefore } from "./waits.ts";
 
 const DUTY = "claiming and settling";
 
@@ -165,13 +165,13 @@ export class Outbox {
   }
 
   #tell(settling: Settling): void {
-    const { events, tallies, registry, clock } = this.#parts;
+    const { events, counts, registry, clock } = this.#parts;
     const { run, settlement } = settling;
     const { outcome, duration, lane } = settlement;
     // Its key was computed, and nothing else.
     if (lane !== undefined) return;
     if (run.owner === null) {
-      tallies.settled(run.name, outcome, duration, settlement.error, clock.now());
+      counts.settled(run.name, outcome, duration, settlement.error, clock.now());
     } else if (outcome !== "retried" && outcome !== "snoozed" && outcome !== "released") {
       registry.forgetAdHoc(run.lane);
     }

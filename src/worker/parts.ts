@@ -1,30 +1,14 @@
 import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
 import type { Registry } from "../job/registry.ts";
+import type { JobCounts } from "../run/job-counts.ts";
+import type { Pending } from "../store/pending.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Executor } from "./executor.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 import type { Logbook } from "./logbook.ts";
-import type { Serving } from "./serving.ts";
-import type { Tallies } from "./tallies.ts";
-
-export interface WorkerOptions extends Serving {
-  /** Runs at once, in all places together. */
-  parallel: number;
-  /** Whether it ticks. */
-  schedules: boolean;
-  /** The most that is claimed at once; null: as many as will start soon. */
-  batch: number | null;
-  sleep: number;
-  /** Ends after so many runs; null: never for their number. */
-  budget: number | null;
-  /** Ends when nothing is due. */
-  untilEmpty: boolean;
-  /** How long stop() waits for handlers before it aborts them. */
-  grace: number;
-}
 
 export interface WorkerParts {
   id: string;
@@ -32,7 +16,7 @@ export interface WorkerParts {
   clock: Clock;
   events: Emitter;
   registry: Registry;
-  tallies: Tallies;
+  counts: JobCounts;
   logbook: Logbook;
   logger: Logger;
   instance: object;
@@ -43,4 +27,12 @@ export interface WorkerParts {
   ticker: { readonly wait: number; readonly isDue: boolean; tick(): Promise<number> } | null;
   executor: Executor;
   deadline: Deadline;
+}
+
+export interface HostParts
+  extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known" | "executor" | "deadline"> {
+  store(): Promise<Store>;
+  pending: Pending;
+  queueLimits: ReadonlyMap<string, number>;
+  host: string;
 }

@@ -1,8 +1,8 @@
 import type { ClaimRequest } from "../store/store.ts";
 import type { Buffer } from "./buffer.ts";
 import type { Executor } from "./executor.ts";
+import type { WorkerOptions } from "./options.ts";
 import type { Pace } from "./pace.ts";
-import type { WorkerOptions } from "./parts.ts";
 
 export type Room = Pick<ClaimRequest, "limit" | "start" | "limited" | "crashed">;
 

@@ -1,6 +1,6 @@
 import type { PunctualError } from "../errors.ts";
 import type { ClaimedRun } from "../store/store.ts";
-import { abortReasons } from "./ends.ts";
+import { abortReasons } from "./attempt-ends.ts";
 import type { Execution } from "./executor.ts";
 
 /**

@@ -1,15 +1,15 @@
 import type { Events } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
 import type { Executor } from "./executor.ts";
-import type { WorkerOptions } from "./parts.ts";
-import type { Showing } from "./showing.ts";
+import type { JobSync } from "./job-sync.ts";
+import type { WorkerOptions } from "./options.ts";
 
 /** What a worker works with, and where its handlers run. */
 export interface Shift {
   /** Whose call it was. */
   name: string;
   options: WorkerOptions;
-  showing: Showing;
+  showing: JobSync;
   /** Before anything is claimed. */
   open(store: Store): Executor | Promise<Executor>;
   /** Nothing more will begin. */

@@ -2,24 +2,25 @@ import { PunctualError } from "../errors.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.ts";
 import { readClock, yieldToEventLoop } from "../time.ts";
+import { abortReasons } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
-import { claimRequest, nextDueOf, tickSlice } from "./claiming.ts";
-import { Crashes } from "./crashes.ts";
+import { claimRequest, nextDueOf, tickSlice } from "./claim-request.ts";
+import { CrashedRuns } from "./crashed-runs.ts";
 import { LAST_WRITES, Overdue } from "./deadline.ts";
-import { abortReasons } from "./ends.ts";
 import { GRACE } from "./execute.ts";
 import type { Cell, Executor, Result } from "./executor.ts";
 import { type Isolated, Isolation } from "./isolation.ts";
 import { Leases } from "./leases.ts";
+import type { WorkerOptions } from "./options.ts";
+import { strideOf } from "./options.ts";
 import { Outbox } from "./outbox.ts";
 import { HELD_AT_MOST, Pace } from "./pace.ts";
-import type { WorkerOptions, WorkerParts } from "./parts.ts";
-import { Rest } from "./rest.ts";
+import type { WorkerParts } from "./parts.ts";
 import { NO_ROOM, type Room, roomFor } from "./room.ts";
 import { Running } from "./running.ts";
-import { strideOf } from "./serving.ts";
 import { startedEvent, toSettling } from "./settle.ts";
 import { toUnwritten, type Unwritten } from "./unwritten.ts";
+import { Sleep } from "./waits.ts";
 
 /** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
 export class Worker {
@@ -30,10 +31,10 @@ export class Worker {
   readonly #outbox: Outbox;
   readonly leases: Leases;
   readonly #pace = new Pace();
-  readonly #rest: Rest;
+  readonly #rest: Sleep;
   readonly #executor: Executor;
   readonly #isolation: Isolation;
-  readonly #crashes: Crashes;
+  readonly #crashes: CrashedRuns;
   readonly #stride: ClaimRequest["stride"];
   /** There may be more to claim. */
   #hungry = true;
@@ -50,7 +51,7 @@ export class Worker {
     this.#options = options;
     this.#stride = strideOf(options, parts.random);
     this.#buffer = new Buffer(this.#stride !== null);
-    this.#rest = new Rest(parts.clock);
+    this.#rest = new Sleep(parts.clock);
     this.#outbox = new Outbox(parts, {
       drop: (run) => this.leases.drop(run),
       wake: () => this.wake(),
@@ -62,7 +63,7 @@ export class Worker {
     });
     this.#executor = parts.executor;
     this.#isolation = new Isolation({ ...parts, wake: () => this.wake() });
-    this.#crashes = new Crashes(parts, (run) => {
+    this.#crashes = new CrashedRuns(parts, (run) => {
       this.leases.drop(run);
       this.wake();
     });

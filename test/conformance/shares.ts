@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { strideOf } from "../../src/worker/serving.ts";
+import { strideOf } from "../../src/worker/options.ts";
 import { fresh } from "./fresh.ts";
 import {
   claim,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Tally } from "../../src/store/store.ts";
+import type { JobMinute } from "../../src/store/store.ts";
 import { fresh } from "./fresh.ts";
 import { define } from "./requests.ts";
 import type { Database } from "./stores.ts";
@@ -9,7 +9,7 @@ const OUTCOMES = ["completed", "retried", "failed", "skipped", "cancelled", "sno
 export function tallies(database: Database): void {
   describe("tallies", () => {
     const at = fresh(database);
-    const tally = (fields: Partial<Tally> = {}): Tally => ({
+    const tally = (fields: Partial<JobMinute> = {}): JobMinute => ({
       name: "job",
       minute: 1,
       counts: {},

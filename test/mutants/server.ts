@@ -75,10 +75,10 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "Counts that could not be written go with the next flush.",
-    file: "src/worker/tallies.ts",
+    file: "src/run/job-counts.ts",
     find: "this.#putBack(taken);",
     replace: "",
-    tests: ["test/unit/tallies.test.ts"],
+    tests: ["test/unit/job-counts.test.ts"],
   },
   {
     rule: "An exchange that is sent again waits for its first try.",

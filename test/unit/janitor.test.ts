@@ -37,7 +37,7 @@ function scene() {
     events: new Emitter(toLogger(false), own),
     executor: {} as JanitorParts["executor"],
     registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
-    tallies: { take: () => [] } as unknown as JanitorParts["tallies"],
+    counts: { take: () => [] } as unknown as JanitorParts["counts"],
     logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],
     pending: new Pending(),
     beat: async () => {

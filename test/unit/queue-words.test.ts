@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isPlainQueue, readQueues } from "../../src/validate/queue-words.ts";
-import { strideOf, toServing } from "../../src/worker/serving.ts";
+import { strideOf, toWeightedQueues } from "../../src/worker/options.ts";
 
 describe("queues in a text", () => {
   test.each([
@@ -19,7 +19,7 @@ describe("queues in a text", () => {
     ["__proto__*2", { queues: ["__proto__"], weights: JSON.parse('{"__proto__":2}') }],
   ])("%s", (text, options) => {
     expect(readQueues(text)).toEqual(options);
-    expect(() => toServing(readQueues(text))).not.toThrow();
+    expect(() => toWeightedQueues(readQueues(text))).not.toThrow();
   });
 
   test.each([
@@ -44,8 +44,8 @@ describe("queues in a text", () => {
 describe("what a worker serves", () => {
   test("a queue that is named is served once; one that is left out where others are named is none of them", () => {
     const options = { queues: ["a", "b", "a"], exceptQueues: ["c"], weights: {} };
-    expect(toServing(options)).toEqual({ queues: ["a", "b"], exceptQueues: [], weights: null });
-    expect(toServing({ exceptQueues: [] })).toEqual({ queues: null, exceptQueues: [], weights: null });
+    expect(toWeightedQueues(options)).toEqual({ queues: ["a", "b"], exceptQueues: [], weights: null });
+    expect(toWeightedQueues({ exceptQueues: [] })).toEqual({ queues: null, exceptQueues: [], weights: null });
   });
 
   test.each([
@@ -61,15 +61,15 @@ describe("what a worker serves", () => {
     [{ queues: ["a"], weights: { b: 2 } }, 'The queue "b" has a weight, and is not among'],
     [{ exceptQueues: ["b"], weights: { b: 2 } }, 'The queue "b" has a weight'],
   ])("%j is refused", (options, why) => {
-    expect(() => toServing(options as object)).toThrow(why);
+    expect(() => toWeightedQueues(options as object)).toThrow(why);
   });
 
   test("a stride is as much shorter as the weight is greater; without weights there is none", () => {
-    const serving = toServing({ weights: { a: 4 } });
+    const serving = toWeightedQueues({ weights: { a: 4 } });
     const stride = strideOf(serving, () => 0.5)!;
     expect(stride("b") / stride("a")).toBeCloseTo(4);
     expect(stride("constructor")).toBe(stride("b"));
     expect(strideOf(serving, () => 0)!("a")).toBe(-0);
-    expect(strideOf(toServing({}), Math.random)).toBeNull();
+    expect(strideOf(toWeightedQueues({}), Math.random)).toBeNull();
   });
 });

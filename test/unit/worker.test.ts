@@ -69,7 +69,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
     clock,
     events: new Emitter(toLogger(false), clock),
     registry: { handlerOf: () => ({}) as Runnable } as unknown as WorkerParts["registry"],
-    tallies: { settled() {} } as unknown as WorkerParts["tallies"],
+    counts: { settled() {} } as unknown as WorkerParts["counts"],
     logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
     logger: toLogger(false),
     instance: {},

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { freely } from "../../loading.ts";
 import { type Duration, systemClock, toMilliseconds } from "../../time.ts";
-import { toServing } from "../../worker/serving.ts";
+import { toWeightedQueues } from "../../worker/options.ts";
 import { duration, integer, type QueueChoice, queues } from "../arguments.ts";
 import type { Cli } from "../cli.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
@@ -43,7 +43,8 @@ export default function collect(command: Command, cli: Cli): void {
       const { output } = cli;
       const schedules = options.schedule !== false;
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
-      if (options.dryRun) return whatIsDue(jobs, toServing(options.queues?.options ?? {}), schedules, output);
+      if (options.dryRun)
+        return whatIsDue(jobs, toWeightedQueues(options.queues?.options ?? {}), schedules, output);
       const tally = new Tally(jobs);
       const signals = new Signals();
       const startedAt = systemClock.monotonic();

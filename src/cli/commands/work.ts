@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { freely } from "../../loading.ts";
 import { startProbe } from "../../metrics/probe.ts";
 import { inside } from "../../supervisor/inside.ts";
-import { toServing } from "../../worker/serving.ts";
+import { toWeightedQueues } from "../../worker/options.ts";
 import type { Cli } from "../cli.ts";
 import { pageOf } from "../render/page.ts";
 import { header } from "../work/header.ts";
@@ -30,7 +30,7 @@ export default function work(command: Command, cli: Cli): void {
       const probe = options.probePort ? await startProbe(jobs, options.probePort) : null;
       const { workers, parallel } = chosen;
       const schedules = chosen.schedule !== false;
-      const serving = toServing(chosen.queues?.options ?? {});
+      const serving = toWeightedQueues(chosen.queues?.options ?? {});
       const shift = { workers, parallel, serving, schedules, probe: probe?.url ?? null };
       const lines = await header(cli, jobs, shift);
       // Not before signals are heard: whoever reads that it can be ended will end it.

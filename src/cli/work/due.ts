@@ -1,5 +1,5 @@
 import type { Punctual } from "../../punctual.ts";
-import { type Served, serves } from "../../store/queue-selection.ts";
+import { type QueueSelection, serves } from "../../store/queue-selection.ts";
 import { pagesOf } from "../fetch-runs.ts";
 import { type Output, plain } from "../output.ts";
 import { counted } from "../render/numbers.ts";
@@ -10,7 +10,7 @@ const MOST_COUNTED = 10_000;
 /** Says what a pass would run, job by job. */
 export async function whatIsDue(
   jobs: Punctual,
-  served: Served,
+  served: QueueSelection,
   ticks: boolean,
   output: Output,
 ): Promise<void> {
@@ -42,7 +42,7 @@ export async function whatIsDue(
 async function countRuns(
   jobs: Punctual,
   now: Date,
-  served: Served,
+  served: QueueSelection,
   count: (job: string) => void,
 ): Promise<{ complete: boolean }> {
   let complete = false;

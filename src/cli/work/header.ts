@@ -1,6 +1,6 @@
 import type { Punctual } from "../../punctual.ts";
 import { version } from "../../version.ts";
-import type { Serving } from "../../worker/serving.ts";
+import type { WeightedQueues } from "../../worker/options.ts";
 import type { Cli } from "../cli.ts";
 import { plain } from "../output.ts";
 import { iconsFor } from "../render/icons.ts";
@@ -11,7 +11,7 @@ import { servedText } from "../views/served.ts";
 export interface Shift {
   workers: number;
   parallel: number;
-  serving: Serving;
+  serving: WeightedQueues;
   schedules: boolean;
   /** Where its health can be asked for; null: nowhere. */
   probe: string | null;
@@ -49,7 +49,7 @@ export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<st
 }
 
 /** `all queues`, `queues emails, reports*2`, `all queues but bulk` */
-function queuesText(serving: Serving): string {
+function queuesText(serving: WeightedQueues): string {
   const text = servedText(serving);
   return serving.queues === null ? text.replace("all", "all queues") : `queues ${text}`;
 }

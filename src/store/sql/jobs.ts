@@ -1,5 +1,5 @@
 import type { JobRow, PauseNote } from "../records.ts";
-import type { Tally } from "../store.ts";
+import type { JobMinute } from "../store.ts";
 import { type Database, first, type Sql, type Tables } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { markLimited } from "./limit-hint.ts";
@@ -129,7 +129,7 @@ export function rollUp(db: Database, t: Tables): string {
 }
 
 /** Adds what was counted. In order of name: two processes that flush together must not wait for each other crosswise. */
-export function flush(db: Database, t: Tables, tallies: Tally[]): Promise<void> {
+export function flush(db: Database, t: Tables, tallies: JobMinute[]): Promise<void> {
   const rollup = rollUp(db, t);
   return db.transaction(async (tx) => {
     const former = await readFormerNames(tx, t);

@@ -1,10 +1,10 @@
-import type { JobSync } from "../store.ts";
+import type { SyncRequest } from "../store.ts";
 import type { Database, Sql, Tables } from "./database.ts";
 import { type FormerNames, readFormerNames } from "./former-names.ts";
 import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
 import { COUNTED, type Row, rollUp } from "./jobs.ts";
 
-type Shown = JobSync["jobs"][number];
+type Shown = SyncRequest["jobs"][number];
 
 /** `to` takes over everything of `from`; null: `from` is a job of its own again. */
 interface Change {

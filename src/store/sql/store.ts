@@ -20,7 +20,7 @@ import {
   type ExchangeRequest,
   type ExchangeResult,
   type Inserted,
-  type JobSync,
+  type JobMinute,
   type Lease,
   type NewLine,
   type NewRun,
@@ -29,7 +29,7 @@ import {
   type Renewed,
   type Settlement,
   type Store,
-  type Tally,
+  type SyncRequest,
   WORKER_DEAD_AFTER,
 } from "../store.ts";
 import type { TickRequest, TickResult } from "../ticking.ts";
@@ -239,7 +239,7 @@ export abstract class SqlStore implements Store {
     return control.remove(this.#db, this.#t, id);
   }
 
-  async syncJobs(sync: JobSync): Promise<void> {
+  async syncJobs(sync: SyncRequest): Promise<void> {
     return syncJobs(this.#db, this.#t, sync, await this.now());
   }
 
@@ -279,7 +279,7 @@ export abstract class SqlStore implements Store {
     return schedules.pause(this.#db, this.#t, id, paused, await this.now(), note);
   }
 
-  flush(tallies: Tally[]): Promise<void> {
+  flush(tallies: JobMinute[]): Promise<void> {
     return jobs.flush(this.#db, this.#t, tallies);
   }
 

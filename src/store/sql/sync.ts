@@ -1,4 +1,4 @@
-import { type JobDetails, type JobSync, WORKER_DEAD_AFTER } from "../store.ts";
+import { type JobDetails, type SyncRequest, WORKER_DEAD_AFTER } from "../store.ts";
 import { type Database, inGroups, marks, type Sql, type Tables } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
@@ -7,7 +7,7 @@ import { markLimited } from "./limit-hint.ts";
 import { syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
 
-type Shown = JobSync["jobs"][number];
+type Shown = SyncRequest["jobs"][number];
 
 type Written = Pick<Shown, "name" | "fingerprint"> & JobDetails;
 
@@ -21,7 +21,7 @@ type Decides = (row: Pick<Row, "defined_at" | "defined_by"> | undefined) => bool
  * Shows the jobs of one worker. Where versions of the code run side by side, the row follows the latest started of
  * those alive, so that it does not change back and forth while an old one goes on showing its own.
  */
-export function syncJobs(db: Database, t: Tables, sync: JobSync, now: number): Promise<void> {
+export function syncJobs(db: Database, t: Tables, sync: SyncRequest, now: number): Promise<void> {
   return db.transaction(async (tx) => {
     const workers = await tx.all<{ id: string }>(
       `select id from ${t.workers} where seen_at > ?`,
@@ -42,7 +42,7 @@ async function syncGroup(
   db: Database,
   tx: Sql,
   t: Tables,
-  { worker, startedAt, jobs: shown }: JobSync,
+  { worker, startedAt, jobs: shown }: SyncRequest,
   decides: Decides,
   now: number,
 ): Promise<void> {
@@ -121,7 +121,7 @@ async function syncQueues(
   db: Database,
   tx: Sql,
   t: Tables,
-  { worker, startedAt, queues }: JobSync,
+  { worker, startedAt, queues }: SyncRequest,
   decides: Decides,
 ): Promise<void> {
   const columns = ["name", "lim", "defined_at", "defined_by"];

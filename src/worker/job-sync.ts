@@ -1,10 +1,10 @@
 import type { Registry } from "../job/registry.ts";
 import { Ticks } from "../job/ticks.ts";
-import type { JobSync, Store } from "../store/store.ts";
+import type { Store, SyncRequest } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { SYNC_EVERY } from "./janitor.ts";
 
-export interface ShowingParts {
+export interface JobSyncParts {
   id: string;
   clock: Clock;
   registry: Registry;
@@ -12,16 +12,16 @@ export interface ShowingParts {
 }
 
 /** Tells the database which jobs are defined here, as they are now. */
-export class Showing {
+export class JobSync {
   readonly registry: Registry;
   readonly ticks: Ticks;
-  readonly #parts: ShowingParts;
+  readonly #parts: JobSyncParts;
   #startedAt: number | null = null;
   /** What the database was last told; null: it has changed since. */
-  #shown: JobSync["jobs"] | null = null;
+  #shown: SyncRequest["jobs"] | null = null;
   #shownAt = 0;
 
-  constructor(parts: ShowingParts) {
+  constructor(parts: JobSyncParts) {
     this.#parts = parts;
     this.registry = parts.registry;
     this.ticks = new Ticks(parts.registry);

@@ -1,13 +1,15 @@
 import { brand, PunctualError } from "../errors.ts";
+import { policyOf, type RetryPolicy, retryDelay } from "../run/retries.ts";
+import type { ClaimedRun } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
-
+import type { Result } from "./executor.ts";
 /** How a handler ends its try by itself; thrown, and remembered in case the handler catches it. */
-export type Ending = { kind: "snoozed"; delay: number } | { kind: "discarded"; reason: string | null };
+export type EarlyEnd = { kind: "snoozed"; delay: number } | { kind: "discarded"; reason: string | null };
 
 export class EndOfTry extends Error {
-  readonly ending: Ending;
+  readonly ending: EarlyEnd;
 
-  constructor(ending: Ending) {
+  constructor(ending: EarlyEnd) {
     super(`The handler ended its try: ${ending.kind}.`);
     this.name = "EndOfTry";
     this.ending = ending;
@@ -16,7 +18,7 @@ export class EndOfTry extends Error {
 
 brand(EndOfTry, "EndOfTry");
 
-export function snoozeEnding(delay: Duration): Ending {
+export function snoozeEnding(delay: Duration): EarlyEnd {
   return { kind: "snoozed", delay: toMilliseconds(delay, "snooze()") };
 }
 
@@ -33,3 +35,17 @@ export const abortReasons = {
       "The lease of the run was lost; another worker may be running it by now.",
     ),
 };
+
+/** What a failed try comes to: another one, or the end. Tries that were lost with a process do not count. */
+export function afterFailure(
+  run: ClaimedRun,
+  job: RetryPolicy,
+  error: unknown,
+  random: () => number,
+  isWorthIt: () => boolean = () => true,
+): Result {
+  const retries = policyOf(job, run.retries);
+  const failures = run.attempts - run.crashes;
+  if (failures >= retries.max || !isWorthIt()) return { outcome: "failed", error };
+  return { outcome: "retried", error, delay: retryDelay(retries, failures, error, random) };
+}

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import type { Tally } from "../../src/store/store.ts";
-import { Tallies } from "../../src/worker/tallies.ts";
+import { JobCounts } from "../../src/run/job-counts.ts";
+import type { JobMinute } from "../../src/store/store.ts";
 
 const MINUTE = 60_000;
 
 /** Keeps what was flushed; fails as long as it is away. */
 function database() {
-  const flushed: Tally[][] = [];
+  const flushed: JobMinute[][] = [];
   const store = {
     isAway: false,
-    async flush(tallies: Tally[]) {
+    async flush(counts: JobMinute[]) {
       if (store.isAway) throw new Error("away");
-      flushed.push(structuredClone(tallies));
+      flushed.push(structuredClone(counts));
     },
   };
   return { store, flushed };
@@ -19,18 +19,18 @@ function database() {
 
 test("what could not be written is added to the next flush", async () => {
   const { store, flushed } = database();
-  const tallies = new Tallies();
-  tallies.dispatched("job", 0, 2);
-  tallies.settled("job", "completed", 10, null, 1);
-  tallies.settled("job", "failed", 5, "first", 2);
+  const counts = new JobCounts();
+  counts.dispatched("job", 0, 2);
+  counts.settled("job", "completed", 10, null, 1);
+  counts.settled("job", "failed", 5, "first", 2);
   store.isAway = true;
-  await expect(tallies.flushTo(() => store)).rejects.toThrow("away");
-  tallies.settled("job", "failed", 7, "second", 3);
-  tallies.settled("job", "completed", 1, null, MINUTE);
-  await expect(tallies.flushTo(() => store)).rejects.toThrow("away");
+  await expect(counts.flushTo(() => store)).rejects.toThrow("away");
+  counts.settled("job", "failed", 7, "second", 3);
+  counts.settled("job", "completed", 1, null, MINUTE);
+  await expect(counts.flushTo(() => store)).rejects.toThrow("away");
   store.isAway = false;
-  await tallies.flushTo(() => store);
-  await tallies.flushTo(() => store);
+  await counts.flushTo(() => store);
+  await counts.flushTo(() => store);
   expect(flushed).toEqual([
     [
       {
@@ -57,25 +57,25 @@ test("what could not be written is added to the next flush", async () => {
 
 test("what is counted while a flush fails is added too, and a success ends a row of failures", async () => {
   const { store, flushed } = database();
-  const tallies = new Tallies();
-  tallies.settled("job", "failed", 1, "why", 1);
+  const counts = new JobCounts();
+  counts.settled("job", "failed", 1, "why", 1);
   store.isAway = true;
-  const flushing = tallies.flushTo(() => store);
-  tallies.settled("job", "completed", 1, null, 2);
+  const flushing = counts.flushTo(() => store);
+  counts.settled("job", "completed", 1, null, 2);
   await expect(flushing).rejects.toThrow("away");
   store.isAway = false;
-  await tallies.flushTo(() => store);
+  await counts.flushTo(() => store);
   expect(flushed[0]).toMatchObject([{ counts: { failed: 1, completed: 1 }, last: { ok: true, failed: 0 } }]);
 });
 
 test("a long outage keeps the latest 10,000", async () => {
   const { store, flushed } = database();
-  const tallies = new Tallies();
+  const counts = new JobCounts();
   store.isAway = true;
-  for (let minute = 0; minute < 10_003; minute++) tallies.dispatched("job", minute * MINUTE);
-  await expect(tallies.flushTo(() => store)).rejects.toThrow("away");
+  for (let minute = 0; minute < 10_003; minute++) counts.dispatched("job", minute * MINUTE);
+  await expect(counts.flushTo(() => store)).rejects.toThrow("away");
   store.isAway = false;
-  await tallies.flushTo(() => store);
+  await counts.flushTo(() => store);
   expect(flushed[0]).toHaveLength(10_000);
   expect(flushed[0]![0]!.minute).toBe(3);
 });

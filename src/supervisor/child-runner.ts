@@ -7,7 +7,7 @@ import { encodeLogData } from "../run/log-data.ts";
 import { digest } from "../schedule/digest.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, sleep } from "../time.ts";
-import { abortReasons } from "../worker/ends.ts";
+import { abortReasons } from "../worker/attempt-ends.ts";
 import { type ExecuteParts, GRACE, LocalExecution } from "../worker/execute.ts";
 import { completeWith } from "../worker/in-process.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
@@ -26,7 +26,7 @@ export interface ServeParts {
 }
 
 /** The other end of the channel: a child that executes what its parent gives it, until it is told to end. */
-export class Serving {
+export class ChildRunner {
   readonly #parts: ServeParts;
   readonly #mailbox = new Mailbox<ToParent>(
     (envelope) => process.connected && process.send!(envelope, () => {}),

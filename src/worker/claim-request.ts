@@ -2,9 +2,10 @@ import { randomText } from "../random.ts";
 import { monotonicOf } from "../schedule/moment.ts";
 import type { ClaimRequest } from "../store/store.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";
-import type { WorkerOptions, WorkerParts } from "./parts.ts";
-import { untilAnswered } from "./patience.ts";
+import type { WorkerOptions } from "./options.ts";
+import type { WorkerParts } from "./parts.ts";
 import type { Room } from "./room.ts";
+import { untilAnswered } from "./waits.ts";
 
 /** A claim for this room. Asks the database for the jobs of others, if they are not known. */
 export async function claimRequest(

@@ -1,7 +1,7 @@
 import type { PunctualError } from "../errors.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import { abortReasons } from "../worker/ends.ts";
+import { abortReasons } from "../worker/attempt-ends.ts";
 import { GRACE } from "../worker/execute.ts";
 import type { Execution, Result, Runnable } from "../worker/executor.ts";
 import type { Child } from "./child.ts";
@@ -10,7 +10,7 @@ import type { Child } from "./child.ts";
 const ASK_EVERY = 1000;
 
 /** One try at one run, in a child process. */
-export class Assigned implements Execution {
+export class Assignment implements Execution {
   readonly run: ClaimedRun;
   readonly job: Runnable;
   readonly ticket: number;
@@ -20,7 +20,7 @@ export class Assigned implements Execution {
   hasBegun = false;
   readonly #clock: Clock;
   /** The child has not answered an abort, nor anything else. */
-  readonly #overdue: (assigned: Assigned, reason: PunctualError) => void;
+  readonly #overdue: (assignment: Assignment, reason: PunctualError) => void;
   readonly #startedAt: number;
   readonly #result = Promise.withResolvers<Result>();
   readonly #returned = Promise.withResolvers<void>();
@@ -35,7 +35,7 @@ export class Assigned implements Execution {
       ticket: number;
       child: Child;
       clock: Clock;
-      overdue: (assigned: Assigned, reason: PunctualError) => void;
+      overdue: (assignment: Assignment, reason: PunctualError) => void;
     },
   ) {
     this.run = run;

@@ -2,15 +2,15 @@ import { PunctualError } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import type { Registry } from "../job/registry.ts";
 import { failureText, readFailure, toFailure } from "../run/failure.ts";
+import type { JobCounts } from "../run/job-counts.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, CrashCap, ReapedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Executor } from "./executor.ts";
-import { untilAnswered } from "./patience.ts";
-import type { Tallies } from "./tallies.ts";
+import { untilAnswered } from "./waits.ts";
 
-/** Crashes that end a run. With neighbours more of them, for the crash may have been a neighbour's doing (note 29). */
+/** CrashedRuns that end a run. With neighbours more of them, for the crash may have been a neighbour's doing (note 29). */
 export const CRASH_CAP: CrashCap = { isolated: 3, shared: 5 };
 
 export const crashed: string = crashText(
@@ -26,7 +26,7 @@ export interface CrashParts {
   store: Store;
   clock: Clock;
   events: Emitter;
-  tallies: Tallies;
+  counts: JobCounts;
   registry: Registry;
   executor: Executor;
 }
@@ -36,7 +36,7 @@ interface OwnCrashParts extends CrashParts {
 }
 
 /** Takes back the runs that were lost with a child process, at once: nobody has to wait for their leases. */
-export class Crashes {
+export class CrashedRuns {
   readonly #parts: OwnCrashParts;
   readonly #written: (run: ClaimedRun) => void;
   #lost = new Map<string, ClaimedRun[]>();
@@ -89,11 +89,11 @@ export class Crashes {
 export function tellReaped(
   { ended, ...run }: ReapedRun,
   error: string,
-  { tallies, events, clock, registry, executor }: Omit<CrashParts, "store">,
+  { counts, events, clock, registry, executor }: Omit<CrashParts, "store">,
 ): void {
   const now = clock.now();
-  if (run.crashed) tallies.crashed(run.name, error, now);
-  if (run.state !== "ready") tallies.ended(run.name, run.state, now);
+  if (run.crashed) counts.crashed(run.name, error, now);
+  if (run.state !== "ready") counts.ended(run.name, run.state, now);
   events.emit("run.reaped", run);
   const { id, name, queue, attempt, duration } = run;
   const of = { id, name, queue, attempt, duration };

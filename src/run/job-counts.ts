@@ -1,5 +1,5 @@
-import type { Outcome } from "../run/states.ts";
-import type { Store, Tally } from "../store/store.ts";
+import type { JobMinute, Store } from "../store/store.ts";
+import type { Outcome } from "./states.ts";
 
 const MINUTE = 60_000;
 
@@ -7,8 +7,8 @@ const MINUTE = 60_000;
 const MOST = 10_000;
 
 /** What happened to each job since the last flush; kept here so that no settle touches a job's row. */
-export class Tallies {
-  #tallies = new Map<string, Tally>();
+export class JobCounts {
+  #tallies = new Map<string, JobMinute>();
 
   dispatched(name: string, now: number, count = 1): void {
     const { counts } = this.#at(name, now);
@@ -52,7 +52,7 @@ export class Tallies {
     }
   }
 
-  #putBack(earlier: Map<string, Tally>): void {
+  #putBack(earlier: Map<string, JobMinute>): void {
     const later = this.#tallies;
     this.#tallies = earlier;
     for (const [key, tally] of later) {
@@ -63,7 +63,7 @@ export class Tallies {
     for (const key of [...earlier.keys()].slice(0, -MOST)) earlier.delete(key);
   }
 
-  #at(name: string, now: number): Tally {
+  #at(name: string, now: number): JobMinute {
     const minute = Math.floor(now / MINUTE);
     const key = `${minute} ${name}`;
     let tally = this.#tallies.get(key);
@@ -75,9 +75,9 @@ export class Tallies {
   }
 }
 
-function sumOf(earlier: Tally, later: Tally): Tally {
+function sumOf(earlier: JobMinute, later: JobMinute): JobMinute {
   const { counts } = earlier;
-  for (const [outcome, count] of Object.entries(later.counts) as [keyof Tally["counts"], number][]) {
+  for (const [outcome, count] of Object.entries(later.counts) as [keyof JobMinute["counts"], number][]) {
     counts[outcome] = (counts[outcome] ?? 0) + count;
   }
   const failed = later.last && !later.last.ok ? (earlier.last?.failed ?? 0) + later.last.failed : 0;
@@ -95,7 +95,7 @@ function sumOf(earlier: Tally, later: Tally): Tally {
   };
 }
 
-function failOnce(tally: Tally, error: string | null, now: number): void {
+function failOnce(tally: JobMinute, error: string | null, now: number): void {
   const { last } = tally;
   tally.lastFailure = now;
   tally.last = { ok: last?.ok ?? false, failed: (last?.failed ?? 0) + 1, error };

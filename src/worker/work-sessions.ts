@@ -1,30 +1,28 @@
 import { PunctualError } from "../errors.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Ticker } from "../schedule/ticker.ts";
-import type { Pending } from "../store/pending.ts";
 import type { Inserted, NewRun, Store } from "../store/store.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { Deadline, inTime, LAST_WRITES, Overdue } from "./deadline.ts";
 import { InProcess } from "./in-process.ts";
 import { FLUSH_EVERY, handlerGone, Janitor, reap } from "./janitor.ts";
+import { JobSync } from "./job-sync.ts";
 import { KnownJobs } from "./known-jobs.ts";
-import { FOREVER, type ForeverOptions, RUN, type RunOptions, toOptions } from "./options.ts";
-import type { WorkerOptions, WorkerParts } from "./parts.ts";
+import {
+  FOREVER,
+  type ForeverOptions,
+  RUN,
+  type RunOptions,
+  toOptions,
+  type WorkerOptions,
+} from "./options.ts";
+import type { HostParts, WorkerParts } from "./parts.ts";
 import { Presence } from "./presence.ts";
+import { tickerOn } from "./schedule-ticks.ts";
 import { type Shift, shownOf } from "./shift.ts";
-import { Showing } from "./showing.ts";
 import { ending, onSignals } from "./signals.ts";
-import { tickerOn } from "./ticking.ts";
 import { tellUnwritten } from "./unwritten.ts";
 import { Worker } from "./worker.ts";
-
-export interface HostParts
-  extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known" | "executor" | "deadline"> {
-  store(): Promise<Store>;
-  pending: Pending;
-  queueLimits: ReadonlyMap<string, number>;
-  host: string;
-}
 
 /** Of stop(), where nothing works. */
 const DEFAULT_GRACE = 30_000;
@@ -32,7 +30,7 @@ const DEFAULT_GRACE = 30_000;
 /** The workers of one instance: one at a time, with the duties that go with it. */
 export class Host {
   readonly #parts: HostParts;
-  readonly #showing: Showing;
+  readonly #showing: JobSync;
   #worker: Worker | null = null;
   #shift: Shift | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -53,7 +51,7 @@ export class Host {
 
   constructor(parts: HostParts) {
     this.#parts = parts;
-    this.#showing = new Showing(parts);
+    this.#showing = new JobSync(parts);
     this.#presence = new Presence({ ...parts, beat: async () => (this.#worker ? undefined : this.#beat()) });
   }
 
@@ -75,7 +73,7 @@ export class Host {
   }
 
   /** Shown at the end of the turn, when the definition's calls are complete; with no worker, when one starts. */
-  definitionsChanged(showing: Showing = this.#showing): void {
+  definitionsChanged(showing: JobSync = this.#showing): void {
     showing.changed();
     this.beside?.changed();
     if (!this.#worker || this.#shift?.showing !== showing || this.#isShowing) return;
@@ -92,14 +90,14 @@ export class Host {
 
   /** Counts what was inserted, tells of it, and wakes the worker beside it. */
   sent(runs: NewRun[], inserted: Inserted[]): void {
-    const { tallies, events, clock, registry } = this.#parts;
+    const { counts, events, clock, registry } = this.#parts;
     const now = clock.now();
     const heard = events.hears("run.dispatched");
     for (const [index, run] of runs.entries()) {
       const { name, queue, owner, lane } = run;
       const one = inserted[index]!;
       if (!one.inserted && owner !== null) registry.forgetAdHoc(lane);
-      if (one.inserted && owner === null) tallies.dispatched(name, now);
+      if (one.inserted && owner === null) counts.dispatched(name, now);
       if (!heard) continue;
       const runAt = new Date(run.runAt ?? now + run.delay);
       events.emit("run.dispatched", { ...one, name, queue, runAt });
@@ -196,7 +194,7 @@ export class Host {
   }
 
   async writeCounts(): Promise<void> {
-    await this.#parts.tallies.flushTo(() => this.#parts.store());
+    await this.#parts.counts.flushTo(() => this.#parts.store());
   }
 
   async stop(): Promise<void> {
@@ -308,7 +306,7 @@ export class Host {
     }
   }
 
-  async #prepare(janitor: Janitor, store: Store, showing: Showing | null): Promise<void> {
+  async #prepare(janitor: Janitor, store: Store, showing: JobSync | null): Promise<void> {
     await janitor.beat();
     if (showing) await this.#sync(store, showing);
     await janitor.reap();
@@ -333,7 +331,7 @@ export class Host {
     await store.beat({ id, host, pid: process.pid, ...shownOf(options), startedAt });
   }
 
-  async #sync(store: Store, showing: Showing): Promise<void> {
+  async #sync(store: Store, showing: JobSync): Promise<void> {
     await showing.show(store);
     this.#known?.forget();
     this.#ticker?.forget();

@@ -4,7 +4,7 @@ import { Emitter } from "../../src/events/events.ts";
 import { toLogger } from "../../src/events/logger.ts";
 import { systemClock } from "../../src/time.ts";
 import { Deadline } from "../../src/worker/deadline.ts";
-import { untilAnswered } from "../../src/worker/patience.ts";
+import { untilAnswered } from "../../src/worker/waits.ts";
 
 test("is asked until there is an answer, and each fault is told of", async () => {
   const events = new Emitter(toLogger(false));
