@@ -15,7 +15,7 @@ import { type Settings, toSettings } from "./job/settings.ts";
 import { loading } from "./loading.ts";
 import { defaultSource, type PunctualOptions } from "./options.ts";
 import { randomText } from "./random.ts";
-import { currentRun } from "./run/current.ts";
+import { currentRun } from "./run/context.ts";
 import { JobCounts } from "./run/job-counts.ts";
 import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import type { Run, RunControl } from "./run/run.ts";

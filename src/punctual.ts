@@ -23,7 +23,7 @@ import { checkConcurrency } from "./job/settings.ts";
 import { loading, surroundings, tellMade, withSurroundings } from "./loading.ts";
 import { Control } from "./operate/control.ts";
 import { type PunctualOptions, understand } from "./options.ts";
-import { currentRun } from "./run/current.ts";
+import { currentRun } from "./run/context.ts";
 import type { Inspection, InstallReport } from "./store/inspection.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { Store } from "./store/store.ts";

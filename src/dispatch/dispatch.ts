@@ -1,8 +1,8 @@
 import { PunctualError } from "../errors.ts";
+import { EncodedArgs } from "../run/payload.ts";
 import type { Run } from "../run/run.ts";
 import { yieldToEventLoop } from "../time.ts";
 import { type Shape, Shaped } from "./shape.ts";
-import { Snapshot } from "./snapshot.ts";
 
 /** A dispatch under way, as its sender sees it. */
 export interface Sending {
@@ -64,7 +64,9 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
   }
 
   #captured(shape: Shape, maxPayload: number): Shape {
-    return shape.args === undefined ? { ...shape } : { ...shape, args: Snapshot.of(shape.args, maxPayload) };
+    return shape.args === undefined
+      ? { ...shape }
+      : { ...shape, args: EncodedArgs.of(shape.args, maxPayload) };
   }
 
   /** Inserts the run in your own open transaction; rolled back, it never existed. Ends the chain: await it before you commit. */

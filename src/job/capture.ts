@@ -1,5 +1,5 @@
-import { Snapshot } from "../dispatch/snapshot.ts";
 import { brand } from "../errors.ts";
+import { EncodedArgs } from "../run/payload.ts";
 import type { Definition } from "./definition.ts";
 import type { Settings } from "./settings.ts";
 
@@ -9,13 +9,13 @@ export class Capture {
   readonly settings: Settings;
   readonly timezone: string | null;
   /** The definition's own arguments: used when the dispatch gives none. */
-  readonly args: Snapshot;
+  readonly args: EncodedArgs;
 
   constructor(definition: Definition<unknown>, maxPayload: number) {
     this.definition = definition;
     this.settings = definition.settings;
     this.timezone = definition.plan.timezone;
-    this.args = Snapshot.of(definition.settings.args, maxPayload);
+    this.args = EncodedArgs.of(definition.settings.args, maxPayload);
   }
 }
 

@@ -1,8 +1,8 @@
 import { brand, PunctualError, show } from "../errors.ts";
 import { encodePayload } from "../run/payload.ts";
-import { digest } from "../schedule/digest.ts";
 import { type Passed, Plan } from "../schedule/plan.ts";
 import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
+import { digest } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import type { Instant } from "../time.ts";
 import { checkName } from "../validate/names.ts";

@@ -1,8 +1,8 @@
 import type { Dispatch } from "../dispatch/dispatch.ts";
 import type { Shape } from "../dispatch/shape.ts";
-import { Snapshot } from "../dispatch/snapshot.ts";
 import { PunctualError, show } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
+import { EncodedArgs } from "../run/payload.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { JobRow } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
@@ -114,8 +114,8 @@ export class Preparer {
     return { ...run, lane: adHoc.lane, owner: this.#parts.owner };
   }
 
-  #snapshot(args: unknown): Snapshot {
-    return Snapshot.of(args, this.#parts.maxPayload);
+  #snapshot(args: unknown): EncodedArgs {
+    return EncodedArgs.of(args, this.#parts.maxPayload);
   }
 
   /** `lane`: unless the dispatch gives a key. */
@@ -123,7 +123,7 @@ export class Preparer {
     name: string,
     job: { queue: string; priority: number },
     shape: Shape,
-    args: Snapshot,
+    args: EncodedArgs,
     lane: string,
   ): NewRun {
     return {

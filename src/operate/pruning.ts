@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import { type FinishedState, finishedStates } from "../run/states.ts";
-import { UNDEFINED_FOR } from "../status/unseen.ts";
+import { UNDEFINED_FOR } from "../status/report.ts";
 import type { PruneReport, PruneRequest } from "../store/pruning.ts";
 import { DAY, type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";

@@ -1,7 +1,7 @@
 import { finishedStates, type RunState, stateCodes } from "../run/states.ts";
 import type { Being, RunCondition } from "../store/search.ts";
-import { invalid, unknown } from "./invalid.ts";
 import type { Term, Value } from "./terms.ts";
+import { invalid, unknown } from "./terms.ts";
 import { isBare, plain, toDuration, toMoment, toNumber, toPart, toText } from "./values.ts";
 
 export interface Moment {

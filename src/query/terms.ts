@@ -1,4 +1,5 @@
-import { invalid } from "./invalid.ts";
+import { PunctualError } from "../errors.ts";
+import { closeNames } from "../validate/names.ts";
 
 /** A stretch of a value; what was in quotes means what it says. */
 export interface Part {
@@ -121,4 +122,15 @@ function closing(text: string, from: number): number {
 
 function unquoted(text: string): string {
   return text.slice(1, -1).replace(/\\(.)/gs, "$1");
+}
+
+export function invalid(message: string): PunctualError {
+  return new PunctualError("INVALID_QUERY", message);
+}
+
+/** What is not known, what it may have been meant for, and what is known. */
+export function unknown(what: string, word: string, known: readonly string[], meant?: string): PunctualError {
+  const close = meant ?? closeNames(word, known)[0];
+  const hint = close ? ` Did you mean "${close}"?` : "";
+  return invalid(`A query knows no ${what} "${word}".${hint} Known: ${known.join(", ")}.`);
 }

@@ -1,8 +1,8 @@
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { NumberMatch, TextMatch } from "../store/search.ts";
 import { isWallTime, toInstant, toMilliseconds } from "../time.ts";
-import { invalid } from "./invalid.ts";
 import type { Value } from "./terms.ts";
+import { invalid } from "./terms.ts";
 
 /** A value as it was meant, quotes and all gone. */
 export function plain(value: Value): string {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Duration } from "../time.ts";
 import type { JsonValue } from "./payload.ts";
 
@@ -35,3 +36,15 @@ export interface RunContext {
   /** Your writes and the run's completion in one commit, or nothing of both. On SQLite `work` must be synchronous. */
   transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => unknown): Promise<void>;
 }
+
+type Current = AsyncLocalStorage<{ id: number; instance: object }>;
+
+/** Through the global object: the copy of the package that runs a handler may not be the one it dispatches with. */
+const KEY: unique symbol = Symbol.for("punctual.currentRun") as never;
+
+const global = globalThis as { [KEY]?: Current };
+
+global[KEY] ??= new AsyncLocalStorage();
+
+/** The run in whose handler we are, so that what it dispatches knows its parent. */
+export const currentRun: Current = global[KEY];

@@ -1,5 +1,5 @@
 import * as types from "node:util/types";
-import { PunctualError, show } from "../errors.ts";
+import { brand, PunctualError, show } from "../errors.ts";
 
 /** What a payload can hold. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
@@ -227,3 +227,34 @@ function place(root: string, path: (string | number)[]): string {
   if (steps.length <= 12) return root + steps.join("");
   return `${root}${steps.slice(0, 8).join("")}…${steps.slice(-4).join("")}`;
 }
+
+/** Arguments as they were when they were given: what their owner changes afterwards is not sent. */
+export class EncodedArgs {
+  readonly #json: string | undefined;
+  readonly #refusal: { reason: unknown } | null = null;
+
+  constructor(value: unknown, maxBytes: number) {
+    try {
+      this.#json = encodePayload(value, maxBytes);
+    } catch (reason) {
+      this.#refusal = { reason };
+    }
+  }
+
+  static of(args: unknown, maxBytes: number): EncodedArgs {
+    return args instanceof EncodedArgs ? args : new EncodedArgs(args, maxBytes);
+  }
+
+  /** Null: none were given. Throws what makes them impossible to send. */
+  get json(): string | null {
+    if (this.#refusal) throw this.#refusal.reason;
+    return this.#json ?? null;
+  }
+
+  /** As the handler will get them. */
+  get value(): JsonValue {
+    return decodePayload(this.json) ?? {};
+  }
+}
+
+brand(EncodedArgs, "EncodedArgs");

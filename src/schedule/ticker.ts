@@ -2,7 +2,6 @@ import type { Store } from "../store/store.ts";
 import type { DueSchedule, TickDecision, TickedSchedule, TickRun } from "../store/ticking.ts";
 import type { Clock } from "../time.ts";
 import { decide } from "./misfire.ts";
-import { monotonicOf } from "./moment.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** Schedules that one transaction ticks at most. About 10 ms on SQLite: the worker claims between two of them. */
@@ -81,4 +80,12 @@ export class Ticker {
     const { ticks, last, next, missed } = decide(schedule, { nextTick: from, waiting: due.waiting }, now);
     return { last, next, missed, runs: ticks.map((tickAt) => ({ ...run, tickAt })) };
   };
+}
+
+/** A moment of the database's time on the monotonic clock: the wall clock of this host may say anything. */
+export async function monotonicOf(
+  moment: number | null,
+  { store, clock }: { store: Store; clock: Clock },
+): Promise<number | null> {
+  return moment === null ? null : clock.monotonic() + moment - (await store.now());
 }

@@ -1,7 +1,7 @@
 import { serves } from "../store/queue-selection.ts";
 import { inQuery, listOf, pruneJob, quoted, workOn } from "./hints.ts";
 import type { StatusReport } from "./report.ts";
-import { GONE_AFTER, unseenIn } from "./unseen.ts";
+import { GONE_AFTER, unseenIn } from "./report.ts";
 import { span, told } from "./why.ts";
 
 /** How it stands with jobs, queues and workers, in words. */

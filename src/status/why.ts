@@ -2,7 +2,7 @@ import { readFailure } from "../run/failure.ts";
 import { serves } from "../store/queue-selection.ts";
 import type { WaitFacts } from "../store/records.ts";
 import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store/store.ts";
-import { UNDEFINED_FOR } from "./unseen.ts";
+import { UNDEFINED_FOR } from "./report.ts";
 
 const AFTER_HANDLER = new Set(["onSuccess", "onError", "onAfter"]);
 const FILTERS = new Set(["when", "skip"]);

@@ -4,7 +4,7 @@ import { type Description, describeJobs } from "../job/description.ts";
 import type { Registry } from "../job/registry.ts";
 import { toFailure } from "../run/failure.ts";
 import { encodeLogData } from "../run/log-data.ts";
-import { digest } from "../schedule/digest.ts";
+import { digest } from "../schedule/schedule.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, sleep } from "../time.ts";
 import { abortReasons } from "../worker/attempt-ends.ts";

@@ -1,5 +1,5 @@
 import { randomText } from "../random.ts";
-import { monotonicOf } from "../schedule/moment.ts";
+import { monotonicOf } from "../schedule/ticker.ts";
 import type { ClaimRequest } from "../store/store.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";
 import type { WorkerOptions } from "./options.ts";

@@ -2,7 +2,7 @@ import { isA, PermanentError, PunctualError } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import { computedLane } from "../job/key.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
-import { currentRun } from "../run/current.ts";
+import { currentRun } from "../run/context.ts";
 import { decodePayload, encodeResult } from "../run/payload.ts";
 import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";

@@ -1,8 +1,8 @@
 import { isDataFault, isOutage } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
+import { storable } from "../run/failure.ts";
 import { encodeLogData } from "../run/log-data.ts";
-import { storable } from "../run/storable.ts";
 import type { ClaimedRun, NewLine, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Snapshot } from "../../src/dispatch/snapshot.ts";
 import { PermanentError, PunctualError } from "../../src/index.ts";
+import { EncodedArgs } from "../../src/run/payload.ts";
 import { runScript } from "./child.ts";
 
 /** Loads everything that `import()` loads as a second copy of the package, as tsx does in a package of CommonJS. */
@@ -47,10 +47,10 @@ test("instanceof accepts errors of another copy, and only those of the same clas
   expect(new Narrow("CLOSED", "closed")).toBeInstanceOf(Narrow);
 });
 
-test("a snapshot of another copy is a snapshot", async () => {
+test("arguments that another copy has encoded are not encoded twice", async () => {
   const other = (await import(
-    /* @vite-ignore */ `${new URL("../../src/dispatch/snapshot.ts", import.meta.url).pathname}?second`
-  )) as typeof import("../../src/dispatch/snapshot.ts");
-  const snapshot = new other.Snapshot({ id: 1 }, 100);
-  expect(Snapshot.of(snapshot, 100).json).toBe('{"id":1}');
+    /* @vite-ignore */ `${new URL("../../src/run/payload.ts", import.meta.url).pathname}?second`
+  )) as typeof import("../../src/run/payload.ts");
+  const encoded = new other.EncodedArgs({ id: 1 }, 100);
+  expect(EncodedArgs.of(encoded, 100).json).toBe('{"id":1}');
 });

@@ -20,7 +20,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "While no worker is alive, a job counts as defined unless others were shown after it.",
-    file: "src/status/unseen.ts",
+    file: "src/status/report.ts",
     find: "const isServed = workers.some(({ parallel }) => parallel > 0);",
     replace: "const isServed = workers.length >= 0;",
     tests: ["test/unit/health.test.ts"],

@@ -3,7 +3,7 @@ import type { ScheduleInfo, StatusReport } from "../../operate/control.ts";
 import type { Punctual } from "../../punctual.ts";
 import { Cron } from "../../schedule/cron.ts";
 import { pruneJob, workOn } from "../../status/hints.ts";
-import { unseenIn } from "../../status/unseen.ts";
+import { unseenIn } from "../../status/report.ts";
 import type { Inspection } from "../../store/inspection.ts";
 import { serves } from "../../store/queue-selection.ts";
 import { plain } from "../output.ts";

@@ -1,7 +1,7 @@
 import type { ScheduleInfo } from "../../operate/control.ts";
 import type { JsonValue } from "../../run/payload.ts";
 import type { StatusReport } from "../../status/report.ts";
-import { unseenIn } from "../../status/unseen.ts";
+import { unseenIn } from "../../status/report.ts";
 import { redact } from "../redact.ts";
 import { inWords, type TickingSchedule } from "../views/schedule-columns.ts";
 

@@ -1,6 +1,6 @@
 import type { StatusReport } from "../../operate/control.ts";
 import { pruneJob } from "../../status/hints.ts";
-import { GONE_AFTER, unseenIn } from "../../status/unseen.ts";
+import { GONE_AFTER, unseenIn } from "../../status/report.ts";
 import { told } from "../../status/why.ts";
 import { serves } from "../../store/queue-selection.ts";
 import { span } from "../render/times.ts";
