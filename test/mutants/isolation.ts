@@ -32,7 +32,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A run that waits again is not isolated any more.",
     file: "src/store/sql/settle.ts",
-    find: '          isolated: "0",\n',
+    find: '        isolated: "0",\n',
     replace: "",
     ...store,
   },

@@ -96,8 +96,8 @@ export const mutants: Mutant[] = [
   {
     rule: "The run's row is not locked while run.transaction() is open, so that its lease can be renewed.",
     file: "src/store/sql/store.ts",
-    find: "if (!(await this.settler.holds(tx, settlement))) throw lost;",
-    replace: 'if (!(await this.settler.write(tx, settlement, "started_at", 0))) throw lost;',
+    find: "if (!(await holdsLease(tx, settlement))) throw lost;",
+    replace: "if (!(await updateHeld(tx, settlement, { started_at: 0 }))) throw lost;",
     tests: ["test/conformance/postgres.test.ts"],
     only: "prolonged while its transaction is open",
     stores: ["postgres"],

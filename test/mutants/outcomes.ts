@@ -69,7 +69,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A run that waits again has no slow hook.",
     file: "src/store/sql/settle.ts",
-    find: '          hook: "null",\n',
+    find: '        hook: "null",\n',
     replace: "",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "a slow hook is named",

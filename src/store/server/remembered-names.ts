@@ -1,5 +1,6 @@
 import type { Clock } from "../../time.ts";
-import type { Sql, Tables } from "../sql/database.ts";
+import type { SqlContext } from "../sql/context.ts";
+import type { Sql } from "../sql/database.ts";
 import { type FormerNames, readFormerNames } from "../sql/former-names.ts";
 
 /** How long a reading is used before the next one is asked for. */
@@ -10,15 +11,13 @@ const REMEMBERED = 1000;
  * beside the insert. What is inserted under a former name meanwhile, the worker that claims it moves to its job.
  */
 export class RememberedNames {
-  readonly #sql: Sql;
-  readonly #t: Tables;
+  readonly #sql: SqlContext;
   readonly #clock: Clock;
   #names: FormerNames | null = null;
   #readAt = 0;
 
-  constructor(sql: Sql, tables: Tables, clock: Clock) {
+  constructor(sql: SqlContext, clock: Clock) {
     this.#sql = sql;
-    this.#t = tables;
     this.#clock = clock;
   }
 
@@ -27,10 +26,10 @@ export class RememberedNames {
     const now = this.#clock.monotonic();
     if (this.#names === null) {
       this.#readAt = now;
-      this.#names = await readFormerNames(sql, this.#t);
+      this.#names = await readFormerNames(this.#sql.on(sql));
     } else if (now - this.#readAt >= REMEMBERED) {
       this.#readAt = now;
-      readFormerNames(this.#sql, this.#t).then(
+      readFormerNames(this.#sql).then(
         (names) => {
           this.#names = names;
         },

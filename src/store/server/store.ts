@@ -3,6 +3,7 @@ import type { Inspection, InstallReport } from "../inspection.ts";
 import type { PruneReport, PruneRequest } from "../pruning.ts";
 import type { Sql, Transaction } from "../sql/database.ts";
 import { renamed } from "../sql/former-names.ts";
+import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
@@ -45,7 +46,7 @@ export class ServerStore extends SqlStore {
     super(db, schema, tables);
     this.#parts = parts;
     this.#time = new DatabaseTime(clock, db.clock);
-    this.#former = new RememberedNames(db, tables, clock);
+    this.#former = new RememberedNames(this.sql, clock);
     this.#delivery = {
       db,
       ids: new Ids(db, tables, clock),
@@ -174,7 +175,7 @@ export class ServerStore extends SqlStore {
         const claimed = claim ? await this.#claimer.claimedUnder(tx, claim, worker, now) : [];
         if (!claim || claimed.length > 0) return { ...idle, settled, claimed, nextDue, cancelled };
       }
-      if (!this.settler.isSwift(request.settle)) await settling;
+      if (!isOneStatement(db, request.settle)) await settling;
       const [{ written: settled, freed }, { facts, found }] = await Promise.all([
         settling,
         this.#claimer.search(tx, claim, known, read, now),

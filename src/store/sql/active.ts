@@ -1,6 +1,7 @@
 import type { IsolatedRun } from "../records.ts";
 import { hasCrashed } from "../store.ts";
-import { type Database, first, type Index, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first, type Index } from "./database.ts";
 
 /**
  * So many runs of each kind are counted to the last: a status must not take longer the more of them wait. Where there
@@ -58,7 +59,8 @@ function toIsolated({ id, name, worker, child, started_at: startedAt }: Isolated
 }
 
 /** The isolated runs, at most some. */
-export async function isolatedRuns(sql: Sql, t: Tables, now: number): Promise<IsolatedRun[]> {
+export async function isolatedRuns(sql: SqlContext, now: number): Promise<IsolatedRun[]> {
+  const { t } = sql;
   const rows = await sql.all<IsolatedRow>(
     `select ${ISOLATED} from ${t.runs}
       where state = 2 and locked_by > '' and crashes > 0 and owner is null and (isolated = 1 or started_at is null)
@@ -77,12 +79,10 @@ export class Active {
   readonly isolated: IsolatedRun[] = [];
   /** There are more waiting runs than were counted. */
   capped = false;
-  readonly #sql: Database;
-  readonly #t: Tables;
+  readonly #sql: SqlContext;
 
-  constructor(db: Database, t: Tables) {
-    this.#sql = db;
-    this.#t = t;
+  constructor(sql: SqlContext) {
+    this.#sql = sql;
   }
 
   async count(now: number): Promise<this> {
@@ -96,7 +96,7 @@ export class Active {
     const rows = await this.#sql.all<
       IsolatedRow & { queue: string; owner: string | null; crashes: number; isolated: number; until: number }
     >(
-      `select ${ISOLATED}, queue, owner, crashes, isolated, locked_until as until from ${this.#t.runs}
+      `select ${ISOLATED}, queue, owner, crashes, isolated, locked_until as until from ${this.#sql.t.runs}
         where state = 2 and locked_by > '' limit ${MOST_RUNNING}`,
     );
     for (const row of rows) {
@@ -205,7 +205,7 @@ export class Active {
 
   /** Some servers have to be told which index to go by. */
   #runs(index: Index): string {
-    return `${this.#t.runs}${this.#sql.using(this.#t.runs, index)}`;
+    return `${this.#sql.t.runs}${this.#sql.db.using(this.#sql.t.runs, index)}`;
   }
 
   #older(queue: string, at: number): void {

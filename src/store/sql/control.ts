@@ -1,9 +1,11 @@
 import { type RunState, stateCodes, stateName } from "../../run/states.ts";
-import { type Database, first, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first } from "./database.ts";
 import { limitedNow } from "./limit-hint.ts";
 
 /** The state of a run, wherever it is; the row stays locked until the transaction ends. */
-export async function stateOf(tx: Sql, db: Database, t: Tables, id: number): Promise<RunState | null> {
+export async function stateOf(tx: SqlContext, id: number): Promise<RunState | null> {
+  const { db, t } = tx;
   const look = (table: string) =>
     first(tx.all<{ state: number }>(`select state from ${table} where id = ?${db.forUpdate}`, id));
   // Once more among the runs: somebody may have brought it back between the two looks.
@@ -12,14 +14,14 @@ export async function stateOf(tx: Sql, db: Database, t: Tables, id: number): Pro
 }
 
 export function move(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   id: number,
   runAt: number,
   now: number,
 ): Promise<"moved" | RunState | null> {
-  return db.transaction(async (tx) => {
-    const state = await stateOf(tx, db, t, id);
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
+    const state = await stateOf(tx, id);
     if (state !== "ready" && state !== "scheduled") return state;
     await tx.run(
       `update ${t.runs} set run_at = ?, state = ? where id = ? and state in (0, 1)`,
@@ -36,14 +38,14 @@ const CARRIED =
 
 /** The unique key is not taken up again: somebody else may hold it by now. Attempts and crashes go on counting. */
 export function revive(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   id: number,
   runAt: number | null,
   now: number,
 ): Promise<"revived" | RunState | null> {
-  return db.transaction(async (tx) => {
-    const state = await stateOf(tx, db, t, id);
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
+    const state = await stateOf(tx, id);
     if (state === null || stateCodes[state] < stateCodes.completed) return state;
     const to = runAt !== null && runAt > now ? stateCodes.scheduled : stateCodes.ready;
     await tx.run(
@@ -59,9 +61,10 @@ export function revive(
   });
 }
 
-export function remove(db: Database, t: Tables, id: number): Promise<"removed" | RunState | null> {
-  return db.transaction(async (tx) => {
-    const state = await stateOf(tx, db, t, id);
+export function remove(sql: SqlContext, id: number): Promise<"removed" | RunState | null> {
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
+    const state = await stateOf(tx, id);
     if (state === null || state === "running") return state;
     await tx.run(`delete from ${t.runs} where id = ? and state <> 2`, id);
     await tx.run(`delete from ${t.history} where id = ?`, id);

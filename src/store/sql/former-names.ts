@@ -1,4 +1,4 @@
-import type { Database, Sql, Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
 
 /** Names that jobs no longer have, each with the job that has taken it over (note 12). */
 export type FormerNames = ReadonlyMap<string, string>;
@@ -9,7 +9,8 @@ interface Named {
 }
 
 /** All of them: few, and changed by renames only. */
-export async function readFormerNames(sql: Sql, t: Tables): Promise<FormerNames> {
+export async function readFormerNames(sql: SqlContext): Promise<FormerNames> {
+  const { t } = sql;
   const rows = await sql.all<{ name: string; job: string }>(`select name, job from ${t.aliases}`);
   return new Map(rows.map(({ name, job }) => [name, job]));
 }
@@ -28,8 +29,9 @@ function movedTo(job: string, { name, lane }: Named): Named {
  * Moves one run from a former name to the job that has taken the name over. Whether there was one: it is dispatched by
  * a process that has not heard of the rename, or whose transaction was open meanwhile.
  */
-export function adopt(db: Database, t: Tables, id: number): Promise<boolean> {
-  return db.transaction(async (tx) => {
+export function adopt(sql: SqlContext, id: number): Promise<boolean> {
+  const { db, t } = sql;
+  return sql.transaction(async (tx) => {
     const [found] = await tx.all<Named & { job: string }>(
       `select r.name, r.lane, a.job from ${t.runs} r join ${t.aliases} a on a.name = r.name
         where r.id = ? and r.owner is null${db.lockOnly(db.forUpdate, "r")}`,

@@ -1,25 +1,26 @@
 import { systemClock } from "../../time.ts";
 import type { Inspection, MissingObject } from "../inspection.ts";
-import { type Database, first, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { type Database, first } from "./database.ts";
 import { installedVersion, newest, oldestSchema, type Schema } from "./migrate.ts";
 import { countDead } from "./workers.ts";
 
 /** Reads the tables only if this code can use them. */
 export async function inspect(
-  db: Database,
+  sql: SqlContext,
   schema: Schema,
-  t: Tables,
   time: () => Promise<number>,
 ): Promise<Inspection> {
+  const { db, t } = sql;
   const { version, settings } = await db.about();
   // Once more, on a connection that is open by now.
   const asked = systemClock.monotonic();
-  await db.all("select 1 as one");
+  await sql.all("select 1 as one");
   const latency = systemClock.monotonic() - asked;
   const now = await time();
-  const found = await installedVersion(db, schema, t);
+  const found = await installedVersion(sql, schema);
   const needed = newest(schema);
-  const usable = found >= needed && (await oldestSchema(db, schema, t, found)) <= needed;
+  const usable = found >= needed && (await oldestSchema(sql, schema, found)) <= needed;
   return {
     version,
     schema: { found, needed, usable },
@@ -27,16 +28,17 @@ export async function inspect(
     latency,
     unsafe: null,
     vacuum: usable && db.vacuum ? await db.vacuum(t) : null,
-    missing: usable ? await missing(db, schema, t) : [],
-    expired: usable ? await expired(db, t, now) : { count: 0, since: null },
-    deadWorkers: usable ? await countDead(db, t, now) : 0,
+    missing: usable ? await missing(sql, schema) : [],
+    expired: usable ? await expired(sql, now) : { count: 0, since: null },
+    deadWorkers: usable ? await countDead(sql, now) : 0,
     settings,
   };
 }
 
-async function expired(db: Database, t: Tables, now: number): Promise<Inspection["expired"]> {
+async function expired(sql: SqlContext, now: number): Promise<Inspection["expired"]> {
+  const { t } = sql;
   const row = await first(
-    db.all<{ n: number; since: number | null }>(
+    sql.all<{ n: number; since: number | null }>(
       `select count(*) as n, min(locked_until) as since from ${t.runs} where state = 2 and locked_until < ?`,
       now,
     ),
@@ -44,9 +46,10 @@ async function expired(db: Database, t: Tables, now: number): Promise<Inspection
   return { count: row?.n ?? 0, since: row?.since ?? null };
 }
 
-async function missing(db: Database, schema: Schema, t: Tables): Promise<MissingObject[]> {
+async function missing(sql: SqlContext, schema: Schema): Promise<MissingObject[]> {
+  const { db, t } = sql;
   const { text, params } = db.objects(t);
-  const there = new Set((await db.all<{ name: string }>(text, ...params)).map(({ name }) => name));
+  const there = new Set((await sql.all<{ name: string }>(text, ...params)).map(({ name }) => name));
   const statements = schema.migrations.flatMap((migration) => migration.statements(t));
   return objectsOf(statements, db).filter(({ name }) => !there.has(name));
 }

@@ -1,4 +1,5 @@
-import { type Database, inGroups, namesAsJson, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { inGroups, namesAsJson } from "./database.ts";
 import { COLUMNS, type Row } from "./jobs.ts";
 
 /** False: the row was declared by a producer, or made to be locked. */
@@ -12,12 +13,11 @@ export function isDefined(row: Row | undefined): row is Row {
  * of name, so that two workers do not wait for each other crosswise.
  */
 export async function lockJobs(
-  db: Database,
-  tx: Sql,
-  t: Tables,
+  tx: SqlContext,
   names: string[],
   now: number,
 ): Promise<{ rows: Map<string, Row>; made: string[] }> {
+  const { db, t } = tx;
   const sorted = [...names].sort();
   const found = db.lookUp(db.rows({ job: "text" }), t.jobs, "r.name = v.job");
   const read = async (lock: string) => {
@@ -42,7 +42,8 @@ export async function lockJobs(
 }
 
 /** Deletes rows that were made only to be locked. */
-export async function deleteMade(tx: Sql, t: Tables, names: string[]): Promise<void> {
+export async function deleteMade(tx: SqlContext, names: string[]): Promise<void> {
+  const { t } = tx;
   for (const name of names) {
     await tx.run(`delete from ${t.jobs} where name = ? and defined_by is null`, name);
   }

@@ -1,6 +1,7 @@
 import type { JobRow, PauseNote } from "../records.ts";
 import type { JobMinute } from "../store.ts";
-import { type Database, first, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { markLimited } from "./limit-hint.ts";
 import { PAUSE, PAUSE_COLUMNS, pauseValues } from "./pause.ts";
@@ -35,13 +36,13 @@ export function toJob(row: Row): JobRow {
 }
 
 export async function declare(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   names: string[],
   queue: string,
   priority: number,
   now: number,
 ): Promise<void> {
+  const { db, t } = sql;
   const insert = db.upsert(
     t.jobs,
     ["name"],
@@ -49,56 +50,58 @@ export async function declare(
     [],
   );
   // A limit of 1 until a worker says otherwise: the default, and on the safe side of it.
-  const former = await readFormerNames(db, t);
+  const former = await readFormerNames(sql);
   for (const name of names.filter((one) => !former.has(one)))
-    await db.run(insert, name, queue, priority, 1, 0, "", 0, now);
+    await sql.run(insert, name, queue, priority, 1, 0, "", 0, now);
 }
 
-export async function find(db: Sql, t: Tables, name: string): Promise<JobRow | null> {
-  const read = (job: string) => first(db.all<Row>(`select ${COLUMNS} from ${t.jobs} where name = ?`, job));
+export async function find(sql: SqlContext, name: string): Promise<JobRow | null> {
+  const { t } = sql;
+  const read = (job: string) => first(sql.all<Row>(`select ${COLUMNS} from ${t.jobs} where name = ?`, job));
   const row = await read(name);
   if (row) return toJob(row);
-  const job = (await readFormerNames(db, t)).get(name);
+  const job = (await readFormerNames(sql)).get(name);
   const renamed = job === undefined ? null : await read(job);
   return renamed && toJob(renamed);
 }
 
-export async function names(db: Sql, t: Tables): Promise<string[]> {
-  return (await db.all<{ name: string }>(`select name from ${t.jobs}`)).map((row) => row.name);
+export async function names(sql: SqlContext): Promise<string[]> {
+  const { t } = sql;
+  return (await sql.all<{ name: string }>(`select name from ${t.jobs}`)).map((row) => row.name);
 }
 
 export function pause(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   name: string,
   paused: boolean,
   now: number,
   note?: PauseNote,
 ): Promise<boolean> {
-  return db.transaction(async (tx) => {
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
     const known = await first(
       tx.all<{ paused_at: number | null }>(`select paused_at from ${t.jobs} where name = ?`, name),
     );
     if (!known) return false;
     await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(paused, now, note), name);
-    if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, t, name, now);
+    if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, name, now);
     // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
-    if (paused) await markLimited(tx, db, t, "name", [name]);
+    if (paused) await markLimited(tx, "name", [name]);
     return true;
   });
 }
 
 export async function pauseQueue(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   name: string,
   paused: boolean,
   until: number | null,
   now: number,
   note?: PauseNote,
 ): Promise<void> {
+  const { db, t } = sql;
   const columns = [...PAUSE_COLUMNS, "paused_until"];
-  await db.run(
+  await sql.run(
     db.upsert(t.queues, ["name"], ["name", ...columns], columns),
     name,
     ...pauseValues(paused, now, note),
@@ -119,7 +122,8 @@ export const COUNTED = [
 ] as const;
 
 /** A statement that adds the counts of one job in one minute. */
-export function rollUp(db: Database, t: Tables): string {
+export function rollUp(sql: SqlContext): string {
+  const { db, t } = sql;
   return db.upsert(
     t.minutes,
     ["minute", "name"],
@@ -129,10 +133,11 @@ export function rollUp(db: Database, t: Tables): string {
 }
 
 /** Adds what was counted. In order of name: two processes that flush together must not wait for each other crosswise. */
-export function flush(db: Database, t: Tables, tallies: JobMinute[]): Promise<void> {
-  const rollup = rollUp(db, t);
-  return db.transaction(async (tx) => {
-    const former = await readFormerNames(tx, t);
+export function flush(sql: SqlContext, tallies: JobMinute[]): Promise<void> {
+  const { t } = sql;
+  const rollup = rollUp(sql);
+  return sql.transaction(async (tx) => {
+    const former = await readFormerNames(tx);
     const counted = tallies.map((tally) => ({ ...tally, name: former.get(tally.name) ?? tally.name }));
     for (const tally of counted.sort(byName)) {
       const counts = COUNTED.map((outcome) => tally.counts[outcome] ?? 0);

@@ -1,4 +1,5 @@
-import { type Database, marks, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { marks, type Tables } from "./database.ts";
 
 /** Rows of one statement: a statement over a million runs would take longer than a connection is waited for. */
 const GROUP = 5000;
@@ -23,13 +24,8 @@ export function limitedNow(t: Tables, { name, queue, owner }: Bound): string {
 }
 
 /** Moves waiting runs into the index of those under limits. The claim would move them too, but only one batch at a time. */
-export async function markLimited(
-  tx: Sql,
-  db: Database,
-  t: Tables,
-  column: "name" | "queue",
-  values: string[],
-): Promise<void> {
+export async function markLimited(tx: SqlContext, column: "name" | "queue", values: string[]): Promise<void> {
+  const { db, t } = tx;
   for (let last = values.length > 0 ? 0 : null; last !== null; ) {
     const group: { id: number }[] = await tx.all<{ id: number }>(
       `select id from ${t.runs} where id > ? and ${column} in (${marks(values)}) and state <> 2 and limited = 0 and owner is null order by id limit ${GROUP}`,

@@ -1,7 +1,8 @@
 import { yieldToEventLoop } from "../../time.ts";
 import type { LogRecord } from "../records.ts";
 import type { NewLine } from "../store.ts";
-import { asJson, type Database, first, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { asJson, first } from "./database.ts";
 
 /** So many lines are looked through at once for those whose run is gone. */
 const SWEPT_AT_ONCE = 10_000;
@@ -19,7 +20,8 @@ const COLUMNS = {
 } as const;
 
 /** Asked without a lock: a run that ends at this very moment may leave lines behind, and the sweep finds them. */
-export function write(db: Database, t: Tables, lines: NewLine[]): Promise<void> {
+export function write(sql: SqlContext, lines: NewLine[]): Promise<void> {
+  const { db, t } = sql;
   const list = lines.map(({ runId, position, attempt, at, message, data }) => [
     runId,
     position,
@@ -28,7 +30,7 @@ export function write(db: Database, t: Tables, lines: NewLine[]): Promise<void> 
     message,
     data,
   ]);
-  return db.transaction((tx) =>
+  return sql.transaction((tx) =>
     tx.run(
       `insert into ${t.logs} (run_id, position, attempt, at, message, data)
        select v.id, v.position, v.attempt, v.at, v.message, v.data
@@ -40,7 +42,8 @@ export function write(db: Database, t: Tables, lines: NewLine[]): Promise<void> 
   );
 }
 
-export function read(sql: Sql, t: Tables, id: number, after: number, limit: number): Promise<LogRecord[]> {
+export function read(sql: SqlContext, id: number, after: number, limit: number): Promise<LogRecord[]> {
+  const { t } = sql;
   return sql.all<LogRecord>(
     `select position, attempt, at, message, data from ${t.logs} where run_id = ? and position > ? order by position limit ?`,
     id,
@@ -49,15 +52,17 @@ export function read(sql: Sql, t: Tables, id: number, after: number, limit: numb
   );
 }
 
-export async function count(sql: Sql, t: Tables, id: number): Promise<number> {
+export async function count(sql: SqlContext, id: number): Promise<number> {
+  const { t } = sql;
   const counted = sql.all<{ n: number }>(`select count(*) as n from ${t.logs} where run_id = ?`, id);
   return (await first(counted))?.n ?? 0;
 }
 
 /** Splits runs so that no group has very many lines to delete. */
-export async function inLightGroups(sql: Database, t: Tables, ids: number[]): Promise<number[][]> {
+export async function inLightGroups(sql: SqlContext, ids: number[]): Promise<number[][]> {
+  const { db, t } = sql;
   const counted = await sql.all<{ id: number; n: number }>(
-    `select v.id, count(*) as n from ${sql.lookUp(sql.rows({ id: "integer" }), t.logs, "r.run_id = v.id")} group by v.id`,
+    `select v.id, count(*) as n from ${db.lookUp(db.rows({ id: "integer" }), t.logs, "r.run_id = v.id")} group by v.id`,
     asJson(ids),
   );
   const lines = new Map(counted.map(({ id, n }) => [id, n]));
@@ -76,14 +81,12 @@ export async function inLightGroups(sql: Database, t: Tables, ids: number[]): Pr
 
 /** Deletes lines whose run is gone: a process that had lost its lease may have written them as another deleted the run. */
 export class Sweeper {
-  readonly #db: Database;
-  readonly #t: Tables;
+  readonly #sql: SqlContext;
   /** The run up to which it has looked; it begins again when it has come to the end. */
   #upTo = 0;
 
-  constructor(db: Database, tables: Tables) {
-    this.#db = db;
-    this.#t = tables;
+  constructor(sql: SqlContext) {
+    this.#sql = sql;
   }
 
   /** `whole`: from one end to the other; otherwise a stretch, so that each call costs the same however many lines there are. */
@@ -98,8 +101,8 @@ export class Sweeper {
   }
 
   async #next(): Promise<number[]> {
-    const rows = await this.#db.all<{ id: number }>(
-      `select distinct id from (select run_id as id from ${this.#t.logs} where run_id > ? order by run_id, position limit ?) l order by id`,
+    const rows = await this.#sql.all<{ id: number }>(
+      `select distinct id from (select run_id as id from ${this.#sql.t.logs} where run_id > ? order by run_id, position limit ?) l order by id`,
       this.#upTo,
       SWEPT_AT_ONCE,
     );
@@ -107,16 +110,16 @@ export class Sweeper {
   }
 
   async #deleteGone(runs: number[]): Promise<void> {
-    const { runs: hot, history, logs } = this.#t;
-    const list = this.#db.rows({ id: "integer" });
-    const gone = await this.#db.all<{ id: number }>(
+    const { runs: hot, history, logs } = this.#sql.t;
+    const list = this.#sql.db.rows({ id: "integer" });
+    const gone = await this.#sql.all<{ id: number }>(
       `select v.id from ${list} v left join ${hot} r on r.id = v.id left join ${history} h on h.id = v.id
         where r.id is null and h.id is null`,
       asJson(runs),
     );
     if (gone.length === 0) return;
-    await this.#db.transaction((tx) =>
-      tx.run(this.#db.deleteFrom(logs, "run_id", list), asJson(gone.map(({ id }) => id))),
+    await this.#sql.transaction((tx) =>
+      tx.run(this.#sql.db.deleteFrom(logs, "run_id", list), asJson(gone.map(({ id }) => id))),
     );
   }
 }

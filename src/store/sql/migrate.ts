@@ -1,6 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import type { InstallReport } from "../inspection.ts";
-import type { Database, Sql, Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import type { Sql, Tables } from "./database.ts";
 
 export interface Migration {
   number: number;
@@ -20,10 +21,10 @@ export interface Schema {
   hasLedger(sql: Sql, tables: Tables): Promise<boolean>;
 }
 
-export async function installedVersion(sql: Sql, schema: Schema, tables: Tables): Promise<number> {
-  if (!(await schema.hasLedger(sql, tables))) return 0;
+export async function installedVersion(sql: SqlContext, schema: Schema): Promise<number> {
+  if (!(await schema.hasLedger(sql, sql.t))) return 0;
   const [row] = await sql.all<{ version: number | null }>(
-    `select max(number) as version from ${tables.migrations}`,
+    `select max(number) as version from ${sql.t.migrations}`,
   );
   return row?.version ?? 0;
 }
@@ -42,12 +43,12 @@ function ledgerEntry({ number, compatibleFrom }: Migration, tables: Tables, now:
 
 /** Runs the migrations that are missing, while no other process does. */
 export async function install(
-  database: Database,
+  sql: SqlContext,
   schema: Schema,
-  tables: Tables,
   now: number,
   dryRun: boolean,
 ): Promise<InstallReport> {
+  const { db, t: tables } = sql;
   const pending = (from: number) => schema.migrations.filter(({ number }) => number > from);
   const report = (from: number): InstallReport => {
     const statements = pending(from).flatMap((migration) => [
@@ -60,53 +61,48 @@ export async function install(
       statements: from === 0 ? [schema.ledger(tables), ...statements] : statements,
     };
   };
-  const found = await usableVersion(database, schema, tables);
+  const found = await usableVersion(sql, schema);
   // Asked first: where nothing is missing, no lock is taken, and no right to make tables is needed.
   if (dryRun || found >= newest(schema)) return report(found);
-  return database.alone(tables.prefix, async (tx) => {
+  return db.alone(tables.prefix, async (tx) => {
     await tx.run(schema.ledger(tables));
-    const done = report(await usableVersion(tx, schema, tables));
+    const done = report(await usableVersion(sql.on(tx), schema));
     const missing = done.from === 0 ? done.statements.slice(1) : done.statements;
     for (const statement of missing) await tx.run(statement);
     return done;
   });
 }
 
-export async function verify(sql: Sql, schema: Schema, tables: Tables): Promise<void> {
-  const version = await usableVersion(sql, schema, tables);
+export async function verify(sql: SqlContext, schema: Schema): Promise<void> {
+  const version = await usableVersion(sql, schema);
   if (version < newest(schema)) {
     const found = version === 0 ? "has no Punctual tables" : `is at schema ${version}`;
     throw new PunctualError(
       "NOT_INSTALLED",
-      `Expected schema ${newest(schema)} with table prefix "${tables.prefix}", but the database ${found}. Call install() first, or run: punctual install`,
+      `Expected schema ${newest(schema)} with table prefix "${sql.t.prefix}", but the database ${found}. Call install() first, or run: punctual install`,
     );
   }
 }
 
 /** The installed version. Rejects one that states that it needs newer code than this. */
-async function usableVersion(sql: Sql, schema: Schema, tables: Tables): Promise<number> {
-  const version = await installedVersion(sql, schema, tables);
+async function usableVersion(sql: SqlContext, schema: Schema): Promise<number> {
+  const version = await installedVersion(sql, schema);
   const known = newest(schema);
-  const oldest = await oldestSchema(sql, schema, tables, version);
+  const oldest = await oldestSchema(sql, schema, version);
   if (oldest <= known) return version;
   throw new PunctualError(
     "SCHEMA_TOO_NEW",
-    `The database is at schema ${version} (table prefix "${tables.prefix}"), which needs code for schema ${oldest} or newer; this version of Punctual knows schemas up to ${known}. ` +
+    `The database is at schema ${version} (table prefix "${sql.t.prefix}"), which needs code for schema ${oldest} or newer; this version of Punctual knows schemas up to ${known}. ` +
       "Update punctual, or use a database of its own.",
   );
 }
 
 /** The oldest schema whose code can use a database at `version`, as its migrations that this code does not know state. */
-export async function oldestSchema(
-  sql: Sql,
-  schema: Schema,
-  tables: Tables,
-  version: number,
-): Promise<number> {
+export async function oldestSchema(sql: SqlContext, schema: Schema, version: number): Promise<number> {
   const known = newest(schema);
   if (version <= known) return version;
   const [row] = await sql.all<{ oldest: number }>(
-    `select max(coalesce(compatible_from, number)) as oldest from ${tables.migrations} where number > ?`,
+    `select max(coalesce(compatible_from, number)) as oldest from ${sql.t.migrations} where number > ?`,
     known,
   );
   return row!.oldest;

@@ -1,9 +1,9 @@
 import { stateCodes } from "../../run/states.ts";
 import { yieldToEventLoop } from "../../time.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "../pruning.ts";
+import type { SqlContext } from "./context.ts";
 import {
   asJson,
-  type Database,
   first,
   inGroups,
   marks,
@@ -14,7 +14,7 @@ import {
 } from "./database.ts";
 import { inLightGroups, type Sweeper } from "./logs.ts";
 import { endRuns } from "./reap.ts";
-import type { Settler } from "./settle.ts";
+
 import { surplus } from "./surplus.ts";
 import { countDead, forgetDead } from "./workers.ts";
 
@@ -29,35 +29,33 @@ const MINUTES_AT_ONCE = 60;
 
 /** Deletes in groups, each its own transaction, so that nothing is locked for long. */
 export async function prune(
-  db: Database,
-  t: Tables,
-  settler: Settler,
+  sql: SqlContext,
   sweeper: Sweeper,
   request: PruneRequest,
   now: number,
 ): Promise<PruneReport> {
+  const { t } = sql;
   const report: PruneReport = { history: 0, jobs: 0, orphans: 0, workers: 0 };
   const { batch, jobsUnseenFor, orphansOlderThan, job } = request;
   const each = async (walk: Walk, end: (ids: number[]) => Promise<number>, what: "history" | "orphans") => {
-    for await (const ids of pages(db, walk, batch)) {
+    for await (const ids of pages(sql, walk, batch)) {
       report[what] += await end(ids);
       if (!(request.onBatch?.({ ...report }) ?? true)) return false;
     }
     return true;
   };
   if (!job) {
-    for await (const walk of finished(db, t, request, now)) {
-      if (!(await each(walk, (ids) => deleteFinished(db, t, walk, ids), "history"))) return report;
+    for await (const walk of finished(sql, request, now)) {
+      if (!(await each(walk, (ids) => deleteFinished(sql, walk, ids), "history"))) return report;
     }
   }
   // Before the jobs: a job stays while runs of it wait.
   const orphans = orphaned(t, request, now);
-  if (orphans && !(await each(orphans, (ids) => withdraw(db, t, settler, orphans, ids, now), "orphans")))
-    return report;
-  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(db, t, unseen(t, jobsUnseenFor, job, now));
+  if (orphans && !(await each(orphans, (ids) => withdraw(sql, orphans, ids, now), "orphans"))) return report;
+  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseen(t, jobsUnseenFor, job, now));
   if (job) return report;
-  report.workers = await forgetDead(db, t, now);
-  await pruneMinutes(db, t, Math.floor(now / 60_000) - MINUTES_KEPT);
+  report.workers = await forgetDead(sql, now);
+  await pruneMinutes(sql, Math.floor(now / 60_000) - MINUTES_KEPT);
   await sweeper.sweep(orphansOlderThan !== null);
   return report;
 }
@@ -111,42 +109,39 @@ function unseen(
 }
 
 /** What would go. */
-export async function forecast(
-  db: Database,
-  t: Tables,
-  request: PruneRequest,
-  now: number,
-): Promise<PruneForecast> {
+export async function forecast(sql: SqlContext, request: PruneRequest, now: number): Promise<PruneForecast> {
+  const { t } = sql;
   const { jobsUnseenFor, job } = request;
-  const history = job ? 0 : await countFinished(db, t, request, now);
+  const history = job ? 0 : await countFinished(sql, request, now);
   const orphans = orphaned(t, request, now);
   const jobs = jobsUnseenFor === null ? null : unseen(t, jobsUnseenFor, job, now, orphans);
   return {
     history: Math.min(history, MOST_COUNTED),
     capped: history > MOST_COUNTED,
     jobs: jobs
-      ? await count(db, `select count(*) as n from ${t.jobs} where ${jobs.text}`, ...jobs.params)
+      ? await count(sql, `select count(*) as n from ${t.jobs} where ${jobs.text}`, ...jobs.params)
       : 0,
     orphans: orphans
-      ? await count(db, `select count(*) as n from ${t.runs} where ${orphans.text}`, ...orphans.params)
+      ? await count(sql, `select count(*) as n from ${t.runs} where ${orphans.text}`, ...orphans.params)
       : 0,
-    workers: job ? 0 : await countDead(db, t, now),
+    workers: job ? 0 : await countDead(sql, now),
   };
 }
 
 /** How many finished runs would go, up to one more than are counted. */
-async function countFinished(db: Database, t: Tables, request: PruneRequest, now: number): Promise<number> {
+async function countFinished(sql: SqlContext, request: PruneRequest, now: number): Promise<number> {
+  const { t } = sql;
   const enough = MOST_COUNTED + 1;
   const some = (text: string, params: Param[], limit: number) =>
     count(
-      db,
+      sql,
       `select count(*) as n from (select 1 as one from ${t.history} r where ${text} limit ?) as found`,
       ...params,
       limit,
     );
   if (typeof request.keep === "number") {
     let sum = 0;
-    for await (const walk of beyond(db, t, request, request.keep, now)) {
+    for await (const walk of beyond(sql, request, request.keep, now)) {
       const { text, params } = foundAfter(0, walk);
       sum += await some(text, params, enough - sum);
       if (sum === enough) break;
@@ -163,9 +158,10 @@ async function countFinished(db: Database, t: Tables, request: PruneRequest, now
 }
 
 /** Which finished runs go: each of these is a walk of its own. */
-async function* finished(db: Database, t: Tables, request: PruneRequest, now: number): AsyncGenerator<Walk> {
+async function* finished(sql: SqlContext, request: PruneRequest, now: number): AsyncGenerator<Walk> {
+  const { t } = sql;
   const { keep } = request;
-  if (typeof keep === "number") yield* beyond(db, t, request, keep, now);
+  if (typeof keep === "number") yield* beyond(sql, request, keep, now);
   else yield* byAge(t, request, now);
 }
 
@@ -183,16 +179,16 @@ function byAge(t: Tables, { finishedFor, states }: PruneRequest, now: number): W
 
 /** A walk for each job that has more than are kept. */
 async function* beyond(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   { states, finishedFor }: PruneRequest,
   keep: number,
   now: number,
 ): AsyncGenerator<Walk> {
+  const { db, t } = sql;
   const of = inStates(states);
   const old = finishedFor === null ? "" : " and r.finished_at <= ?";
   const params = [now, ...(finishedFor === null ? [] : [now - finishedFor])];
-  for await (const { name, from } of surplus(db, t, keep, of)) {
+  for await (const { name, from } of surplus(sql, keep, of)) {
     const along = (after: number) => db.stretch(name, after, from);
     yield { table: t.history, along, text: `${FREE}${of}${old}`, params };
     await yieldToEventLoop();
@@ -205,10 +201,10 @@ function inStates(states: PruneRequest["states"]): string {
 }
 
 /** The ids of what goes, page by page. Only read: whoever deletes them looks once more. */
-async function* pages(db: Database, walk: Walk, batch: number): AsyncGenerator<number[]> {
+async function* pages(sql: SqlContext, walk: Walk, batch: number): AsyncGenerator<number[]> {
   for (let after = 0; ; ) {
     const { text, params } = foundAfter(after, walk);
-    const rows = await db.all<{ id: number }>(
+    const rows = await sql.all<{ id: number }>(
       `select r.id from ${walk.table} r where ${text} limit ?`,
       ...params,
       batch,
@@ -222,16 +218,17 @@ async function* pages(db: Database, walk: Walk, batch: number): AsyncGenerator<n
 }
 
 /** A few runs that logged much are as much to delete as many others. */
-async function deleteFinished(db: Database, t: Tables, walk: Walk, ids: number[]): Promise<number> {
+async function deleteFinished(sql: SqlContext, walk: Walk, ids: number[]): Promise<number> {
   let deleted = 0;
-  for (const group of await inLightGroups(db, t, ids)) deleted += await deleteGroup(db, t, walk, group);
+  for (const group of await inLightGroups(sql, ids)) deleted += await deleteGroup(sql, walk, group);
   return deleted;
 }
 
 /** History first, as everybody who brings back or removes a run locks them, and by the condition once more: one may have been brought back. */
-function deleteGroup(db: Database, t: Tables, { text, params }: Walk, ids: number[]): Promise<number> {
+function deleteGroup(sql: SqlContext, { text, params }: Walk, ids: number[]): Promise<number> {
+  const { db, t } = sql;
   const list = db.rows({ id: "integer" });
-  return db.transaction(async (tx) => {
+  return sql.transaction(async (tx) => {
     const still = await tx.all<{ id: number }>(
       `select r.id from ${db.lookUp(list, t.history)}
         where ${text}${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
@@ -246,43 +243,38 @@ function deleteGroup(db: Database, t: Tables, { text, params }: Walk, ids: numbe
   });
 }
 
-function withdraw(
-  db: Database,
-  t: Tables,
-  settler: Settler,
-  { text, params }: Walk,
-  ids: number[],
-  now: number,
-): Promise<number> {
+function withdraw(sql: SqlContext, { text, params }: Walk, ids: number[], now: number): Promise<number> {
   const end = { state: "cancelled", error: null, keep: 0, now } as const;
-  return db.transaction(async (tx) => {
+  return sql.transaction(async (tx) => {
     let ended = 0;
     for (const group of inGroups(ids)) {
       const which = { where: `id in (${marks(group)}) and ${text}`, params: [...group, ...params] };
-      ended += (await endRuns(tx, db, t, settler, which, end)).length;
+      ended += (await endRuns(tx, which, end)).length;
     }
     return ended;
   });
 }
 
-async function pruneMinutes(db: Database, t: Tables, before: number): Promise<void> {
+async function pruneMinutes(sql: SqlContext, before: number): Promise<void> {
+  const { t } = sql;
   for (;;) {
     const oldest = await first(
-      db.all<{ minute: number | null }>(`select min(minute) as minute from ${t.minutes}`),
+      sql.all<{ minute: number | null }>(`select min(minute) as minute from ${t.minutes}`),
     );
     const from = oldest?.minute ?? before;
     if (from >= before) return;
-    await db.run(`delete from ${t.minutes} where minute < ?`, Math.min(from + MINUTES_AT_ONCE, before));
+    await sql.run(`delete from ${t.minutes} where minute < ?`, Math.min(from + MINUTES_AT_ONCE, before));
     await yieldToEventLoop();
   }
 }
 
 /** Chosen by a plain read: MySQL locks every row that a `delete` looks at, and these would be all runs. */
-async function pruneJobs(db: Database, t: Tables, { text, params }: Statement): Promise<number> {
-  const found = await db.all<{ name: string }>(`select name from ${t.jobs} where ${text}`, ...params);
+async function pruneJobs(sql: SqlContext, { text, params }: Statement): Promise<number> {
+  const { t } = sql;
+  const found = await sql.all<{ name: string }>(`select name from ${t.jobs} where ${text}`, ...params);
   const [before] = params;
   for (const group of inGroups(found.map(({ name }) => name))) {
-    await db.transaction(async (tx) => {
+    await sql.transaction(async (tx) => {
       const these = `in (${marks(group)})`;
       const stale = `name ${these} and coalesce(seen_at, created_at) < ?`;
       await tx.run(`delete from ${t.jobs} where ${stale}`, ...group, before!);
@@ -295,6 +287,6 @@ async function pruneJobs(db: Database, t: Tables, { text, params }: Statement): 
   return found.length;
 }
 
-async function count(db: Database, text: string, ...params: Param[]): Promise<number> {
-  return (await first(db.all<{ n: number }>(text, ...params)))?.n ?? 0;
+async function count(sql: SqlContext, text: string, ...params: Param[]): Promise<number> {
+  return (await first(sql.all<{ n: number }>(text, ...params)))?.n ?? 0;
 }

@@ -1,7 +1,8 @@
 import { keyIn } from "../../run/lanes.ts";
 import { stateName } from "../../run/states.ts";
 import type { AttemptRecord, RunRecord } from "../records.ts";
-import { first, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first } from "./database.ts";
 
 export interface Row {
   id: number;
@@ -72,14 +73,16 @@ export function toRecord(row: Row): RunRecord {
   };
 }
 
-export async function find(sql: Sql, t: Tables, id: number): Promise<RunRecord | null> {
+export async function find(sql: SqlContext, id: number): Promise<RunRecord | null> {
+  const { t } = sql;
   const row =
     (await first(sql.all<Row>(`select ${HOT} from ${t.runs} where id = ?`, id))) ??
     (await first(sql.all<Row>(`select ${COLD} from ${t.history} where id = ?`, id)));
   return row && toRecord(row);
 }
 
-export async function attempts(sql: Sql, t: Tables, id: number): Promise<AttemptRecord[]> {
+export async function attempts(sql: SqlContext, id: number): Promise<AttemptRecord[]> {
+  const { t } = sql;
   return sql.all<AttemptRecord>(
     `select attempt, outcome, worker, started_at as "startedAt", finished_at as "finishedAt", error
        from ${t.attempts} where run_id = ? order by attempt`,

@@ -1,10 +1,11 @@
 import { stateCodes } from "../../run/states.ts";
 import type { CrashCap, Lease, ReapedRun } from "../store.ts";
 import { COLUMNS, type Row, toClaimed } from "./claim.ts";
-import { type Database, first, inGroups, type Param, type Sql, type Tables } from "./database.ts";
-import type { Ending } from "./ending.ts";
+import type { SqlContext } from "./context.ts";
+import { first, inGroups, type Param } from "./database.ts";
+import { type Ending, moveToHistory } from "./ending.ts";
 import { inOrder } from "./order.ts";
-import type { Settler } from "./settle.ts";
+import { putBack, recordAttempts } from "./settle.ts";
 
 /** A run whose worker, or whose child process, is gone. */
 interface Lost {
@@ -37,32 +38,28 @@ const LOST =
 
 /** Takes back runs whose lease has ended. */
 export async function reap(
-  tx: Sql,
-  db: Database,
-  t: Tables,
-  settler: Settler,
+  tx: SqlContext,
   { limit, ...loss }: Loss & { limit: number },
   now: number,
 ): Promise<ReapedRun[]> {
+  const { db, t } = tx;
   const expired = await tx.all<Expired>(
     `select id, locked_by as worker from ${t.runs} r${db.using(t.runs, "counted")}
       where state = 2 and locked_until < ? order by locked_until, id limit ?`,
     now,
     limit,
   );
-  const { lost, begun } = await byWorker(tx, db, t, expired, limit, now);
-  return giveUp(tx, db, t, settler, lost, begun, loss, now);
+  const { lost, begun } = await byWorker(tx, expired, limit, now);
+  return giveUp(tx, lost, begun, loss, now);
 }
 
 /** Takes back runs that had begun in a process which is gone, where their leases are still held. */
 export async function takeBack(
-  tx: Sql,
-  db: Database,
-  t: Tables,
-  settler: Settler,
+  tx: SqlContext,
   { leases, ...loss }: Loss & { leases: Lease[] },
   now: number,
 ): Promise<ReapedRun[]> {
+  const { db, t } = tx;
   const found = await tx.all<Lost & { token: string; lease_token: string }>(
     `select ${LOST}, v.token, r.lease_token
        from ${db.lookUp(db.rows({ id: "integer", token: "text" }), t.runs)}
@@ -70,22 +67,20 @@ export async function takeBack(
     JSON.stringify(leases.map(({ id, token }) => [id, token])),
   );
   const held = found.filter((run) => run.token === run.lease_token);
-  return giveUp(tx, db, t, settler, held, new Set(held), loss, now);
+  return giveUp(tx, held, new Set(held), loss, now);
 }
 
 /** Charges those that had begun, and lets all of them run again, or ends them. */
 async function giveUp(
-  tx: Sql,
-  db: Database,
-  t: Tables,
-  settler: Settler,
+  tx: SqlContext,
   lost: Lost[],
   begun: Set<Lost>,
   { cap, error, keep }: Loss,
   now: number,
 ): Promise<ReapedRun[]> {
+  const { db, t } = tx;
   const crashed = lost.filter((run) => begun.has(run));
-  await settler.record(
+  await recordAttempts(
     tx,
     crashed.map(({ id, started_at }) => ({
       id,
@@ -110,9 +105,9 @@ async function giveUp(
     const state = cancelled_at !== null ? "cancelled" : failed ? "failed" : "ready";
     return { id, name, queue, attempt, duration, worker, state, crashed: isCrashed, ended: null };
   });
-  await readEnded(tx, db, t, reaped, now);
+  await readEnded(tx, reaped, now);
   const waiting = reaped.filter(({ state }) => state === "ready");
-  await settler.putBack(
+  await putBack(
     tx,
     waiting.map((run) => ({ id: run.id, delay: 0, counts: run.crashed, logged: null })),
     now,
@@ -139,12 +134,13 @@ async function giveUp(
       },
     ];
   });
-  await settler.endings.end(tx, endings, now);
+  await moveToHistory(tx, endings, now);
   return reaped;
 }
 
 /** Reads those that end as failed, while they are there: their hooks want all of them. */
-async function readEnded(tx: Sql, db: Database, t: Tables, reaped: ReapedRun[], now: number): Promise<void> {
+async function readEnded(tx: SqlContext, reaped: ReapedRun[], now: number): Promise<void> {
+  const { db, t } = tx;
   const failed = new Map(reaped.filter(({ state }) => state === "failed").map((run) => [run.id, run]));
   if (failed.size === 0) return;
   const rows = await tx.all<Row>(
@@ -167,22 +163,15 @@ interface Losses {
  * transaction, also those beyond the limit, and by one process at a time: it locks the worker's row before it locks any
  * run. Judged in two parts, twice as many would be charged.
  */
-async function byWorker(
-  tx: Sql,
-  db: Database,
-  t: Tables,
-  expired: Expired[],
-  limit: number,
-  now: number,
-): Promise<Losses> {
+async function byWorker(tx: SqlContext, expired: Expired[], limit: number, now: number): Promise<Losses> {
   const lost: Lost[] = [];
   const begun = new Set<Lost>();
   for (const [worker, some] of Map.groupBy(expired, (run) => run.worker ?? "")) {
-    const row = await lockWorker(tx, db, t, worker);
+    const row = await lockWorker(tx, worker);
     // Another process reaps its runs, or it is alive; or this transaction has grown enough.
     if (row === "locked" || lost.length >= 2 * limit) continue;
     const isComplete = expired.length < limit || row === null;
-    const runs = await (isComplete ? lockExpired(tx, db, t, some, now) : expiredOf(tx, db, t, worker, now));
+    const runs = await (isComplete ? lockExpired(tx, some, now) : expiredOf(tx, worker, now));
     for (const run of runs) {
       lost.push(run);
       if (run.started_at !== null) begun.add(run);
@@ -197,11 +186,10 @@ async function byWorker(
 
 /** Null: the worker has no row any more. */
 async function lockWorker(
-  tx: Sql,
-  db: Database,
-  t: Tables,
+  tx: SqlContext,
   worker: string,
 ): Promise<{ parallel: number; told: number } | "locked" | null> {
+  const { db, t } = tx;
   const known = await first(
     tx.all<{ parallel: number; told: number }>(
       `select parallel, (select count(*) from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = w.id and started_at is not null) as told
@@ -215,7 +203,8 @@ async function lockWorker(
 }
 
 /** Those of the runs whose leases are still over, locked. */
-function lockExpired(tx: Sql, db: Database, t: Tables, runs: Expired[], now: number): Promise<Lost[]> {
+function lockExpired(tx: SqlContext, runs: Expired[], now: number): Promise<Lost[]> {
+  const { db, t } = tx;
   return tx.all<Lost>(
     `select ${LOST} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}
       where r.state = 2 and r.locked_until < ? order by r.id${db.lockOnly(db.skipLocked, "r")}`,
@@ -224,7 +213,8 @@ function lockExpired(tx: Sql, db: Database, t: Tables, runs: Expired[], now: num
   );
 }
 
-function expiredOf(tx: Sql, db: Database, t: Tables, worker: string, now: number): Promise<Lost[]> {
+function expiredOf(tx: SqlContext, worker: string, now: number): Promise<Lost[]> {
+  const { db, t } = tx;
   return tx.all<Lost>(
     `select ${LOST} from ${t.runs} r${db.using(t.runs, "leased")}
       where state = 2 and locked_by = ? and locked_until < ? order by id${db.skipLocked}`,
@@ -235,13 +225,11 @@ function expiredOf(tx: Sql, db: Database, t: Tables, worker: string, now: number
 
 /** Ends runs that are not running, and with `force` those that are too, by a condition on `runs`; gives their ids. */
 export async function endRuns(
-  tx: Sql,
-  db: Database,
-  t: Tables,
-  settler: Settler,
+  tx: SqlContext,
   { where, params, force = false }: { where: string; params: Param[]; force?: boolean },
   end: { state: "failed" | "cancelled"; error: string | null; keep: number | null; now: number },
 ): Promise<number[]> {
+  const { db, t } = tx;
   const found = await tx.all<Pick<Lost, "id" | "unique_until" | "started_at" | "attempts" | "logged">>(
     `select id, unique_until, started_at, attempts, logged from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${where} order by id${db.forUpdate}`,
     ...params,
@@ -259,7 +247,7 @@ export async function endRuns(
       attempts: attempts + 1,
       logged,
     }));
-    await settler.endings.end(tx, endings, end.now);
+    await moveToHistory(tx, endings, end.now);
   }
   return found.map(({ id }) => id);
 }

@@ -1,5 +1,5 @@
 import type { SyncRequest } from "../store.ts";
-import type { Database, Sql, Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
 import { type FormerNames, readFormerNames } from "./former-names.ts";
 import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
 import { COUNTED, type Row, rollUp } from "./jobs.ts";
@@ -18,16 +18,14 @@ interface Change {
  * then takes everything back, with the marks of its schedules: a roll-back neither repeats nor loses a tick.
  */
 export async function syncNames(
-  db: Database,
-  tx: Sql,
-  t: Tables,
+  tx: SqlContext,
   jobs: Shown[],
   decides: (row: Row | undefined) => boolean,
   now: number,
 ): Promise<Shown[]> {
-  const former = await readFormerNames(tx, t);
+  const former = await readFormerNames(tx);
   const wanted = changesOf(jobs, former);
-  return without(wanted.length > 0 ? await change(db, tx, t, jobs, wanted, decides, now) : former, jobs);
+  return without(wanted.length > 0 ? await change(tx, jobs, wanted, decides, now) : former, jobs);
 }
 
 function without(former: FormerNames, jobs: Shown[]): Shown[] {
@@ -50,24 +48,23 @@ function changesOf(jobs: Shown[], former: FormerNames): Change[] {
 }
 
 async function change(
-  db: Database,
-  tx: Sql,
-  t: Tables,
+  tx: SqlContext,
   jobs: Shown[],
   wanted: Change[],
   decides: (row: Row | undefined) => boolean,
   now: number,
 ): Promise<FormerNames> {
-  const before = await readFormerNames(tx, t);
+  const { t } = tx;
+  const before = await readFormerNames(tx);
   const concerned = wanted.flatMap(({ from, to }) => [from, to ?? from]);
   const names = new Set(concerned.flatMap((name) => [name, before.get(name) ?? name]));
-  const { rows, made } = await lockJobs(db, tx, t, [...names], now);
+  const { rows, made } = await lockJobs(tx, [...names], now);
   // Read again behind the locks: another worker may have renamed one of them just now.
-  const former = new Map(await readFormerNames(tx, t));
+  const former = new Map(await readFormerNames(tx));
   const rowOf = (name: string) => rows.get(former.get(name) ?? name);
   const take = async (from: string, to: string) => {
-    await renameRow(tx, t, rows, from, to);
-    await moveAll(db, tx, t, from, to);
+    await renameRow(tx, rows, from, to);
+    await moveAll(tx, from, to);
     former.delete(to);
     for (const [name, job] of former) if (job === from) former.set(name, to);
     former.set(from, to);
@@ -89,19 +86,13 @@ async function change(
   const defined = new Set(without(former, jobs).map(({ name }) => name));
   await deleteMade(
     tx,
-    t,
     made.filter((name) => !defined.has(name)),
   );
   return former;
 }
 
-async function renameRow(
-  tx: Sql,
-  t: Tables,
-  rows: Map<string, Row>,
-  from: string,
-  to: string,
-): Promise<void> {
+async function renameRow(tx: SqlContext, rows: Map<string, Row>, from: string, to: string): Promise<void> {
+  const { t } = tx;
   const row = rows.get(from);
   if (isDefined(row) && !isDefined(rows.get(to))) {
     await tx.run(`delete from ${t.jobs} where name = ?`, to);
@@ -113,7 +104,8 @@ async function renameRow(
 }
 
 /** Everything a job has goes with it to its new name. */
-async function moveAll(db: Database, tx: Sql, t: Tables, from: string, to: string): Promise<void> {
+async function moveAll(tx: SqlContext, from: string, to: string): Promise<void> {
+  const { db, t } = tx;
   await tx.run(
     `update ${t.schedules} set job = ? where job = ? and slot not in (select slot from (select slot from ${t.schedules} where job = ?) taken)`,
     to,
@@ -131,14 +123,15 @@ async function moveAll(db: Database, tx: Sql, t: Tables, from: string, to: strin
       from,
     );
   }
-  await moveMinutes(db, tx, t, from, to);
+  await moveMinutes(tx, from, to);
   await tx.run(`delete from ${t.aliases} where name = ?`, to);
   await tx.run(`update ${t.aliases} set job = ? where job = ?`, to, from);
   await tx.run(db.upsert(t.aliases, ["name"], ["name", "job"], ["job"]), from, to);
 }
 
 /** Counts of a minute in which both names were in use are added up. */
-async function moveMinutes(db: Database, tx: Sql, t: Tables, from: string, to: string): Promise<void> {
+async function moveMinutes(tx: SqlContext, from: string, to: string): Promise<void> {
+  const { t } = tx;
   const columns = [...COUNTED, "busy"];
   const both = await tx.all<Record<string, number>>(
     `select f.minute, ${columns.map((column) => `f.${column}`).join(", ")}
@@ -146,7 +139,7 @@ async function moveMinutes(db: Database, tx: Sql, t: Tables, from: string, to: s
     to,
     from,
   );
-  const add = rollUp(db, t);
+  const add = rollUp(tx);
   for (const counts of both) {
     await tx.run(add, counts.minute!, to, ...columns.map((column) => counts[column]!));
     await tx.run(`delete from ${t.minutes} where name = ? and minute = ?`, from, counts.minute!);

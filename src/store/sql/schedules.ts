@@ -1,16 +1,7 @@
 import type { PauseNote, ScheduleRow } from "../records.ts";
 import type { ScheduleSync } from "../ticking.ts";
-import {
-  asJson,
-  type ColumnType,
-  type Database,
-  first,
-  inGroups,
-  namesAsJson,
-  type Param,
-  type Sql,
-  type Tables,
-} from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { asJson, type ColumnType, first, inGroups, namesAsJson, type Param } from "./database.ts";
 import { PAUSE, PAUSE_COLUMNS, type PausedRow, pauseValues, toPause } from "./pause.ts";
 
 interface Row extends PausedRow {
@@ -69,12 +60,11 @@ const ADDED: Record<string, ColumnType> = {
  * goes on from where it was: from its last tick, or from when a worker was last there to tick it.
  */
 export async function syncSchedules(
-  tx: Sql,
-  db: Database,
-  t: Tables,
+  tx: SqlContext,
   jobs: { name: string; schedules: ScheduleSync[]; seenAt: number | null }[],
   now: number,
 ): Promise<void> {
+  const { db, t } = tx;
   // Locked, for a mark that somebody moves between the reading and the writing would be moved back, and tick twice.
   const rows = await tx.all<Row>(
     `select ${SCHEDULE_COLUMNS.map((column) => `r.${column}`).join(", ")} from ${db.lookUp(db.rows({ name: "text" }), t.schedules, "r.job = v.name", "slot")}
@@ -121,7 +111,8 @@ export async function syncSchedules(
   }
 }
 
-export async function list(sql: Sql, t: Tables): Promise<ScheduleRow[]> {
+export async function list(sql: SqlContext): Promise<ScheduleRow[]> {
+  const { t } = sql;
   const rows = await sql.all<Row>(`select ${COLUMNS} from ${t.schedules} order by job, id`);
   return rows.map((row) => ({
     id: row.id,
@@ -140,14 +131,14 @@ export async function list(sql: Sql, t: Tables): Promise<ScheduleRow[]> {
 
 /** Ticks that fall into a pause are not missed: on resuming, the schedule goes on with the next one. */
 export function pause(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   id: number,
   paused: boolean,
   now: number,
   note?: PauseNote,
 ): Promise<boolean> {
-  return db.transaction(async (tx) => {
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
     const row = await first(tx.all<Row>(`select ${COLUMNS} from ${t.schedules} where id = ?`, id));
     if (!row) return false;
     const values = pauseValues(paused, now, note);
@@ -160,6 +151,7 @@ export function pause(
 }
 
 /** The schedules of a job that is resumed go on with their next ticks. */
-export async function resumeSchedulesOf(tx: Sql, t: Tables, job: string, now: number): Promise<void> {
+export async function resumeSchedulesOf(tx: SqlContext, job: string, now: number): Promise<void> {
+  const { t } = tx;
   await tx.run(`update ${t.schedules} set resumed_at = ? where job = ?`, now, job);
 }

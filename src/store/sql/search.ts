@@ -1,7 +1,8 @@
 import { isFinished, type RunState, stateCodes } from "../../run/states.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import { type Arm, type Asked, joined, toClause } from "./conditions.ts";
-import { type Database, first, type Param, type Statement, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first, type Param, type Statement } from "./database.ts";
 import { COLD, HOT, type Row, toRecord } from "./reads.ts";
 
 /**
@@ -21,17 +22,17 @@ interface Plan {
 }
 
 /** Newest first, by id: a page is found from the last id of the one before, never counted off. */
-export async function search(db: Database, t: Tables, request: RunSearch, now: number): Promise<RunPage> {
+export async function search(sql: SqlContext, request: RunSearch, now: number): Promise<RunPage> {
   const found = new Map<number, Row>();
   // Down to here everything was looked through, in both tables.
   let reached = 0;
-  for (const plan of plansOf(db, t, request.where, now)) {
+  for (const plan of plansOf(sql, request.where, now)) {
     const columns = plan.arm === "runs" ? HOT : COLD;
     const rows: Row[] = [];
-    const end = await walk(db, plan, request.before ?? null, async ({ text, params }) => {
+    const end = await walk(sql, plan, request.before ?? null, async ({ text, params }) => {
       const order = plan.few ? "r.id + 0" : "r.id";
       rows.push(
-        ...(await db.all<Row>(
+        ...(await sql.all<Row>(
           `select ${columns} from ${plan.table} r where ${text} order by ${order} desc limit ?`,
           ...params,
           request.limit - rows.length,
@@ -54,18 +55,17 @@ export async function search(db: Database, t: Tables, request: RunSearch, now: n
 
 /** How many runs there are, up to `cap`. */
 export async function count(
-  db: Database,
-  t: Tables,
+  sql: SqlContext,
   where: RunCondition[],
   cap: number,
   now: number,
 ): Promise<RunCount> {
   let total = 0;
   let left = false;
-  for (const plan of plansOf(db, t, where, now)) {
-    const end = await walk(db, plan, null, async ({ text, params }) => {
+  for (const plan of plansOf(sql, where, now)) {
+    const end = await walk(sql, plan, null, async ({ text, params }) => {
       const row = await first(
-        db.all<{ n: number }>(
+        sql.all<{ n: number }>(
           `select count(*) as n from (select 1 as one from ${plan.table} r where ${text} limit ?) as found`,
           ...params,
           cap + 1 - total,
@@ -84,7 +84,7 @@ export async function count(
  * enough; gives the id down to which everything was looked through, 0 for all.
  */
 async function walk(
-  db: Database,
+  sql: SqlContext,
   { table, clause, driver, few }: Plan,
   before: number | null,
   look: (where: Statement) => Promise<boolean>,
@@ -97,7 +97,7 @@ async function walk(
   for (const size of WINDOWS) {
     const along = joined([driver, ...below(top)], " and ");
     const floor = await first(
-      db.all<{ id: number }>(
+      sql.all<{ id: number }>(
         `select r.id from ${table} r where ${along.text} order by r.id desc limit 1 offset ${size - 1}`,
         ...along.params,
       ),
@@ -115,7 +115,8 @@ function below(id: number | null): Statement[] {
   return id === null ? [] : [{ text: "r.id < ?", params: [id] }];
 }
 
-function plansOf(db: Database, t: Tables, where: RunCondition[], now: number): Plan[] {
+function plansOf(sql: SqlContext, where: RunCondition[], now: number): Plan[] {
+  const { db, t } = sql;
   const states = statesOf(where);
   const arms: Arm[] = ["runs", "history"];
   return arms.flatMap((arm) => {

@@ -2,7 +2,7 @@ import type { JobStatus, LateSchedule, QueueStatus, Status } from "../records.ts
 import { LATE_AFTER } from "../search.ts";
 import { WORKER_SEEN_WITHIN } from "../store.ts";
 import { Active } from "./active.ts";
-import type { Database, Sql, Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
 import { COLUMNS, toJob } from "./jobs.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
 import { toWorker, WORKER_COLUMNS } from "./workers.ts";
@@ -27,9 +27,10 @@ export const JOB_COLUMNS: string = [
 ].join(", ");
 
 /** Its cost does not grow with how many runs wait. */
-export async function status(sql: Database, t: Tables, now: number): Promise<Status> {
+export async function status(sql: SqlContext, now: number): Promise<Status> {
+  const { t } = sql;
   const jobs = await sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} order by name`);
-  const active = await new Active(sql, t).count(now);
+  const active = await new Active(sql).count(now);
   const ticks = await sql.all<{ job: string; next: number | null }>(
     `select job, min(next_tick) as next from ${t.schedules} where paused_at is null group by job`,
   );
@@ -54,9 +55,9 @@ export async function status(sql: Database, t: Tables, now: number): Promise<Sta
         nextRun: row.paused_at === null ? (nextRun.get(row.name) ?? null) : null,
       }),
     ),
-    queues: await queues(sql, t, jobs, active, now),
-    workers: await workers(sql, t, now),
-    late: await late(sql, t, now),
+    queues: await queues(sql, jobs, active, now),
+    workers: await workers(sql, now),
+    late: await late(sql, now),
     expired: active.expired,
     isolated: active.isolated,
     capped: active.capped,
@@ -67,11 +68,11 @@ type QueuesRow = PausedRow & { name: string; lim: number; paused_until: number |
 
 /** What the row of a queue says; most queues have none. */
 export async function queueSettings(
-  sql: Sql,
-  t: Tables,
+  sql: SqlContext,
   now: number,
   only?: string,
 ): Promise<Pick<QueueStatus, "name" | "limit" | "paused" | "pausedUntil" | "pause">[]> {
+  const { t } = sql;
   const rows = await sql.all<QueuesRow>(
     `select name, lim, ${PAUSE_COLUMNS.join(", ")}, paused_until from ${t.queues}${only === undefined ? "" : " where name = ?"}`,
     ...(only === undefined ? [] : [only]),
@@ -85,13 +86,12 @@ export async function queueSettings(
 
 /** Those that have runs or settings, and those that jobs are in: a queue that is idle now is one as well. */
 async function queues(
-  sql: Sql,
-  t: Tables,
+  sql: SqlContext,
   jobs: { queue: string }[],
   active: Active,
   now: number,
 ): Promise<QueueStatus[]> {
-  const settings = new Map((await queueSettings(sql, t, now)).map((one) => [one.name, one]));
+  const settings = new Map((await queueSettings(sql, now)).map((one) => [one.name, one]));
   const ofJobs = jobs.map(({ queue }) => queue);
   const names = [...new Set([...settings.keys(), ...active.queues.keys(), ...ofJobs])];
   return names
@@ -115,7 +115,8 @@ async function queues(
 const MOST_LATE = 100;
 
 /** Schedules whose tick has come and that nobody has ticked. */
-async function late(sql: Sql, t: Tables, now: number): Promise<LateSchedule[]> {
+async function late(sql: SqlContext, now: number): Promise<LateSchedule[]> {
+  const { t } = sql;
   return sql.all<LateSchedule>(
     `select s.id, s.job, s.next_tick as "nextTick" from ${t.schedules} s join ${t.jobs} j on j.name = s.job
       where s.next_tick < ? and s.paused_at is null and j.paused_at is null
@@ -124,7 +125,8 @@ async function late(sql: Sql, t: Tables, now: number): Promise<LateSchedule[]> {
   );
 }
 
-export async function workers(sql: Sql, t: Tables, now: number): Promise<Status["workers"]> {
+export async function workers(sql: SqlContext, now: number): Promise<Status["workers"]> {
+  const { t } = sql;
   const rows = await sql.all<Parameters<typeof toWorker>[0]>(
     `select ${WORKER_COLUMNS} from ${t.workers} where seen_at > ? order by started_at, id`,
     now - WORKER_SEEN_WITHIN,

@@ -33,6 +33,7 @@ import {
   WORKER_DEAD_AFTER,
 } from "../store.ts";
 import type { TickRequest, TickResult } from "../ticking.ts";
+import { SqlContext } from "./context.ts";
 import * as control from "./control.ts";
 import { type Database, first, type Param, type Sql, type Tables, type Transaction } from "./database.ts";
 import { adopt } from "./former-names.ts";
@@ -45,7 +46,15 @@ import * as reads from "./reads.ts";
 import { endRuns, reap, takeBack } from "./reap.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
-import { type Settled, Settler } from "./settle.ts";
+import {
+  holdsLease,
+  markStarted,
+  readCancelled,
+  renew,
+  type Settled,
+  settleAll,
+  updateHeld,
+} from "./settle.ts";
 import * as status from "./status.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
@@ -54,22 +63,18 @@ import * as workers from "./workers.ts";
 
 /** What every SQL database does with the same statements. A database adds how it inserts, claims and wakes. */
 export abstract class SqlStore implements Store {
-  readonly #db: Database;
+  protected readonly sql: SqlContext;
   readonly #schema: Schema;
-  readonly #t: Tables;
-  protected readonly settler: Settler;
   readonly #sweeper: logs.Sweeper;
 
   constructor(database: Database, schema: Schema, tables: Tables) {
-    this.#db = database;
+    this.sql = new SqlContext(database, tables);
     this.#schema = schema;
-    this.#t = tables;
-    this.settler = new Settler(database, tables);
-    this.#sweeper = new logs.Sweeper(database, tables);
+    this.#sweeper = new logs.Sweeper(this.sql);
   }
 
   get database(): DatabaseName {
-    return this.#db.name;
+    return this.sql.db.name;
   }
 
   abstract close(): Promise<void>;
@@ -84,11 +89,11 @@ export abstract class SqlStore implements Store {
   abstract watch(onChange: () => void): () => void;
 
   renew(worker: string, renewals: Renewal[]): Promise<Renewed> {
-    return this.#db.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const [cancelled, renewed] = await Promise.all([
-        this.settler.cancelledOf(tx, worker),
+        readCancelled(tx, worker),
         // Asked for in the same round trip: the lease must be as long as the worker takes it to be.
-        this.settler.renew(tx, renewals, this.readTime(tx)),
+        renew(tx, renewals, this.readTime(tx)),
       ]);
       return { ...renewed, cancelled };
     });
@@ -97,11 +102,11 @@ export abstract class SqlStore implements Store {
   async start(lease: Lease, isolated: boolean): Promise<boolean> {
     const now = await this.now();
     const started = { started_at: now, isolated: isolated ? 1 : 0 };
-    return this.#db.transaction((tx) => this.settler.write(tx, lease, started));
+    return this.sql.transaction((tx) => updateHeld(tx, lease, started));
   }
 
   progress(lease: Lease, progress: string): Promise<boolean> {
-    return this.#db.transaction((tx) => this.settler.write(tx, lease, { progress }));
+    return this.sql.transaction((tx) => updateHeld(tx, lease, { progress }));
   }
 
   async slowHook(
@@ -109,11 +114,11 @@ export abstract class SqlStore implements Store {
     slow: { name: string; elapsed: number; limit: number } | null,
   ): Promise<boolean> {
     const hook = slow && writeSlowHook({ ...slow, since: (await this.now()) - slow.elapsed });
-    return this.#db.transaction((tx) => this.settler.write(tx, lease, { hook }));
+    return this.sql.transaction((tx) => updateHeld(tx, lease, { hook }));
   }
 
   log(lines: NewLine[]): Promise<void> {
-    return logs.write(this.#db, this.#t, lines);
+    return logs.write(this.sql, lines);
   }
 
   /**
@@ -123,14 +128,15 @@ export abstract class SqlStore implements Store {
    */
   async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
     const lost = new Error("the lease was lost");
-    const inside = async (tx: Transaction) => {
-      if (!(await this.settler.holds(tx, settlement))) throw lost;
-      await this.callInside(work, tx);
-      const { written } = await this.settler.settleAll(tx, [settlement], await this.now(tx));
+    const inside = async (transaction: Transaction) => {
+      const tx = this.sql.on(transaction);
+      if (!(await holdsLease(tx, settlement))) throw lost;
+      await this.callInside(work, transaction);
+      const { written } = await settleAll(tx, [settlement], await this.now(tx));
       if (!written[0]) throw lost;
     };
     try {
-      await this.#db.transaction(inside, { retry: false });
+      await this.sql.db.transaction(inside, { retry: false });
       return true;
     } catch (error) {
       if (error === lost) return false;
@@ -145,18 +151,18 @@ export abstract class SqlStore implements Store {
   async reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]> {
     const now = await this.now();
     const request = { limit, cap, error, keep };
-    return this.#db.transaction((tx) => reap(tx, this.#db, this.#t, this.settler, request, now));
+    return this.sql.transaction((tx) => reap(tx, request, now));
   }
 
   async takeBack(leases: Lease[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]> {
     const now = await this.now();
     const request = { leases, cap, error, keep };
-    return this.#db.transaction((tx) => takeBack(tx, this.#db, this.#t, this.settler, request, now));
+    return this.sql.transaction((tx) => takeBack(tx, request, now));
   }
 
   async reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]> {
     const now = await this.now();
-    const where = `owner is not null and owner <> ? and owner not in (select id from ${this.#t.workers} where seen_at > ?)`;
+    const where = `owner is not null and owner <> ? and owner not in (select id from ${this.sql.t.workers} where seen_at > ?)`;
     return this.#endWaiting(where, [self, now - WORKER_DEAD_AFTER], { state: "failed", error, keep, now });
   }
 
@@ -168,19 +174,19 @@ export abstract class SqlStore implements Store {
   async cancel(id: number, keep: number | null, force?: boolean): Promise<CancelAnswer> {
     const now = await this.now();
     const end = { state: "cancelled", error: null, keep, now } as const;
-    return this.#db.transaction(async (tx) => {
+    return this.sql.transaction(async (tx) => {
       const one = { where: "id = ?", params: [id], ...(force && { force }) };
-      const ended = await endRuns(tx, this.#db, this.#t, this.settler, one, end);
+      const ended = await endRuns(tx, one, end);
       if (ended.length > 0) return "cancelled";
-      const state = await control.stateOf(tx, this.#db, this.#t, id);
+      const state = await control.stateOf(tx, id);
       if (state !== "running") return state as FinishedState | null;
-      await tx.run(`update ${this.#t.runs} set cancelled_at = ? where id = ?`, now, id);
+      await tx.run(`update ${this.sql.t.runs} set cancelled_at = ? where id = ?`, now, id);
       return "requested";
     });
   }
 
-  #endWaiting(where: string, params: Param[], end: Parameters<typeof endRuns>[5]): Promise<number[]> {
-    return this.#db.transaction((tx) => endRuns(tx, this.#db, this.#t, this.settler, { where, params }, end));
+  #endWaiting(where: string, params: Param[], end: Parameters<typeof endRuns>[2]): Promise<number[]> {
+    return this.sql.transaction((tx) => endRuns(tx, { where, params }, end));
   }
 
   /** The number tells a group that was written, though its answer was lost, from one that never arrived. */
@@ -189,145 +195,146 @@ export abstract class SqlStore implements Store {
     { worker, seq, again, settle, started }: ExchangeRequest,
     now: number,
   ): Promise<Settled> {
+    const sql = this.sql.on(tx);
     let settled: Settled = { written: [], freed: [] };
     if (settle.length > 0) {
       if (again || tx.again) {
         const known = await first(
-          tx.all<{ settle_seq: number }>(`select settle_seq from ${this.#t.workers} where id = ?`, worker),
+          tx.all<{ settle_seq: number }>(`select settle_seq from ${this.sql.t.workers} where id = ?`, worker),
         );
         if (known && known.settle_seq >= seq) return { written: settle.map(() => true), freed: [] };
       }
       // At once, so that whatever the caller asks from now on comes behind both.
       [, settled] = await Promise.all([
-        tx.run(`update ${this.#t.workers} set settle_seq = ? where id = ?`, seq, worker),
-        this.settler.settleAll(tx, settle, now),
+        tx.run(`update ${this.sql.t.workers} set settle_seq = ? where id = ?`, seq, worker),
+        settleAll(sql, settle, now),
       ]);
     }
-    await this.settler.startAll(tx, started, now);
+    await markStarted(sql, started, now);
     return settled;
   }
 
   async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
-    return install(this.#db, this.#schema, this.#t, await this.now(), options?.dryRun ?? false);
+    return install(this.sql, this.#schema, await this.now(), options?.dryRun ?? false);
   }
 
   inspect(): Promise<Inspection> {
-    return inspect(this.#db, this.#schema, this.#t, () => this.now());
+    return inspect(this.sql, this.#schema, () => this.now());
   }
 
   restore(missing: MissingObject): Promise<void> {
-    return this.#db.restore(this.#t, missing);
+    return this.sql.db.restore(this.sql.t, missing);
   }
 
   async forgetWorkers(): Promise<number> {
-    return workers.forgetDead(this.#db, this.#t, await this.now());
+    return workers.forgetDead(this.sql, await this.now());
   }
 
   verify(): Promise<void> {
-    return verify(this.#db, this.#schema, this.#t);
+    return verify(this.sql, this.#schema);
   }
 
   async move(id: number, runAt: number): Promise<"moved" | RunState | null> {
-    return control.move(this.#db, this.#t, id, runAt, await this.now());
+    return control.move(this.sql, id, runAt, await this.now());
   }
 
   async revive(id: number, runAt: number | null = null): Promise<"revived" | RunState | null> {
-    return control.revive(this.#db, this.#t, id, runAt, await this.now());
+    return control.revive(this.sql, id, runAt, await this.now());
   }
 
   remove(id: number): Promise<"removed" | RunState | null> {
-    return control.remove(this.#db, this.#t, id);
+    return control.remove(this.sql, id);
   }
 
   async syncJobs(sync: SyncRequest): Promise<void> {
-    return syncJobs(this.#db, this.#t, sync, await this.now());
+    return syncJobs(this.sql, sync, await this.now());
   }
 
   async declareJobs(names: string[], queue: string, priority: number): Promise<void> {
-    return jobs.declare(this.#db, this.#t, names, queue, priority, await this.now());
+    return jobs.declare(this.sql, names, queue, priority, await this.now());
   }
 
   adopt(id: number): Promise<boolean> {
-    return adopt(this.#db, this.#t, id);
+    return adopt(this.sql, id);
   }
 
   job(name: string): Promise<JobRow | null> {
-    return jobs.find(this.#db, this.#t, name);
+    return jobs.find(this.sql, name);
   }
 
   jobNames(): Promise<string[]> {
-    return jobs.names(this.#db, this.#t);
+    return jobs.names(this.sql);
   }
 
   async pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return jobs.pause(this.#db, this.#t, name, paused, await this.now(), note);
+    return jobs.pause(this.sql, name, paused, await this.now(), note);
   }
 
   async pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void> {
-    return jobs.pauseQueue(this.#db, this.#t, name, paused, until, await this.now(), note);
+    return jobs.pauseQueue(this.sql, name, paused, until, await this.now(), note);
   }
 
   async tick(request: TickRequest): Promise<TickResult> {
-    return tick(this.#db, this.#t, request, await this.now());
+    return tick(this.sql, request, await this.now());
   }
 
   schedules(): Promise<ScheduleRow[]> {
-    return schedules.list(this.#db, this.#t);
+    return schedules.list(this.sql);
   }
 
   async pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return schedules.pause(this.#db, this.#t, id, paused, await this.now(), note);
+    return schedules.pause(this.sql, id, paused, await this.now(), note);
   }
 
   flush(tallies: JobMinute[]): Promise<void> {
-    return jobs.flush(this.#db, this.#t, tallies);
+    return jobs.flush(this.sql, tallies);
   }
 
   async beat(worker: Omit<WorkerRow, "seenAt">): Promise<void> {
-    return workers.beat(this.#db, this.#t, worker, await this.now());
+    return workers.beat(this.sql, worker, await this.now());
   }
 
   leave(worker: string): Promise<void> {
-    return workers.leave(this.#db, this.#t, worker);
+    return workers.leave(this.sql, worker);
   }
 
   find(id: number): Promise<RunRecord | null> {
-    return reads.find(this.#db, this.#t, id);
+    return reads.find(this.sql, id);
   }
 
   attempts(id: number): Promise<AttemptRecord[]> {
-    return reads.attempts(this.#db, this.#t, id);
+    return reads.attempts(this.sql, id);
   }
 
   logs(id: number, after: number, limit: number): Promise<LogRecord[]> {
-    return logs.read(this.#db, this.#t, id, after, limit);
+    return logs.read(this.sql, id, after, limit);
   }
 
   countLogs(id: number): Promise<number> {
-    return logs.count(this.#db, this.#t, id);
+    return logs.count(this.sql, id);
   }
 
   async search(request: RunSearch): Promise<RunPage> {
-    return search(this.#db, this.#t, request, await this.now());
+    return search(this.sql, request, await this.now());
   }
 
   async count(where: RunCondition[], cap: number): Promise<RunCount> {
-    return count(this.#db, this.#t, where, cap, await this.now());
+    return count(this.sql, where, cap, await this.now());
   }
 
   async status(): Promise<Status> {
-    return status.status(this.#db, this.#t, await this.now());
+    return status.status(this.sql, await this.now());
   }
 
   async waitFacts(id: number): Promise<WaitFacts | null> {
-    return waitFacts(this.#db, this.#t, id, await this.now());
+    return waitFacts(this.sql, id, await this.now());
   }
 
   async prune(request: PruneRequest): Promise<PruneReport> {
-    return prune.prune(this.#db, this.#t, this.settler, this.#sweeper, request, await this.now());
+    return prune.prune(this.sql, this.#sweeper, request, await this.now());
   }
 
   async countPrunable(request: PruneRequest): Promise<PruneForecast> {
-    return prune.forecast(this.#db, this.#t, request, await this.now());
+    return prune.forecast(this.sql, request, await this.now());
   }
 }

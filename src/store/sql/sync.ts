@@ -1,5 +1,6 @@
 import { type JobDetails, type SyncRequest, WORKER_DEAD_AFTER } from "../store.ts";
-import { type Database, inGroups, marks, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { inGroups, marks } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
 import { byName, COLUMNS, type Row } from "./jobs.ts";
@@ -21,8 +22,9 @@ type Decides = (row: Pick<Row, "defined_at" | "defined_by"> | undefined) => bool
  * Shows the jobs of one worker. Where versions of the code run side by side, the row follows the latest started of
  * those alive, so that it does not change back and forth while an old one goes on showing its own.
  */
-export function syncJobs(db: Database, t: Tables, sync: SyncRequest, now: number): Promise<void> {
-  return db.transaction(async (tx) => {
+export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promise<void> {
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
     const workers = await tx.all<{ id: string }>(
       `select id from ${t.workers} where seen_at > ?`,
       now - WORKER_DEAD_AFTER,
@@ -30,23 +32,22 @@ export function syncJobs(db: Database, t: Tables, sync: SyncRequest, now: number
     const alive = new Set(workers.map((row) => row.id));
     const decides: Decides = (row) =>
       !row || row.defined_by === null || row.defined_at <= sync.startedAt || !alive.has(row.defined_by);
-    const jobs = await syncNames(db, tx, t, sync.jobs, decides, now);
+    const jobs = await syncNames(tx, sync.jobs, decides, now);
     for (const group of inGroups([...jobs].sort(byName), GROUP)) {
-      await syncGroup(db, tx, t, { ...sync, jobs: group }, decides, now);
+      await syncGroup(tx, { ...sync, jobs: group }, decides, now);
     }
-    await syncQueues(db, tx, t, sync, decides);
+    await syncQueues(tx, sync, decides);
   });
 }
 
 async function syncGroup(
-  db: Database,
-  tx: Sql,
-  t: Tables,
+  tx: SqlContext,
   { worker, startedAt, jobs: shown }: SyncRequest,
   decides: Decides,
   now: number,
 ): Promise<void> {
-  const { jobs, known } = await lock(db, tx, t, shown, now);
+  const { db, t } = tx;
+  const { jobs, known } = await lock(tx, shown, now);
   const isShown = ({ name, fingerprint }: Shown) => {
     const row = known.get(name);
     return row?.fingerprint === fingerprint && row.defined_by === worker;
@@ -77,8 +78,6 @@ async function syncGroup(
     const lastSeen = (job: Written) => known.get(job.name)?.seen_at ?? null;
     await syncSchedules(
       tx,
-      db,
-      t,
       written.map((job) => ({ ...job, seenAt: lastSeen(job) })),
       now,
     );
@@ -89,7 +88,7 @@ async function syncGroup(
     return row !== undefined && (row.lim > 0 || row.key_lim > 0);
   };
   const newlyLimited = written.filter((job) => limits(job) && !wasLimited(job)).map((job) => job.name);
-  await markLimited(tx, db, t, "name", newlyLimited);
+  await markLimited(tx, "name", newlyLimited);
   if (seen.length > 0) {
     await tx.run(`update ${t.jobs} set seen_at = ? where name in (${marks(seen)})`, now, ...seen);
   }
@@ -97,33 +96,29 @@ async function syncGroup(
 
 /** The rows of jobs, locked, and the jobs that are not renamed at this moment by another worker. */
 async function lock(
-  db: Database,
-  tx: Sql,
-  t: Tables,
+  tx: SqlContext,
   jobs: Shown[],
   now: number,
 ): Promise<{ jobs: Shown[]; known: Map<string, Row> }> {
+  const { db } = tx;
   const { rows: known, made } = await lockJobs(
-    db,
     tx,
-    t,
     jobs.map(({ name }) => name),
     now,
   );
   if (db.forUpdate === "" || jobs.every(({ name }) => isDefined(known.get(name)))) return { jobs, known };
-  const former = await readFormerNames(tx, t);
+  const former = await readFormerNames(tx);
   const isFormer = (name: string) => former.has(name);
-  await deleteMade(tx, t, made.filter(isFormer));
+  await deleteMade(tx, made.filter(isFormer));
   return { jobs: jobs.filter(({ name }) => !isFormer(name)), known };
 }
 
 async function syncQueues(
-  db: Database,
-  tx: Sql,
-  t: Tables,
+  tx: SqlContext,
   { worker, startedAt, queues }: SyncRequest,
   decides: Decides,
 ): Promise<void> {
+  const { db, t } = tx;
   const columns = ["name", "lim", "defined_at", "defined_by"];
   for (const group of inGroups([...queues].sort(byName), GROUP)) {
     const rows = await tx.all<{
@@ -148,8 +143,6 @@ async function syncQueues(
     const newlyLimited = written.filter(({ name, limit }) => limit > 0 && (known.get(name)?.lim ?? 0) === 0);
     await markLimited(
       tx,
-      db,
-      t,
       "queue",
       newlyLimited.map(({ name }) => name),
     );

@@ -1,6 +1,7 @@
 import { stateCodes } from "../../run/states.ts";
 import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../ticking.ts";
-import type { ColumnType, Database, Sql, Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import type { ColumnType } from "./database.ts";
 import { insertion } from "./new-run.ts";
 
 interface Due {
@@ -21,12 +22,12 @@ interface Ticked {
  * Ticks one slice of the due schedules, the earliest first: moves their marks and makes their runs, all or nothing. A
  * slice costs the same however many schedules are due behind it.
  */
-export async function tick(db: Database, t: Tables, request: TickRequest, now: number): Promise<TickResult> {
-  const next = await soonest(db, db, t, request);
+export async function tick(sql: SqlContext, request: TickRequest, now: number): Promise<TickResult> {
+  const next = await soonest(sql, request);
   if (next === null || next > now) return { ticked: [], nextTick: next };
-  return db.transaction(async (tx) => {
-    const due = await lockDue(tx, db, t, request, now);
-    const facts = await factsOf(tx, db, t, due);
+  return sql.transaction(async (tx) => {
+    const due = await lockDue(tx, request, now);
+    const facts = await factsOf(tx, due);
     const ticked: Ticked[] = [];
     let work = 0;
     let left = due.length === request.limit;
@@ -52,8 +53,8 @@ export async function tick(db: Database, t: Tables, request: TickRequest, now: n
       ticked.push({ row, decision });
       work += decision.runs.length + decision.missed;
     }
-    await moveMarks(tx, db, t, ticked);
-    const runs = await makeRuns(tx, db, t, ticked, now);
+    await moveMarks(tx, ticked);
+    const runs = await makeRuns(tx, ticked, now);
     return {
       ticked: ticked.map(
         ({ row, decision }): TickedSchedule => ({
@@ -63,7 +64,7 @@ export async function tick(db: Database, t: Tables, request: TickRequest, now: n
           missed: decision.missed,
         }),
       ),
-      nextTick: left ? now : await soonest(tx, db, t, request),
+      nextTick: left ? now : await soonest(tx, request),
     };
   });
 }
@@ -75,7 +76,8 @@ const TICKS_EACH = 20;
  * Schedules that may tick. A subquery for the job, not a join: the database walks the index of next ticks from its
  * front and stops at the limit. With a join it would read every schedule.
  */
-function ticking(db: Database, t: Tables, { exclude }: TickRequest): string {
+function ticking(sql: SqlContext, { exclude }: TickRequest): string {
+  const { db, t } = sql;
   const foreign =
     exclude.length > 0 ? `and s.job not in (select v.job from ${db.rows({ job: "text" })} v)` : "";
   return `from ${t.schedules} s${db.using(t.schedules, "next")}
@@ -87,18 +89,19 @@ function excluded({ exclude }: TickRequest): string[] {
   return exclude.length > 0 ? [JSON.stringify(exclude.map((job) => [job]))] : [];
 }
 
-async function soonest(sql: Sql, db: Database, t: Tables, request: TickRequest): Promise<number | null> {
+async function soonest(sql: SqlContext, request: TickRequest): Promise<number | null> {
   const [row] = await sql.all<{ next: number }>(
-    `select s.next_tick as next ${ticking(db, t, request)} order by s.next_tick limit 1`,
+    `select s.next_tick as next ${ticking(sql, request)} order by s.next_tick limit 1`,
     ...excluded(request),
   );
   return row?.next ?? null;
 }
 
 /** Locks the schedules alone, not the rows of their jobs, which others write each second. Another worker ticks what it has locked. */
-async function lockDue(tx: Sql, db: Database, t: Tables, request: TickRequest, now: number): Promise<Due[]> {
+async function lockDue(tx: SqlContext, request: TickRequest, now: number): Promise<Due[]> {
+  const { db } = tx;
   const due = await tx.all<Due>(
-    `select s.id, s.job, s.slot, s.last_tick, s.next_tick, s.resumed_at ${ticking(db, t, request)}
+    `select s.id, s.job, s.slot, s.last_tick, s.next_tick, s.resumed_at ${ticking(tx, request)}
       and s.next_tick <= ? order by s.next_tick limit ?${db.lockOnly(db.skipLocked, "s")}`,
     ...excluded(request),
     now,
@@ -112,11 +115,10 @@ async function lockDue(tx: Sql, db: Database, t: Tables, request: TickRequest, n
  * until they end, nobody changes the schedules to those of another definition.
  */
 async function factsOf(
-  tx: Sql,
-  db: Database,
-  t: Tables,
+  tx: SqlContext,
   due: Due[],
 ): Promise<Map<number, { fingerprint: string; first: number | null }>> {
+  const { db, t } = tx;
   if (due.length === 0) return new Map();
   const rows = await tx.all<{ id: number; fingerprint: string | null; first: number | null }>(
     // Not by `exists`, which MySQL may turn into a join that reads all runs.
@@ -129,7 +131,8 @@ async function factsOf(
 }
 
 /** What a mark has passed is never made again, whatever becomes of the runs. */
-async function moveMarks(tx: Sql, db: Database, t: Tables, ticked: Ticked[]): Promise<void> {
+async function moveMarks(tx: SqlContext, ticked: Ticked[]): Promise<void> {
+  const { db, t } = tx;
   if (ticked.length === 0) return;
   await tx.run(
     db.updateFrom(
@@ -168,12 +171,11 @@ const TICK_RUN: Record<string, ColumnType> = {
 };
 
 async function makeRuns(
-  tx: Sql,
-  db: Database,
-  t: Tables,
+  tx: SqlContext,
   ticked: Ticked[],
   now: number,
 ): Promise<Map<number, { id: number; tickAt: number }[]>> {
+  const { db, t } = tx;
   const wanted = ticked.flatMap(({ row, decision }) =>
     decision.runs.map((run) => ({ run, schedule: row.id })),
   );

@@ -1,7 +1,8 @@
 import { isKeyed } from "../../run/lanes.ts";
 import type { SlowHook, WaitFacts } from "../records.ts";
 import { isolatedRuns } from "./active.ts";
-import { first, type Sql, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first } from "./database.ts";
 import { toPause } from "./pause.ts";
 import { find } from "./reads.ts";
 import { JOB_COLUMNS, type JobsRow, queueSettings, workers } from "./status.ts";
@@ -9,8 +10,9 @@ import { JOB_COLUMNS, type JobsRow, queueSettings, workers } from "./status.ts";
 /** How far "ahead of it" is counted. */
 const AHEAD = 1000;
 
-export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): Promise<WaitFacts | null> {
-  const run = await find(sql, t, id);
+export async function waitFacts(sql: SqlContext, id: number, now: number): Promise<WaitFacts | null> {
+  const { t } = sql;
+  const run = await find(sql, id);
   if (!run) return null;
   const [hot] = await sql.all<{ lane: string; hook: string | null }>(
     `select lane, hook from ${t.runs} where id = ?`,
@@ -19,8 +21,8 @@ export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): P
   const count = async (where: string, ...params: (string | number)[]) =>
     (await first(sql.all<{ n: number }>(`select count(*) as n from ${t.runs} where ${where}`, ...params)))!.n;
   const job = await first(sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} where name = ?`, run.name));
-  const [queue] = await queueSettings(sql, t, now, run.queue);
-  const alive = await workers(sql, t, now);
+  const [queue] = await queueSettings(sql, now, run.queue);
+  const alive = await workers(sql, now);
   return {
     now,
     run,
@@ -40,9 +42,9 @@ export async function waitFacts(sql: Sql, t: Tables, id: number, now: number): P
       hot?.lane ?? "",
     ),
     runningOfQueue: await count("state = 2 and queue = ? and owner is null", run.queue),
-    ahead: await ahead(sql, t, run),
+    ahead: await ahead(sql, run),
     workers: alive,
-    isolated: await isolatedRuns(sql, t, now),
+    isolated: await isolatedRuns(sql, now),
     slowHook: hot?.hook ? readSlowHook(hot.hook) : null,
     ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),
   };
@@ -57,10 +59,10 @@ function readSlowHook(json: string): SlowHook {
 }
 
 async function ahead(
-  sql: Sql,
-  t: Tables,
+  sql: SqlContext,
   run: { queue: string; priority: number; runAt: number; id: number },
 ): Promise<number> {
+  const { t } = sql;
   const row = await first(
     sql.all<{ n: number }>(
       `select count(*) as n from (

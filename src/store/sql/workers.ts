@@ -1,6 +1,7 @@
 import type { WorkerRow } from "../records.ts";
 import { WORKER_DEAD_AFTER } from "../store.ts";
-import { type Database, first, type Tables } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first } from "./database.ts";
 
 interface Row {
   id: string;
@@ -26,13 +27,9 @@ export function toWorker(row: Row): WorkerRow {
   };
 }
 
-export async function beat(
-  db: Database,
-  t: Tables,
-  worker: Omit<WorkerRow, "seenAt">,
-  now: number,
-): Promise<void> {
-  await db.run(
+export async function beat(sql: SqlContext, worker: Omit<WorkerRow, "seenAt">, now: number): Promise<void> {
+  const { db, t } = sql;
+  await sql.run(
     db.upsert(t.workers, ["id"], WORKER_COLUMNS.split(", "), ["parallel", "queues", "seen_at"]),
     worker.id,
     worker.host,
@@ -47,16 +44,18 @@ export async function beat(
 /** Rows of those that died this long ago are of no use any more. */
 const FORGOTTEN_AFTER = 10 * WORKER_DEAD_AFTER;
 
-export async function countDead(db: Database, t: Tables, now: number): Promise<number> {
+export async function countDead(sql: SqlContext, now: number): Promise<number> {
+  const { t } = sql;
   const gone = now - FORGOTTEN_AFTER;
-  const row = first(db.all<{ n: number }>(`select count(*) as n from ${t.workers} where seen_at < ?`, gone));
+  const row = first(sql.all<{ n: number }>(`select count(*) as n from ${t.workers} where seen_at < ?`, gone));
   return (await row)?.n ?? 0;
 }
 
 /** Gives how many there were. */
-export async function forgetDead(db: Database, t: Tables, now: number): Promise<number> {
-  const count = await countDead(db, t, now);
-  if (count > 0) await db.run(`delete from ${t.workers} where seen_at < ?`, now - FORGOTTEN_AFTER);
+export async function forgetDead(sql: SqlContext, now: number): Promise<number> {
+  const { t } = sql;
+  const count = await countDead(sql, now);
+  if (count > 0) await sql.run(`delete from ${t.workers} where seen_at < ?`, now - FORGOTTEN_AFTER);
   return count;
 }
 
@@ -80,6 +79,7 @@ function writeServing({ queues, exceptQueues, weights, schedules }: Serving): st
   return JSON.stringify({ queues, exceptQueues, weights, schedules });
 }
 
-export async function leave(db: Database, t: Tables, worker: string): Promise<void> {
-  await db.run(`delete from ${t.workers} where id = ?`, worker);
+export async function leave(sql: SqlContext, worker: string): Promise<void> {
+  const { t } = sql;
+  await sql.run(`delete from ${t.workers} where id = ?`, worker);
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../time.ts";
 import { type Param, type Tables, tablesWith } from "../sql/database.ts";
+import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
@@ -97,7 +98,7 @@ export class SqliteStore extends SqlStore {
         }
       }
       const nextDue = this.#claimer.nextDue();
-      return { settled, claimed, more, nextDue, cancelled: await this.settler.cancelledOf(tx, worker) };
+      return { settled, claimed, more, nextDue, cancelled: await readCancelled(this.sql.on(tx), worker) };
     });
   }
 
