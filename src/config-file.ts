@@ -5,7 +5,10 @@ import { PunctualError } from "./errors.ts";
 
 export const CONFIG_NAMES: string[] = ["ts", "mts", "js", "mjs"].map((ending) => `punctual.config.${ending}`);
 
-/** The file of `--config`, `PUNCTUAL_CONFIG` or package.json, else `punctual.config.*` in this folder; null: none. */
+/**
+ * Returns the config file named by `--config`, `PUNCTUAL_CONFIG` or package.json, else `punctual.config.*` in the
+ * current folder; null when there is none.
+ */
 export function findConfig(named?: string): string | null {
   const given = named ?? process.env.PUNCTUAL_CONFIG ?? fromPackage();
   if (given === null) return CONFIG_NAMES.find((name) => existsSync(name)) ?? null;
@@ -24,7 +27,7 @@ export function findConfig(named?: string): string | null {
   );
 }
 
-/** `"punctual": { "config": "…" }` in package.json. */
+/** Reads `"punctual": { "config": "…" }` from package.json. */
 function fromPackage(): string | null {
   if (!existsSync("package.json")) return null;
   let named: unknown;
@@ -32,13 +35,13 @@ function fromPackage(): string | null {
     named = (JSON.parse(readFileSync("package.json", "utf8")) as { punctual?: { config?: unknown } } | null)
       ?.punctual?.config;
   } catch {
-    // Programs that need a sound package.json report it better.
+    // npm and Node report a broken package.json better than we could.
     return null;
   }
   return typeof named === "string" && named !== "" ? named : null;
 }
 
-/** The config that a file exports; a function gets the mode. */
+/** Returns the config that a file exports, calling it with the mode if it is a function. */
 export function configOf(file: string, exported: unknown): PunctualConfig | Promise<PunctualConfig> {
   if (exported === undefined)
     throw notLoaded(`${file} has no default export. Write: export default defineConfig({ … })`);
@@ -48,8 +51,8 @@ export function configOf(file: string, exported: unknown): PunctualConfig | Prom
 }
 
 /**
- * The config of this folder, for an instance that names no database: the command line and the programs beside it then
- * use the same one. Null: there is none. It is loaded at once, because an instance has its settings from the start.
+ * Returns the config of the current folder, for an instance that names no database, so that the command line and the
+ * program use the same database; null when there is no config. Loads synchronously, because a constructor cannot await.
  */
 export function configHere(): PunctualConfig | null {
   const file = findConfig();
@@ -57,7 +60,7 @@ export function configHere(): PunctualConfig | null {
   const config = configOf(file, load(file));
   if (config instanceof Promise) {
     throw notLoaded(
-      `${file} exports an async function, which only the command line awaits. Make it a plain one, or write new Punctual(database).`,
+      `${file} exports an async function, which only the command line awaits. Make it synchronous, or write new Punctual(database).`,
     );
   }
   try {
@@ -68,9 +71,9 @@ export function configHere(): PunctualConfig | null {
 }
 
 function load(file: string): unknown {
-  // Not by an import statement, and not by a name that bundlers know: they would look for the file when they build.
+  // Neither an import statement nor a plain require(): bundlers would resolve the file at build time.
   const { createRequire } = process.getBuiltinModule("node:module");
-  // Node warns of require() of an ES module unless the caller is below node_modules.
+  // Node warns about require() of an ES module unless the caller is below node_modules.
   const require = createRequire(join(process.cwd(), "node_modules", "punctual", "index.js"));
   try {
     const loaded = require(resolve(file)) as object;
@@ -80,7 +83,7 @@ function load(file: string): unknown {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw notLoaded(
-      `${file} names the database of an instance that names none itself, and cannot be loaded: ${reason} Correct it, or write new Punctual(database).`,
+      `An instance names no database, and the config file ${file}, which would name it, cannot be loaded: ${reason} Correct the file, or write new Punctual(database).`,
       error,
     );
   }

@@ -9,31 +9,31 @@ import { checkName } from "./validate/names.ts";
 import { checkInteger, checkKeys } from "./validate/options.ts";
 
 /**
- * What `punctual.config.ts` says to the command line, and to instances that name no database. Paths are read from the
- * folder in which the process started.
+ * Default export of `punctual.config.ts`, used by the command line and by instances that name no database. Paths are
+ * relative to the folder in which the process started.
  */
 export interface PunctualConfig {
-  /** A URL such as `sqlite:./jobs.db`, or a handle of yours. Default: `PUNCTUAL_DATABASE_URL`, else `sqlite:./punctual.db`. */
+  /** URL such as `sqlite:./jobs.db`, or a handle of your own. Default: `PUNCTUAL_DATABASE_URL`, else `sqlite:./punctual.db`. */
   database?: DatabaseSource;
   /** Job files, by name or glob. Default: every script below `jobs/`. */
   jobs?: string | readonly string[];
-  /** Limits of whole queues. */
+  /** Concurrency limits of queues. */
   queues?: Record<string, { concurrency: number }>;
-  /** How long finished runs are kept, for all states or each. */
+  /** How long finished runs are kept: one value for all states, or one for each. */
   retention?: Keep | Partial<Record<FinishedState, Keep>>;
-  /** What every job starts from. */
+  /** Settings that every job starts with. */
   defaults?: Defaults;
-  /** Before the name of every table. Default: `punctual_`. */
+  /** Prefix of every table name. Default: `punctual_`. */
   prefix?: string;
-  /** Child processes of `punctual work`. Default: 0, it works itself. */
+  /** Number of child processes of `punctual work`. Default: 0, handlers run in the process itself. */
   workers?: number;
-  /** Runs at once in each process. Default: 10. */
+  /** Concurrent runs in each process. Default: 10. */
   parallel?: number;
   /** How long a job file may take to load. Default: 10 s. */
   loadTimeout?: Duration;
 }
 
-/** A config, or what makes one; `mode` is `PUNCTUAL_ENV`, else `NODE_ENV`, else `development`. */
+/** A config, or a function that returns one; `mode` is `PUNCTUAL_ENV`, else `NODE_ENV`, else `development`. */
 export type ConfigSource =
   | PunctualConfig
   | ((context: { mode: string }) => PunctualConfig | Promise<PunctualConfig>);
@@ -61,7 +61,7 @@ const KEYS = [
   "loadTimeout",
 ];
 
-/** Refuses what means nothing, with the key and what would do. */
+/** Throws for an unknown key or an invalid value; the message names the key and what is expected. */
 export function checkConfig(given: unknown): PunctualConfig {
   checkKeys(given as object, KEYS, "The config");
   const config = given as PunctualConfig;
@@ -81,7 +81,7 @@ export function checkConfig(given: unknown): PunctualConfig {
   return config;
 }
 
-/** What the config says to an instance that names no database. */
+/** Returns the options that a config gives to an instance that names no database. */
 export function instanceOptions({
   prefix,
   defaults,

@@ -12,7 +12,7 @@ import type { Handler } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
 import { type Settings, toSettings } from "./job/settings.ts";
-import { loading } from "./loading.ts";
+import { jobFileLoader } from "./loading.ts";
 import { defaultSource, type PunctualOptions } from "./options.ts";
 import { randomText } from "./random.ts";
 import { currentRun } from "./run/context.ts";
@@ -62,11 +62,14 @@ export class Engine {
     this.clock = options.clock === undefined ? systemClock : checkClock(options.clock);
     this.events = new Emitter(this.logger, this.clock);
     this.defaults = toSettings(options.defaults);
-    this.store = new LazyStore(source === null ? defaultSource(loading() ? null : this.logger) : source, {
-      clock: this.clock,
-      prefix: options.prefix ?? "punctual_",
-      install: options.install ?? true,
-    });
+    this.store = new LazyStore(
+      source === null ? defaultSource(jobFileLoader() ? null : this.logger) : source,
+      {
+        clock: this.clock,
+        prefix: options.prefix ?? "punctual_",
+        install: options.install ?? true,
+      },
+    );
     const { id, clock, events, logger, registry, queueLimits } = this;
     const store = () => this.store.get();
     const shared = {

@@ -1,4 +1,4 @@
-/** Every code an error of Punctual can carry. Codes are stable: match on them, not on messages. */
+/** Every code an error of Punctual can have. Codes are stable: match on them, not on messages. */
 export type ErrorCode =
   | "CANNOT_LISTEN"
   | "CHAIN_SENT"
@@ -54,22 +54,22 @@ export type ErrorCode =
   | "WRONG_DATABASE";
 
 /**
- * Makes `instanceof` accept instances of the same class from another copy of the package. A program can hold several:
- * a loader such as tsx gives `require` and `import()` one each, a bundler one to each entry.
+ * Makes `instanceof` accept instances of the same class from another copy of the package. A program can load several
+ * copies: a loader such as tsx gives one to `require` and one to `import()`, a bundler one to each entry.
  */
 export function brand(type: abstract new (...args: never[]) => object, name: string): void {
   const mark = Symbol.for(`punctual.${name}`);
   Object.defineProperty(type.prototype, mark, { value: true });
   Object.defineProperty(type, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
-      // A subclass inherits this method, and asks for itself.
+      // A subclass inherits this method, but its own instanceof must not accept instances of the base class.
       if (this !== type) return Function.prototype[Symbol.hasInstance].call(this as never, value);
       return typeof value === "object" && value !== null && mark in value;
     },
   });
 }
 
-/** The base of every error Punctual throws: `code` is stable, the message says what was expected, what came and what to do. */
+/** Base of every error that Punctual throws. `code` is stable; the message may change between versions. */
 export class PunctualError extends Error {
   readonly code: ErrorCode;
 
@@ -82,7 +82,7 @@ export class PunctualError extends Error {
 
 brand(PunctualError, "PunctualError");
 
-/** Thrown by a handler to fail its run at once, whatever retries are left. */
+/** Thrown by a handler to fail its run at once, without the retries that are left. */
 export class PermanentError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -92,7 +92,7 @@ export class PermanentError extends Error {
 
 brand(PermanentError, "PermanentError");
 
-/** `instanceof` for whatever may have been thrown: a proxy can throw at the mere question. */
+/** Returns `value instanceof type`, and false where that throws: a thrown value may be a proxy. */
 export function isA<Type>(value: unknown, type: abstract new (...args: never[]) => Type): value is Type {
   try {
     return value instanceof type;
@@ -101,14 +101,14 @@ export function isA<Type>(value: unknown, type: abstract new (...args: never[]) 
   }
 }
 
-/** Also one of another copy of this package: the files that a command loads may have their own. */
+/** Whether the value is a PunctualError, also of another version of the package: the files that a command loads may have their own. */
 export function isPunctualError(value: unknown): value is PunctualError {
   return (
     isA(value, Error) && value.name === "PunctualError" && typeof (value as PunctualError).code === "string"
   );
 }
 
-/** Codes of errors that say nothing against the statement: the database as a whole cannot do it now. */
+/** Codes of errors that concern the whole database, not the statement. */
 const OUTAGES: ErrorCode[] = [
   "DATABASE_ACCESS",
   "DATABASE_BUSY",
@@ -118,12 +118,12 @@ const OUTAGES: ErrorCode[] = [
   "DATABASE_UNAVAILABLE",
 ];
 
-/** Whether the database as a whole cannot do now what it was asked for; the same statement may succeed later. */
+/** Whether the whole database is failing or away; the same statement may succeed later. */
 export function isOutage(error: unknown): boolean {
   return isA(error, PunctualError) && OUTAGES.includes(error.code);
 }
 
-/** Whether the database refused this statement, for its data or for a reason of its own. */
+/** Whether the database refused this statement, for its data or for a reason we do not know. */
 export function isRefusal(error: unknown): boolean {
   return isDataFault(error) || (isA(error, PunctualError) && error.code === "DATABASE");
 }
@@ -133,7 +133,7 @@ export function isDataFault(error: unknown): boolean {
   return isA(error, PunctualError) && error.code === "DATA_REJECTED";
 }
 
-/** A value as it should appear in an error message: short, on one line, never throwing. */
+/** Returns a value as text for an error message: one line of at most 80 characters. Never throws. */
 export function show(value: unknown): string {
   let text: string;
   try {

@@ -6,75 +6,78 @@ import type { PunctualOptions } from "./options.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import { version } from "./version.ts";
 
-/** An instance that was made while job files were loaded. */
-export interface Made {
+/** An instance that was created while job files were loaded. Members keep their names: other versions of the package fill them. */
+export interface LoadedInstance {
   readonly instance: object;
   readonly version: string;
-  /** Which copy of the package it is of. */
+  /** Folder of the copy of the package that created it. */
   readonly copy: string;
-  /** Null: it names no database. */
+  /** Null when the instance names no database. */
   readonly source: DatabaseSource | null;
   readonly prefix: string;
   readonly engine: Engine;
-  /** From now on it runs on this one. */
+  /** Replaces the engine that the instance runs on. */
   become(engine: Engine): void;
 }
 
-/** Whoever loads job files to work with what is in them: hears of every instance and every job. */
-export interface Loading {
-  /** What an instance gets that names no database. */
+/**
+ * The command that loads job files; instances report to it what the files create and define. Members keep their names:
+ * the files may have another version of the package, and that they do is only found once they have called them.
+ */
+export interface JobFileLoader {
+  /** Database of an instance that names none. */
   readonly source: DatabaseSource | null;
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
-  made(made: Made): void;
+  made(instance: LoadedInstance): void;
   defined(definition: Definition<never>): void;
-  /** Whether files may not start to work by themselves now; says so if they wanted to. */
+  /** Whether a job file's call of `run()`, `forever()` or `supervise()` is to be ignored now; warns about the ignored call. */
   holds(method: string): boolean;
-  /** What is called in here may work. */
+  /** Runs `work`, in which no call is ignored. */
   freely<Result>(work: () => Result): Result;
 }
 
-/** Through the global object: the program that loads and the files it loads may have a copy of the package each. */
+/** On the global object, because the loading program and the files it loads may each have a copy of the package. */
 const KEY: unique symbol = Symbol.for("punctual.loading") as never;
 
-type Global = { [KEY]?: Loading };
+type Global = { [KEY]?: JobFileLoader };
 
-/** Null: nobody loads this program's files for it. */
-export function loading(): Loading | null {
+/** Returns the loader of this program's job files; null when the program runs by itself. */
+export function jobFileLoader(): JobFileLoader | null {
   return (globalThis as Global)[KEY] ?? null;
 }
 
-export function setLoading(loading: Loading): void {
-  (globalThis as Global)[KEY] = loading;
+export function setJobFileLoader(loader: JobFileLoader): void {
+  (globalThis as Global)[KEY] = loader;
 }
 
-/** Lets a call through that would be left out in a job file. */
-export function freely<Result>(work: () => Result): Result {
-  const loaded = loading();
-  return loaded ? loaded.freely(work) : work();
+/** Runs `work`, in which the loader ignores no call. */
+export function allowWork<Result>(work: () => Result): Result {
+  const loader = jobFileLoader();
+  return loader ? loader.freely(work) : work();
 }
 
-/** Tells whoever loads the file that an instance was made in it. */
-export function tellMade(made: Omit<Made, "version" | "copy">): void {
-  loading()?.made({ ...made, version: version(), copy: new URL(".", import.meta.url).href });
+/** Tells the loader, if there is one, that a job file has created an instance. */
+export function reportInstance(instance: Omit<LoadedInstance, "version" | "copy">): void {
+  jobFileLoader()?.made({ ...instance, version: version(), copy: new URL(".", import.meta.url).href });
 }
 
-/** What an instance gets that names no database: from its loader, else from the config of this folder. */
-export function surroundings(): Pick<Loading, "source" | "options"> | null {
-  const loader = loading();
+/** Returns the database and options of an instance that names none: the loader's, else those of the config file; null without either. */
+export function inheritedOptions(): Pick<JobFileLoader, "source" | "options"> | null {
+  const loader = jobFileLoader();
   if (loader) return loader;
   const config = configHere();
   if (!config) return null;
-  // As on the command line, the environment comes before the config.
+  // As on the command line, PUNCTUAL_DATABASE_URL takes precedence over the config.
   const source = process.env.PUNCTUAL_DATABASE_URL ? null : (config.database ?? null);
   return { source, options: instanceOptions(config) };
 }
 
-/** The options of an instance in these surroundings; its own come first. */
-export function withSurroundings(
+/** Merges the options of an instance with the inherited ones; its own take precedence. */
+export function withInherited(
   own: PunctualOptions,
-  around: Pick<Loading, "options"> | null,
+  inherited: Pick<JobFileLoader, "options"> | null,
 ): PunctualOptions {
-  if (!around) return own;
-  const defaults = { ...around.options.defaults, ...own.defaults };
-  return { ...around.options, ...own, defaults };
+  if (!inherited) return own;
+  const defaults = { ...inherited.options.defaults, ...own.defaults };
+  return { ...inherited.options, ...own, defaults };
 }

@@ -5,23 +5,25 @@ import type { Defaults } from "./job/settings.ts";
 import type { Clock } from "./time.ts";
 import { checkKeys } from "./validate/options.ts";
 
+/** Options of an instance. */
 export interface PunctualOptions {
-  /** Before the name of every table. Default: `punctual_`. */
+  /** Prefix of every table name. Default: `punctual_`. */
   prefix?: string;
-  /** What every job starts from. */
+  /** Settings that every job starts with. */
   defaults?: Defaults;
-  /** Where it tells what a person should know; false: nowhere. Default: standard error. */
+  /** Receives the log messages; false turns them off. Default: standard error. */
   logger?: Logger | false;
+  /** Source of time, for tests. Default: the system clock. */
   clock?: Clock;
-  /** Whether what handlers log with `run.log()` is kept, for `logs()`; it is always told as an event. Default: true. */
+  /** Whether `run.log()` stores its lines in the database, for `logs()`; the event is emitted in any case. Default: true. */
   logs?: boolean;
-  /** Makes instances of job classes, for containers. Default: `new Class()`. */
+  /** Creates instances of job classes, e.g. from a dependency injection container. Default: `new Class()`. */
   resolve?: Resolve;
   /** The largest payload in bytes. Default: 1 MiB. */
   maxPayload?: number;
-  /** Whether SQLite gets its tables on first use. Default: true. */
+  /** Whether a SQLite database gets its tables on first use. Default: true. */
   install?: boolean;
-  /** The dice of jitter, for tests. */
+  /** Source of random numbers in [0, 1) for jitter, for tests. Default: `Math.random`. */
   random?: () => number;
 }
 
@@ -37,18 +39,21 @@ const OPTIONS = [
   "random",
 ];
 
-/** Options alone mean the default database; a mistaken undefined in its place does not. */
-export function understand(given: unknown[]): { source: unknown; options: PunctualOptions } {
+/**
+ * Reads the arguments of `new Punctual()`. Options alone, or nothing, choose the default database (`source` null); an
+ * explicit `undefined` in place of the database does not, because it is probably a mistake.
+ */
+export function readArguments(given: unknown[]): { source: unknown; options: PunctualOptions } {
   const [first, options = {}] = given;
   const plain =
     typeof first === "object" && first !== null && Object.getPrototypeOf(first) === Object.prototype;
   const alone = given.length === 1 && plain && !("prepare" in first);
-  const understood = alone
+  const read = alone
     ? { source: null, options: first }
     : { source: given.length === 0 ? null : (first ?? undefined), options };
-  checkKeys(understood.options as object, OPTIONS, "new Punctual()");
-  checkPrefix((understood.options as PunctualOptions).prefix ?? "punctual_");
-  return understood as { source: unknown; options: PunctualOptions };
+  checkKeys(read.options as object, OPTIONS, "new Punctual()");
+  checkPrefix((read.options as PunctualOptions).prefix ?? "punctual_");
+  return read as { source: unknown; options: PunctualOptions };
 }
 
 export function checkPrefix(prefix: string): void {
@@ -59,7 +64,7 @@ export function checkPrefix(prefix: string): void {
   );
 }
 
-/** Without a logger, whoever asks tells it. */
+/** Returns the database of an instance that names none. Logs the choice of `./punctual.db`, if a logger is given. */
 export function defaultSource(logger: Logger | null): string {
   const fromEnvironment = process.env.PUNCTUAL_DATABASE_URL;
   if (fromEnvironment) return fromEnvironment;

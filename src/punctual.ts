@@ -20,9 +20,9 @@ import { Place } from "./job/place.ts";
 import { type RecurOptions, toRecurrence } from "./job/recurrence.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
-import { loading, surroundings, tellMade, withSurroundings } from "./loading.ts";
+import { inheritedOptions, jobFileLoader, reportInstance, withInherited } from "./loading.ts";
 import { Control } from "./operate/control.ts";
-import { type PunctualOptions, understand } from "./options.ts";
+import { type PunctualOptions, readArguments } from "./options.ts";
 import { currentRun } from "./run/context.ts";
 import type { Inspection, InstallReport } from "./store/inspection.ts";
 import type { DatabaseSource } from "./store/open.ts";
@@ -51,13 +51,13 @@ export class Punctual extends Control {
   constructor(options?: PunctualOptions);
   constructor(...given: unknown[]) {
     super();
-    const { source, options } = understand(given);
+    const { source, options } = readArguments(given);
     const own = source as DatabaseSource | null;
-    const around = own === null ? surroundings() : null;
-    const chosen = withSurroundings(options, around);
-    this.#engine = new Engine(own === null ? (around?.source ?? null) : own, chosen, this);
+    const inherited = own === null ? inheritedOptions() : null;
+    const chosen = withInherited(options, inherited);
+    this.#engine = new Engine(own === null ? (inherited?.source ?? null) : own, chosen, this);
     this.#engine.registry.defineMethod = (method) => this.schedule(method) as never;
-    tellMade({
+    reportInstance({
       instance: this,
       source: own,
       prefix: chosen.prefix ?? "punctual_",
@@ -107,7 +107,7 @@ export class Punctual extends Control {
     const definition = new Definition<never>(name, handler, schema, this.#engine.defaults, this.#home, place);
     if (this.#engine.registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     if (!named) warnIfMinified(what, this.#engine.logger);
-    loading()?.defined(definition);
+    jobFileLoader()?.defined(definition);
     this.#engine.host.definitionsChanged();
     return definition;
   }
@@ -239,14 +239,14 @@ export class Punctual extends Control {
         "This handler is part of a pass already: what it dispatches is run by that. Call run() outside of handlers.",
       );
     }
-    if (loading()?.holds("run()") || this.#engine.isHeld("run()")) return Promise.resolve(0);
+    if (jobFileLoader()?.holds("run()") || this.#engine.isHeld("run()")) return Promise.resolve(0);
     return this.#engine.host.run(options);
   }
 
   /** Works until stop(), SIGINT or SIGTERM; gives how many runs it ran. */
   forever(options: ForeverOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
-    if (loading()?.holds("forever()") || this.#engine.isHeld("forever()")) return Promise.resolve(0);
+    if (jobFileLoader()?.holds("forever()") || this.#engine.isHeld("forever()")) return Promise.resolve(0);
     return this.#engine.host.forever(options);
   }
 
@@ -256,7 +256,7 @@ export class Punctual extends Control {
    */
   async supervise(options: SuperviseOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
-    return loading()?.holds("supervise()") ? 0 : this.#engine.supervise(options);
+    return jobFileLoader()?.holds("supervise()") ? 0 : this.#engine.supervise(options);
   }
 
   /** Whether this instance works: a `run()`, `forever()` or `supervise()` is under way, or drains. */

@@ -1,18 +1,18 @@
 import { PunctualError, show } from "./errors.ts";
 
-/** The only source of time. */
+/** Source of time: nothing else in Punctual reads a clock or sets a timer. */
 export interface Clock {
   /** Wall time in UTC milliseconds. */
   now(): number;
-  /** Milliseconds since any fixed moment; never goes back, whatever becomes of the wall time. */
+  /** Milliseconds since an arbitrary fixed moment; never goes back, even when the wall clock is set. */
   monotonic(): number;
-  /** Calls back once after `ms`; returns how to call it off. `background` timers do not keep the process alive. */
+  /** Calls `callback` once after `ms`; returns a function that cancels it. `background` timers do not keep the process alive. */
   after(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
-  /** True for a clock that tests move by hand: stores then use its time in place of the database's. */
+  /** True for a clock that tests advance: stores then use its time in place of the database's. */
   readonly manual: boolean;
 }
 
-/** One moment on both clocks of this host. */
+/** One moment on the monotonic and the wall clock of this machine. */
 export interface ClockReading {
   monotonic: number;
   wall: number;
@@ -23,14 +23,14 @@ export function readClock(clock: Clock): ClockReading {
 }
 
 /**
- * Milliseconds since a reading, by the clock that counted more: the monotonic clock of Linux stands still while the host
- * is suspended, and the wall clock may be set.
+ * Returns the milliseconds since a reading, by the clock that counted more: the monotonic clock of Linux stands still
+ * while the machine is suspended, and the wall clock may be set back.
  */
 export function elapsedSince(reading: ClockReading, clock: Clock): number {
   return Math.max(clock.monotonic() - reading.monotonic, clock.now() - reading.wall);
 }
 
-/** Refuses what cannot be a clock, before a worker depends on it. */
+/** Throws INVALID_OPTION unless the value has everything a clock needs. */
 export function checkClock(clock: Clock): Clock {
   const given = clock as Partial<Clock> | null;
   const missing = (["now", "monotonic", "after"] as const).find(
@@ -59,7 +59,7 @@ export function checkClock(clock: Clock): Clock {
   return clock;
 }
 
-/** Node fires a longer timer at once. */
+/** Node fires a timer with a longer delay at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -82,7 +82,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits on the clock; ends early, without an error, when the signal aborts. */
+/** Sleeps on the clock; resolves early when the signal aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -96,12 +96,12 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Real milliseconds, whatever the clock says: for waiting out another process's database lock. */
-export function backOff(ms: number): Promise<void> {
+/** Sleeps real milliseconds, whatever the clock says: locks of other processes do not follow a test clock. */
+export function sleepReal(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Lets timers, sockets and signals have their turn. */
+/** Yields one turn of the event loop to timers, sockets and signals. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -109,9 +109,10 @@ export function yieldToEventLoop(): Promise<void> {
 /** Seconds, or text such as `"200ms"`, `"90s"`, `"1.5 hours"`, `"1h 30m"`. */
 export type Duration = number | string;
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+/** Units in milliseconds. */
+export const SECOND = 1000;
+export const MINUTE: number = 60 * SECOND;
+export const HOUR: number = 60 * MINUTE;
 export const DAY: number = 24 * HOUR;
 
 const UNITS: Record<string, number> = {
@@ -131,12 +132,12 @@ const UNITS: Record<string, number> = {
   week: 7 * DAY,
 };
 
-/** What lies further away than this does not fit the calendars of every database. */
+/** A thousand years: dates beyond it exceed the calendar of some databases. */
 const LONGEST_DURATION = 365_250 * DAY;
 
 const PART = /(\d+(?:\.\d+)?)\s*([a-z]+)\s*/y;
 
-/** A duration in milliseconds. */
+/** Returns a duration in milliseconds. `what` names it in the error. */
 export function toMilliseconds(duration: Duration, what = "a duration"): number {
   const ms = typeof duration === "number" ? duration * SECOND : parseDuration(duration);
   if (ms === undefined || !(ms >= 0 && ms <= LONGEST_DURATION)) {
@@ -158,7 +159,7 @@ function parseDuration(text: unknown): number | undefined {
     const match = PART.exec(source);
     const unit = match?.[2];
     if (!match || !unit) return undefined;
-    // Only words have a plural: "5 mins", not "5 hs".
+    // Words have a plural ("5 mins"), abbreviations do not ("5 hs").
     const size = UNITS[unit] ?? (unit.length > 3 ? UNITS[unit.replace(/s$/, "")] : undefined);
     if (size === undefined) return undefined;
     total += Number(match[1]) * size;
@@ -167,12 +168,12 @@ function parseDuration(text: unknown): number | undefined {
 }
 
 /**
- * A `Date`, or text such as `"2026-12-01T10:00:00Z"`; without an offset it is read in the job's zone, UTC unless it has one.
- * Where a run is dispatched, moved or retried also `"+5 seconds"`: that long from now.
+ * A `Date`, or text such as `"2026-12-01T10:00:00Z"`. Text without an offset is read in the job's time zone, by default
+ * UTC. When a run is dispatched, moved or retried, `"+5 seconds"` means that long from now.
  */
 export type Instant = Date | string;
 
-/** Milliseconds from now for text such as `"+5 seconds"`; null: the instant is not relative. */
+/** Returns the milliseconds from now for text such as `"+5 seconds"`; null for an instant that is not relative. */
 export function toOffset(instant: Instant): number | null {
   if (typeof instant !== "string" || !/^\s*\+/.test(instant)) return null;
   return toMilliseconds(instant.trim().slice(1), 'the duration after "+"');
@@ -180,7 +181,7 @@ export function toOffset(instant: Instant): number | null {
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
 
-/** An instant in UTC milliseconds. */
+/** Returns an instant in UTC milliseconds; text without an offset is read as UTC. */
 export function toInstant(instant: Instant): number {
   const ms = instant instanceof Date ? instant.getTime() : parseInstant(instant);
   if (ms === undefined || Number.isNaN(ms)) {
@@ -189,14 +190,14 @@ export function toInstant(instant: Instant): number {
       `Expected a Date or an ISO 8601 text such as "2026-12-01T10:00:00Z", got ${instant instanceof Date ? "an invalid Date" : show(instant)}.` +
         (typeof instant === "number" ? " For a number of seconds from now use delay()." : "") +
         (typeof instant === "string" && /^\s*\+/.test(instant)
-          ? " A relative instant has no meaning here."
+          ? " A relative instant is not allowed here."
           : ""),
     );
   }
   return ms;
 }
 
-/** Whether an instant is text without an offset: a time on somebody's wall clock. */
+/** Whether an instant is text without an offset: a wall-clock time in a zone that the text does not name. */
 export function isWallTime(instant: Instant): boolean {
   return typeof instant === "string" && ISO.exec(instant.trim())?.[4] === undefined;
 }
@@ -207,7 +208,7 @@ function parseInstant(text: unknown): number | undefined {
   const [, date, time = "00:00", seconds = ":00", offset = "Z"] = match;
   const zone = /^[+-]\d{4}$/.test(offset) ? `${offset.slice(0, 3)}:${offset.slice(3)}` : offset.toUpperCase();
   const parsed = Date.parse(`${date}T${time}${seconds}${zone}`);
-  // Date.parse rolls 30 February over into March; a date that does not exist is a mistake, not a wish.
+  // Date.parse turns 30 February into 2 March; a date that does not exist is rejected instead.
   const day = new Date(`${date}T00:00:00Z`);
   return Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== date ? undefined : parsed;
 }

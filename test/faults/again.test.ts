@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
-import { backOff, systemClock } from "../../src/time.ts";
+import { sleepReal, systemClock } from "../../src/time.ts";
 import { beat, claim, claimRequest, exchange, ids, insert, settlement } from "../conformance/requests.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
@@ -74,7 +74,7 @@ onEachServer((kind) => {
 
   /** Whether it has ended after a moment that is enough for it, if nothing holds it up. */
   async function isWaiting(work: Promise<unknown>): Promise<boolean> {
-    const waits = backOff(500).then(() => true);
+    const waits = sleepReal(500).then(() => true);
     return Promise.race([work.then(() => false), waits]);
   }
 

@@ -3,7 +3,7 @@ import { postgresParts } from "../../src/store/postgres/open.ts";
 import { ServerStore } from "../../src/store/server/store.ts";
 import type { Param, ServerDatabase, Transaction } from "../../src/store/sql/database.ts";
 import type { Store } from "../../src/store/store.ts";
-import { backOff, systemClock } from "../../src/time.ts";
+import { sleepReal, systemClock } from "../../src/time.ts";
 
 const OPTIONS = { clock: systemClock, prefix: "punctual_" };
 
@@ -16,7 +16,7 @@ export type Gates = "closed" | "open";
 function slow(tx: Transaction, gates: Gates): Transaction {
   const { handle, again } = tx;
   const changed = async (text: string) => {
-    if (text.startsWith("update punctual_runs") && Math.random() < 0.5) await backOff(Math.random() * 20);
+    if (text.startsWith("update punctual_runs") && Math.random() < 0.5) await sleepReal(Math.random() * 20);
     return gates === "open" && text.includes("punctual_gates") ? text.replace(/ for update.*/, "") : text;
   };
   return {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { freely } from "../../loading.ts";
+import { allowWork } from "../../loading.ts";
 import { type Duration, systemClock, toMilliseconds } from "../../time.ts";
 import { toWeightedQueues } from "../../worker/options.ts";
 import { duration, integer, type QueueChoice, queues } from "../arguments.ts";
@@ -59,7 +59,7 @@ export default function collect(command: Command, cli: Cli): void {
         maxTime === undefined
           ? () => {}
           : systemClock.after(toMilliseconds(maxTime), stop, { background: true });
-      const working = freely(() =>
+      const working = allowWork(() =>
         jobs.forever({
           untilEmpty: true,
           ...(maxJobs !== undefined && { limit: maxJobs }),

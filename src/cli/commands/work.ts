@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { freely } from "../../loading.ts";
+import { allowWork } from "../../loading.ts";
 import { startProbe } from "../../metrics/probe.ts";
 import { inside } from "../../supervisor/inside.ts";
 import { toWeightedQueues } from "../../worker/options.ts";
@@ -22,7 +22,7 @@ export default function work(command: Command, cli: Cli): void {
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
       // A child of this very command: it has its work from its parent, who does the talking.
       if (inside() !== null && chosen.workers > 0) {
-        await freely(() => begin(jobs, chosen));
+        await allowWork(() => begin(jobs, chosen));
         return;
       }
       if (options.jsonl ?? (output.isJson || output.width === null)) reportJson(jobs, output);

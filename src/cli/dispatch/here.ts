@@ -1,4 +1,4 @@
-import { freely } from "../../loading.ts";
+import { allowWork } from "../../loading.ts";
 import type { Punctual } from "../../punctual.ts";
 import { randomText } from "../../random.ts";
 import type { Cli } from "../cli.ts";
@@ -17,7 +17,7 @@ export async function runHere(cli: Cli, jobs: Punctual, job: string, args: unkno
     });
   }
   const run = await jobs.dispatchHere(job, args).queue(queue);
-  await freely(() => jobs.forever({ queues: [queue], schedules: false, limit: 1, untilEmpty: true }));
+  await allowWork(() => jobs.forever({ queues: [queue], schedules: false, limit: 1, untilEmpty: true }));
   const ended = await jobs.find(run.id);
   const { state = "completed", result = null, error = null } = ended ?? {};
   if (output.isJson) output.json({ id: run.id, job, inserted: true, state, result: result ?? null, error });

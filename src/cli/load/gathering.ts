@@ -1,15 +1,15 @@
 import { fileURLToPath } from "node:url";
 import type { Definition } from "../../job/definition.ts";
-import type { Loading, Made } from "../../loading.ts";
+import type { JobFileLoader, LoadedInstance } from "../../loading.ts";
 import type { PunctualOptions } from "../../options.ts";
 import type { DatabaseSource } from "../../store/open.ts";
 import { nameOfFile } from "./find-files.ts";
 
 /** Hears of every instance and job in the files that are loaded, and keeps them from working by themselves. */
-export class Gathering implements Loading {
+export class Gathering implements JobFileLoader {
   readonly source: DatabaseSource | null;
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
-  readonly instances: (Made & { file: string })[] = [];
+  readonly instances: (LoadedInstance & { file: string })[] = [];
   readonly definitions: Set<unknown> = new Set<unknown>();
   /** Where each job was defined, by its name. */
   readonly origins: Map<string, string> = new Map<string, string>();
@@ -32,7 +32,7 @@ export class Gathering implements Loading {
     this.#warn = warn;
   }
 
-  made(made: Made): void {
+  made(made: LoadedInstance): void {
     this.#copies.add(made.copy);
     this.instances.push({ ...made, file: this.#place() });
   }

@@ -1,7 +1,7 @@
 import { instanceOptions, type PunctualConfig } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
 import { isClass, type JobClass } from "../../job/handlers.ts";
-import { setLoading } from "../../loading.ts";
+import { setJobFileLoader } from "../../loading.ts";
 import { Punctual } from "../../punctual.ts";
 import { toMilliseconds } from "../../time.ts";
 import { type ChosenDatabase, unite } from "./choose.ts";
@@ -36,7 +36,7 @@ export interface Loaded {
 export async function loadFiles({ config, database, patterns, warn }: LoadOptions): Promise<Loaded> {
   const { files, unmatched } = findFiles(patterns, process.cwd());
   const gathering = new Gathering(database?.source ?? null, instanceOptions(config), warn);
-  setLoading(gathering);
+  setJobFileLoader(gathering);
   const timeout = toMilliseconds(config.loadTimeout ?? 10);
   const problems: string[] = [];
   const modules: [string, Record<string, unknown>][] = [];

@@ -1,5 +1,5 @@
 import { isatty } from "node:tty";
-import { freely } from "../../loading.ts";
+import { allowWork } from "../../loading.ts";
 import type { Punctual } from "../../punctual.ts";
 import { systemClock, toMilliseconds } from "../../time.ts";
 import type { Cli } from "../cli.ts";
@@ -61,7 +61,7 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
     }
   });
   if (chosen.watch) cancels.push(await rollOnChange(cli));
-  await freely(() => begin(jobs, chosen)).finally(() => {
+  await allowWork(() => begin(jobs, chosen)).finally(() => {
     for (const cancel of cancels) cancel();
   });
   output.note(`drained. ${outcomes(tally)}. bye`);

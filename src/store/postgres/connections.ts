@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import { backOff, systemClock } from "../../time.ts";
+import { sleepReal, systemClock } from "../../time.ts";
 import type { PgClient, PgPool, PgPoolClient } from "./driver.ts";
 
 /** A connection that is one transaction's until it is given back. */
@@ -136,7 +136,7 @@ export class OneConnection implements Connections {
         this.#giveBack();
         throw busy("a transaction of your own is open on it");
       }
-      await backOff(1 + Math.random() * 10);
+      await sleepReal(1 + Math.random() * 10);
     }
   }
 

@@ -1,4 +1,4 @@
-import { backOff } from "../../time.ts";
+import { sleepReal } from "../../time.ts";
 
 interface Held {
   giveBack(broken: boolean): void;
@@ -14,7 +14,7 @@ export async function takeSpare<Connection extends Held>(connections: {
 }): Promise<Connection | null> {
   if (!connections.renewable) return null;
   const taking = connections.take().catch(() => null);
-  const held = await Promise.race([taking, backOff(PATIENCE).then(() => null)]);
+  const held = await Promise.race([taking, sleepReal(PATIENCE).then(() => null)]);
   if (!held) taking.then((late) => late?.giveBack(false));
   return held;
 }

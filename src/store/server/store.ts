@@ -1,4 +1,4 @@
-import { backOff, systemClock } from "../../time.ts";
+import { sleepReal, systemClock } from "../../time.ts";
 import type { Inspection, InstallReport } from "../inspection.ts";
 import type { PruneReport, PruneRequest } from "../pruning.ts";
 import type { Sql, Transaction } from "../sql/database.ts";
@@ -134,7 +134,7 @@ export class ServerStore extends SqlStore {
     while (result.claimed.length === 0 && ((more && rounds < ROUNDS) || (lost && tries < TRIES))) {
       if (more && rounds < ROUNDS) rounds++;
       else {
-        await backOff(1 + Math.random() * 4);
+        await sleepReal(1 + Math.random() * 4);
         tries++;
       }
       ({ lost, more, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
@@ -209,7 +209,7 @@ export class ServerStore extends SqlStore {
     while (systemClock.monotonic() - since < EARLIER_TRY) {
       if ((await tx.all(this.#locking(db.skipLocked), worker)).length > 0) return;
       if ((await tx.all(this.#locking(""), worker)).length === 0) return;
-      await backOff(20 + Math.random() * 30);
+      await sleepReal(20 + Math.random() * 30);
     }
   }
 

@@ -1,4 +1,4 @@
-import { backOff, systemClock } from "../../time.ts";
+import { sleepReal, systemClock } from "../../time.ts";
 import { givenUp, type Pending } from "../pending.ts";
 
 /** How long a statement may wait for a server that is away, or for the locks of others, before it gives up. */
@@ -45,7 +45,7 @@ export async function tryUntil<Result>(
       if (isGivenUp() || !isPassing(error) || spent > patience()) throw translate(error);
       pending.fault = error;
       const most = Math.min(waits.longest, waits.first * 2 ** tries);
-      await backOff(1 + most * (0.5 + Math.random() / 2));
+      await sleepReal(1 + most * (0.5 + Math.random() / 2));
     }
   }
 }
