@@ -12,7 +12,7 @@ import type { Handler } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
 import { type Settings, toSettings } from "./job/settings.ts";
-import { jobFileLoader } from "./loading.ts";
+import { jobFileLoader } from "./job-file-loader.ts";
 import { defaultSource, type PunctualOptions } from "./options.ts";
 import { randomText } from "./random.ts";
 import { currentRun } from "./run/context.ts";

@@ -20,7 +20,7 @@ import { Place } from "./job/place.ts";
 import { type RecurOptions, toRecurrence } from "./job/recurrence.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
-import { inheritedOptions, jobFileLoader, reportInstance, withInherited } from "./loading.ts";
+import { inheritedOptions, jobFileLoader, reportInstance, withInherited } from "./job-file-loader.ts";
 import { Control } from "./operate/control.ts";
 import { type PunctualOptions, readArguments } from "./options.ts";
 import { currentRun } from "./run/context.ts";

@@ -89,7 +89,7 @@ const ROOMS: Record<string, string[]> = {
     "config.ts",
     "config-file.ts",
     "engine.ts",
-    "loading.ts",
+    "job-file-loader.ts",
     "metrics/",
     "options.ts",
     "node-version.ts",
@@ -116,7 +116,7 @@ const ROOMS: Record<string, string[]> = {
   "testing/": ["punctual.ts", "run/", "validate/"],
   "punctual.ts": [
     "engine.ts",
-    "loading.ts",
+    "job-file-loader.ts",
     "options.ts",
     "job/",
     "run/",
@@ -132,7 +132,7 @@ const ROOMS: Record<string, string[]> = {
     "store/open.ts",
   ],
   "engine.ts": [
-    "loading.ts",
+    "job-file-loader.ts",
     "options.ts",
     "job/",
     "run/",
@@ -144,7 +144,7 @@ const ROOMS: Record<string, string[]> = {
     "store/lazy.ts",
     "store/open.ts",
   ],
-  "loading.ts": [
+  "job-file-loader.ts": [
     "config.ts",
     "config-file.ts",
     "engine.ts",

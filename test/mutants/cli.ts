@@ -90,7 +90,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The environment comes before the config's database, for programs as on the command line.",
-    file: "src/loading.ts",
+    file: "src/job-file-loader.ts",
     find: "process.env.PUNCTUAL_DATABASE_URL ? null : (config.database ?? null)",
     replace: "config.database ?? null",
     tests: ["test/api/default-database.test.ts"],

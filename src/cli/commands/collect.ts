@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { allowWork } from "../../loading.ts";
+import { allowWork } from "../../job-file-loader.ts";
 import { type Duration, systemClock, toMilliseconds } from "../../time.ts";
 import { toWeightedQueues } from "../../worker/options.ts";
 import { duration, integer, type QueueChoice, queues } from "../arguments.ts";

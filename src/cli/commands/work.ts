@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { allowWork } from "../../loading.ts";
+import { allowWork } from "../../job-file-loader.ts";
 import { startProbe } from "../../metrics/probe.ts";
 import { inside } from "../../supervisor/inside.ts";
 import { toWeightedQueues } from "../../worker/options.ts";

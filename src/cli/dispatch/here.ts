@@ -1,4 +1,4 @@
-import { allowWork } from "../../loading.ts";
+import { allowWork } from "../../job-file-loader.ts";
 import type { Punctual } from "../../punctual.ts";
 import { randomText } from "../../random.ts";
 import type { Cli } from "../cli.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Definition } from "../../job/definition.ts";
-import type { JobFileLoader, LoadedInstance } from "../../loading.ts";
+import type { JobFileLoader, LoadedInstance } from "../../job-file-loader.ts";
 import type { PunctualOptions } from "../../options.ts";
 import type { DatabaseSource } from "../../store/open.ts";
 import { nameOfFile } from "./find-files.ts";

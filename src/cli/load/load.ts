@@ -1,7 +1,7 @@
 import { instanceOptions, type PunctualConfig } from "../../config.ts";
 import type { Engine } from "../../engine.ts";
 import { isClass, type JobClass } from "../../job/handlers.ts";
-import { setJobFileLoader } from "../../loading.ts";
+import { setJobFileLoader } from "../../job-file-loader.ts";
 import { Punctual } from "../../punctual.ts";
 import { toMilliseconds } from "../../time.ts";
 import { type ChosenDatabase, unite } from "./choose.ts";

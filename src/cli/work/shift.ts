@@ -1,5 +1,5 @@
 import { isatty } from "node:tty";
-import { allowWork } from "../../loading.ts";
+import { allowWork } from "../../job-file-loader.ts";
 import type { Punctual } from "../../punctual.ts";
 import { systemClock, toMilliseconds } from "../../time.ts";
 import type { Cli } from "../cli.ts";
