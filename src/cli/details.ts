@@ -23,13 +23,13 @@ export async function detailsOf(jobs: Punctual, subject: Subject, page: Page): P
 export async function findRun(jobs: Punctual, id: number): Promise<ShownRun | null> {
   const run = await jobs.find(id);
   if (!run) return null;
-  const [why, attempts, logLines, { workers, now }] = await Promise.all([
+  const [why, attempts, logLines, report] = await Promise.all([
     jobs.why(id),
     jobs.attempts(id),
     jobs.countLogs(id),
     jobs.status(),
   ]);
-  return { run, why, attempts, logLines, workers, now };
+  return { run, why, attempts, logLines, report, now: report.now };
 }
 
 export async function findJob(jobs: Punctual, name: string, id: number): Promise<ShownJob> {

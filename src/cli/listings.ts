@@ -112,7 +112,7 @@ export const listings: Record<Kind, (jobs: Punctual, asked: Asked) => Promise<Li
     const report = await jobs.status();
     const isRunning = report.running > 0;
     const running: Found["runs"] = isRunning ? (await jobs.runs({ state: "running", limit: 1000 })).runs : [];
-    const leases = leasesOf(running, report.workers);
+    const leases = leasesOf(running, report);
     return listing(
       viewsOf(report),
       asked,

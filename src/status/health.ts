@@ -2,6 +2,7 @@ import { serves } from "../store/queue-selection.ts";
 import { inQuery, listOf, pruneJob, quoted, workOn } from "./hints.ts";
 import type { StatusReport } from "./report.ts";
 import { GONE_AFTER, unseenIn } from "./report.ts";
+import { silenceOf } from "./silence.ts";
 import { span, told } from "./why.ts";
 
 /** How it stands with jobs, queues and workers, in words. */
@@ -75,6 +76,12 @@ export function healthOf(report: StatusReport): Health {
       const whole = alive.length === 0 ? "no worker is alive" : "no living worker ticks schedules";
       stalled.add(`${late}, ${whole}.`, "punctual work");
     }
+  }
+
+  for (const worker of report.silent) {
+    const sentence = silenceOf(worker, { now: report.now, others: alive.length });
+    if (alive.length === 0) stalled.add(sentence, "punctual work");
+    else degraded.add(sentence, `punctual show ${worker.last.id}`);
   }
 
   if (report.expired > 0) {

@@ -8,6 +8,7 @@ import type {
   Pause,
   QueueStatus,
   ScheduleRow,
+  SilentWorker,
   Status,
   WorkerRow,
 } from "../store/records.ts";
@@ -39,7 +40,7 @@ export interface JobReport extends Omit<JobStatus, Times> {
   lastFailure: Date | null;
   seenAt: Date | null;
   leasedUntil: Date | null;
-  /** The worker of that lease: `host:pid` where it is alive, its id otherwise. */
+  /** The worker of that lease: `host:pid`, or its id once its row is gone. */
   leasedBy: string | null;
   nextRun: Date | null;
 }
@@ -50,6 +51,13 @@ export interface QueueReport extends Omit<QueueStatus, "pausedUntil" | "oldest" 
   pause: PauseInfo | null;
   /** When the first of its ready runs was due. */
   oldest: Date | null;
+}
+
+/** A worker in a status that holds runs without a sign of life. */
+export interface SilentReport extends Omit<SilentWorker, "trace" | "leasedUntil"> {
+  /** Null: its row is gone, since it left or has been dead for minutes. */
+  trace: { host: string; pid: number; seenAt: Date } | null;
+  leasedUntil: Date;
 }
 
 /** What `status()` gives. */
@@ -64,6 +72,8 @@ export interface StatusReport {
   workers: (Omit<WorkerRow, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
   /** Schedules whose tick came more than a few seconds ago and that nobody has ticked. */
   late: (Omit<LateSchedule, "nextTick"> & { nextTick: Date })[];
+  /** Workers that hold runs without a sign of life: killed, frozen, or cut off from the database. */
+  silent: SilentReport[];
   /** Runs whose lease ended a while ago and that nobody took back. */
   expired: number;
   /** Runs that crashed before, and for which workers keep other runs out of a process. */
@@ -88,7 +98,9 @@ export interface DefinedJob {
 }
 
 export function toReport(status: Status, defined: readonly DefinedJob[]): StatusReport {
-  const { now, queues, workers, late, expired, isolated, capped } = status;
+  const { now, queues, workers, late, silent, expired, isolated, capped } = status;
+  const traces = silent.flatMap(({ id, trace }) => (trace ? [{ id, ...trace }] : []));
+  const known = [...workers, ...traces];
   const jobs = withDefined(status.jobs, defined);
   const running = jobs.filter((job) => job.running > 0).length;
   return {
@@ -96,7 +108,7 @@ export function toReport(status: Status, defined: readonly DefinedJob[]): Status
     defined: jobs.length,
     running,
     idle: jobs.length - running,
-    jobs: jobs.map((job) => toJobReport(job, workers)),
+    jobs: jobs.map((job) => toJobReport(job, known)),
     queues: queues.map((queue) => ({
       ...queue,
       pausedUntil: toDate(queue.pausedUntil),
@@ -109,10 +121,15 @@ export function toReport(status: Status, defined: readonly DefinedJob[]): Status
       seenAt: new Date(worker.seenAt),
     })),
     late: late.map((one) => ({ ...one, nextTick: new Date(one.nextTick) })),
+    silent: silent.map(({ trace, leasedUntil, ...rest }) => ({
+      ...rest,
+      trace: trace && { ...trace, seenAt: new Date(trace.seenAt) },
+      leasedUntil: new Date(leasedUntil),
+    })),
     expired,
     isolated: isolated.map((run) => ({
       ...run,
-      worker: shown(run.worker, workers),
+      worker: shown(run.worker, known),
       startedAt: toDate(run.startedAt),
     })),
     capped,
@@ -151,7 +168,7 @@ function notShown(job: DefinedJob): JobStatus {
   };
 }
 
-function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: WorkerRow[]): JobReport {
+function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: KnownWorker[]): JobReport {
   return {
     ...job,
     pause: toPauseInfo(job.pause),
@@ -166,10 +183,12 @@ function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: WorkerRow[]
   };
 }
 
-/** A worker as `host:pid` where it is alive, its id otherwise. */
-function shown(worker: string, workers: WorkerRow[]): string {
-  const alive = workers.find(({ id }) => id === worker);
-  return alive ? `${alive.host}:${alive.pid}` : worker;
+type KnownWorker = Pick<WorkerRow, "id" | "host" | "pid">;
+
+/** A worker as `host:pid`, or its id where it has no row. */
+function shown(worker: string, workers: KnownWorker[]): string {
+  const known = workers.find(({ id }) => id === worker);
+  return known ? `${known.host}:${known.pid}` : worker;
 }
 
 export function toScheduleInfo(row: ScheduleRow): ScheduleInfo {

@@ -1,7 +1,7 @@
 import { readFailure } from "../run/failure.ts";
 import { serves } from "../store/queue-selection.ts";
 import type { WaitFacts } from "../store/records.ts";
-import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store/store.ts";
+import { WORKER_DEAD_AFTER } from "../store/store.ts";
 import { UNDEFINED_FOR } from "./report.ts";
 
 const AFTER_HANDLER = new Set(["onSuccess", "onError", "onAfter"]);
@@ -13,7 +13,7 @@ export function explain(facts: WaitFacts): string[] {
   switch (run.state) {
     case "running":
       return [
-        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${place(run)}.`,
+        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${place(facts)}.`,
         ...lostWorker(facts),
         ...isolation(run),
         ...slowHook(facts),
@@ -39,7 +39,7 @@ export function explain(facts: WaitFacts): string[] {
 }
 
 /** What is known of a worker that has not renewed the lease, or not shown itself. */
-function lostWorker({ run, workers, now }: WaitFacts): string[] {
+function lostWorker({ run, workers, holder, now }: WaitFacts): string[] {
   const left = (run.lockedUntil ?? now) - now;
   const isSeen = workers.some(({ id }) => id === run.worker);
   if (left >= 0 && isSeen) return [];
@@ -49,10 +49,11 @@ function lostWorker({ run, workers, now }: WaitFacts): string[] {
       ? "no other worker is alive to take it back"
       : "another worker takes it back within seconds";
   if (left < 0) return [`Its lease ended ${span(-left)} ago: ${taken}.`];
-  const then = others.length === 0 ? `; ${taken}` : "";
-  return [
-    `Its worker has given no sign of life for ${span(WORKER_SEEN_WITHIN)}: its lease ends in ${span(left)}${then}.`,
-  ];
+  const silent = holder
+    ? `has given no sign of life for ${span(now - holder.seenAt)}`
+    : "gives no sign of life any more";
+  const then = others.length === 0 ? `and ${taken}` : "then another worker takes it back";
+  return [`Its worker ${silent}: its lease ends in ${span(left)}, ${then}.`];
 }
 
 function isolation({ crashes, isolated, startedAt, child }: WaitFacts["run"]): string[] {
@@ -81,10 +82,11 @@ function times(count: number): string {
   return count === 1 ? "once" : `${count} times`;
 }
 
-function place({ worker, child }: WaitFacts["run"]): string {
-  if (child === null) return `worker ${worker}`;
+function place({ run: { child }, holder }: WaitFacts): string {
+  const worker = holder ? `worker ${holder.host}:${holder.pid}` : "a dead worker";
+  if (child === null) return worker;
   const [number, pid] = child.split(":");
-  return `worker ${worker}, child ${number} (pid ${pid})`;
+  return `${worker}, child ${number} (pid ${pid})`;
 }
 
 function reasonsToWait(facts: WaitFacts): string[] {

@@ -146,11 +146,28 @@ export interface Status {
   workers: WorkerRow[];
   /** Ticks that came more than a few seconds ago and that nobody has ticked, at most 100. */
   late: LateSchedule[];
+  /** Workers that hold runs without a sign of life. */
+  silent: SilentWorker[];
   /** Runs whose lease ended a while ago and that nobody took back. */
   expired: number;
   isolated: IsolatedRun[];
   /** More runs wait than were counted: counts of waiting runs are "at least". */
   capped: boolean;
+}
+
+/** The last trace of a worker; null: its row is gone, since it left or has been dead for minutes. */
+export type Trace = Pick<WorkerRow, "host" | "pid" | "seenAt"> | null;
+
+/** A worker that holds runs and has sent no heartbeat for some time: it was killed, is frozen, or cannot reach the database. */
+export interface SilentWorker {
+  id: string;
+  trace: Trace;
+  /** How many runs it holds. */
+  runs: number;
+  jobs: string[];
+  /** Of these runs the one whose lease ends last, and when it ends. */
+  last: { id: number; name: string };
+  leasedUntil: number;
 }
 
 /** A claimed run that crashed before, and for which a worker keeps others out of a process. */
@@ -199,6 +216,8 @@ export interface WaitFacts {
   /** Ready runs of the same queue that come before it, counted up to 1,000. */
   ahead: number;
   workers: WorkerRow[];
+  /** The worker that holds the run, alive or not; null also for a run that nobody holds. */
+  holder: Trace;
   isolated: IsolatedRun[];
   slowHook: SlowHook | null;
   ownerAlive: boolean;

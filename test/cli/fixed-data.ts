@@ -101,6 +101,7 @@ export const report: StatusReport = {
   idle: jobs.length - 2,
   jobs,
   late: [{ id: 1, job: "nightly-export", nextTick: at(-4 * MINUTE - 2) }],
+  silent: [],
   expired: 0,
   isolated: [],
   capped: false,

@@ -52,7 +52,7 @@ const running = [
 ];
 
 function status(page: Page, shown: Partial<Shown> = {}): string[] {
-  const taken = { report, views: viewsOf(report), leases: leasesOf(running, report.workers) };
+  const taken = { report, views: viewsOf(report), leases: leasesOf(running, report) };
   const { head, body, foot } = statusPicture(taken, { sort: "name", ...shown }, "sqlite ./jobs.db", page);
   return [...head, ...body, ...foot];
 }
@@ -125,7 +125,7 @@ const views: Record<string, (page: Page) => string[]> = {
       why: "It has ended: failed. connect ETIMEDOUT 10.0.0.1:25 and then a long sentence that goes on behind the edge of the screen.",
       attempts,
       logLines: 1234,
-      workers: report.workers,
+      report,
       now,
     };
     return [...runPage(shown, { raw: false, cwd: "/srv/app" }, page), "", ...runHints(shown, false)];
@@ -176,7 +176,7 @@ test("columns go in the order that was asked for: Priority, Seen, Queue, Cron, L
 });
 
 test("--raw hides nothing", () => {
-  const shown = { run: failed, why: "", attempts, logLines: 0, workers: [], now };
+  const shown = { run: failed, why: "", attempts, logLines: 0, report, now };
   const page = pageOf(80);
   expect(runPage(shown, { raw: false, cwd: "/" }, page).join()).not.toContain("hunter2");
   expect(runPage(shown, { raw: true, cwd: "/" }, page).join()).toContain("hunter2");

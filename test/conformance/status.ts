@@ -29,6 +29,7 @@ export function status(database: Database): void {
         queues: [],
         workers: [],
         late: [],
+        silent: [],
         expired: 0,
         isolated: [],
         capped: false,
@@ -99,6 +100,42 @@ export function status(database: Database): void {
       expect((await at.store.status()).expired).toBe(0);
       await at.clock.advance("1ms");
       expect((await at.store.status()).expired).toBe(1);
+    });
+
+    test("workers that hold runs without a sign of life, until their leases count as expired", async () => {
+      await beat(at.store, "w1");
+      const seenAt = at.clock.now();
+      const [first, second, third] = await insert(at.store, { name: "a" }, { name: "b" }, { name: "b" });
+      await claim(at.store, { worker: "w1", limit: 1, lease: 40_000 });
+      await claim(at.store, { worker: "w1", limit: 1, lease: 60_000 });
+      await claim(at.store, { worker: "w9", limit: 1, lease: 60_000 });
+      const gone = {
+        id: "w9",
+        trace: null,
+        runs: 1,
+        jobs: ["b"],
+        last: { id: third, name: "b" },
+        leasedUntil: seenAt + 60_000,
+      };
+      await at.clock.advance((WORKER_SEEN_WITHIN - 1) / 1000);
+      expect((await at.store.status()).silent).toEqual([gone]);
+      expect((await at.store.waitFacts(first!))!.holder).toMatchObject({ pid: expect.any(Number), seenAt });
+      await at.clock.advance("1ms");
+      const dead = {
+        id: "w1",
+        trace: { host: expect.any(String), pid: expect.any(Number), seenAt },
+        runs: 2,
+        jobs: ["a", "b"],
+        last: { id: second, name: "b" },
+        leasedUntil: seenAt + 60_000,
+      };
+      expect((await at.store.status()).silent).toEqual([dead, gone]);
+      expect((await at.store.waitFacts(first!))!.holder).toMatchObject({ seenAt });
+      expect((await at.store.waitFacts(third!))!.holder).toBeNull();
+      await at.clock.advance(40);
+      expect((await at.store.status()).silent).toMatchObject([{ id: "w1", runs: 1 }, { id: "w9" }]);
+      await at.clock.advance(16);
+      expect(await at.store.status()).toMatchObject({ silent: [], expired: 3 });
     });
 
     test("schedules whose tick nobody makes, unless they are paused", async () => {
@@ -196,6 +233,7 @@ export function status(database: Database): void {
         runningOfQueue: 0,
         ahead: 0,
         workers: [],
+        holder: null,
         isolated: [],
         slowHook: null,
         ownerAlive: false,

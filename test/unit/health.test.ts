@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { healthOf } from "../../src/status/health.ts";
-import type { JobReport, QueueReport, StatusReport } from "../../src/status/report.ts";
+import type { JobReport, QueueReport, SilentReport, StatusReport } from "../../src/status/report.ts";
 import { queueReport } from "../queue-report.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
@@ -45,6 +45,16 @@ const worker = (queues: string[] | null = null, parallel = 10): StatusReport["wo
   seenAt: ago(1),
 });
 
+const silent = (fields: Partial<SilentReport> = {}): SilentReport => ({
+  id: "w9",
+  trace: { host: "web-9", pid: 99, seenAt: ago(47) },
+  runs: 1,
+  jobs: ["send"],
+  last: { id: 12, name: "send" },
+  leasedUntil: ago(-13),
+  ...fields,
+});
+
 const report = (fields: Partial<StatusReport> = {}): StatusReport => ({
   now,
   defined: 0,
@@ -54,6 +64,7 @@ const report = (fields: Partial<StatusReport> = {}): StatusReport => ({
   queues: [],
   workers: [worker()],
   late: [],
+  silent: [],
   expired: 0,
   isolated: [],
   capped: false,
@@ -157,6 +168,12 @@ describe("health", () => {
       "nightly: its schedule is 4 min late, no worker is alive.",
       "punctual work",
     ],
+    [
+      "a run that a dead worker holds, and nobody to take it back",
+      { silent: [silent()], workers: [worker(null, 0)] },
+      'web-9:99 has given no sign of life for 47 s and holds run 12 of "send": its lease ends in 13 s, and no worker is alive to take it back.',
+      "punctual work",
+    ],
     ["leases that nobody takes back", { expired: 3, workers: [] }, "3 leases ended", "punctual work"],
   ])("stalled: %s", (_, fields, sentence, hint) => {
     const health = healthOf(report(fields));
@@ -188,6 +205,24 @@ describe("health", () => {
       },
       "emails: paused until 2026-11-16T16:00:00.000Z by ana (the printer is on fire), 17 waiting.",
       "punctual resume queue emails",
+    ],
+    [
+      "a run that a frozen worker holds",
+      { silent: [silent()] },
+      'web-9:99 has given no sign of life for 47 s and holds run 12 of "send": its lease ends in 13 s, then another worker takes it back.',
+      "punctual show 12",
+    ],
+    [
+      "several, of a worker whose row is gone",
+      { silent: [silent({ trace: null, runs: 3 })] },
+      'A dead worker holds 3 runs, among them run 12 of "send": their leases end in at most 13 s, then another worker takes them back.',
+      "punctual show 12",
+    ],
+    [
+      "one whose lease has just ended",
+      { silent: [silent({ leasedUntil: ago(3) })] },
+      "its lease ended 3 s ago, another worker takes it back within seconds.",
+      "punctual show 12",
     ],
     [
       "a paused queue with nothing in it",

@@ -40,6 +40,7 @@ function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
     runningOfQueue: 0,
     ahead: 0,
     workers: [worker("w1")],
+    holder: { host: "web-1", pid: 1, seenAt: NOW - 1000 },
     isolated: [],
     slowHook: null,
     ownerAlive: false,
@@ -89,7 +90,7 @@ describe("a running run", () => {
   });
 
   test("says nothing of a lease that holds, of a worker that was seen", () => {
-    expect(why(started)).toBe("It is running: attempt 1, started 1 s ago, on worker w1.");
+    expect(why(started)).toBe("It is running: attempt 1, started 1 s ago, on worker web-1:1.");
   });
 
   test("whose lease has ended says whether anybody takes it back", () => {
@@ -101,10 +102,16 @@ describe("a running run", () => {
     expect(why(lost, { workers: [worker("w2")] })).toContain("another worker takes it back within seconds.");
   });
 
-  test("of a worker that was not seen says when its lease ends", () => {
-    expect(why(started, { workers: [] })).toContain(
-      "Its worker has given no sign of life for 20 s: its lease ends in 30 s; no other worker is alive to take it back.",
+  test("of a worker that was not seen says for how long, and when its lease ends", () => {
+    const holder = { host: "web-1", pid: 1, seenAt: NOW - 47_000 };
+    expect(why(started, { workers: [], holder })).toContain(
+      "Its worker has given no sign of life for 47 s: its lease ends in 30 s, and no other worker is alive to take it back.",
     );
-    expect(why(started, { workers: [worker("w2")] })).toMatch(/for 20 s: its lease ends in 30 s\.$/);
+    expect(why(started, { workers: [worker("w2")], holder })).toMatch(
+      /for 47 s: its lease ends in 30 s, then another worker takes it back\.$/,
+    );
+    expect(why(started, { workers: [worker("w2")], holder: null })).toMatch(
+      /on a dead worker\. Its worker gives no sign of life any more: its lease ends in 30 s,/,
+    );
   });
 });

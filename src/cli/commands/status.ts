@@ -73,7 +73,7 @@ async function take(jobs: Punctual, patterns: string[], { failing }: Options): P
   const views = failing ? named.filter(({ isFailing }) => isFailing) : named;
   const isRunning = views.some(({ job }) => job.running > 0);
   const { runs } = isRunning ? await jobs.runs({ state: "running", limit: 1000 }) : { runs: [] };
-  return { report, views, leases: leasesOf(runs, report.workers) };
+  return { report, views, leases: leasesOf(runs, report) };
 }
 
 /** "-w emails" means the job: a time begins with a digit, and a level is one of two words. */

@@ -4,6 +4,7 @@ import type { Punctual } from "../../punctual.ts";
 import { Cron } from "../../schedule/cron.ts";
 import { pruneJob, workOn } from "../../status/hints.ts";
 import { unseenIn } from "../../status/report.ts";
+import { silenceOf } from "../../status/silence.ts";
 import type { Inspection } from "../../store/inspection.ts";
 import { serves } from "../../store/queue-selection.ts";
 import { plain } from "../output.ts";
@@ -21,11 +22,22 @@ export async function health(
   const status = await jobs.status();
   return [
     ...workers(status),
+    ...silent(status),
     ...leftBehind(inspection),
     ...isolated(status),
     ...schedules(await jobs.schedules(), status),
     ...definitions(jobs, status, config),
   ];
+}
+
+function silent({ silent: all, workers, now }: StatusReport): Finding[] {
+  const others = workers.filter(({ parallel }) => parallel > 0).length;
+  return all.map((worker) =>
+    warning(
+      silenceOf(worker, { now, others }).replace(/\.$/, ""),
+      others === 0 ? "punctual work" : `punctual show ${worker.last.id}`,
+    ),
+  );
 }
 
 /** What workers that died have left. */

@@ -61,6 +61,7 @@ function viewOf(
     remark:
       unseen ??
       (isLate ? whyLate(job, report) : null) ??
+      silence(job, report) ??
       (isFailing ? job.lastError : null) ??
       (told(job.pause ?? queue?.pause ?? null).trim() || null),
   };
@@ -69,6 +70,16 @@ function viewOf(
 function inWords(unseen: number | null, { name }: StatusJob): string | null {
   if (unseen === null) return null;
   return unseen < GONE_AFTER ? `no worker has it for ${span(unseen)}` : `not in code (${pruneJob(name)})`;
+}
+
+/** That a worker which holds runs of the job may be dead. */
+function silence({ name }: StatusJob, { silent, now }: StatusReport): string | null {
+  const worker = silent.find(({ jobs }) => jobs.includes(name));
+  if (!worker) return null;
+  const { trace } = worker;
+  return trace === null
+    ? "a dead worker holds it"
+    : `no sign of life from ${trace.host}:${trace.pid} for ${span(Number(now) - Number(trace.seenAt))}`;
 }
 
 function whyLate(job: StatusJob, { workers }: StatusReport): string | null {

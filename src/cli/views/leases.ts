@@ -11,7 +11,7 @@ export interface JobLease {
 }
 
 /** By job: the lease that ends first. */
-export function leasesOf(running: RunInfo[], workers: StatusReport["workers"]): Map<string, JobLease> {
+export function leasesOf(running: RunInfo[], report: StatusReport): Map<string, JobLease> {
   const leases = new Map<string, JobLease>();
   for (const run of running) {
     const known = leases.get(run.name);
@@ -20,7 +20,7 @@ export function leasesOf(running: RunInfo[], workers: StatusReport["workers"]): 
       continue;
     }
     leases.set(run.name, {
-      worker: workerName(run.worker, workers),
+      worker: workerName(run.worker, report) ?? "a dead worker",
       until: run.lockedUntil,
       startedAt: run.startedAt,
       others: known ? known.others + 1 : 0,
@@ -29,8 +29,11 @@ export function leasesOf(running: RunInfo[], workers: StatusReport["workers"]): 
   return leases;
 }
 
-/** `web-2:4411` where the worker is known, its id otherwise. */
-export function workerName(id: string | null, workers: StatusReport["workers"]): string {
-  const worker = workers.find((one) => one.id === id);
-  return worker ? `${worker.host}:${worker.pid}` : (id ?? "");
+/** `web-2:4411`, also of a worker that holds runs without a sign of life; null: the worker has no row. */
+export function workerName(
+  id: string | null,
+  { workers, silent }: Pick<StatusReport, "workers" | "silent">,
+): string | null {
+  const worker = workers.find((one) => one.id === id) ?? silent.find((one) => one.id === id)?.trace;
+  return worker ? `${worker.host}:${worker.pid}` : null;
 }

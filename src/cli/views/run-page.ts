@@ -21,7 +21,7 @@ export interface ShownRun {
   attempts: AttemptInfo[];
   /** How many lines it logged. */
   logLines: number;
-  workers: StatusReport["workers"];
+  report: Pick<StatusReport, "workers" | "silent">;
   now: Date;
 }
 
@@ -51,7 +51,7 @@ export function runPage(shown: ShownRun, options: { raw: boolean; cwd: string },
         ["Finished", run.finishedAt && withAgo(run.finishedAt, now, page)],
         [run.state === "running" ? "Running" : "Took", tookOf(run, now)],
         ["Waited", waitedOf(run)],
-        ["Worker", run.worker && workerName(run.worker, shown.workers)],
+        ["Worker", holderOf(shown)],
         ["Child", run.child],
         ["Leased", run.state === "running" ? at(run.lockedUntil, page) : null],
         ["Tags", run.tags.join(", ")],
@@ -113,7 +113,12 @@ function withAgo(date: Date, now: Date, page: Page): string {
   return `${at(date, page)} (${ago(date, now)})`;
 }
 
-function attemptLines({ attempts, workers }: ShownRun, page: Page): string[] {
+/** A worker that has left has no row any more: of a finished run its id is told. */
+function holderOf({ run: { worker, state }, report }: ShownRun): string | null {
+  return worker && (workerName(worker, report) ?? (state === "running" ? "a dead worker" : worker));
+}
+
+function attemptLines({ attempts, report }: ShownRun, page: Page): string[] {
   if (attempts.length === 0) return [];
   const columns: Column<AttemptInfo>[] = [
     { title: "#", cell: ({ attempt }) => attempt, align: "right" },
@@ -125,7 +130,7 @@ function attemptLines({ attempts, workers }: ShownRun, page: Page): string[] {
         startedAt ? duration(Number(finishedAt) - Number(startedAt)) : page.icons.none,
       align: "right",
     },
-    { title: "Worker", cell: ({ worker }) => workerName(worker, workers), drop: 1 },
+    { title: "Worker", cell: ({ worker }) => workerName(worker, report) ?? worker ?? "", drop: 1 },
     { title: "Error", cell: ({ error }) => ({ text: headOf(error), style: "red" }), min: 12 },
   ];
   const width = page.width === null ? null : page.width - 2;

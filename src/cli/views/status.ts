@@ -103,6 +103,7 @@ export function healthIn({ report, views }: Taken): Health {
     jobs,
     queues: report.queues.filter(({ name }) => queues.has(name)),
     late: report.late.filter(({ job }) => names.has(job)),
+    silent: report.silent.filter((worker) => worker.jobs.some((job) => names.has(job))),
     expired: 0,
   });
 }

@@ -30,6 +30,14 @@ interface OfQueue {
   oldest: number | null;
 }
 
+/** What one worker holds. */
+interface Held {
+  runs: number;
+  jobs: Set<string>;
+  last: { id: number; name: string };
+  leasedUntil: number;
+}
+
 interface Counted {
   name: string;
   queue: string;
@@ -74,6 +82,8 @@ export async function isolatedRuns(sql: SqlContext, now: number): Promise<Isolat
 export class Active {
   readonly jobs: Map<string, OfJob> = new Map();
   readonly queues: Map<string, OfQueue> = new Map();
+  /** By worker, apart from the leases that count as expired. */
+  readonly held: Map<string, Held> = new Map();
   /** Runs whose lease has ended and that nobody took back. */
   expired = 0;
   readonly isolated: IsolatedRun[] = [];
@@ -103,6 +113,7 @@ export class Active {
       const { name, queue, owner, worker, until } = row;
       this.#queue(queue).running++;
       if (until < now - EXPIRED_FOR) this.expired++;
+      else this.#holds(row);
       const isApart = row.isolated === 1 || row.started_at === null;
       if (hasCrashed(row) && isApart && until >= now) this.isolated.push(toIsolated(row));
       if (owner !== null) continue;
@@ -112,6 +123,20 @@ export class Active {
       job.leasedUntil = until;
       job.leasedBy = worker;
     }
+  }
+
+  #holds({ id, name, worker, until }: { id: number; name: string; worker: string; until: number }): void {
+    const held = entry(this.held, worker, () => ({
+      runs: 0,
+      jobs: new Set<string>(),
+      last: { id, name },
+      leasedUntil: until,
+    }));
+    held.runs++;
+    held.jobs.add(name);
+    if (until <= held.leasedUntil) return;
+    held.last = { id, name };
+    held.leasedUntil = until;
   }
 
   async #ready(where: string, index: "ready" | "owned"): Promise<void> {

@@ -1,11 +1,10 @@
-import type { JobStatus, LateSchedule, QueueStatus, Status } from "../records.ts";
+import type { JobStatus, LateSchedule, QueueStatus, SilentWorker, Status, WorkerRow } from "../records.ts";
 import { LATE_AFTER } from "../search.ts";
-import { WORKER_SEEN_WITHIN } from "../store.ts";
 import { Active } from "./active.ts";
 import type { SqlContext } from "./context.ts";
 import { COLUMNS, toJob } from "./jobs.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
-import { toWorker, WORKER_COLUMNS } from "./workers.ts";
+import { traces, workers } from "./workers.ts";
 
 export type JobsRow = Parameters<typeof toJob>[0] &
   PausedRow & {
@@ -31,6 +30,7 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
   const { t } = sql;
   const jobs = await sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} order by name`);
   const active = await new Active(sql).count(now);
+  const alive = await workers(sql, now);
   const ticks = await sql.all<{ job: string; next: number | null }>(
     `select job, min(next_tick) as next from ${t.schedules} where paused_at is null group by job`,
   );
@@ -56,8 +56,9 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
       }),
     ),
     queues: await queues(sql, jobs, active, now),
-    workers: await workers(sql, now),
+    workers: alive,
     late: await late(sql, now),
+    silent: await silent(sql, active, alive),
     expired: active.expired,
     isolated: active.isolated,
     capped: active.capped,
@@ -125,11 +126,12 @@ async function late(sql: SqlContext, now: number): Promise<LateSchedule[]> {
   );
 }
 
-export async function workers(sql: SqlContext, now: number): Promise<Status["workers"]> {
-  const { t } = sql;
-  const rows = await sql.all<Parameters<typeof toWorker>[0]>(
-    `select ${WORKER_COLUMNS} from ${t.workers} where seen_at > ? order by started_at, id`,
-    now - WORKER_SEEN_WITHIN,
-  );
-  return rows.map(toWorker);
+async function silent(sql: SqlContext, { held }: Active, alive: WorkerRow[]): Promise<SilentWorker[]> {
+  const living = new Set(alive.map(({ id }) => id));
+  const ids = [...held.keys()].filter((id) => !living.has(id)).sort();
+  const known = ids.length > 0 ? await traces(sql, ids) : null;
+  return ids.map((id) => {
+    const { jobs, ...rest } = held.get(id)!;
+    return { id, trace: known!.get(id) ?? null, jobs: [...jobs].sort(), ...rest };
+  });
 }

@@ -5,7 +5,8 @@ import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
 import { toPause } from "./pause.ts";
 import { find } from "./reads.ts";
-import { JOB_COLUMNS, type JobsRow, queueSettings, workers } from "./status.ts";
+import { JOB_COLUMNS, type JobsRow, queueSettings } from "./status.ts";
+import { traces, workers } from "./workers.ts";
 
 /** How far "ahead of it" is counted. */
 const AHEAD = 1000;
@@ -44,6 +45,7 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     runningOfQueue: await count("state = 2 and queue = ? and owner is null", run.queue),
     ahead: await ahead(sql, run),
     workers: alive,
+    holder: run.worker === null ? null : ((await traces(sql, [run.worker])).get(run.worker) ?? null),
     isolated: await isolatedRuns(sql, now),
     slowHook: hot?.hook ? readSlowHook(hot.hook) : null,
     ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),

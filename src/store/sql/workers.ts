@@ -1,7 +1,7 @@
-import type { WorkerRow } from "../records.ts";
-import { WORKER_DEAD_AFTER } from "../store.ts";
+import type { Trace, WorkerRow } from "../records.ts";
+import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
-import { first } from "./database.ts";
+import { first, forGroups, marks } from "./database.ts";
 
 interface Row {
   id: string;
@@ -13,9 +13,9 @@ interface Row {
   seen_at: number;
 }
 
-export const WORKER_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at";
+const WORKER_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at";
 
-export function toWorker(row: Row): WorkerRow {
+function toWorker(row: Row): WorkerRow {
   return {
     id: row.id,
     host: row.host,
@@ -25,6 +25,26 @@ export function toWorker(row: Row): WorkerRow {
     startedAt: row.started_at,
     seenAt: row.seen_at,
   };
+}
+
+/** The workers that are alive. */
+export async function workers(sql: SqlContext, now: number): Promise<WorkerRow[]> {
+  const rows = await sql.all<Row>(
+    `select ${WORKER_COLUMNS} from ${sql.t.workers} where seen_at > ? order by started_at, id`,
+    now - WORKER_SEEN_WITHIN,
+  );
+  return rows.map(toWorker);
+}
+
+/** The rows of these workers, alive or not. */
+export async function traces(sql: SqlContext, ids: string[]): Promise<Map<string, NonNullable<Trace>>> {
+  const rows = await forGroups(ids, (group) =>
+    sql.all<Row>(
+      `select id, host, pid, seen_at from ${sql.t.workers} where id in (${marks(group)})`,
+      ...group,
+    ),
+  );
+  return new Map(rows.map(({ id, host, pid, seen_at: seenAt }) => [id, { host, pid, seenAt }]));
 }
 
 export async function beat(sql: SqlContext, worker: Omit<WorkerRow, "seenAt">, now: number): Promise<void> {

@@ -1,0 +1,72 @@
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { project, run, start } from "./punctual.ts";
+
+const files = {
+  "punctual.config.ts": `export default { database: "sqlite:./jobs.db" };\n`,
+  "jobs/hang.ts": `
+import { Job } from "punctual";
+Job.schedule("hang", () => new Promise((end) => setTimeout(end, 600_000))).lease("10h");
+`,
+};
+
+/** A worker that was killed in the middle of run 1, long enough ago to be noticed. */
+async function killed(how: "SIGKILL" | "SIGSTOP") {
+  const cwd = project(files);
+  const call = (...args: string[]) => run(args, { cwd });
+  const working = start(["work", "--no-jsonl"], { cwd });
+  await working.shows("Ctrl-C to drain");
+  await call("dispatch", "hang");
+  const db = new DatabaseSync(join(cwd, "jobs.db"));
+  const isStarted = "select 1 from punctual_runs where state = 2 and started_at is not null";
+  await working.sees(() => db.prepare(isStarted).get() !== undefined);
+  working.child.kill(how);
+  if (how === "SIGKILL") await working.ended;
+  db.exec("update punctual_workers set seen_at = seen_at - 10800000");
+  return { call, cwd, db, name: `${hostname()}:${working.child.pid}` };
+}
+
+test("a run of a worker that was killed is named by doctor, status and show, with what becomes of it", async () => {
+  const { call, cwd, db, name } = await killed("SIGKILL");
+  const holds = new RegExp(
+    `${name} has given no sign of life for 3 h and holds run 1 of "hang": its lease ends in 10 h, and no worker is alive to take it back`,
+  );
+  const check = await call("status", "--check");
+  expect(check.code).toBe(4);
+  expect(check.stderr).toMatch(/^stalled:$/m);
+  expect(check.stderr).toMatch(holds);
+  expect(check.stderr).toMatch(/^ {2}punctual work$/m);
+  expect((await call("status", "--check", "hang")).stderr).toMatch(holds);
+  const doctor = await call("doctor");
+  expect(doctor.stdout).toMatch(new RegExp(`${holds.source} {2}→ punctual work$`, "m"));
+  const show = (await call("show", "1")).stdout;
+  expect(show).toMatch(new RegExp(`on worker ${name}\\.`));
+  expect(show).toMatch(/Its worker has given no sign of life for 3 h: its lease ends in 10 h, and no other/);
+  expect(show).toMatch(new RegExp(`^ {2}Worker +${name}$`, "m"));
+  const status = (await call("status")).stdout;
+  expect(status).toMatch(new RegExp(`hang .* ${name} 9h .*no sign of life from ${name} for 3h`));
+
+  const other = start(["work", "--no-jsonl", "--queues", "other"], { cwd });
+  await other.shows("Ctrl-C to drain");
+  const served = await call("status", "--check");
+  expect(served.code).toBe(4);
+  expect(served.stderr).toMatch(/^degraded:$/m);
+  expect(served.stderr).toMatch(/its lease ends in 10 h, then another worker takes it back\.$/m);
+  expect(served.stderr).toMatch(/^ {2}punctual show 1$/m);
+
+  db.exec(`delete from punctual_workers where pid <> ${other.child.pid}`);
+  expect((await call("status")).stdout).toMatch(/hang .* a dead worker 9h .*a dead worker holds it/);
+  expect((await call("show", "1")).stdout).toMatch(/^ {2}Worker +a dead worker$/m);
+  expect((await call("status", "--check")).stderr).toMatch(/^A dead worker holds run 1 of "hang": /m);
+  db.close();
+});
+
+test("a frozen worker is named too", async () => {
+  const { call, db, name } = await killed("SIGSTOP");
+  const { code, stderr } = await call("status", "--check");
+  expect(stderr).toMatch(new RegExp(`${name} has given no sign of life for 3 h and holds run 1 of "hang"`));
+  expect(code).toBe(4);
+  db.close();
+});
