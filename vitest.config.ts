@@ -27,7 +27,7 @@ const config: ViteUserConfig = defineConfig({
     // Process tests wait for real leases and signals.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Only scenes that chance did not set up: see test/process/came-about.ts.
+    // Only scenes that chance did not set up: see test/support/came-about.ts.
     retry: { count: 3, condition: /^the scene did not come about/ },
   },
 });

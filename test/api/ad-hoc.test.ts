@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { type Events, PermanentError } from "../../src/index.ts";
-import { heard, listen, open, stopped } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, listen, open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 describe("a function that is dispatched", () => {
   test("runs once, in this process, with arguments and its run", async () => {

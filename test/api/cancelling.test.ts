@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { PunctualError, type RunContext } from "../../src/index.ts";
-import { heard, open } from "./instance.ts";
+import { heard, open } from "./support/instance.ts";
 
 const untilAborted = (run: RunContext) =>
   new Promise<never>((_resolve, reject) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Definition, Punctual, type RunContext } from "../../src/index.ts";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 /** A definition whose configuration methods take anything, as from JavaScript. */
 type Loose = Record<string, (...args: unknown[]) => unknown>;

@@ -4,9 +4,9 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
 import { TestClock } from "../../src/testing/index.ts";
-import { temporaryFolder } from "./child.ts";
-import { open, stopped } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { temporaryFolder } from "./support/child.ts";
+import { open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 const make = (...args: unknown[]) => Reflect.construct(Punctual, args) as Punctual;
 

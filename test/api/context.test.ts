@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
-import { open } from "./instance.ts";
+import { open } from "./support/instance.ts";
 
 test("a handler's run knows what it is", async () => {
   const { jobs, clock } = open();

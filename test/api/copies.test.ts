@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PermanentError, PunctualError } from "../../src/index.ts";
 import { EncodedArgs } from "../../src/run/payload.ts";
-import { runScript } from "./child.ts";
+import { runScript } from "./support/child.ts";
 
 /** Loads everything that `import()` loads as a second copy of the package, as tsx does in a package of CommonJS. */
 const TWO_COPIES = `import { registerHooks } from "node:module";

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { runScript, temporaryFolder } from "./child.ts";
+import { runScript, temporaryFolder } from "./support/child.ts";
 
 const works = `
   jobs.schedule("greet", (args) => console.log("hello " + args.name));

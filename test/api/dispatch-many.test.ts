@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { listen, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { listen, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 function* numbers(upTo: number): Generator<{ n: number }> {
   for (let n = 0; n < upTo; n++) yield { n };

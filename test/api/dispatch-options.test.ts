@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DispatchOptions } from "../../src/index.ts";
-import { heard, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/complexity/noStaticOnlyClass: a job class may have nothing but its static handle.
 import { describe, expect, test } from "vitest";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 

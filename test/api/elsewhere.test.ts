@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { temporaryFolder } from "./child.ts";
-import { open, stopped } from "./instance.ts";
+import { temporaryFolder } from "./support/child.ts";
+import { open, stopped } from "./support/instance.ts";
 
 const told: string[] = [];
 

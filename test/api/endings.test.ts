@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { heard, listen, open } from "./instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 describe("snooze()", () => {
   test("runs again later, and the try does not count", async () => {

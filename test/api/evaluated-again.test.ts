@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import type { Punctual } from "../../src/index.ts";
-import { runScript, temporaryFolder } from "./child.ts";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { runScript, temporaryFolder } from "./support/child.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 type Define = (jobs: Punctual) => void;
 

@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, test } from "vitest";
 import type { EventName } from "../../src/index.ts";
-import { listen, open, stopped } from "./instance.ts";
+import { listen, open, stopped } from "./support/instance.ts";
 
 describe("events", () => {
   test("tell the whole life of a run, in order", async () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Job, Punctual } from "../../src/index.ts";
 import { TestClock } from "../../src/testing/index.ts";
-import { expectRefusal } from "./refusal.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 const made: Punctual[] = [];
 

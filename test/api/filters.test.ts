@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { heard, open } from "./instance.ts";
+import { heard, open } from "./support/instance.ts";
 
 type Filter = () => boolean | Promise<boolean>;
 const yes: Filter = () => true;

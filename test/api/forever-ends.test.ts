@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { open } from "./instance.ts";
+import { open } from "./support/instance.ts";
 
 test("forever() ends when nothing is due, with what its runs made due", async () => {
   const { jobs } = open();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
 import { frequencies } from "../../src/job/frequencies.ts";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 function define(): Definition {
   return open().jobs.schedule("job", () => {});

@@ -2,8 +2,8 @@
 // biome-ignore-all lint/complexity/noThisInStatic: whether `this` is the class is what is tested.
 import { describe, expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 type Call = [who: string, args: unknown, run: number];
 const calls: Call[] = [];

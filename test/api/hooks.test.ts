@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Definition, Events, RunContext } from "../../src/index.ts";
-import { open } from "./instance.ts";
+import { open } from "./support/instance.ts";
 
 const pause = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "./child.ts";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { temporaryFolder } from "./support/child.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 describe("install()", () => {
   test("makes the tables, and the second time nothing", async () => {

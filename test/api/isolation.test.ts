@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { PunctualError, type Run, startProbe } from "../../src/index.ts";
 import type { TestClock } from "../../src/testing/index.ts";
-import { heard, listen, open } from "./instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 /** An instance with a job whose handlers run until the test releases them, and one that returns at once. */
 function scene(db = new DatabaseSync(":memory:"), clock?: TestClock) {

@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { runScript } from "./child.ts";
-import { heard, listen, open, stopped } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { runScript } from "./support/child.ts";
+import { heard, listen, open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 /** A database that counts the statements which insert runs. */
 function counting(): { db: DatabaseSync; statements: () => number } {

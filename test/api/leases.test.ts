@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
-import { heard, listen, open } from "./instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 function scene(lease: number | string = 60) {
   const db = new DatabaseSync(":memory:");

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
-import { type Opened, open } from "./instance.ts";
+import { type Opened, open } from "./support/instance.ts";
 
 interface Busy {
   /** How many run at this moment, and how many ever did at once. */

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
 import { drain } from "../../src/testing/index.ts";
-import { heard, listen, open } from "./instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 /** One run whose handler does this, and what was kept of what it logged. */
 async function logged(log: (run: RunContext) => void): Promise<{ message: string; data: unknown }[]> {

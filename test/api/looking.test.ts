@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunState, RunsFilter } from "../../src/index.ts";
-import { heard, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 async function scene() {
   const one = open();

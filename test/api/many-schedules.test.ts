@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Punctual } from "../../src/index.ts";
-import { heard, open } from "./instance.ts";
+import { heard, open } from "./support/instance.ts";
 
 const DUE = 20_000;
 

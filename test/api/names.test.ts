@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 describe("names", () => {
   const euro = "€".repeat(63);

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
-import { heard, listen, type Opened, open } from "./instance.ts";
+import { heard, listen, type Opened, open } from "./support/instance.ts";
 
 interface Scene extends Opened {
   db: DatabaseSync;

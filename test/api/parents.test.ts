@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { open } from "./instance.ts";
+import { open } from "./support/instance.ts";
 
 describe("a handler that dispatches", () => {
   test("is the parent of what it dispatches, however deep the call", async () => {

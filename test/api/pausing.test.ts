@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { heard, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 describe("a paused queue", () => {
   test("is not claimed from until it is resumed", async () => {

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type Probe, type Probed, type ProbeOptions, startProbe } from "../../src/index.ts";
 import { toAddress } from "../../src/metrics/address.ts";
 import { TestClock } from "../../src/testing/index.ts";
-import { heard, open } from "./instance.ts";
-import { parsePrometheus } from "./prometheus.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open } from "./support/instance.ts";
+import { parsePrometheus } from "./support/prometheus.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 const probes: Probe[] = [];
 

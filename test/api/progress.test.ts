@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { heard, listen, open } from "./instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 describe("progress()", () => {
   test("is seen while it runs, and kept in history", async () => {

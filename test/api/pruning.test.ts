@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { heard, open, stopped } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 async function scene() {
   const one = open();

@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { ForeverOptions } from "../../src/index.ts";
-import { heard, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 /** The same numbers for each test. */
 function seeded(): () => number {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RecurOptions } from "../../src/index.ts";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 /** The hours at which an hourly schedule with these options ran, in one day. */
 async function hours(options: RecurOptions): Promise<number[]> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 const START = new Date("2026-01-01T00:00:00Z");
 const later = (seconds: number) => new Date(START.getTime() + seconds * 1000);

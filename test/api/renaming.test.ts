@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { open, stopped } from "./instance.ts";
+import { open, stopped } from "./support/instance.ts";
 
 test("formerly() takes over runs, history and state", async () => {
   const db = new DatabaseSync(":memory:");

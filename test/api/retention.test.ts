@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { open } from "./instance.ts";
+import { open } from "./support/instance.ts";
 
 describe("keep()", () => {
   test("a day for what went well, thirty for failures, unless told", async () => {

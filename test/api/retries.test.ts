@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Dispatch, PermanentError, type RetryPolicy, type Run } from "../../src/index.ts";
-import { heard, listen, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, listen, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 /** A job that always fails; gives the seconds it waited before each further try. */
 async function waits(retries: Partial<RetryPolicy>, random: () => number, failing: () => never = fail) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { heard, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 function scene() {
   const one = open();

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { Punctual } from "../../src/index.ts";
 import { Cron } from "../../src/schedule/cron.ts";
 import { TestClock } from "../../src/testing/index.ts";
-import { heard, listen, open } from "./instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 /** Works from here on: a clock that is moved before would pass the ticks by. */
 async function start(jobs: Punctual): Promise<Promise<number>[]> {

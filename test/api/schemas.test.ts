@@ -2,8 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { open, stopped } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 const schemas = {
   zod: z.object({

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { heard, open } from "./instance.ts";
+import { heard, open } from "./support/instance.ts";
 
 describe("status()", () => {
   test("has v1's fields: last run, last error, failures in a row, seen, leased", async () => {

@@ -1,8 +1,8 @@
 import { AssertionError } from "node:assert";
 import { describe, expect, test } from "vitest";
 import { drain, recordDispatches, TestClock } from "../../src/testing/index.ts";
-import { open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 describe("TestClock", () => {
   test("stands still until it is moved", async () => {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { open } from "./instance.ts";
+import { open } from "./support/instance.ts";
 
 class WithGetter extends Error {
   override get message(): string {

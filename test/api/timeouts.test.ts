@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { PunctualError, type RunContext } from "../../src/index.ts";
-import { heard, listen, open } from "./instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 const untilAborted = (run: RunContext) =>
   new Promise<never>((_resolve, reject) => {

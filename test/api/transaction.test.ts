@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
-import { temporaryFolder } from "./child.ts";
-import { heard, open } from "./instance.ts";
+import { temporaryFolder } from "./support/child.ts";
+import { heard, open } from "./support/instance.ts";
 
 function scene(where: "memory" | "file" = "memory") {
   const db = new DatabaseSync(where === "memory" ? ":memory:" : join(temporaryFolder(), "app.db"));

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { heard, open, stopped } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 /** A worker that lives, one job of which is busy until it is released. */
 async function scene(concurrency = 1) {

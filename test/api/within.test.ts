@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { temporaryFolder } from "./child.ts";
-import { heard, type Opened, open } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { temporaryFolder } from "./support/child.ts";
+import { heard, type Opened, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 interface Scene extends Opened {
   db: DatabaseSync;

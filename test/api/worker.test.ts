@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { heard, listen, open, stopped } from "./instance.ts";
-import { expectRefusal } from "./refusal.ts";
+import { heard, listen, open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 describe("forever() and stop()", () => {
   test("works until it is stopped, and gives how many it ran", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Entry } from "../process/journal.ts";
-import { check, type Evidence, type FinalRun } from "./checker.ts";
-import { recoveries, summary } from "./recovery.ts";
+import type { Entry } from "../support/journal.ts";
+import { check, type Evidence, type FinalRun } from "./support/checker.ts";
+import { recoveries, summary } from "./support/recovery.ts";
 
 const entry = (at: number, what: string, pid: number, more: Partial<Entry> = {}): Entry => ({
   at,

@@ -1,9 +1,9 @@
 import { test as base, describe, expect, type TestAPI } from "vitest";
 import type { SuperviseOptions } from "../../src/index.ts";
 import { systemClock } from "../../src/time.ts";
-import { sqlite } from "../conformance/sqlite-database.ts";
-import { eventually } from "../process/eventually.ts";
-import { Chaos } from "./chaos.ts";
+import { sqlite } from "../conformance/support/sqlite-database.ts";
+import { eventually } from "../support/eventually.ts";
+import { Chaos } from "./support/chaos.ts";
 
 type More = Omit<ConstructorParameters<typeof Chaos>[2], "lease">;
 

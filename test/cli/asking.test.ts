@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { write } from "./punctual.ts";
-import { scene } from "./scene.ts";
-import { Terminal } from "./terminal.ts";
+import { scene } from "./support/project-scene.ts";
+import { write } from "./support/punctual.ts";
+import { Terminal } from "./support/terminal.ts";
 
 const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
 

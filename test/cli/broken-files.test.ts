@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Ended, project, run } from "./punctual.ts";
+import { type Ended, project, run } from "./support/punctual.ts";
 
 /** Loads one file; `install` loads files where nothing names the database. */
 async function load(text: string, more: Record<string, string> = {}): Promise<Ended> {

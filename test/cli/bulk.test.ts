@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { eventually } from "../process/eventually.ts";
-import { start } from "./punctual.ts";
-import { scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { scene } from "./support/project-scene.ts";
+import { start } from "./support/punctual.ts";
 
 /** Three failed runs, one completed, one waiting. */
 async function withRuns() {

@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { jobFiles } from "./jobs.ts";
-import { project, run, start, write } from "./punctual.ts";
+import { jobFiles } from "./support/job-files.ts";
+import { project, run, start, write } from "./support/punctual.ts";
 
 /** A project whose database has these runs. */
 async function waiting(...names: string[]): Promise<string> {

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { eventually } from "../process/eventually.ts";
-import { write } from "./punctual.ts";
-import { scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { scene } from "./support/project-scene.ts";
+import { write } from "./support/punctual.ts";
 
 const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { type Ended, project, run } from "./punctual.ts";
+import { type Ended, project, run } from "./support/punctual.ts";
 
 const job = { "jobs/a.ts": 'import { Job } from "punctual";\nJob.schedule("a", () => {}).queue("mail");\n' };
 const config = (text: string) => ({ ...job, "punctual.config.ts": `export default ${text};\n` });

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Punctual, type RunInfo } from "../../src/index.ts";
-import { jobFiles } from "./jobs.ts";
-import { project, run, start, write } from "./punctual.ts";
+import { jobFiles } from "./support/job-files.ts";
+import { project, run, start, write } from "./support/punctual.ts";
 
 const files = {
   ...jobFiles,

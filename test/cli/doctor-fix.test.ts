@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { toFirstSchema } from "../first-schema.ts";
-import { emptyPostgres } from "./postgres.ts";
-import { project, run } from "./punctual.ts";
+import { toFirstSchema } from "../support/first-schema.ts";
+import { emptyPostgres } from "./support/postgres.ts";
+import { project, run } from "./support/punctual.ts";
 
 interface Place {
   url: string;

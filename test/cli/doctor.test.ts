@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { write } from "./punctual.ts";
-import { scene } from "./scene.ts";
+import { scene } from "./support/project-scene.ts";
+import { write } from "./support/punctual.ts";
 
 const JOBS = `
   import { Punctual } from "punctual";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { project, run } from "./punctual.ts";
+import { project, run } from "./support/punctual.ts";
 
 class CliController {
   index1(): void {}

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } f
 import { stripTypeScriptTypes } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { project, run, start, write } from "./punctual.ts";
+import { project, run, start, write } from "./support/punctual.ts";
 
 const text = (cwd: string, file: string) => readFileSync(join(cwd, file), "utf8");
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { TestClock } from "../../src/testing/clock.ts";
-import { type Database, selected } from "../conformance/stores.ts";
+import { type Database, selected } from "../conformance/support/stores.ts";
 import { findProgram } from "../servers/programs.ts";
-import { project, run } from "./punctual.ts";
+import { project, run } from "./support/punctual.ts";
 
 const JOB = `
   import { Job } from "punctual";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { emptyPostgres } from "./postgres.ts";
-import { project, run } from "./punctual.ts";
+import { emptyPostgres } from "./support/postgres.ts";
+import { project, run } from "./support/punctual.ts";
 
 const db = "--db=sqlite:./jobs.db";
 

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { project } from "./punctual.ts";
-import { EVIL, STEERING, seed, seeded } from "./seed.ts";
+import { project } from "./support/punctual.ts";
+import { EVIL, STEERING, seed, seeded } from "./support/seed.ts";
 
 describe("list", () => {
   test("runs, newest first", async () => {

@@ -1,7 +1,7 @@
 import { cpSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Ended, project, run, write } from "./punctual.ts";
+import { type Ended, project, run, write } from "./support/punctual.ts";
 
 /** Runs what is due of `names`, dispatched through the files themselves. */
 async function ran(cwd: string, names: string[], ...args: string[]): Promise<Ended> {

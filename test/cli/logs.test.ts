@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { jobFiles } from "./jobs.ts";
-import { project, start, write } from "./punctual.ts";
-import { another, scene } from "./scene.ts";
+import { jobFiles } from "./support/job-files.ts";
+import { another, scene } from "./support/project-scene.ts";
+import { project, start, write } from "./support/punctual.ts";
 
 const EVIL = "\u001b[2J\u0007rm -rf\u202e\nsecond line";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Ended, project, run, start } from "./punctual.ts";
+import { type Ended, project, run, start } from "./support/punctual.ts";
 
 const app = (mounting: string) => `
 import { Command } from "commander";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { jobFiles } from "./jobs.ts";
-import { project, run, start } from "./punctual.ts";
+import { jobFiles } from "./support/job-files.ts";
+import { project, run, start } from "./support/punctual.ts";
 
 async function dispatch(cwd: string, name: string): Promise<void> {
   const jobs = new Punctual(`sqlite:${cwd}/jobs.db`, { logger: false });

@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { start } from "./punctual.ts";
-import { another, scene } from "./scene.ts";
+import { another, scene } from "./support/project-scene.ts";
+import { start } from "./support/punctual.ts";
 
 /** So many completed runs and one failed, all of them finished long ago and kept for ever. */
 async function withHistory(count: number) {

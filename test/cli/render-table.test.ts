@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Column, table } from "../../src/cli/render/table.ts";
 import { cut, pad, widthOf } from "../../src/cli/render/width.ts";
-import { pageOf } from "./page.ts";
+import { pageOf } from "./support/page.ts";
 
 describe("width", () => {
   test.each([

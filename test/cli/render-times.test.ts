@@ -4,7 +4,7 @@ import { leaderLine } from "../../src/cli/render/leader.ts";
 import { counted, grouped, rough } from "../../src/cli/render/numbers.ts";
 import { zoneFor } from "../../src/cli/render/page.ts";
 import { ago, clock, countdown, due, duration, moment, span, stamp } from "../../src/cli/render/times.ts";
-import { pageOf } from "./page.ts";
+import { pageOf } from "./support/page.ts";
 
 const now = new Date("2026-11-15T15:02:11Z");
 const at = (seconds: number) => new Date(now.getTime() + seconds * 1000);

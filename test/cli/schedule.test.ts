@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { run, write } from "./punctual.ts";
-import { scene } from "./scene.ts";
+import { scene } from "./support/project-scene.ts";
+import { run, write } from "./support/punctual.ts";
 
 const next = (...args: string[]) => run(["schedule", "next", ...args]);
 

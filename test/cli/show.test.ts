@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { run } from "./punctual.ts";
-import { EVIL, STEERING, seeded } from "./seed.ts";
+import { run } from "./support/punctual.ts";
+import { EVIL, STEERING, seeded } from "./support/seed.ts";
 
 describe("show", () => {
   test("a run that failed: why, its attempts, its error, its payload without secrets", async () => {

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { project, run, start } from "./punctual.ts";
+import { project, run, start } from "./support/punctual.ts";
 
 const files = {
   "punctual.config.ts": `export default { database: "sqlite:./jobs.db" };\n`,

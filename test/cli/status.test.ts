@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { project, run } from "./punctual.ts";
-import { EVIL, STEERING, seed, seeded, UTF8 } from "./seed.ts";
+import { project, run } from "./support/punctual.ts";
+import { EVIL, STEERING, seed, seeded, UTF8 } from "./support/seed.ts";
 
 describe("status", () => {
   test("begins with the counts, then a line for each job; what to do next goes to standard error", async () => {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { eventually } from "../process/eventually.ts";
-import { project, type Running, run, start, write } from "./punctual.ts";
+import { eventually } from "../support/eventually.ts";
+import { project, type Running, run, start, write } from "./support/punctual.ts";
 
 const job = (says: string) => `
 import { Job } from "punctual";

@@ -3,10 +3,10 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { widthOf } from "../../src/cli/render/width.ts";
-import { eventually } from "../process/eventually.ts";
-import { project, start } from "./punctual.ts";
-import { seed } from "./seed.ts";
-import { Terminal } from "./terminal.ts";
+import { eventually } from "../support/eventually.ts";
+import { project, start } from "./support/punctual.ts";
+import { seed } from "./support/seed.ts";
+import { Terminal } from "./support/terminal.ts";
 
 const LEFT = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 

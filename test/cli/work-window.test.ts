@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { eventually } from "../process/eventually.ts";
-import { jobFiles } from "./jobs.ts";
-import { project } from "./punctual.ts";
-import { Terminal } from "./terminal.ts";
+import { eventually } from "../support/eventually.ts";
+import { jobFiles } from "./support/job-files.ts";
+import { project } from "./support/punctual.ts";
+import { Terminal } from "./support/terminal.ts";
 
 /** Its last act is to take itself off the list of workers. */
 async function workersIn(cwd: string): Promise<number> {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { DatabaseName } from "../../src/store/store.ts";
-import { fresh } from "./fresh.ts";
-import { sqlite } from "./sqlite-database.ts";
-import { type Opened, selected } from "./stores.ts";
+import { fresh } from "./support/fresh.ts";
+import { sqlite } from "./support/sqlite-database.ts";
+import { type Opened, selected } from "./support/stores.ts";
 
 interface Column {
   place: string;

@@ -2,8 +2,8 @@ import mysql from "mysql2/promise";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { fresh } from "./fresh.ts";
-import { selected } from "./stores.ts";
+import { fresh } from "./support/fresh.ts";
+import { selected } from "./support/stores.ts";
 
 interface Connection {
   query(text: string): Promise<unknown>;

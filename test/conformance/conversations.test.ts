@@ -7,8 +7,8 @@ import { postgresParts } from "../../src/store/postgres/open.ts";
 import type { ServerParts } from "../../src/store/server/parts.ts";
 import type { Transaction } from "../../src/store/sql/database.ts";
 import { systemClock } from "../../src/time.ts";
-import { fresh } from "./fresh.ts";
-import { selected } from "./stores.ts";
+import { fresh } from "./support/fresh.ts";
+import { selected } from "./support/stores.ts";
 
 const servers = selected.filter(({ name }) => name !== "sqlite");
 

@@ -2,8 +2,8 @@ import mysql from "mysql2";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { fresh } from "./fresh.ts";
-import { selected } from "./stores.ts";
+import { fresh } from "./support/fresh.ts";
+import { selected } from "./support/stores.ts";
 
 type Rewrite = (text: string) => string;
 

@@ -1,8 +1,8 @@
 import { test } from "vitest";
-import { exercise } from "./exercise.ts";
-import { mariadbServer } from "./mysql-database.ts";
-import { repeatedInstall } from "./mysql-install.ts";
-import { selected } from "./stores.ts";
+import { exercise } from "./groups/exercise.ts";
+import { repeatedInstall } from "./groups/mysql-install.ts";
+import { mariadbServer } from "./support/mysql-database.ts";
+import { selected } from "./support/stores.ts";
 
 if (selected.includes(mariadbServer)) {
   exercise(mariadbServer);

@@ -2,12 +2,12 @@ import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
-import { eventually } from "../process/eventually.ts";
-import { exercise } from "./exercise.ts";
-import { fresh } from "./fresh.ts";
-import { postgres } from "./postgres-database.ts";
-import { beat, claim, define, finish, found, insert, newRun } from "./requests.ts";
-import { selected } from "./stores.ts";
+import { eventually } from "../support/eventually.ts";
+import { exercise } from "./groups/exercise.ts";
+import { fresh } from "./support/fresh.ts";
+import { postgres } from "./support/postgres-database.ts";
+import { beat, claim, define, finish, found, insert, newRun } from "./support/requests.ts";
+import { selected } from "./support/stores.ts";
 
 if (selected.includes(postgres)) {
   exercise(postgres);

@@ -8,11 +8,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type DatabaseSource, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
-import { exercise } from "./exercise.ts";
-import { runScript, scriptPath } from "./processes.ts";
-import { claimOne, found, insertOne, list, newRun, settlement } from "./requests.ts";
-import { sqlite } from "./sqlite-database.ts";
-import { selected } from "./stores.ts";
+import { exercise } from "./groups/exercise.ts";
+import { runScript, scriptPath } from "./support/processes.ts";
+import { claimOne, found, insertOne, list, newRun, settlement } from "./support/requests.ts";
+import { sqlite } from "./support/sqlite-database.ts";
+import { selected } from "./support/stores.ts";
 
 if (selected.includes(sqlite)) {
   exercise(sqlite);

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { frequencies } from "../../src/job/frequencies.ts";
 import { Cron } from "../../src/schedule/cron.ts";
 import { type Fields, Plan } from "../../src/schedule/plan.ts";
-import { codeIn, read, root, tables } from "./markdown.ts";
+import { codeIn, read, root, tables } from "./support/markdown.ts";
 
 const PAGE = "docs/guide/schedules.md";
 const BLOCK = /(?<=<!-- helpers -->\n)[\s\S]*?(?=<!-- \/helpers -->)/;

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { codeIn, pages, read, root } from "./markdown.ts";
+import { codeIn, pages, read, root } from "./support/markdown.ts";
 
 const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
 

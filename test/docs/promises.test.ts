@@ -6,7 +6,7 @@ import { type Definition, Job, Punctual } from "../../src/index.ts";
 import { frequencies } from "../../src/job/frequencies.ts";
 import { Cron } from "../../src/schedule/cron.ts";
 import { TestClock } from "../../src/testing/index.ts";
-import { codeIn, root, tables } from "./markdown.ts";
+import { codeIn, root, tables } from "./support/markdown.ts";
 
 test("every error code is explained", () => {
   const source = readFileSync(join(root, "src/errors.ts"), "utf8");

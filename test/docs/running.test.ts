@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runScript } from "../api/child.ts";
-import { root } from "./markdown.ts";
-import { snippets } from "./snippets.ts";
+import { runScript } from "../api/support/child.ts";
+import { root } from "./support/markdown.ts";
+import { snippets } from "./support/snippets.ts";
 
 const PAGES = ["docs/guide/testing.md", "docs/guide/tuning.md"];
 const chosen = snippets.filter(({ page }) => PAGES.includes(page));

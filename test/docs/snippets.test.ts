@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { root } from "./markdown.ts";
-import { type Snippet, snippets } from "./snippets.ts";
+import { root } from "./support/markdown.ts";
+import { type Snippet, snippets } from "./support/snippets.ts";
 
 function typeCheck(snippets: Pick<Snippet, "page" | "line" | "code">[]): string {
   const folder = mkdtempSync(join(tmpdir(), "punctual-snippets-"));

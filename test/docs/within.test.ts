@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/time.ts";
-import { type Database, selected } from "../conformance/stores.ts";
-import { root } from "./markdown.ts";
-import { moduleOf, type Snippet, snippets } from "./snippets.ts";
+import { type Database, selected } from "../conformance/support/stores.ts";
+import { root } from "./support/markdown.ts";
+import { moduleOf, type Snippet, snippets } from "./support/snippets.ts";
 
 const shown = snippets.filter(
   ({ page, text }) => page === "docs/guide/databases.md" && text.includes(".within("),

@@ -2,13 +2,21 @@ import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { sleepReal, systemClock } from "../../src/time.ts";
-import { beat, claim, claimRequest, exchange, ids, insert, settlement } from "../conformance/requests.ts";
+import {
+  beat,
+  claim,
+  claimRequest,
+  exchange,
+  ids,
+  insert,
+  settlement,
+} from "../conformance/support/requests.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { commitOf } from "./commits.ts";
-import { begin } from "./direct.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { commitOf } from "./support/commits.ts";
+import { begin } from "./support/direct.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 /** The answer to a commit is lost, and so is the connection on which it is sent again. */
 onEachServer((kind) => {

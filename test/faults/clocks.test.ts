@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
-import { eventually } from "../process/eventually.ts";
 import { sharedServer } from "../servers/shared.ts";
-import type { Act, WorkerConfig } from "./child-worker.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { Act, WorkerConfig } from "./support/server-worker.ts";
 
 const HOUR = 3_600_000;
 
@@ -17,7 +17,7 @@ const FAKETIME = ["x86_64", "aarch64"]
 
 function wrongBy(skew: number): NodeJS.ProcessEnv {
   if (!FAKETIME) {
-    const module = fileURLToPath(new URL("skewed.ts", import.meta.url));
+    const module = fileURLToPath(new URL("./support/skewed.ts", import.meta.url));
     return { SKEW: String(skew), NODE_OPTIONS: `--import ${module}` };
   }
   const seconds = skew / 1000;

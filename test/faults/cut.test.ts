@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Definition, Punctual, Run } from "../../src/index.ts";
-import { eventually } from "../process/eventually.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { commitOf, isInsert } from "./commits.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { commitOf, isInsert } from "./support/commits.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const RUNS = 5;
 

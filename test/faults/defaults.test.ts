@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ServerKind } from "../servers/server.ts";
 import { startServer, type TestServer } from "../servers/start.ts";
-import { connect } from "./direct.ts";
-import { onOwnServer } from "./kinds.ts";
-import { perform } from "./performance.ts";
-import { Scene } from "./scene.ts";
+import { connect } from "./support/direct.ts";
+import { onOwnServer } from "./support/kinds.ts";
+import { perform } from "./support/performance.ts";
+import { Scene } from "./support/server-scene.ts";
 
 interface Odd {
   what: string;

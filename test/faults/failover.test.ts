@@ -3,17 +3,17 @@ import { Punctual, PunctualError } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Inserted, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
-import { newRun } from "../conformance/requests.ts";
-import { eventually } from "../process/eventually.ts";
+import { newRun } from "../conformance/support/requests.ts";
 import { findServer } from "../servers/find.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import type { ServerKind } from "../servers/server.ts";
 import { sharedServer } from "../servers/shared.ts";
 import { startServer } from "../servers/start.ts";
-import { commitOf, isInsert } from "./commits.ts";
-import { begin, connect } from "./direct.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { commitOf, isInsert } from "./support/commits.ts";
+import { begin, connect } from "./support/direct.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 /** Reserved ids are kept for a while: as long as this clock stands still. */
 const clock = new TestClock();

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const RUNS = 600;
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { selected } from "../conformance/stores.ts";
+import { selected } from "../conformance/support/stores.ts";
 import { sharedServer } from "../servers/shared.ts";
 
 function packet(kind: string, body: Buffer): Buffer {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
-import { STACK_TRACE } from "../process/start-child.ts";
 import { sharedServer } from "../servers/shared.ts";
-import type { Act } from "./child-worker.ts";
-import { connect, type Direct } from "./direct.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { STACK_TRACE } from "../support/start-child.ts";
+import { connect, type Direct } from "./support/direct.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { Act } from "./support/server-worker.ts";
 
 onEachServer((kind) => {
   let scene: Scene;

@@ -3,11 +3,11 @@ import { mysqlParts } from "../../src/store/mysql/open.ts";
 import { openStore } from "../../src/store/open.ts";
 import { postgresParts } from "../../src/store/postgres/open.ts";
 import { systemClock } from "../../src/time.ts";
-import { newRun } from "../conformance/requests.ts";
+import { newRun } from "../conformance/support/requests.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { begin } from "./direct.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { begin } from "./support/direct.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const options = { clock: systemClock, prefix: "punctual_" };
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { eventually } from "../process/eventually.ts";
 import { sharedServer } from "../servers/shared.ts";
-import type { Act } from "./child-worker.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { Act } from "./support/server-worker.ts";
 
 onEachServer((kind) => {
   let scene: Scene;

@@ -14,10 +14,10 @@ import {
   newRun,
   settlement,
   times,
-} from "../conformance/requests.ts";
-import { type Opened, selected } from "../conformance/stores.ts";
-import { type Interruption, openInterrupted } from "./between.ts";
-import { onEachServer } from "./kinds.ts";
+} from "../conformance/support/requests.ts";
+import { type Opened, selected } from "../conformance/support/stores.ts";
+import { type Interruption, openInterrupted } from "./support/between.ts";
+import { onEachServer } from "./support/kinds.ts";
 
 /** The statement that locks gates, and the one that takes what was chosen. */
 const GATES = /punctual_gates/;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sharedServer } from "../servers/shared.ts";
-import type { Act } from "./child-worker.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { Act } from "./support/server-worker.ts";
 
 const RUNS = 20_000;
 const WORKERS = 8;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
-import { eventually } from "../process/eventually.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
-import type { Act } from "./child-worker.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { Act } from "./support/server-worker.ts";
 
 /** Seconds. */
 const LEASE = 3;

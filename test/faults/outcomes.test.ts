@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { eventually } from "../process/eventually.ts";
 import type { ServerKind } from "../servers/server.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 /** The error that each write meets: one of a full disk, and one that says nothing of its cause. */
 const ERRORS: Record<ServerKind, Record<"full" | "unknown", string>> = {

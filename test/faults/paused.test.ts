@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Clock, systemClock } from "../../src/time.ts";
-import { claimOne, found, insertOne, settle } from "../conformance/requests.ts";
+import { claimOne, found, insertOne, settle } from "../conformance/support/requests.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const PAUSE = 5000;
 

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/time.ts";
-import { type Limits, type Step, violations } from "../conformance/journal.ts";
-import { define, insert, list, newRun, times } from "../conformance/requests.ts";
-import { type Opened, selected } from "../conformance/stores.ts";
-import { onEachServer } from "./kinds.ts";
-import type { Gates } from "./open-racing.ts";
+import { type Limits, type Step, violations } from "../conformance/support/limit-journal.ts";
+import { define, insert, list, newRun, times } from "../conformance/support/requests.ts";
+import { type Opened, selected } from "../conformance/support/stores.ts";
+import { onEachServer } from "./support/kinds.ts";
+import type { Gates } from "./support/open-racing.ts";
 
 const LIMITS: Limits = { jobs: { job: 3, both: 4 }, keys: { keyed: 1, both: 2 }, queues: { small: 5 } };
 
@@ -29,7 +29,7 @@ interface Seen {
 }
 
 async function race(url: string, gates: Gates, ms: number): Promise<Seen[]> {
-  const script = fileURLToPath(new URL("racer.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./support/store-racer.ts", import.meta.url));
   const outputs = await Promise.all(
     times(PROCESSES, (n) =>
       promisify(execFile)(

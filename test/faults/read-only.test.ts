@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Run } from "../../src/index.ts";
-import { eventually } from "../process/eventually.ts";
-import { STACK_TRACE } from "../process/start-child.ts";
 import { startServer, type TestServer } from "../servers/start.ts";
-import type { Act } from "./child-worker.ts";
-import { connect } from "./direct.ts";
-import { onOwnServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { STACK_TRACE } from "../support/start-child.ts";
+import { connect } from "./support/direct.ts";
+import { onOwnServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { Act } from "./support/server-worker.ts";
 
 onOwnServer((kind) => {
   let server: TestServer;

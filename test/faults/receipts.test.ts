@@ -2,9 +2,9 @@ import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Definition, Punctual, Run } from "../../src/index.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { commitOf, isInsert } from "./commits.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { commitOf, isInsert } from "./support/commits.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const RUNS = 5;
 

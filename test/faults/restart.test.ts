@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Definition, Run } from "../../src/index.ts";
-import { cameAbout } from "../process/came-about.ts";
-import { eventually } from "../process/eventually.ts";
-import { type Child, STACK_TRACE } from "../process/start-child.ts";
 import { startServer, type TestServer } from "../servers/start.ts";
-import type { Act } from "./child-worker.ts";
-import { onOwnServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { cameAbout } from "../support/came-about.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Child, STACK_TRACE } from "../support/start-child.ts";
+import { onOwnServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { Act } from "./support/server-worker.ts";
 
 const NAMES = ["first", "second", "third"];
 

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { eventually } from "../process/eventually.ts";
-import { type Child, STACK_TRACE } from "../process/start-child.ts";
 import { startProxy, type TestProxy } from "../servers/proxy.ts";
 import { sharedServer } from "../servers/shared.ts";
 import { startServer } from "../servers/start.ts";
-import { onEachServer, onOwnServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Child, STACK_TRACE } from "../support/start-child.ts";
+import { onEachServer, onOwnServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const logged = (scene: Scene, child: Child) =>
   scene.journal.find({ pid: child.pid, what: "log" }).map(({ text }) => text!);

@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sharedServer } from "../servers/shared.ts";
-import type { SupervisedConfig } from "./child-supervised.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
-import { spawnNode } from "./spawn-node.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
+import type { SupervisedConfig } from "./support/server-supervisor.ts";
+import { spawnNode } from "./support/spawn-node.ts";
 
 onEachServer((kind) => {
   let scene: Scene;
@@ -20,7 +20,7 @@ onEachServer((kind) => {
     const held = await work.dispatch({ ms: 2000 });
     const atomic = await producer.declare("atomic").dispatch();
     const config: SupervisedConfig = { url: scene.url, journal: scene.journal.path };
-    const script = fileURLToPath(new URL("./child-supervised.ts", import.meta.url));
+    const script = fileURLToPath(new URL("./support/server-supervisor.ts", import.meta.url));
     const parent = spawnNode("supervisor", [script, JSON.stringify(config)]);
     try {
       const { pid } = await scene.journal.until({ what: "start", run: held.id });

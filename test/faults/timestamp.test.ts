@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import { systemClock } from "../../src/time.ts";
-import { newRun } from "../conformance/requests.ts";
+import { newRun } from "../conformance/support/requests.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { begin, NOW } from "./direct.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { begin, NOW } from "./support/direct.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const HOUR = 3_600_000;
 

@@ -4,8 +4,8 @@ import { type Authority, type Certificate, Certificates } from "../servers/certi
 import { findServer } from "../servers/find.ts";
 import type { ServerKind } from "../servers/server.ts";
 import { startServer, type TestServer } from "../servers/start.ts";
-import { onOwnServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { onOwnServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const settings = (kind: ServerKind, { file, key }: Certificate, { file: ca }: Authority) =>
   kind === "postgres"

@@ -2,11 +2,11 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest
 import { openStore } from "../../src/store/open.ts";
 import type { Settlement, Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/time.ts";
-import { beat, claimOne, claimRequest, newRun, settlement } from "../conformance/requests.ts";
+import { beat, claimOne, claimRequest, newRun, settlement } from "../conformance/support/requests.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { begin } from "./direct.ts";
-import { onEachServer } from "./kinds.ts";
-import { Scene } from "./scene.ts";
+import { begin } from "./support/direct.ts";
+import { onEachServer } from "./support/kinds.ts";
+import { Scene } from "./support/server-scene.ts";
 
 const HOUR = 3_600_000;
 

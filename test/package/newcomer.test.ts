@@ -12,10 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type Ended, Running } from "../cli/punctual.ts";
-import { Scene } from "../faults/scene.ts";
-import { eventually } from "../process/eventually.ts";
+import { type Ended, Running } from "../cli/support/punctual.ts";
+import { Scene } from "../faults/support/server-scene.ts";
 import { sharedServer } from "../servers/shared.ts";
+import { eventually } from "../support/eventually.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "punctual-package-"));

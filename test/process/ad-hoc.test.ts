@@ -1,11 +1,11 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import type { Child } from "./start-child.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Child } from "../support/start-child.ts";
+import { type Scene, test } from "./support/scene.ts";
 
 async function owner(scene: Scene, behaviour: string, name = "owner"): Promise<{ child: Child; id: number }> {
   const args = [scene.path, scene.journal.path, behaviour, name];
-  const child = scene.start(name, "./child-owner.ts", args, { ipc: true });
+  const child = scene.start(name, "child-owner.ts", args, { ipc: true });
   const { run } = await scene.journal.until({ by: name, what: "dispatched" });
   return { child, id: run! };
 }

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { cameAbout } from "./came-about.ts";
-import { eventually } from "./eventually.ts";
-import { test } from "./scene.ts";
-import { STACK_TRACE } from "./start-child.ts";
+import { cameAbout } from "../support/came-about.ts";
+import { eventually } from "../support/eventually.ts";
+import { STACK_TRACE } from "../support/start-child.ts";
+import { test } from "./support/scene.ts";
 
 test("a write lock held for a second: workers wait, their event loops go on", async ({ scene }) => {
   // Enough that neither worker runs out of work before the lock is taken, and so long that it has some in hand then.

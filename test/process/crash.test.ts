@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { test } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { test } from "./support/scene.ts";
 
 describe("a worker is killed", () => {
   test("in the middle of a run: another runs it after its lease, as attempt 2", async ({ scene }) => {

@@ -1,13 +1,13 @@
 import { expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { test } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { test } from "./support/scene.ts";
 
 test("two processes that make a pass each second, beside one that works for ever: each run once", async ({
   scene,
 }) => {
   const crontabs = ["one", "two"];
   for (const name of crontabs) {
-    scene.start(name, "./child-crontab.ts", [scene.path, scene.journal.path, name]);
+    scene.start(name, "child-crontab.ts", [scene.path, scene.journal.path, name]);
   }
   scene.worker("forever", { lease: 10, parallel: 2 });
   await scene.journal.until({ by: "forever", what: "worker.started" });

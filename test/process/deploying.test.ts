@@ -4,11 +4,11 @@ import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { jobFiles } from "../cli/jobs.ts";
-import { project, type Running, start, write } from "../cli/punctual.ts";
-import { read } from "../docs/markdown.ts";
-import { eventually } from "./eventually.ts";
-import { parseYaml } from "./yaml.ts";
+import { jobFiles } from "../cli/support/job-files.ts";
+import { project, type Running, start, write } from "../cli/support/punctual.ts";
+import { read } from "../docs/support/markdown.ts";
+import { eventually } from "../support/eventually.ts";
+import { parseYaml } from "./support/yaml.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = join(root, "examples/deploying");

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { project, type Running, start } from "../cli/punctual.ts";
-import { Scene } from "../faults/scene.ts";
+import { project, type Running, start } from "../cli/support/punctual.ts";
+import { Scene } from "../faults/support/server-scene.ts";
 import { sharedServer } from "../servers/shared.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 
 const ASKED = 120;
 const TICKS = 4;

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { test } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { test } from "./support/scene.ts";
 
 // A sleep of an hour: whatever has to happen must be woken for, or the test never ends.
 const sleep = "1h";

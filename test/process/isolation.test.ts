@@ -1,10 +1,10 @@
 import { describe, expect } from "vitest";
 import type { Run } from "../../src/index.ts";
-import { eventually } from "./eventually.ts";
-import type { Act, JobName } from "./jobs.ts";
-import { type Scene, test } from "./scene.ts";
-import { supervisor, told } from "./supervised.ts";
-import { neighbours, tries } from "./sweep.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Act, JobName } from "./support/process-jobs.ts";
+import { type Scene, test } from "./support/scene.ts";
+import { supervisor, told } from "./support/supervised.ts";
+import { neighbours, tries } from "./support/sweep.ts";
 
 /** A run that crashed once, as a worker finds it. */
 async function crashed(scene: Scene, job: JobName, act: Act): Promise<Run> {

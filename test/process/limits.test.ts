@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { type Act, type JobName, NARROW, PAIR, PER_KEY } from "./jobs.ts";
-import { type Scene, test } from "./scene.ts";
-import { mostAtOnce, type Try, tries } from "./sweep.ts";
+import { type Act, type JobName, NARROW, PAIR, PER_KEY } from "./support/process-jobs.ts";
+import { type Scene, test } from "./support/scene.ts";
+import { mostAtOnce, type Try, tries } from "./support/sweep.ts";
 
 const KEYS = ["a", "b", "c", "d"];
 const PROCESSES = ["first", "second", "third", "fourth"];

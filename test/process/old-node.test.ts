@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Child, startChild } from "./start-child.ts";
+import { type Child, startChild } from "../support/start-child.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 let built: string;

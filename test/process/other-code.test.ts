@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import type { OtherCode } from "./child-other-code.ts";
-import { type Act, type JobName, NARROW, PAIR, PER_KEY } from "./jobs.ts";
-import { type Scene, test } from "./scene.ts";
-import { supervisor } from "./supervised.ts";
-import { mostAtOnce, type Try, tries } from "./sweep.ts";
+import type { OtherCode } from "./support/child-other-code.ts";
+import { type Act, type JobName, NARROW, PAIR, PER_KEY } from "./support/process-jobs.ts";
+import { type Scene, test } from "./support/scene.ts";
+import { supervisor } from "./support/supervised.ts";
+import { mostAtOnce, type Try, tries } from "./support/sweep.ts";
 
 const COUNT = 16;
 const KEYS = ["a", "b"];
@@ -22,7 +22,7 @@ async function dispatchFrom(scene: Scene, code: OtherCode, job: JobName): Promis
     ...(job === "keyed" && { key: KEYS[n % KEYS.length]! }),
   }));
   const { queue } = LIMITS[job]!;
-  const producer = scene.start("producer", "./child-other-code.ts", [
+  const producer = scene.start("producer", "child-other-code.ts", [
     scene.path,
     code,
     job,

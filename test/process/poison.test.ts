@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import type { Act } from "./jobs.ts";
-import { type Scene, test } from "./scene.ts";
-import { neighbours, tries } from "./sweep.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Act } from "./support/process-jobs.ts";
+import { type Scene, test } from "./support/scene.ts";
+import { neighbours, tries } from "./support/sweep.ts";
 
 /** A new worker for each that dies, as a process manager would, until the run is finished. */
 async function restartUntilFinished(scene: Scene, id: number): Promise<void> {

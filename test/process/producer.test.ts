@@ -1,11 +1,11 @@
 import { expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { test } from "./scene.ts";
-import { STACK_TRACE } from "./start-child.ts";
+import { eventually } from "../support/eventually.ts";
+import { STACK_TRACE } from "../support/start-child.ts";
+import { test } from "./support/scene.ts";
 
 for (const behaviour of ["awaits", "does not await", "dispatches a function"]) {
   test(`a script that ${behaviour}: it ends by itself, and its run is there`, async ({ scene }) => {
-    const child = scene.start("producer", "./child-producer.ts", [scene.path, behaviour]);
+    const child = scene.start("producer", "child-producer.ts", [scene.path, behaviour]);
     expect(await child.exit()).toEqual({ code: 0, signal: null });
     expect(child.stderr).toBe("");
     expect(scene.rows("select * from punctual_runs")).toMatchObject([{ state: 1, attempts: 0 }]);
@@ -13,7 +13,7 @@ for (const behaviour of ["awaits", "does not await", "dispatches a function"]) {
 }
 
 test("a dispatch that fails unheard is told on standard error and ends nothing", async ({ scene }) => {
-  const child = scene.start("producer", "./child-producer.ts", [scene.path, "fails unheard"]);
+  const child = scene.start("producer", "child-producer.ts", [scene.path, "fails unheard"]);
   expect(await child.exit()).toEqual({ code: 0, signal: null });
   expect(child.stderr).toMatch(/^punctual: error: .*"no such job"/);
   expect(child.stderr).not.toMatch(STACK_TRACE);
@@ -24,7 +24,7 @@ test("a dispatch that fails unheard is told on standard error and ends nothing",
 test("a dispatch waits for a locked database, and its script with it", async ({ scene }) => {
   await scene.jobs.install();
   scene.database.exec("begin immediate");
-  const child = scene.start("producer", "./child-producer.ts", [scene.path, "is kept waiting"]);
+  const child = scene.start("producer", "child-producer.ts", [scene.path, "is kept waiting"]);
   await eventually("it to live on", () => child.stdout.split("alive").length > 3);
   scene.database.exec("commit");
   expect(await child.exit()).toEqual({ code: 0, signal: null });

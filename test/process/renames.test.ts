@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Scene, test } from "./support/scene.ts";
 
 type Version = "old" | "new";
 
@@ -15,7 +15,7 @@ const ticksOf = (scene: Scene) =>
 
 /** Starts a process with this version of the code, and waits until it has made three ticks more. */
 async function startVersion(scene: Scene, name: string, version: Version) {
-  const child = scene.start(name, "./child-renamed.ts", [scene.path, scene.journal.path, name, version]);
+  const child = scene.start(name, "child-renamed.ts", [scene.path, scene.journal.path, name, version]);
   await eventually(`${name} to work`, () => noted(scene, "working").some(({ by }) => by === name));
   const before = ticksOf(scene).length;
   const since = () => ticksOf(scene).slice(before);

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { cameAbout } from "./came-about.ts";
-import { test } from "./scene.ts";
+import { cameAbout } from "../support/came-about.ts";
+import { test } from "./support/scene.ts";
 
 test("four processes run 20,000 runs, each exactly once", async ({ scene }) => {
   const runs = [

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import { type Child, STACK_TRACE } from "./start-child.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Child, STACK_TRACE } from "../support/start-child.ts";
+import { type Scene, test } from "./support/scene.ts";
 
 /** Told once the first signal has arrived: two that come together are one to the process. */
 async function stopping(scene: Scene, child: Child, signal: NodeJS.Signals): Promise<void> {

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import { type Child, STACK_TRACE } from "./start-child.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Child, STACK_TRACE } from "../support/start-child.ts";
+import { type Scene, test } from "./support/scene.ts";
 
 const logged = (scene: Scene, child: Child) =>
   scene.journal.find({ pid: child.pid, what: "log" }).map(({ text }) => text!);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runScript } from "../api/child.ts";
+import { runScript } from "../api/support/child.ts";
 import { freePort } from "../servers/free-port.ts";
 
 test("a program that starts a probe and then supervises: only the parent listens", async () => {

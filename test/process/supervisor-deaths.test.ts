@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import type { Act } from "./jobs.ts";
-import { test } from "./scene.ts";
-import { isAlive, supervisor, told } from "./supervised.ts";
-import { neighbours, tries } from "./sweep.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Act } from "./support/process-jobs.ts";
+import { test } from "./support/scene.ts";
+import { isAlive, supervisor, told } from "./support/supervised.ts";
+import { neighbours, tries } from "./support/sweep.ts";
 
 describe("a child that dies", () => {
   test("has its runs taken back at once, under load, and nothing is lost", async ({ scene }) => {

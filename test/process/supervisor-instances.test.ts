@@ -1,12 +1,12 @@
 import { expect } from "vitest";
-import type { Way } from "./child-instances.ts";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import type { Child } from "./start-child.ts";
-import { isAlive } from "./supervised.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Child } from "../support/start-child.ts";
+import type { Way } from "./support/child-instances.ts";
+import { type Scene, test } from "./support/scene.ts";
+import { isAlive } from "./support/supervised.ts";
 
 function start(scene: Scene, way: Way): Child {
-  return scene.start(way, "./child-instances.ts", [way, scene.folder, scene.journal.path]);
+  return scene.start(way, "child-instances.ts", [way, scene.folder, scene.journal.path]);
 }
 
 test("two instances of one program have children of their own, whichever database answers first", async ({

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import { STACK_TRACE } from "./start-child.ts";
-import { supervisor, told, writeEdition } from "./supervised.ts";
+import { eventually } from "../support/eventually.ts";
+import { STACK_TRACE } from "../support/start-child.ts";
+import { type Scene, test } from "./support/scene.ts";
+import { supervisor, told, writeEdition } from "./support/supervised.ts";
 
 const reasons = (scene: Scene) =>
   scene.journal.find({ what: "child.retired" }).map((entry) => told<{ reason: string }>(entry).reason);

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { test } from "./scene.ts";
-import { supervisor, told, writeEdition } from "./supervised.ts";
-import { mostAtOnce, tries } from "./sweep.ts";
+import { eventually } from "../support/eventually.ts";
+import { test } from "./support/scene.ts";
+import { supervisor, told, writeEdition } from "./support/supervised.ts";
+import { mostAtOnce, tries } from "./support/sweep.ts";
 
 describe("never more runs at once than there are places", () => {
   test("when children are replaced while they have long ones", async ({ scene }) => {

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import { isAlive, supervisor, told } from "./supervised.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Scene, test } from "./support/scene.ts";
+import { isAlive, supervisor, told } from "./support/supervised.ts";
 
 const childrenOf = (scene: Scene): number[] =>
   scene.journal.find({ what: "child.started" }).map((entry) => told<{ pid: number }>(entry).pid);

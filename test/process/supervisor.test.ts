@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { test } from "./scene.ts";
-import { supervisor, told, writeEdition } from "./supervised.ts";
-import { mostAtOnce, neighbours, tries } from "./sweep.ts";
+import { eventually } from "../support/eventually.ts";
+import { test } from "./support/scene.ts";
+import { supervisor, told, writeEdition } from "./support/supervised.ts";
+import { mostAtOnce, neighbours, tries } from "./support/sweep.ts";
 
 /** Files below a folder that a process has open. */
 function openFiles(pid: number, folder: string): string[] {

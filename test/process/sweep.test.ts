@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Entry } from "./journal.ts";
-import { mostAtOnce, neighbours, tries } from "./sweep.ts";
+import type { Entry } from "../support/journal.ts";
+import { mostAtOnce, neighbours, tries } from "./support/sweep.ts";
 
 const entry = (at: number, what: string, run: number, more: Partial<Entry> = {}): Entry => ({
   at,

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import type { Child } from "./start-child.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Child } from "../support/start-child.ts";
+import { type Scene, test } from "./support/scene.ts";
 
 const WORKERS = 8;
 
 function ticker(scene: Scene, name: string, keep: string, mode = "worker") {
-  return scene.start(name, "./child-ticker.ts", [scene.path, scene.journal.path, name, keep, mode]);
+  return scene.start(name, "child-ticker.ts", [scene.path, scene.journal.path, name, keep, mode]);
 }
 
 /** The seconds that had a run, as all processes noted them. */

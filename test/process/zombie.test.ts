@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
-import { eventually } from "./eventually.ts";
-import { type Scene, test } from "./scene.ts";
-import type { Child } from "./start-child.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Child } from "../support/start-child.ts";
+import { type Scene, test } from "./support/scene.ts";
 
 /** The first process has started the run and is stopped past its lease; the second has started attempt 2. */
 async function takenOver(scene: Scene, first: Child, id: number): Promise<void> {

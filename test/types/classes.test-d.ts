@@ -1,6 +1,6 @@
 // biome-ignore-all lint/complexity/noStaticOnlyClass: a job class may have nothing but its static handle.
 import type { Definition, Dispatch, Punctual, Run, RunContext } from "../../src/index.ts";
-import { same } from "./same.ts";
+import { same } from "./support/same.ts";
 
 declare const jobs: Punctual;
 

@@ -1,5 +1,5 @@
 import type { Definition, Dispatch, JobDraft, Punctual, Run, RunContext } from "../../src/index.ts";
-import { same } from "./same.ts";
+import { same } from "./support/same.ts";
 
 declare const jobs: Punctual;
 

@@ -14,7 +14,7 @@ import type {
   RunState,
 } from "../../src/index.ts";
 import { Punctual as Constructor, type Job, PermanentError, PunctualError } from "../../src/index.ts";
-import { same } from "./same.ts";
+import { same } from "./support/same.ts";
 
 declare const jobs: Punctual;
 declare const url: string | undefined;

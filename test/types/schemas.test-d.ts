@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { z } from "zod";
 import type { Definition, Punctual } from "../../src/index.ts";
-import { same } from "./same.ts";
+import { same } from "./support/same.ts";
 
 declare const jobs: Punctual;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { healthOf } from "../../src/status/health.ts";
 import type { JobReport, QueueReport, SilentReport, StatusReport } from "../../src/status/report.ts";
-import { queueReport } from "../queue-report.ts";
+import { queueReport } from "../support/queue-report.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);

@@ -5,7 +5,7 @@ import { openStore } from "../../src/store/open.ts";
 import type { ClaimedRun, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { Logbook, MOST_LINES } from "../../src/worker/logbook.ts";
-import { claim, insert, times } from "../conformance/requests.ts";
+import { claim, insert, times } from "../conformance/support/requests.ts";
 
 const opened: Store[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));

@@ -1,0 +1,65 @@
+import { afterEach, expect } from "vitest";
+import { type EventName, type Events, Punctual, type PunctualOptions } from "../../../src/index.ts";
+import { TestClock } from "../../../src/testing/index.ts";
+
+export interface Opened {
+  jobs: Punctual;
+  clock: TestClock;
+  /** What was reported to `on("error")`; a test that expects a fault takes it out with `splice(0)`. */
+  errors: Events["error"][];
+}
+
+const opened: Opened[] = [];
+
+/** An instance in memory whose time stands still; stopped after the test, which fails if a fault was left unlooked at. */
+export function open(
+  options: Omit<PunctualOptions, "clock"> & { clock?: TestClock } = {},
+  source: string | object = "sqlite::memory:",
+): Opened {
+  const clock = options.clock ?? new TestClock();
+  const jobs = new Punctual(source, { logger: false, ...options, clock });
+  const errors: Events["error"][] = [];
+  jobs.on("error", (event) => errors.push(event));
+  const one = { jobs, clock, errors };
+  opened.push(one);
+  return one;
+}
+
+/** Stops, and lets as much time pass as the handlers that ignore their signal need. */
+export async function stopped({ jobs, clock }: Pick<Opened, "jobs" | "clock">): Promise<void> {
+  let done = false;
+  const stopping = jobs.stop().finally(() => {
+    done = true;
+  });
+  for (let seconds = 0; !done && seconds < 120; seconds++) await clock.advance(1);
+  if (!done) throw new Error("stop() has not ended after two minutes");
+  await stopping;
+}
+
+afterEach(async () => {
+  const all = opened.splice(0);
+  for (const one of all) await stopped(one);
+  for (const { errors } of all) expect(errors).toEqual([]);
+});
+
+/** The next event of this name, or the next that fits. */
+export function heard<Name extends EventName>(
+  jobs: Punctual,
+  name: Name,
+  fits: (event: Events[Name]) => boolean = () => true,
+): Promise<Events[Name]> {
+  return new Promise((resolve) => {
+    const off = jobs.on(name, (event) => {
+      if (!fits(event)) return;
+      off();
+      resolve(event);
+    });
+  });
+}
+
+/** Everything of this name from now on. */
+export function listen<Name extends EventName>(jobs: Punctual, name: Name): Events[Name][] {
+  const events: Events[Name][] = [];
+  jobs.on(name, (event) => events.push(event));
+  return events;
+}

@@ -1,0 +1,13 @@
+import type { Style } from "../../../src/cli/output.ts";
+import { iconsFor } from "../../../src/cli/render/icons.ts";
+import type { Page } from "../../../src/cli/render/page.ts";
+
+/** A page of a given width, in UTC; with `marks` what is painted stands in angle brackets. */
+export function pageOf(width: number | null, options: { marks?: boolean; letters?: boolean } = {}): Page {
+  return {
+    width,
+    zone: "UTC",
+    icons: iconsFor({ LANG: options.letters ? "C" : "C.UTF-8" }, "linux"),
+    paint: (style: Style, text) => (options.marks ? `<${style} ${text}>` : text),
+  };
+}

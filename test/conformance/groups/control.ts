@@ -1,0 +1,317 @@
+import { describe, expect, test } from "vitest";
+import type { FinishedState } from "../../../src/run/states.ts";
+import { fresh } from "../support/fresh.ts";
+import {
+  claim,
+  claimOne,
+  claimRequest,
+  define,
+  exchange,
+  finish,
+  found,
+  ids,
+  insert,
+  insertOne,
+  list,
+  settle,
+} from "../support/requests.ts";
+import { everythingOf } from "../support/rows.ts";
+import type { Database } from "../support/stores.ts";
+
+const finished: FinishedState[] = ["completed", "failed", "cancelled", "skipped"];
+const MISSING = 999_999;
+
+export function control(database: Database): void {
+  describe("cancel", () => {
+    const at = fresh(database);
+
+    test.each([0, 1000])("a run that waits, due in %i ms, ends at once", async (delay) => {
+      const id = await insertOne(at.store, { delay, args: "[1]" });
+      expect(await at.store.cancel(id, null)).toBe("cancelled");
+      expect(await at.store.find(id)).toMatchObject({
+        state: "cancelled",
+        args: "[1]",
+        attempts: 0,
+        worker: null,
+        startedAt: null,
+        finishedAt: at.clock.now(),
+      });
+      await at.clock.advance(5);
+      expect(await claim(at.store)).toEqual([]);
+    });
+
+    test("a run that waits for its next try keeps its tries", async () => {
+      const id = await insertOne(at.store);
+      await settle(at.store, await claimOne(at.store), "retried", { error: "first", delay: 1000 });
+      expect(await at.store.cancel(id, null)).toBe("cancelled");
+      expect(await at.store.find(id)).toMatchObject({ state: "cancelled", attempts: 1 });
+      expect(await at.store.attempts(id)).toMatchObject([{ error: "first" }]);
+    });
+
+    test("not kept, it is gone with all its tries", async () => {
+      const id = await insertOne(at.store);
+      await settle(at.store, await claimOne(at.store), "retried", { error: "first", delay: 1000 });
+      expect(await at.store.cancel(id, 0)).toBe("cancelled");
+      expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
+    });
+
+    test("a run that runs is asked to end, and its worker is told until it has", async () => {
+      const [asked, other] = await insert(at.store, {}, {});
+      const [run, theirs] = await claim(at.store);
+      expect(await at.store.cancel(asked!, null)).toBe("requested");
+      expect(await at.store.cancel(asked!, null)).toBe("requested");
+      expect(await at.store.find(asked!)).toMatchObject({ state: "running", cancelRequested: true });
+      expect((await exchange(at.store)).cancelled).toEqual([asked]);
+      expect((await exchange(at.store, { claim: claimRequest() })).cancelled).toEqual([asked]);
+      expect((await at.store.renew("w1", [{ ...theirs!, lease: 1000 }])).cancelled).toEqual([asked]);
+      expect((await exchange(at.store, { worker: "w2" })).cancelled).toEqual([]);
+      await settle(at.store, run!, "cancelled", { error: "asked" });
+      expect((await exchange(at.store)).cancelled).toEqual([]);
+      expect(await at.store.find(asked!)).toMatchObject({ state: "cancelled", error: "asked" });
+      expect((await found(at.store, other!)).cancelRequested).toBe(false);
+    });
+
+    test("by force a run that runs ends at once, and its worker can write nothing more", async () => {
+      await define(at.store, [{ name: "job", limit: 1 }]);
+      const [id, next] = (await insert(at.store, {}, {})) as [number, number];
+      const run = await claimOne(at.store);
+      await at.store.cancel(id, null);
+      await at.clock.advance(5);
+      expect(await at.store.cancel(id, null, true)).toBe("cancelled");
+      expect(await at.store.find(id)).toMatchObject({
+        state: "cancelled",
+        attempts: 1,
+        worker: "w1",
+        startedAt: at.clock.now() - 5000,
+        finishedAt: at.clock.now(),
+      });
+      expect((await at.store.renew("w1", [{ ...run, lease: 1000 }])).held.size).toBe(0);
+      expect(await settle(at.store, run, "completed")).toBe(false);
+      expect(await at.store.find(id)).toMatchObject({ state: "cancelled" });
+      // Its place is free.
+      expect(ids(await claim(at.store))).toEqual([next]);
+    });
+
+    test.each([0, 1000])("by force a run that waits, due in %i ms, ends as without", async (delay) => {
+      const id = await insertOne(at.store, { delay });
+      expect(await at.store.cancel(id, 0, true)).toBe("cancelled");
+      expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
+      expect(await at.store.cancel(id, 0, true)).toBeNull();
+    });
+
+    test("by force, racing its own completion: one of them wins", async () => {
+      const other = await at.another();
+      for (let round = 0; round < 50; round++) {
+        const id = await insertOne(at.store);
+        const run = await claimOne(at.store);
+        const [written, answer] = await Promise.all([
+          settle(at.store, run, "completed"),
+          other.cancel(id, null, true),
+        ]);
+        expect(answer).toBe(written ? "completed" : "cancelled");
+        expect((await found(at.store, id)).state).toBe(answer);
+      }
+    });
+
+    test("its worker may be done before it hears of it", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      await at.store.cancel(id, null);
+      expect(await settle(at.store, run, "completed")).toBe(true);
+      expect(await at.store.cancel(id, null)).toBe("completed");
+    });
+
+    test("asked for and given back, the next worker is told", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      await at.store.cancel(id, null);
+      await settle(at.store, run, "released");
+      const next = await exchange(at.store, { worker: "w2", claim: claimRequest() });
+      expect(ids(next.claimed)).toEqual([id]);
+      expect(next.cancelled).toEqual([id]);
+    });
+
+    test.each(finished)("a run that is %s stays so", async (state) => {
+      const id = await finish(at.store, state, {}, { error: "why" });
+      const before = await everythingOf(at, id);
+      await at.clock.advance(1);
+      expect(await at.store.cancel(id, null)).toBe(state);
+      expect(await everythingOf(at, id)).toEqual(before);
+    });
+
+    test("a run that is not there", async () => {
+      expect(await at.store.cancel(MISSING, null)).toBeNull();
+    });
+
+    test("racing a claim: one of them wins", async () => {
+      const other = await at.another();
+      for (let round = 0; round < 50; round++) {
+        const id = await insertOne(at.store);
+        const [cancelled, claimed] = await Promise.all(
+          round % 2 ? [at.store.cancel(id, null), claim(other)] : [other.cancel(id, null), claim(at.store)],
+        );
+        expect(ids(claimed)).toEqual(cancelled === "requested" ? [id] : []);
+        if (cancelled === "requested") await settle(at.store, claimed[0]!, "cancelled");
+        expect((await found(at.store, id)).state).toBe("cancelled");
+      }
+    });
+  });
+
+  describe("move", () => {
+    const at = fresh(database);
+
+    test("to later, to now, to the past", async () => {
+      const now = at.clock.now();
+      const id = await insertOne(at.store);
+      expect(await at.store.move(id, now + 5000)).toBe("moved");
+      expect(await at.store.find(id)).toMatchObject({ state: "scheduled", runAt: now + 5000 });
+      expect(await claim(at.store)).toEqual([]);
+      expect((await exchange(at.store)).nextDue).toBe(now + 5000);
+      expect(await at.store.move(id, now)).toBe("moved");
+      expect(await at.store.find(id)).toMatchObject({ state: "ready", runAt: now });
+      expect(await at.store.move(id, now - 5000)).toBe("moved");
+      expect(await claimOne(at.store)).toMatchObject({ id, runAt: now - 5000 });
+    });
+
+    test("not a run that somebody has claimed, nor one that has finished", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { start: 0 });
+      const before = await everythingOf(at, id);
+      expect(await at.store.move(id, at.clock.now() + 5000)).toBe("running");
+      expect(await everythingOf(at, id)).toEqual(before);
+      await settle(at.store, run, "completed");
+      expect(await at.store.move(id, at.clock.now() + 5000)).toBe("completed");
+      expect(await at.store.move(MISSING, 0)).toBeNull();
+    });
+  });
+
+  describe("revive", () => {
+    const at = fresh(database);
+
+    test.each(finished)("a run that is %s is ready again, under its id and with its tries", async (state) => {
+      const id = await insertOne(at.store, {
+        name: "resize",
+        queue: "images",
+        key: "tenant",
+        priority: 3,
+        args: "[1]",
+        timeout: 77,
+        retries: '{"max":2}',
+        tags: ["a"],
+        parentId: 42,
+        batchId: "batch",
+        traceparent: "00-trace",
+      });
+      const created = at.clock.now();
+      await settle(at.store, await claimOne(at.store), "retried", { error: "first" });
+      await settle(at.store, await claimOne(at.store), state, { error: "second", result: "[2]" });
+      await at.clock.advance(60);
+      expect(await at.store.revive(id)).toBe("revived");
+      expect(await at.store.find(id)).toMatchObject({
+        state: "ready",
+        runAt: at.clock.now(),
+        createdAt: created,
+        attempts: 2,
+        finishedAt: null,
+        startedAt: null,
+        error: null,
+        result: null,
+        worker: null,
+      });
+      expect(await claimOne(at.store)).toMatchObject({
+        id,
+        name: "resize",
+        queue: "images",
+        lane: "resize|tenant",
+        priority: 3,
+        args: "[1]",
+        timeout: 77,
+        retries: '{"max":2}',
+        tags: ["a"],
+        parentId: 42,
+        batchId: "batch",
+        traceparent: "00-trace",
+        attempts: 3,
+      });
+      expect((await at.store.attempts(id))[0]).toMatchObject({ attempt: 1, error: "first" });
+    });
+
+    test("once more, and the tries go on counting", async () => {
+      const id = await insertOne(at.store);
+      for (let tries = 1; tries <= 3; tries++) {
+        const run = await claimOne(at.store);
+        expect(run.attempts).toBe(tries);
+        await settle(at.store, run, "failed", { error: `try ${tries}` });
+        expect(await at.store.revive(id)).toBe("revived");
+      }
+      expect((await at.store.attempts(id)).map(({ error }) => error)).toEqual(["try 1", "try 2", "try 3"]);
+    });
+
+    test("a run that was asked to cancel is not asked any more", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      await at.store.cancel(id, null);
+      await settle(at.store, run, "cancelled");
+      await at.store.revive(id);
+      const next = await exchange(at.store, { claim: claimRequest() });
+      expect(next).toMatchObject({ claimed: [{ id }], cancelled: [] });
+    });
+
+    test("a run with an owner is its owner's still", async () => {
+      const id = await finish(at.store, "failed", { owner: "w1", lane: "1|adhoc" });
+      expect(await at.store.find(id)).toMatchObject({ owner: "w1", key: null });
+      await at.store.revive(id);
+      expect(await claim(at.store, { worker: "w2" })).toEqual([]);
+      expect(ids(await claim(at.store, { worker: "w1" }))).toEqual([id]);
+    });
+
+    test("comes back at a time, if it is told one", async () => {
+      const id = await finish(at.store, "failed");
+      const later = at.clock.now() + 60_000;
+      expect(await at.store.revive(id, later)).toBe("revived");
+      expect(await at.store.find(id)).toMatchObject({ state: "scheduled", runAt: later });
+      const other = await finish(at.store, "failed");
+      expect(await at.store.revive(other, at.clock.now() - 1)).toBe("revived");
+      expect(await at.store.find(other)).toMatchObject({ state: "ready", runAt: at.clock.now() - 1 });
+    });
+
+    test("not a run that has not finished", async () => {
+      const [ready, scheduled] = await insert(at.store, {}, { delay: 1000 });
+      expect(await at.store.revive(ready!)).toBe("ready");
+      expect(await at.store.revive(scheduled!)).toBe("scheduled");
+      await claimOne(at.store);
+      expect(await at.store.revive(ready!)).toBe("running");
+      expect(await at.store.revive(MISSING)).toBeNull();
+    });
+
+    test("two at once bring it back once", async () => {
+      const id = await finish(at.store, "failed");
+      const other = await at.another();
+      const answers = await Promise.all([at.store.revive(id), other.revive(id)]);
+      expect(answers.sort()).toEqual(["ready", "revived"]);
+      expect(await claim(at.store)).toHaveLength(1);
+    });
+  });
+
+  describe("remove", () => {
+    const at = fresh(database);
+
+    test("a run that waits or has finished is gone, with its tries", async () => {
+      const [ready, scheduled] = await insert(at.store, {}, { delay: 1000 });
+      expect(await at.store.remove(ready!)).toBe("removed");
+      expect(await at.store.remove(scheduled!)).toBe("removed");
+      const failed = await finish(at.store, "failed", {}, { error: "why" });
+      expect(await at.store.remove(failed)).toBe("removed");
+      expect(await everythingOf(at, failed)).toEqual({ runs: [], history: [], attempts: [] });
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
+      expect(await at.store.remove(failed)).toBeNull();
+    });
+
+    test("not a run that runs", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      expect(await at.store.remove(id)).toBe("running");
+      expect(await settle(at.store, run, "completed")).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,87 @@
+import { afterAll, describe } from "vitest";
+import type { Database } from "../support/stores.ts";
+import { sendingAgain } from "./again.ts";
+import { agreeing } from "./agreement.ts";
+import { children } from "./children.ts";
+import { claiming } from "./claim.ts";
+import { control } from "./control.ts";
+import { deciding } from "./decided.ts";
+import { fencing } from "./fencing.ts";
+import { formerly } from "./formerly.ts";
+import { inserting } from "./insert.ts";
+import { installing } from "./install.ts";
+import { isolation } from "./isolation.ts";
+import { jobs } from "./jobs.ts";
+import { lanes } from "./lanes.ts";
+import { leases } from "./leases.ts";
+import { limits } from "./limits.ts";
+import { listing } from "./list.ts";
+import { logging } from "./logs.ts";
+import { migratedMeanwhile } from "./migrated.ts";
+import { unicodeNames } from "./names.ts";
+import { payloads } from "./payloads.ts";
+import { promotion } from "./promotion.ts";
+import { pruning } from "./prune.ts";
+import { queues } from "./queues.ts";
+import { racing } from "./racing.ts";
+import { scale } from "./scale.ts";
+import { searching } from "./search.ts";
+import { settling } from "./settle.ts";
+import { shares } from "./shares.ts";
+import { status } from "./status.ts";
+import { tallies } from "./tallies.ts";
+import { ticking } from "./tick.ts";
+import { tickingInSlices } from "./tick-slices.ts";
+import { transactions } from "./transactions.ts";
+import { uniqueness } from "./uniqueness.ts";
+import { volume } from "./volume.ts";
+import { watching } from "./watch.ts";
+import { workers } from "./workers.ts";
+
+/** What takes most of the time, and seldom breaks alone: `npm run check` leaves it out. */
+const slow = [racing, scale, agreeing, volume];
+
+/** Everything a store promises, on one database. */
+export function exercise(database: Database): void {
+  afterAll(() => database.end());
+  describe(database.name, () => {
+    for (const group of [
+      installing,
+      inserting,
+      claiming,
+      promotion,
+      settling,
+      sendingAgain,
+      fencing,
+      limits,
+      deciding,
+      lanes,
+      uniqueness,
+      leases,
+      children,
+      isolation,
+      control,
+      jobs,
+      formerly,
+      queues,
+      shares,
+      ticking,
+      tickingInSlices,
+      logging,
+      tallies,
+      workers,
+      listing,
+      searching,
+      status,
+      pruning,
+      unicodeNames,
+      payloads,
+      transactions,
+      migratedMeanwhile,
+      watching,
+      ...(process.env.PUNCTUAL_TEST_FAST ? [] : slow),
+    ]) {
+      group(database);
+    }
+  });
+}

@@ -1,0 +1,202 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { TestClock } from "../../../src/testing/clock.ts";
+import { toFirstSchema } from "../../support/first-schema.ts";
+import { runScript } from "../support/processes.ts";
+import { beat, claim, insert, insertOne, list, times } from "../support/requests.ts";
+import type { Database, Opened } from "../support/stores.ts";
+
+export function installing(database: Database): void {
+  describe("install", () => {
+    let at: Opened;
+    let clock: TestClock;
+    beforeEach(async () => {
+      clock = new TestClock();
+      at = await database.open(clock);
+    });
+    afterEach(() => at.teardown());
+
+    test("a database without the tables is refused", async () => {
+      await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+    });
+
+    test("brings the tables, and the second time does nothing", async () => {
+      const first = await at.store.install();
+      expect(first.from).toBe(0);
+      expect(first.to).toBeGreaterThan(0);
+      expect(first.statements).not.toEqual([]);
+      await at.store.verify();
+      const id = await insertOne(at.store);
+      expect(await at.store.install()).toEqual({ from: first.to, to: first.to, statements: [] });
+      expect(await at.store.find(id)).not.toBeNull();
+    });
+
+    test("brings tables of the first version up to date, with what is in them", async () => {
+      await at.store.install();
+      const id = await insertOne(at.store);
+      for (const statement of toFirstSchema(database.name)) await at.sql(statement);
+      await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      expect(await at.store.install()).toMatchObject({ from: 1 });
+      await at.store.verify();
+      expect((await at.store.inspect()).missing).toEqual([]);
+      expect(await claim(at.store)).toMatchObject([{ id, logged: 0 }]);
+    });
+
+    test("several at once: one does it, the others find it done", async () => {
+      const stores = await Promise.all(times(4, () => at.another()));
+      const reports = await Promise.all(stores.map((store) => store.install()));
+      expect(reports.filter(({ statements }) => statements.length > 0)).toHaveLength(1);
+      expect(new Set(reports.map(({ to }) => to)).size).toBe(1);
+      await Promise.all(stores.map((store) => store.verify()));
+    });
+
+    test("several processes that start together: one does it, the others find it done", async () => {
+      const counts = await Promise.all(times(5, () => runScript("installer.ts", at.url)));
+      expect(counts.filter((count) => count !== "0")).toHaveLength(1);
+      await at.store.verify();
+    });
+
+    test("a dry run tells the statements and changes nothing", async () => {
+      const told = await at.store.install({ dryRun: true });
+      await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      expect(await at.store.install()).toEqual(told);
+      expect(await at.store.install({ dryRun: true })).toEqual({
+        from: told.to,
+        to: told.to,
+        statements: [],
+      });
+    });
+
+    test("tells what is missing, and how it is made again", async () => {
+      const before = await at.store.inspect();
+      expect(before).toMatchObject({
+        schema: { found: 0 },
+        missing: [],
+        version: expect.stringMatching(/^\d/),
+      });
+      const { to } = await at.store.install();
+      const whole = await at.store.inspect();
+      expect(whole).toMatchObject({ schema: { found: to, needed: to }, missing: [], expired: { count: 0 } });
+      const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
+      await at.sql(`drop index punctual_runs_scheduled${onTable}`);
+      await at.sql("drop view punctual_failed");
+      const { missing } = await at.store.inspect();
+      expect(missing.map(({ name }) => name)).toEqual(["punctual_runs_scheduled", "punctual_failed"]);
+      expect(missing.map(({ kind }) => kind)).toEqual(["index", "view"]);
+      for (const { statement } of missing) await at.sql(statement);
+      expect((await at.store.inspect()).missing).toEqual([]);
+    });
+
+    test("makes again what is missing, while others write", async () => {
+      await at.store.install();
+      const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
+      for (const index of ["scheduled", "unique"])
+        await at.sql(`drop index punctual_runs_${index}${onTable}`);
+      await at.sql("drop view punctual_failed");
+      const { missing } = await at.store.inspect();
+      expect(missing).toHaveLength(3);
+      const [ids] = await Promise.all([
+        insert(at.store, ...times(20, () => ({}))),
+        (async () => {
+          for (const one of missing) await at.store.restore(one);
+        })(),
+      ]);
+      expect((await at.store.inspect()).missing).toEqual([]);
+      expect(await list(at.store, { limit: 100 })).toHaveLength(ids.length);
+    });
+
+    test("an index that cannot be made is refused, and can be made when what was in its way is gone", async () => {
+      await at.store.install();
+      const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
+      await at.sql(`drop index punctual_runs_unique${onTable}`);
+      await insert(at.store, {}, {});
+      await at.sql("update punctual_runs set unique_key = 'twice'");
+      const [unique] = (await at.store.inspect()).missing;
+      await expect(at.store.restore(unique!)).rejects.toThrow();
+      expect((await at.store.inspect()).missing).toHaveLength(1);
+      await at.sql("update punctual_runs set unique_key = null");
+      await at.store.restore(unique!);
+      expect((await at.store.inspect()).missing).toEqual([]);
+    });
+
+    test("tells of leases that nobody takes back", async () => {
+      await at.store.install();
+      await insertOne(at.store);
+      await claim(at.store, { limit: 1, lease: 1000 });
+      expect((await at.store.inspect()).expired).toEqual({ count: 0, since: null });
+      await clock.advance(5);
+      expect((await at.store.inspect()).expired).toEqual({ count: 1, since: clock.now() - 4000 });
+    });
+
+    test("tells of workers that died long ago, and forgets them", async () => {
+      await at.store.install();
+      await beat(at.store, "w1");
+      await clock.advance("10m");
+      expect((await at.store.inspect()).deadWorkers).toBe(0);
+      await clock.advance("1s");
+      expect((await at.store.inspect()).deadWorkers).toBe(1);
+      await beat(at.store, "w2");
+      expect(await at.store.forgetWorkers()).toBe(1);
+      expect(await at.store.forgetWorkers()).toBe(0);
+      expect((await at.store.status()).workers).toMatchObject([{ id: "w2" }]);
+    });
+
+    const migrateTo = (number: number, compatibleFrom: number | null) =>
+      at.sql(
+        "insert into punctual_migrations (number, applied_at, compatible_from) values (?, 0, ?)",
+        number,
+        compatibleFrom,
+      );
+
+    test("code that a newer schema still admits works on it, and changes nothing of it", async () => {
+      const { to } = await at.store.install();
+      await migrateTo(to + 1, to);
+      await migrateTo(to + 2, to - 1);
+      await at.store.verify();
+      expect(await at.store.install()).toEqual({ from: to + 2, to: to + 2, statements: [] });
+      expect(await at.store.install({ dryRun: true })).toEqual({ from: to + 2, to: to + 2, statements: [] });
+      expect((await at.store.inspect()).schema).toEqual({ found: to + 2, needed: to, usable: true });
+      const id = await insertOne(at.store);
+      expect(await claim(at.store)).toMatchObject([{ id }]);
+    });
+
+    test("one migration on the way that does not admit the code is enough to refuse it", async () => {
+      const { to } = await at.store.install();
+      await migrateTo(to + 1, to + 1);
+      await migrateTo(to + 2, to);
+      const refusal = {
+        code: "SCHEMA_TOO_NEW",
+        message: expect.stringContaining(`schema ${to + 1} or newer`),
+      };
+      await expect(at.store.verify()).rejects.toMatchObject(refusal);
+      await expect(at.store.install()).rejects.toMatchObject(refusal);
+      expect((await at.store.inspect()).schema.usable).toBe(false);
+    });
+
+    test("the statements of a dry run are the whole installation", async () => {
+      const { statements } = await at.store.install({ dryRun: true });
+      for (const statement of statements) await at.sql(statement);
+      await at.store.verify();
+      expect((await at.store.inspect()).missing).toEqual([]);
+      await insertOne(at.store);
+    });
+
+    test("a schema newer than the code that states nothing is refused", async () => {
+      const { to } = await at.store.install();
+      await migrateTo(to + 1, null);
+      const refusal = { code: "SCHEMA_TOO_NEW", message: expect.stringContaining(String(to + 1)) };
+      await expect(at.store.verify()).rejects.toMatchObject(refusal);
+      await expect(at.store.install()).rejects.toMatchObject(refusal);
+      await expect(at.store.install({ dryRun: true })).rejects.toMatchObject(refusal);
+    });
+
+    test("another prefix makes tables of its own", async () => {
+      await at.store.install();
+      const other = await at.another({ prefix: "other_" });
+      await expect(other.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      await other.install();
+      await insertOne(other, { name: "theirs" });
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
+      expect(await list(other, { limit: 10 })).toMatchObject([{ name: "theirs" }]);
+    });
+  });
+}

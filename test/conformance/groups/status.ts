@@ -1,0 +1,318 @@
+import { describe, expect, test } from "vitest";
+import { WORKER_SEEN_WITHIN } from "../../../src/store/store.ts";
+import { queueReport } from "../../support/queue-report.ts";
+import { fresh } from "../support/fresh.ts";
+import {
+  beat,
+  claim,
+  claimOne,
+  define,
+  defineLimited,
+  finish,
+  found,
+  insert,
+  insertOne,
+  LIMITED,
+  settle,
+  times,
+} from "../support/requests.ts";
+import type { Database } from "../support/stores.ts";
+
+export function status(database: Database): void {
+  describe("status", () => {
+    const at = fresh(database);
+
+    test("of an empty database", async () => {
+      expect(await at.store.status()).toEqual({
+        now: at.clock.now(),
+        jobs: [],
+        queues: [],
+        workers: [],
+        late: [],
+        silent: [],
+        expired: 0,
+        isolated: [],
+        capped: false,
+      });
+      expect(await at.store.now()).toBe(at.clock.now());
+    });
+
+    test("counts what runs and waits, by job and by queue", async () => {
+      await define(at.store, [{ name: "a", limit: 9, queue: "x" }, { name: "b" }]);
+      await insert(at.store, ...times(3, () => ({ name: "a", queue: "x" })));
+      await claim(at.store, { limit: 2, lease: 1000 });
+      await claim(at.store, { limit: 1, lease: 9000 });
+      await insert(
+        at.store,
+        { name: "a", queue: "x" },
+        { name: "a", queue: "y", delay: 1000 },
+        { name: "b", queue: "y" },
+        // An ad hoc run of the same name is no run of the job.
+        { name: "b", queue: "y", owner: "w9" },
+      );
+      await finish(at.store, "completed", { name: "b", queue: "z", priority: 1 });
+      const now = at.clock.now();
+      const { jobs, queues } = await at.store.status();
+      const other = { paused: false, lastRun: null, lastError: null, fails: 0, seenAt: now };
+      expect(jobs).toMatchObject([
+        { ...other, name: "a", queue: "x", limit: 9, running: 4, waiting: 1 },
+        { ...other, name: "b", queue: "default", limit: 0, running: 1, waiting: 0 },
+      ]);
+      expect(jobs[0]!.leasedUntil).toBe(now + 60_000);
+      expect(queues).toEqual([
+        queueReport("default"),
+        queueReport("x", { running: 4 }),
+        { ...queueReport("y", { ready: 1, scheduled: 1, running: 1 }), oldest: now },
+      ]);
+    });
+  });
+
+  describe("status, of what is wrong", () => {
+    const at = fresh(database);
+    const schedule = (next: number | null) => ({
+      slot: "",
+      cron: "* * * * * *",
+      timezone: "UTC",
+      args: null,
+      queue: null,
+      fingerprint: "1",
+      next: () => next,
+    });
+
+    test("whose lease ends last, and of which worker", async () => {
+      await define(at.store, [{ name: "a" }, { name: "b" }]);
+      await insert(at.store, { name: "a" }, { name: "a" }, { name: "a", owner: "w3", priority: 1 });
+      await claim(at.store, { worker: "w3", limit: 1, lease: 99_000 });
+      await claim(at.store, { worker: "w1", limit: 1, lease: 5000 });
+      await claim(at.store, { worker: "w2", limit: 1, lease: 9000 });
+      const { jobs } = await at.store.status();
+      expect(jobs).toMatchObject([
+        { name: "a", running: 2, leasedBy: "w2", leasedUntil: at.clock.now() + 9000 },
+        { name: "b", running: 0, leasedBy: null, leasedUntil: null },
+      ]);
+    });
+
+    test("leases that nobody takes back", async () => {
+      await insert(at.store, {}, {});
+      await claim(at.store, { limit: 1, lease: 1000 });
+      await claim(at.store, { limit: 1, lease: 60_000 });
+      await at.clock.advance(16);
+      expect((await at.store.status()).expired).toBe(0);
+      await at.clock.advance("1ms");
+      expect((await at.store.status()).expired).toBe(1);
+    });
+
+    test("workers that hold runs without a sign of life, until their leases count as expired", async () => {
+      await beat(at.store, "w1");
+      const seenAt = at.clock.now();
+      const [first, second, third] = await insert(at.store, { name: "a" }, { name: "b" }, { name: "b" });
+      await claim(at.store, { worker: "w1", limit: 1, lease: 40_000 });
+      await claim(at.store, { worker: "w1", limit: 1, lease: 60_000 });
+      await claim(at.store, { worker: "w9", limit: 1, lease: 60_000 });
+      const gone = {
+        id: "w9",
+        trace: null,
+        runs: 1,
+        jobs: ["b"],
+        last: { id: third, name: "b" },
+        leasedUntil: seenAt + 60_000,
+      };
+      await at.clock.advance((WORKER_SEEN_WITHIN - 1) / 1000);
+      expect((await at.store.status()).silent).toEqual([gone]);
+      expect((await at.store.waitFacts(first!))!.holder).toMatchObject({ pid: expect.any(Number), seenAt });
+      await at.clock.advance("1ms");
+      const dead = {
+        id: "w1",
+        trace: { host: expect.any(String), pid: expect.any(Number), seenAt },
+        runs: 2,
+        jobs: ["a", "b"],
+        last: { id: second, name: "b" },
+        leasedUntil: seenAt + 60_000,
+      };
+      expect((await at.store.status()).silent).toEqual([dead, gone]);
+      expect((await at.store.waitFacts(first!))!.holder).toMatchObject({ seenAt });
+      expect((await at.store.waitFacts(third!))!.holder).toBeNull();
+      await at.clock.advance(40);
+      expect((await at.store.status()).silent).toMatchObject([{ id: "w1", runs: 1 }, { id: "w9" }]);
+      await at.clock.advance(16);
+      expect(await at.store.status()).toMatchObject({ silent: [], expired: 3 });
+    });
+
+    test("schedules whose tick nobody makes, unless they are paused", async () => {
+      const due = at.clock.now() + 1000;
+      await define(at.store, [
+        { name: "late", schedules: [schedule(due)] },
+        { name: "paused", schedules: [schedule(due)] },
+        { name: "off", schedules: [schedule(due)] },
+        { name: "never", schedules: [schedule(null)] },
+        { name: "later", schedules: [schedule(due + 60_000)] },
+      ]);
+      const all = await at.store.schedules();
+      const id = (job: string) => all.find((one) => one.job === job)!.id;
+      await at.store.pauseSchedule(id("off"), true, { by: "ana", reason: "why" });
+      await at.store.pauseJob("paused", true, { by: "bob", reason: null });
+      await at.clock.advance(6);
+      expect((await at.store.status()).late).toEqual([]);
+      await at.clock.advance("1ms");
+      const { late, jobs } = await at.store.status();
+      expect(late).toEqual([{ id: id("late"), job: "late", nextTick: due }]);
+      expect(jobs.find(({ name }) => name === "paused")!.pause).toMatchObject({ by: "bob", reason: null });
+      const paused = (await at.store.schedules()).find(({ job }) => job === "off")!;
+      expect(paused).toMatchObject({ paused: true, pause: { by: "ana", reason: "why" } });
+      await at.store.pauseJob("paused", false);
+      await at.store.pauseSchedule(id("off"), false);
+      const after = await at.store.status();
+      expect(after.late).toHaveLength(3);
+      expect(after.jobs.every(({ pause }) => pause === null)).toBe(true);
+    });
+  });
+
+  describe("status of many", () => {
+    const at = fresh(database, "once");
+    const COLUMNS = "id, name, queue, lane, limited, priority, run_at, state, created_at";
+
+    test("50,000 ready runs are counted so far, the oldest of each queue found, and few rows read", async () => {
+      const now = at.clock.now();
+      // The first in the order of the claim is young; the oldest is of the least priority.
+      await at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select s.n, 'many', case when s.n % 2 = 0 then 'a' else 'b' end, 'many', 0, s.n % 3, ${now} + s.n, 1, ${now}
+           from ${at.series(50_000)} s`,
+      );
+      await at.sql("update punctual_runs set run_at = 5 where id = 50000");
+      await at.sql("update punctual_runs set run_at = 7 where id = 49999");
+      await define(at.store, [{ name: "many" }]);
+      const plans = await at.plans(async (store) => {
+        const { capped, jobs, queues } = await store.status();
+        expect(capped).toBe(true);
+        const [a, b, ofTheJob] = queues;
+        expect([a, b]).toMatchObject([
+          { name: "a", oldest: 5 },
+          { name: "b", oldest: 7 },
+        ]);
+        expect(ofTheJob).toMatchObject({ ready: 0, oldest: null });
+        for (const { ready } of [a!, b!]) expect(ready).toBeGreaterThan(1000);
+        expect(jobs[0]!.waiting).toBeGreaterThan(2000);
+      });
+      expect(plans.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(100);
+    });
+
+    test("up to 10,000 of a kind are counted to the last", async () => {
+      const now = at.clock.now();
+      await at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select s.n, 'many', 'default', 'many', 0, 100, ${now}, case when s.n % 2 = 0 then 0 else 1 end, ${now}
+           from ${at.series(20_000)} s`,
+      );
+      const { capped, queues } = await at.store.status();
+      expect(capped).toBe(false);
+      expect(queues).toMatchObject([{ ready: 10_000, scheduled: 10_000, oldest: now }]);
+    });
+  });
+
+  describe("what a run waits for", () => {
+    const at = fresh(database);
+
+    test("nothing is known of a run that is not there", async () => {
+      expect(await at.store.waitFacts(999_999)).toBeNull();
+    });
+
+    test("a run of a job that nobody knows", async () => {
+      const id = await insertOne(at.store);
+      expect(await at.store.waitFacts(id)).toEqual({
+        now: at.clock.now(),
+        run: await found(at.store, id),
+        keyed: false,
+        job: null,
+        queue: expect.toBeOneOf([
+          null,
+          expect.objectContaining({ limit: 0, paused: false, pausedUntil: null }),
+        ]),
+        runningOfJob: 0,
+        runningOfLane: 0,
+        runningOfQueue: 0,
+        ahead: 0,
+        workers: [],
+        holder: null,
+        isolated: [],
+        slowHook: null,
+        ownerAlive: false,
+      });
+    });
+
+    test("its limits and what is in use of them", async () => {
+      await define(
+        at.store,
+        [
+          { name: "a", limit: 9, keyLimit: 3 },
+          { name: "b", limit: 9 },
+        ],
+        {
+          queues: [{ name: "default", limit: 5 }],
+        },
+      );
+      await insert(at.store, ...times(2, () => ({ name: "a", key: "k" })), { name: "a" }, { name: "b" });
+      await claim(at.store);
+      const id = await insertOne(at.store, { name: "a", key: "k" });
+      expect(await at.store.waitFacts(id)).toMatchObject({
+        keyed: true,
+        job: { limit: 9, keyLimit: 3, paused: false, seenAt: at.clock.now() },
+        queue: { limit: 5, paused: false, pausedUntil: null },
+        runningOfJob: 3,
+        runningOfLane: 2,
+        runningOfQueue: 4,
+      });
+    });
+
+    test("what is paused", async () => {
+      await define(at.store, [{ name: "job" }]);
+      const id = await insertOne(at.store);
+      await at.store.pauseJob("job", true);
+      const until = at.clock.now() + 5000;
+      await at.store.pauseQueue("default", true, until);
+      expect(await at.store.waitFacts(id)).toMatchObject({
+        job: { paused: true },
+        queue: { paused: true, pausedUntil: until },
+      });
+      await at.clock.advance(5);
+      expect(await at.store.waitFacts(id)).toMatchObject({ queue: { paused: false } });
+    });
+
+    test("how many come before it in its queue", async () => {
+      const now = at.clock.now();
+      await defineLimited(at.store);
+      const [, , , id] = await insert(
+        at.store,
+        { priority: 1 },
+        { priority: 5, runAt: now - 10, ...LIMITED },
+        { priority: 5 },
+        { priority: 5 },
+        { priority: 5 },
+        { priority: 9, runAt: now - 99 },
+        { priority: 1, queue: "other" },
+        { priority: 1, owner: "w9" },
+        { priority: 1, delay: 1000 },
+      );
+      expect((await at.store.waitFacts(id!))!.ahead).toBe(3);
+      await insert(at.store, ...times(1200, () => ({ priority: 1 })));
+      expect((await at.store.waitFacts(id!))!.ahead).toBe(1000);
+    });
+
+    test("who is alive, and whether its owner is", async () => {
+      await beat(at.store, "w1", { queues: ["a"] });
+      const id = await insertOne(at.store, { owner: "w1" });
+      expect(await at.store.waitFacts(id)).toMatchObject({
+        workers: [{ id: "w1", queues: ["a"] }],
+        ownerAlive: true,
+      });
+      await at.clock.advance(WORKER_SEEN_WITHIN / 1000);
+      expect(await at.store.waitFacts(id)).toMatchObject({ workers: [], ownerAlive: false });
+    });
+
+    test("a run that has finished is told as it is", async () => {
+      const id = await insertOne(at.store);
+      await settle(at.store, await claimOne(at.store), "failed", { error: "why" });
+      expect(await at.store.waitFacts(id)).toMatchObject({ run: { id, state: "failed", error: "why" } });
+    });
+  });
+}

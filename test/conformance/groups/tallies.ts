@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import type { JobMinute } from "../../../src/store/store.ts";
+import { fresh } from "../support/fresh.ts";
+import { define } from "../support/requests.ts";
+import type { Database } from "../support/stores.ts";
+
+const OUTCOMES = ["completed", "retried", "failed", "skipped", "cancelled", "snoozed", "released"] as const;
+
+export function tallies(database: Database): void {
+  describe("tallies", () => {
+    const at = fresh(database);
+    const tally = (fields: Partial<JobMinute> = {}): JobMinute => ({
+      name: "job",
+      minute: 1,
+      counts: {},
+      busy: 0,
+      lastRun: null,
+      lastFailure: null,
+      last: null,
+      ...fields,
+    });
+    const job = async () => (await at.store.status()).jobs[0]!;
+
+    test("are added up, by job and minute", async () => {
+      const counts = Object.fromEntries(
+        [...OUTCOMES, "dispatched", "crashed"].map((what, n) => [what, n + 1]),
+      );
+      await at.store.flush([tally({ counts, busy: 10.4 })]);
+      await at.store.flush([
+        tally({ minute: 2, counts: { completed: 1 } }),
+        tally({ counts, busy: 20 }),
+        tally({ name: "other", counts: { failed: 1 } }),
+      ]);
+      const doubled = Object.fromEntries(Object.entries(counts).map(([what, n]) => [what, 2 * n]));
+      const rows = await at.sql<Record<string, unknown>>(
+        "select * from punctual_minutes order by name, minute",
+      );
+      expect(rows).toMatchObject([
+        { name: "job", minute: 1, ...doubled, busy: 30 },
+        { name: "job", minute: 2, completed: 1, failed: 0 },
+        { name: "other", minute: 1, completed: 0, failed: 1 },
+      ]);
+    });
+
+    test("the job's last run only goes forward", async () => {
+      await define(at.store, [{ name: "job" }]);
+      expect(await job()).toMatchObject({ lastRun: null, lastError: null, fails: 0 });
+      await at.store.flush([tally({ lastRun: 50 })]);
+      await at.store.flush([tally({ lastRun: 40 })]);
+      await at.store.flush([tally({ lastRun: null })]);
+      expect((await job()).lastRun).toBe(50);
+    });
+
+    test("the job's last failure only goes forward, beside its last success", async () => {
+      await define(at.store, [{ name: "job" }]);
+      expect((await job()).lastFailure).toBeNull();
+      await at.store.flush([tally({ lastRun: 50, lastFailure: 70 })]);
+      await at.store.flush([tally({ lastRun: 60, lastFailure: 40 })]);
+      await at.store.flush([tally({ lastFailure: 65 })]);
+      expect(await job()).toMatchObject({ lastRun: 60, lastFailure: 70 });
+    });
+
+    test("failures in a row are counted until one succeeds", async () => {
+      await define(at.store, [{ name: "job" }]);
+      await at.store.flush([tally({ last: { ok: false, failed: 2, error: "first" } })]);
+      await at.store.flush([tally({ last: { ok: false, failed: 3, error: "second" } })]);
+      expect(await job()).toMatchObject({ fails: 5, lastError: "second" });
+      await at.store.flush([tally({ last: null })]);
+      expect(await job()).toMatchObject({ fails: 5, lastError: "second" });
+      await at.store.flush([tally({ last: { ok: true, failed: 1, error: "after it" } })]);
+      expect(await job()).toMatchObject({ fails: 1, lastError: "after it" });
+      await at.store.flush([tally({ last: { ok: true, failed: 0, error: null } })]);
+      expect(await job()).toMatchObject({ fails: 0, lastError: null });
+    });
+
+    test("of a job that has no row count for the charts all the same", async () => {
+      await at.store.flush([tally({ name: "unknown", counts: { completed: 2 }, lastRun: 1 })]);
+      expect(await at.sql("select name, completed from punctual_minutes")).toEqual([
+        { name: "unknown", completed: 2 },
+      ]);
+      expect(await at.store.jobNames()).toEqual([]);
+    });
+
+    test("of two processes at once are both counted", async () => {
+      const other = await at.another();
+      const all = (names: string[]) => names.map((name) => tally({ name, counts: { completed: 1 } }));
+      await Promise.all([at.store.flush(all(["a", "b", "c"])), other.flush(all(["c", "b", "a"]))]);
+      expect(await at.sql("select name, completed from punctual_minutes order by name")).toEqual([
+        { name: "a", completed: 2 },
+        { name: "b", completed: 2 },
+        { name: "c", completed: 2 },
+      ]);
+    });
+
+    test("nothing to write is nothing", async () => {
+      await at.store.flush([]);
+    });
+  });
+}

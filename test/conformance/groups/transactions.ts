@@ -1,0 +1,163 @@
+import type { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { fresh } from "../support/fresh.ts";
+import {
+  claim,
+  claimOne,
+  found,
+  ids,
+  insertOne,
+  list,
+  newRun,
+  reap,
+  settlement,
+} from "../support/requests.ts";
+import { everythingOf } from "../support/rows.ts";
+import type { Database } from "../support/stores.ts";
+
+export function transactions(database: Database): void {
+  describe("the caller's own transaction", () => {
+    const at = fresh(database);
+    const runs = () => [
+      newRun({ args: "[1]" }),
+      newRun({ args: "[2]", unique: { key: "once", until: "finished", for: 0 } }),
+      newRun({ args: "[3]" }),
+    ];
+
+    test("committed: its runs are there", async () => {
+      const { tx, commit } = await at.begin();
+      const inserted = await at.store.insert(runs(), tx);
+      expect(inserted.every((one) => one.inserted)).toBe(true);
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
+      await commit();
+      const claimed = await claim(at.store);
+      expect(ids(claimed)).toEqual(ids(inserted));
+      expect(claimed.map(({ args }) => args)).toEqual(["[1]", "[2]", "[3]"]);
+    });
+
+    test("rolled back: they never were", async () => {
+      const { tx, rollback } = await at.begin();
+      await at.store.insert(runs(), tx);
+      await rollback();
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
+      expect(await claim(at.store)).toEqual([]);
+      const [again] = await at.store.insert([newRun({ unique: { key: "once", until: "finished", for: 0 } })]);
+      expect(again!.inserted).toBe(true);
+    });
+
+    test.each(["read committed", "repeatable read", "serializable"])("at the level %s", async (level) => {
+      const { tx, commit } = await at.begin(level);
+      const inserted = await at.store.insert(runs(), tx);
+      await commit();
+      expect(ids(await claim(at.store))).toEqual(ids(inserted));
+    });
+
+    test("a key that is held outside is found inside", async () => {
+      const unique = { key: "once", until: "finished" as const, for: 0 };
+      const id = await insertOne(at.store, { unique });
+      const { tx, commit } = await at.begin();
+      expect(await at.store.insert([newRun({ unique })], tx)).toEqual([{ id, inserted: false }]);
+      await commit();
+    });
+
+    test("a handle that would put the runs somewhere else is refused", async () => {
+      for (const { what, tx, code } of await at.wrongHandles()) {
+        await expect(at.store.insert([newRun()], tx), what).rejects.toMatchObject({ code });
+      }
+      expect(await list(at.store, { limit: 10 })).toEqual([]);
+    });
+  });
+
+  describe("a transaction with the settlement", () => {
+    const at = fresh(database);
+
+    test("writes the work and the outcome together", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      const done = await at.store.transaction(settlement(run, "completed", { result: "[1]" }), (tx) => {
+        const child = at.store.insert([newRun({ name: "child" })], tx);
+        // The work is not async there, and the insert is done when it returns.
+        return at.store.database === "sqlite" ? undefined : child;
+      });
+      expect(done).toBe(true);
+      expect(await found(at.store, id)).toMatchObject({ state: "completed", result: "[1]" });
+      expect(await list(at.store, { name: "child", limit: 10 })).toHaveLength(1);
+    });
+
+    test("writes neither when the work throws", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { start: 0 });
+      const before = await everythingOf(at, id);
+      let child: Promise<unknown> | undefined;
+      const work = (tx: unknown) => {
+        child = at.store.insert([newRun({ name: "child" })], tx);
+        child.catch(() => {});
+        throw new Error("no");
+      };
+      await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
+      // Where statements take their time, one that nobody waited for comes after the end, and must not be let through.
+      await child!.catch((error) => expect(error).toMatchObject({ code: "NOT_IN_TRANSACTION" }));
+      expect(await everythingOf(at, id)).toEqual(before);
+      expect(await list(at.store, { name: "child", limit: 10 })).toEqual([]);
+      expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
+    });
+
+    test("a lease is prolonged while its transaction is open, and a rollback leaves it so", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { lease: 1000 });
+      const other = await at.another();
+      let renewing: ReturnType<typeof other.renew> | undefined;
+      const work = () => {
+        renewing = at.clock.advance("900ms").then(() => other.renew("w1", [{ ...run, lease: 1000 }]));
+        // The work is not async there, and nobody else writes before it has returned.
+        if (at.store.database === "sqlite") throw new Error("no");
+        return renewing.then(() => {
+          throw new Error("no");
+        });
+      };
+      await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
+      expect([...(await renewing!).held]).toEqual([id]);
+      await at.clock.advance("900ms");
+      expect(await reap(other)).toEqual([]);
+      expect(await found(at.store, id)).toMatchObject({ state: "running", crashes: 0 });
+      expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
+    });
+
+    test("a lease lost while its transaction is open: nothing of either is written", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { lease: 1000 });
+      const other = await at.another();
+      const work = async (tx: unknown) => {
+        await at.store.insert([newRun({ name: "child" })], tx);
+        await at.clock.advance("1001ms");
+        expect(await reap(other)).toMatchObject([{ id, state: "ready" }]);
+        await claimOne(other, { worker: "w2" });
+      };
+      const takenHere = (tx: DatabaseSync) => {
+        void at.store.insert([newRun({ name: "child" })], tx);
+        tx.exec(`update punctual_runs set lease_token = 'another'`);
+      };
+      const inside = at.store.database === "sqlite" ? takenHere : work;
+      const done = at.store.transaction(settlement(run, "completed"), inside as (tx: unknown) => unknown);
+      expect(await done).toBe(false);
+      expect(await found(at.store, id)).toMatchObject({ state: "running" });
+      expect(await list(at.store, { name: "child", limit: 10 })).toEqual([]);
+    });
+
+    test("a run can be asked to cancel while its transaction is open", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      const other = await at.another();
+      let cancelling: ReturnType<typeof other.cancel> | undefined;
+      const work = () => {
+        cancelling = other.cancel(id, null);
+        if (at.store.database === "sqlite") throw new Error("no");
+        return cancelling.then(() => {
+          throw new Error("no");
+        });
+      };
+      await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
+      expect(await cancelling).toBe("requested");
+    });
+  });
+}

@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest";
+import type { Store } from "../../../src/store/store.ts";
+import { fresh } from "../support/fresh.ts";
+import {
+  claim,
+  claimOne,
+  insertOne,
+  list,
+  newRun,
+  type RunFields,
+  reap,
+  settle,
+  times,
+} from "../support/requests.ts";
+import type { Database } from "../support/stores.ts";
+
+export function uniqueness(database: Database): void {
+  describe("uniqueness", () => {
+    const at = fresh(database);
+
+    type Unique = { key?: string; until?: "started" | "finished"; for?: number };
+    const ask = async (unique: Unique = {}, fields: RunFields = {}, store: Store = at.store) => {
+      const run = newRun({ unique: { key: "once", until: "finished", for: 0, ...unique }, ...fields });
+      return (await store.insert([run]))[0]!;
+    };
+
+    test("a key that is held gives the run that holds it", async () => {
+      const first = await ask();
+      expect(first.inserted).toBe(true);
+      expect(await ask()).toEqual({ id: first.id, inserted: false });
+      expect(await ask({}, { name: "another job" })).toEqual({ id: first.id, inserted: false });
+      expect(await ask({ key: "other" })).toMatchObject({ inserted: true });
+      expect(await list(at.store, { limit: 10 })).toHaveLength(2);
+    });
+
+    test("what was asked for second changes nothing", async () => {
+      const { id } = await ask({}, { args: "[1]", delay: 1000 });
+      const before = await at.store.find(id);
+      await ask({ for: 9000, until: "started" }, { args: "[2]", priority: 1 });
+      expect(await at.store.find(id)).toEqual(before);
+    });
+
+    test("within one insert too", async () => {
+      const run = () => newRun({ unique: { key: "once", until: "finished", for: 0 } });
+      const [one, two, three] = await at.store.insert([run(), newRun(), run()]);
+      expect(one).toMatchObject({ inserted: true });
+      expect(two).toMatchObject({ inserted: true });
+      expect(three).toEqual({ id: one!.id, inserted: false });
+    });
+
+    test.each(["completed", "failed", "skipped", "cancelled"] as const)(
+      "until finished: free again once it is %s",
+      async (outcome) => {
+        const { id } = await ask();
+        const run = await claimOne(at.store);
+        expect(await ask()).toEqual({ id, inserted: false });
+        await settle(at.store, run, outcome);
+        expect(await ask()).toMatchObject({ inserted: true });
+      },
+    );
+
+    test.each(["retried", "snoozed", "released"] as const)(
+      "until finished: still held while it is %s",
+      async (outcome) => {
+        const { id } = await ask();
+        await settle(at.store, await claimOne(at.store), outcome, {
+          delay: outcome === "released" ? 0 : 1000,
+        });
+        expect(await ask()).toEqual({ id, inserted: false });
+      },
+    );
+
+    test("until finished: free again once the waiting run is cancelled or removed", async () => {
+      const first = await ask();
+      await at.store.cancel(first.id, null);
+      const second = await ask();
+      expect(second.inserted).toBe(true);
+      await at.store.remove(second.id);
+      expect(await ask()).toMatchObject({ inserted: true });
+    });
+
+    test("until started: free again with the claim, also of one claimed ahead", async () => {
+      const { id } = await ask({ until: "started" }, { delay: 1000 });
+      expect(await ask({ until: "started" })).toEqual({ id, inserted: false });
+      await at.clock.advance(1);
+      const [run] = await claim(at.store, { start: 0 });
+      const second = await ask({ until: "started" });
+      expect(second.inserted).toBe(true);
+      // The key is the second one's by now, and the first may come back.
+      await settle(at.store, run!, "retried");
+      expect(await ask({ until: "started" })).toEqual({ id: second.id, inserted: false });
+    });
+
+    test("for a while: held after it has finished, until the while is over", async () => {
+      const { id } = await ask({ for: 10_000 });
+      await settle(at.store, await claimOne(at.store), "completed");
+      await at.clock.advance("9999ms");
+      expect(await ask()).toEqual({ id, inserted: false });
+      await at.clock.advance("1ms");
+      expect(await ask()).toMatchObject({ inserted: true });
+    });
+
+    test("for a while: held also when history does not keep the run that long", async () => {
+      const first = await ask({ for: 10_000 });
+      await settle(at.store, await claimOne(at.store), "completed", { keep: 0 });
+      const second = await ask({ key: "other", for: 10_000 });
+      await settle(at.store, await claimOne(at.store), "failed", { keep: 1000 });
+      await at.clock.advance(5);
+      await at.store.prune({ finishedFor: 0, jobsUnseenFor: null, orphansOlderThan: null, batch: 100 });
+      expect(await ask()).toEqual({ id: first.id, inserted: false });
+      expect(await ask({ key: "other" })).toEqual({ id: second.id, inserted: false });
+      await at.clock.advance(5);
+      expect(
+        (await at.store.prune({ finishedFor: null, jobsUnseenFor: null, orphansOlderThan: null, batch: 100 }))
+          .history,
+      ).toBe(2);
+      expect(await ask()).toMatchObject({ inserted: true });
+    });
+
+    test("for a while and until finished: the later of the two", async () => {
+      const { id } = await ask({ for: 1000 });
+      await at.clock.advance(60);
+      expect(await ask()).toEqual({ id, inserted: false });
+      await settle(at.store, await claimOne(at.store), "completed");
+      expect(await ask()).toMatchObject({ inserted: true });
+    });
+
+    test("for a while and until started: the later of the two", async () => {
+      const { id } = await ask({ for: 10_000, until: "started" });
+      await claimOne(at.store);
+      await at.clock.advance("9999ms");
+      expect(await ask()).toEqual({ id, inserted: false });
+      await at.clock.advance("1ms");
+      expect(await ask()).toMatchObject({ inserted: true });
+    });
+
+    test("20 ask at once: one run, and all are given it", async () => {
+      const stores = await Promise.all(times(20, () => at.another()));
+      const answers = await Promise.all(stores.map((store) => ask({}, {}, store)));
+      expect(answers.filter(({ inserted }) => inserted)).toHaveLength(1);
+      expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+      expect(await list(at.store, { limit: 50 })).toHaveLength(1);
+    });
+
+    test("a run taken back from a dead worker still holds its key", async () => {
+      const { id } = await ask();
+      await claimOne(at.store, { lease: 1000 });
+      await at.clock.advance(2);
+      await reap(at.store);
+      expect(await ask()).toEqual({ id, inserted: false });
+    });
+
+    test("a revived run does not take its key up again", async () => {
+      const { id } = await ask();
+      await settle(at.store, await claimOne(at.store), "failed");
+      const second = await ask();
+      await at.store.revive(id);
+      expect(await ask()).toEqual({ id: second.id, inserted: false });
+      expect(await insertOne(at.store)).toBeGreaterThan(second.id);
+    });
+  });
+}

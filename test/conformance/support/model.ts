@@ -1,0 +1,239 @@
+import { type Outcome, outcomeRules, type RunState } from "../../../src/run/states.ts";
+
+export interface ModelRun {
+  id: number;
+  name: string;
+  key: string | null;
+  queue: string;
+  limited: boolean;
+  priority: number;
+  runAt: number;
+  state: RunState;
+  attempts: number;
+  crashes: number;
+  token: string | null;
+  worker: string | null;
+  lockedUntil: number | null;
+  startedAt: number | null;
+  cancelRequested: boolean;
+  /** Outcomes of tries that are kept with the run. */
+  tries: string[];
+}
+
+export interface ModelLease {
+  id: number;
+  token: string;
+}
+
+/** The queue as simply as it can be written: one list, one loop over it for everything. */
+export class Model {
+  now: number;
+  runs: ModelRun[] = [];
+  readonly jobLimits: Record<string, number>;
+  readonly keyLimits: Record<string, number>;
+  readonly queueLimits: Record<string, number>;
+  readonly pausedJobs: Set<string> = new Set();
+  readonly pausedQueues: Set<string> = new Set();
+
+  constructor(
+    now: number,
+    limits: Record<"jobLimits" | "keyLimits" | "queueLimits", Record<string, number>>,
+  ) {
+    this.now = now;
+    this.jobLimits = limits.jobLimits;
+    this.keyLimits = limits.keyLimits;
+    this.queueLimits = limits.queueLimits;
+  }
+
+  insert(
+    fields: Pick<ModelRun, "id" | "name" | "key" | "queue" | "limited" | "priority"> & { delay: number },
+  ): void {
+    const { delay, ...rest } = fields;
+    this.runs.push({
+      ...rest,
+      runAt: this.now + delay,
+      state: delay > 0 ? "scheduled" : "ready",
+      attempts: 0,
+      crashes: 0,
+      token: null,
+      worker: null,
+      lockedUntil: null,
+      startedAt: null,
+      cancelRequested: false,
+      tries: [],
+    });
+  }
+
+  claim(claim: {
+    worker: string;
+    token: string;
+    limit: number;
+    start: number;
+    limited: number;
+    queues: string[] | null;
+    exceptQueues: string[];
+    lease: number;
+  }): number[] {
+    for (const run of this.runs) {
+      if (run.state === "scheduled" && run.runAt <= this.now) run.state = "ready";
+    }
+    const claimed: ModelRun[] = [];
+    const inOrder = [...this.runs].sort(
+      (a, b) => a.priority - b.priority || a.runAt - b.runAt || a.id - b.id,
+    );
+    for (const run of inOrder) {
+      if (claimed.length >= claim.limit) break;
+      if (run.state !== "ready") continue;
+      if (this.pausedJobs.has(run.name) || this.pausedQueues.has(run.queue)) continue;
+      if (claim.queues && !claim.queues.includes(run.queue)) continue;
+      if (claim.exceptQueues.includes(run.queue)) continue;
+      if (run.limited && (claimed.length >= claim.limited || !this.#hasRoom(run))) continue;
+      run.state = "running";
+      run.attempts++;
+      run.token = claim.token;
+      run.worker = claim.worker;
+      run.lockedUntil = this.now + claim.lease;
+      run.startedAt = claimed.length < claim.start && run.crashes === 0 ? this.now : null;
+      claimed.push(run);
+    }
+    return claimed.map(({ id }) => id);
+  }
+
+  #hasRoom(run: ModelRun): boolean {
+    const running = this.runs.filter((one) => one.state === "running" && one.limited);
+    const under = (limit: number | undefined, count: number) => !limit || count < limit;
+    const ofJob = running.filter((one) => one.name === run.name);
+    return (
+      under(this.jobLimits[run.name], ofJob.length) &&
+      (run.key === null ||
+        under(this.keyLimits[run.name], ofJob.filter((one) => one.key === run.key).length)) &&
+      under(this.queueLimits[run.queue], running.filter((one) => one.queue === run.queue).length)
+    );
+  }
+
+  #held({ id, token }: ModelLease): ModelRun | undefined {
+    return this.runs.find((run) => run.id === id && run.state === "running" && run.token === token);
+  }
+
+  #unlock(run: ModelRun): void {
+    run.token = null;
+    run.lockedUntil = null;
+  }
+
+  #wait(run: ModelRun, delay: number, counts: boolean): void {
+    this.#unlock(run);
+    run.worker = null;
+    run.startedAt = null;
+    run.state = delay > 0 ? "scheduled" : "ready";
+    if (delay > 0) run.runAt = this.now + delay;
+    if (!counts) run.attempts--;
+  }
+
+  #end(run: ModelRun, state: RunState, kept: boolean): void {
+    this.#unlock(run);
+    run.state = state;
+    run.cancelRequested = false;
+    if (!kept) this.runs = this.runs.filter((one) => one !== run);
+  }
+
+  settle(
+    lease: ModelLease,
+    outcome: Outcome,
+    how: { delay: number; duration: number; kept: boolean },
+  ): boolean {
+    const run = this.#held(lease);
+    if (!run) return false;
+    const { to, counts, recorded } = outcomeRules[outcome];
+    if (recorded) run.tries.push(outcome);
+    if (to === "waiting") this.#wait(run, how.delay, counts);
+    else {
+      run.startedAt = this.now - how.duration;
+      this.#end(run, to, how.kept);
+    }
+    return true;
+  }
+
+  renew(lease: ModelLease, length: number): boolean {
+    const run = this.#held(lease);
+    if (!run) return false;
+    const until = this.now + length;
+    // One that would end later, by no more than a lease, is as a later renewal has left it.
+    const isLater = run.lockedUntil! >= until && run.lockedUntil! <= until + length;
+    if (!isLater) run.lockedUntil = until;
+    return true;
+  }
+
+  start(lease: ModelLease): boolean {
+    const run = this.#held(lease);
+    if (run) run.startedAt ??= this.now;
+    return run !== undefined;
+  }
+
+  reap(limit: number, crashCap: number): { id: number; state: string; crashed: boolean }[] {
+    const expired = this.runs
+      .filter((run) => run.state === "running" && run.lockedUntil! < this.now)
+      .sort((a, b) => a.lockedUntil! - b.lockedUntil! || a.id - b.id)
+      .slice(0, limit);
+    return expired.map((run) => {
+      const crashed = run.startedAt !== null;
+      if (crashed) {
+        run.crashes++;
+        run.tries.push("crashed");
+      }
+      if (run.cancelRequested) this.#end(run, "cancelled", true);
+      else if (crashed && run.crashes >= crashCap) this.#end(run, "failed", true);
+      else this.#wait(run, 0, crashed);
+      return { id: run.id, state: run.state, crashed };
+    });
+  }
+
+  cancel(id: number): string | null {
+    const run = this.runs.find((one) => one.id === id);
+    if (!run) return null;
+    if (run.state === "running") {
+      run.cancelRequested = true;
+      return "requested";
+    }
+    if (run.state !== "ready" && run.state !== "scheduled") return run.state;
+    this.#end(run, "cancelled", true);
+    return "cancelled";
+  }
+
+  move(id: number, runAt: number): string | null {
+    const run = this.runs.find((one) => one.id === id);
+    if (!run) return null;
+    if (run.state !== "ready" && run.state !== "scheduled") return run.state;
+    run.runAt = runAt;
+    run.state = runAt > this.now ? "scheduled" : "ready";
+    return "moved";
+  }
+
+  revive(id: number): string | null {
+    const run = this.runs.find((one) => one.id === id);
+    if (!run) return null;
+    if (run.state === "ready" || run.state === "scheduled" || run.state === "running") return run.state;
+    run.state = "ready";
+    run.runAt = this.now;
+    run.worker = null;
+    run.startedAt = null;
+    return "revived";
+  }
+
+  remove(id: number): string | null {
+    const run = this.runs.find((one) => one.id === id);
+    if (!run) return null;
+    if (run.state === "running") return "running";
+    this.runs = this.runs.filter((one) => one !== run);
+    return "removed";
+  }
+
+  cancelledOf(worker: string): number[] {
+    return this.runs
+      .filter((run) => run.state === "running" && run.cancelRequested && run.worker === worker)
+      .map(({ id }) => id);
+  }
+
+  count(state: RunState, which: (run: ModelRun) => boolean = () => true): number {
+    return this.runs.filter((run) => run.state === state && which(run)).length;
+  }
+}

@@ -1,0 +1,141 @@
+import mysql from "mysql2";
+import { createConnection } from "mysql2/promise";
+import type { Store } from "../../../src/store/store.ts";
+import { MANY, type Plan } from "./plan.ts";
+
+/** What a connection has read so far, counted by the server: by key, forwards, backwards, at random, in scans, in sorts. */
+const COUNTERS =
+  "show session status where variable_name like 'Handler\\_read\\_%' or variable_name in ('Sort_rows')";
+
+/** Else the storage engine leaves rows out by itself, and they are not counted. */
+const COUNT_ALL = "set session optimizer_switch = 'index_condition_pushdown=off'";
+
+/** A command of the driver: what was sent, and who gets the answer. */
+interface Command {
+  constructor: { name: string };
+  sql?: string;
+  /** Of a prepared statement; else they are in the text. */
+  parameters?: SqlValue[];
+  onResult?: (error: unknown, rows?: unknown, ...rest: unknown[]) => void;
+  once(event: "end", listener: () => void): void;
+}
+
+interface Driver {
+  query(sql: string, done: (error: unknown, rows: unknown) => void): Command;
+  addCommand(command: Command): Command;
+}
+
+/** Every command of every connection goes through this one function, whatever it was called by. */
+const driver = Object.getPrototypeOf(mysql.Connection.prototype) as Driver;
+
+type Counts = Map<string, number>;
+
+type SqlValue = string | number | null;
+
+/** Measures every statement that is run while `work` runs on a new store. */
+export async function recordPlans(
+  url: string,
+  connect: () => Promise<Store>,
+  work: (store: Store) => Promise<void>,
+): Promise<Plan[]> {
+  const plans = new Map<string, Plan>();
+  const parameters = new Map<string, SqlValue[] | undefined>();
+  const own = new Set<string>([COUNTERS, COUNT_ALL]);
+  const costs = new WeakMap<Driver, Counts>();
+  const counted: Promise<unknown>[] = [];
+  const { addCommand } = driver;
+
+  const count = (connection: Driver): Promise<Counts> => {
+    const counts = new Promise<Counts>((resolve, reject) => {
+      connection.query(COUNTERS, (error, rows) => (error ? reject(error) : resolve(toCounts(rows))));
+    });
+    counted.push(counts);
+    return counts;
+  };
+
+  /** Counting reads too: what two counts in a row differ by. */
+  const prepare = (connection: Driver) => {
+    connection.query(COUNT_ALL, () => {});
+    const pair = [count(connection), count(connection)];
+    counted.push(Promise.all(pair).then(([a, b]) => costs.set(connection, difference(a!, b!))));
+  };
+
+  driver.addCommand = function (this: Driver, command) {
+    const { sql, onResult } = command;
+    if (sql === undefined || own.has(sql) || !["Query", "Execute"].includes(command.constructor.name)) {
+      return addCommand.call(this, command);
+    }
+    if (!costs.has(this)) {
+      costs.set(this, new Map());
+      prepare(this);
+    }
+    const plan = plans.get(sql) ?? { statement: sql, steps: [], faults: [], rows: 0 };
+    plans.set(sql, plan);
+    parameters.set(sql, command.parameters);
+    if (onResult) {
+      command.onResult = (error, rows, ...rest) => {
+        plan.rows += rowsIn(rows);
+        onResult.call(command, error, rows, ...rest);
+      };
+    }
+    const before = count(this);
+    addCommand.call(this, command);
+    const after = count(this);
+    counted.push(
+      Promise.all([before, after]).then(([a, b]) => {
+        const read = difference(costs.get(this)!, difference(a, b));
+        const steps = [...read].filter(([, rows]) => rows > 0).map(([name, rows]) => `${name}: ${rows}`);
+        plan.steps.push(...steps);
+        const most = MANY * statementsOf(sql).length;
+        if ([...read.values()].some((rows) => rows > most)) plan.faults.push(steps.join(", "));
+      }),
+    );
+    return command;
+  };
+  try {
+    await work(await connect());
+    await Promise.all(counted);
+  } finally {
+    driver.addCommand = addCommand;
+  }
+  await explain(url, [...plans.values()], parameters);
+  return [...plans.values()];
+}
+
+/** Several may go in one packet, and are counted together. */
+function statementsOf(sql: string): string[] {
+  return sql.split("; ");
+}
+
+function toCounts(rows: unknown): Counts {
+  const pairs = rows as { Variable_name: string; Value: string }[];
+  return new Map(pairs.map((row) => [row.Variable_name, Number(row.Value)]));
+}
+
+function difference(from: Counts, to: Counts): Counts {
+  return new Map([...to].map(([name, value]) => [name, value - (from.get(name) ?? 0)]));
+}
+
+/** A statement's rows are a list of objects; several statements give a list of such lists. */
+function rowsIn(result: unknown): number {
+  if (!Array.isArray(result)) return 0;
+  return result.some(Array.isArray)
+    ? result.filter(Array.isArray).reduce((sum, rows) => sum + rows.length, 0)
+    : result.length;
+}
+
+/** Says of what is too much how the server goes about it. */
+async function explain(
+  uri: string,
+  plans: Plan[],
+  parameters: Map<string, SqlValue[] | undefined>,
+): Promise<void> {
+  const connection = await createConnection({ uri });
+  for (const { statement, faults } of plans.filter(({ faults }) => faults.length > 0)) {
+    for (const one of statementsOf(statement)) {
+      const text = mysql.format(`explain ${one}`, parameters.get(statement) ?? []);
+      faults.push(JSON.stringify(await connection.query(text).then(([rows]) => rows, String)));
+    }
+  }
+  await connection.end();
+}

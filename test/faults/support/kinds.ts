@@ -1,0 +1,22 @@
+import { describe } from "vitest";
+import { selected } from "../../conformance/support/stores.ts";
+import { findServer } from "../../servers/find.ts";
+import { label, type ServerKind, serverKinds } from "../../servers/server.ts";
+
+const isSelected = (kind: ServerKind) => selected.some(({ name }) => name === kind);
+
+/** One group of tests for each server that was selected, as for the conformance suite. */
+export function onEachServer(tests: (kind: ServerKind) => void): void {
+  for (const kind of serverKinds) {
+    if (isSelected(kind)) describe(label[kind], () => tests(kind));
+    else describe.todo(`${label[kind]} is not selected`);
+  }
+}
+
+/** The same for tests that need a server of their own: one that somebody gave us by a URL is not ours to kill. */
+export function onOwnServer(tests: (kind: ServerKind) => void): void {
+  for (const kind of serverKinds) {
+    if (isSelected(kind) && findServer(kind)) describe(label[kind], () => tests(kind));
+    else describe.todo(`${label[kind]} is not selected, or its programs are not here`);
+  }
+}

@@ -1,0 +1,18 @@
+import type { DatabaseName } from "../../src/store/store.ts";
+
+/** The statements that take a database from the newest schema back to the first one: extend them with each migration. */
+export function toFirstSchema(database: DatabaseName): string[] {
+  return [
+    "drop table punctual_logs",
+    "drop table punctual_aliases",
+    "alter table punctual_runs drop column logged",
+    "alter table punctual_jobs drop column last_failure",
+    "alter table punctual_runs drop column isolated",
+    "alter table punctual_runs drop column hook",
+    "alter table punctual_runs drop column retries",
+    "alter table punctual_history drop column retries",
+    "alter table punctual_migrations drop column compatible_from",
+    ...(database === "sqlite" ? [] : ["alter table punctual_receipts drop column nonce"]),
+    "delete from punctual_migrations where number > 1",
+  ];
+}
