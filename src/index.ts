@@ -34,8 +34,13 @@ export type { Run } from "./run/run.ts";
 export type { FinishedState, Outcome, RunState } from "./run/states.ts";
 export { type Health, healthOf } from "./status/health.ts";
 export type { JobReport, PauseInfo, QueueReport, ScheduleInfo, StatusReport } from "./status/report.ts";
-export type { Inspection, InstallReport, MissingObject } from "./store/inspection.ts";
-export type { PruneForecast, PruneReport } from "./store/pruning.ts";
+export type {
+  Inspection,
+  InstallReport,
+  MissingObject,
+  PruneForecast,
+  PruneReport,
+} from "./store/maintenance.ts";
 export type { RunCount } from "./store/search.ts";
 export type { SuperviseOptions } from "./supervisor/options.ts";
 export type { ChildInfo } from "./supervisor/supervisor.ts";

@@ -24,7 +24,7 @@ import { inheritedOptions, jobFileLoader, reportInstance, withInherited } from "
 import { Control } from "./operate/control.ts";
 import { type PunctualOptions, readArguments } from "./options.ts";
 import { currentRun } from "./run/context.ts";
-import type { Inspection, InstallReport } from "./store/inspection.ts";
+import type { Inspection, InstallReport } from "./store/maintenance.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 import type { SuperviseOptions } from "./supervisor/options.ts";

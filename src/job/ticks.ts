@@ -1,6 +1,6 @@
 import { fingerprintOf, Schedule, type ScheduleParts } from "../schedule/schedule.ts";
+import type { DueSchedule, TickRun } from "../store/definitions.ts";
 import type { JobDetails, SyncRequest } from "../store/store.ts";
-import type { DueSchedule, TickRun } from "../store/ticking.ts";
 import type { Definition } from "./definition.ts";
 import type { Registry } from "./registry.ts";
 

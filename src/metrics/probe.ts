@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PunctualError } from "../errors.ts";
 import type { ScheduleInfo, StatusReport } from "../status/report.ts";
-import type { InstallReport } from "../store/inspection.ts";
+import type { InstallReport } from "../store/maintenance.ts";
 import { inside } from "../supervisor/inside.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { type Address, LOOPBACK } from "./address.ts";

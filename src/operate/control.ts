@@ -8,7 +8,7 @@ import { isFinished, type RunState } from "../run/states.ts";
 import { type Health, healthOf } from "../status/health.ts";
 import { type DefinedJob, type StatusReport, toReport } from "../status/report.ts";
 import { explain } from "../status/why.ts";
-import type { PruneForecast, PruneReport } from "../store/pruning.ts";
+import type { PruneForecast, PruneReport } from "../store/maintenance.ts";
 import type { RunRecord } from "../store/records.ts";
 import type { RunCount } from "../store/search.ts";
 import type { Store } from "../store/store.ts";

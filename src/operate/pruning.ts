@@ -1,7 +1,7 @@
 import { PunctualError, show } from "../errors.ts";
 import { type FinishedState, finishedStates } from "../run/states.ts";
 import { UNDEFINED_FOR } from "../status/report.ts";
-import type { PruneReport, PruneRequest } from "../store/pruning.ts";
+import type { PruneReport, PruneRequest } from "../store/maintenance.ts";
 import { DAY, type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";

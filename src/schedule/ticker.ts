@@ -1,5 +1,5 @@
+import type { DueSchedule, TickDecision, TickedSchedule, TickRun } from "../store/definitions.ts";
 import type { Store } from "../store/store.ts";
-import type { DueSchedule, TickDecision, TickedSchedule, TickRun } from "../store/ticking.ts";
 import type { Clock } from "../time.ts";
 import { decide } from "./misfire.ts";
 import type { Schedule } from "./schedule.ts";

@@ -1,5 +1,5 @@
 import { PunctualError } from "../errors.ts";
-import type { Inspection, InstallReport } from "./inspection.ts";
+import type { Inspection, InstallReport } from "./maintenance.ts";
 import { type DatabaseSource, kindOf, type OpenOptions, openStore } from "./open.ts";
 import { Pending } from "./pending.ts";
 import type { Store } from "./store.ts";

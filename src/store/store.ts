@@ -1,6 +1,13 @@
 import type { Outcome, RunState } from "../run/states.ts";
-import type { Inspection, InstallReport, MissingObject } from "./inspection.ts";
-import type { PruneForecast, PruneReport, PruneRequest } from "./pruning.ts";
+import type { SyncRequest, TickRequest, TickResult } from "./definitions.ts";
+import type {
+  Inspection,
+  InstallReport,
+  MissingObject,
+  PruneForecast,
+  PruneReport,
+  PruneRequest,
+} from "./maintenance.ts";
 import type { QueueSelection } from "./queue-selection.ts";
 import type {
   AttemptRecord,
@@ -16,11 +23,9 @@ import type {
   WorkerRow,
 } from "./records.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
-import type { SyncRequest } from "./syncing.ts";
-import type { TickRequest, TickResult } from "./ticking.ts";
 
+export type { JobDetails, SyncRequest } from "./definitions.ts";
 export type { CrashCap } from "./records.ts";
-export type { JobDetails, SyncRequest } from "./syncing.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
 

@@ -1,4 +1,4 @@
-import type { InstallReport } from "../store/inspection.ts";
+import type { InstallReport } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
 
 /** What `repair()` did. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { upkeep } from "../../src/cli/doctor/upkeep.ts";
-import type { Inspection, VacuumReport } from "../../src/store/inspection.ts";
+import type { Inspection, VacuumReport } from "../../src/store/maintenance.ts";
 
 const now = Date.UTC(2026, 10, 16, 12);
 const MINUTE = 60_000;

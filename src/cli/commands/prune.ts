@@ -4,7 +4,7 @@ import type { Punctual } from "../../punctual.ts";
 import { type FinishedState, finishedStates } from "../../run/states.ts";
 import { inQuery, listOf } from "../../status/hints.ts";
 import { UNDEFINED_FOR } from "../../status/report.ts";
-import type { PruneForecast, PruneReport } from "../../store/pruning.ts";
+import type { PruneForecast, PruneReport } from "../../store/maintenance.ts";
 import type { Duration } from "../../time.ts";
 import { among, duration, integer, name } from "../arguments.ts";
 import { confirm } from "../ask.ts";

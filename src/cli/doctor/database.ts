@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { PunctualError } from "../../errors.ts";
 import type { Punctual } from "../../punctual.ts";
-import type { Inspection, MissingObject } from "../../store/inspection.ts";
+import type { Inspection, MissingObject } from "../../store/maintenance.ts";
 import { systemClock } from "../../time.ts";
 import { exitCodeOf, exitCodes } from "../exit-codes.ts";
 import { missingFile } from "../load/database.ts";

@@ -5,7 +5,7 @@ import { Cron } from "../../schedule/cron.ts";
 import { pruneJob, workOn } from "../../status/hints.ts";
 import { unseenIn } from "../../status/report.ts";
 import { silenceOf } from "../../status/silence.ts";
-import type { Inspection } from "../../store/inspection.ts";
+import type { Inspection } from "../../store/maintenance.ts";
 import { serves } from "../../store/queue-selection.ts";
 import { plain } from "../output.ts";
 import { counted } from "../render/numbers.ts";

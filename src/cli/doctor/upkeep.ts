@@ -1,4 +1,4 @@
-import type { Inspection } from "../../store/inspection.ts";
+import type { Inspection } from "../../store/maintenance.ts";
 import { grouped } from "../render/numbers.ts";
 import { span } from "../render/times.ts";
 import { type Finding, warning } from "./finding.ts";

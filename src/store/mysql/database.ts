@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { PunctualError } from "../../errors.ts";
-import type { MissingObject } from "../inspection.ts";
+import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
 import { takeSpare } from "../server/spare.ts";

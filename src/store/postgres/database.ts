@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import type { MissingObject, VacuumReport } from "../inspection.ts";
+import type { MissingObject, VacuumReport } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
 import { takeSpare } from "../server/spare.ts";

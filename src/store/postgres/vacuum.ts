@@ -1,4 +1,4 @@
-import type { VacuumReport } from "../inspection.ts";
+import type { VacuumReport } from "../maintenance.ts";
 import type { Sql, Tables } from "../sql/database.ts";
 
 interface Row {

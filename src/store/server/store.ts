@@ -1,6 +1,5 @@
 import { sleepReal, systemClock } from "../../time.ts";
-import type { Inspection, InstallReport } from "../inspection.ts";
-import type { PruneReport, PruneRequest } from "../pruning.ts";
+import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { Sql, Transaction } from "../sql/database.ts";
 import { renamed } from "../sql/former-names.ts";
 import { isOneStatement } from "../sql/settle.ts";

@@ -1,4 +1,4 @@
-import type { MissingObject, VacuumReport } from "../inspection.ts";
+import type { MissingObject, VacuumReport } from "../maintenance.ts";
 import type { DatabaseName } from "../store.ts";
 
 export type Param = string | number | bigint | null;

@@ -1,5 +1,5 @@
 import { systemClock } from "../../time.ts";
-import type { Inspection, MissingObject } from "../inspection.ts";
+import type { Inspection, MissingObject } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
 import { type Database, first } from "./database.ts";
 import { installedVersion, newest, oldestSchema, type Schema } from "./migrate.ts";

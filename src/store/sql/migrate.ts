@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import type { InstallReport } from "../inspection.ts";
+import type { InstallReport } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
 import type { Sql, Tables } from "./database.ts";
 

@@ -1,6 +1,6 @@
 import { stateCodes } from "../../run/states.ts";
 import { yieldToEventLoop } from "../../time.ts";
-import type { PruneForecast, PruneReport, PruneRequest } from "../pruning.ts";
+import type { PruneForecast, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
 import {
   asJson,

@@ -1,5 +1,5 @@
+import type { ScheduleSync } from "../definitions.ts";
 import type { PauseNote, ScheduleRow } from "../records.ts";
-import type { ScheduleSync } from "../ticking.ts";
 import type { SqlContext } from "./context.ts";
 import { asJson, type ColumnType, first, inGroups, namesAsJson, type Param } from "./database.ts";
 import { PAUSE, PAUSE_COLUMNS, type PausedRow, pauseValues, toPause } from "./pause.ts";

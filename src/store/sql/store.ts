@@ -1,6 +1,13 @@
 import type { FinishedState, RunState } from "../../run/states.ts";
-import type { Inspection, InstallReport, MissingObject } from "../inspection.ts";
-import type { PruneForecast, PruneReport, PruneRequest } from "../pruning.ts";
+import type { TickRequest, TickResult } from "../definitions.ts";
+import type {
+  Inspection,
+  InstallReport,
+  MissingObject,
+  PruneForecast,
+  PruneReport,
+  PruneRequest,
+} from "../maintenance.ts";
 import type {
   AttemptRecord,
   CancelAnswer,
@@ -32,7 +39,6 @@ import {
   type SyncRequest,
   WORKER_DEAD_AFTER,
 } from "../store.ts";
-import type { TickRequest, TickResult } from "../ticking.ts";
 import { SqlContext } from "./context.ts";
 import * as control from "./control.ts";
 import { type Database, first, type Param, type Sql, type Tables, type Transaction } from "./database.ts";

@@ -1,5 +1,5 @@
 import { stateCodes } from "../../run/states.ts";
-import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../ticking.ts";
+import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../definitions.ts";
 import type { SqlContext } from "./context.ts";
 import type { ColumnType } from "./database.ts";
 import { insertion } from "./new-run.ts";

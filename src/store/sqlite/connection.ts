@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { MissingObject } from "../inspection.ts";
+import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
 import { lookUp, using } from "../sql/look-up.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PruneRequest } from "../../../src/store/pruning.ts";
+import type { PruneRequest } from "../../../src/store/maintenance.ts";
 import { DAY } from "../../../src/time.ts";
 import { fresh } from "../support/fresh.ts";
 import { minutely } from "../support/minutely.ts";

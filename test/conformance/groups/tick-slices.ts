@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DueSchedule } from "../../../src/store/ticking.ts";
+import type { DueSchedule } from "../../../src/store/definitions.ts";
 import { fresh } from "../support/fresh.ts";
 import { MINUTE, minutely, onTime, tick } from "../support/minutely.ts";
 import { define, list, times } from "../support/requests.ts";

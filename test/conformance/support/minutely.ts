@@ -5,7 +5,7 @@ import type {
   TickDecision,
   TickRequest,
   TickResult,
-} from "../../../src/store/ticking.ts";
+} from "../../../src/store/definitions.ts";
 
 export const MINUTE = 60_000;
 
