@@ -25,6 +25,7 @@ const PURE = ["time.ts", "errors.ts", "random.ts", "backoff.ts", "run/states.ts"
 const CONTRACT = [
   "store/store.ts",
   "store/records.ts",
+  "store/runs.ts",
   "store/maintenance.ts",
   "store/search.ts",
   "store/definitions.ts",
@@ -42,10 +43,12 @@ const ROOMS: Record<string, string[]> = {
   "store/queue-selection.ts": [],
   "store/records.ts": ["store/queue-selection.ts"],
   "store/maintenance.ts": [],
+  "store/runs.ts": ["store/records.ts", "store/queue-selection.ts"],
   "store/search.ts": ["store/records.ts"],
   "store/definitions.ts": ["store/records.ts"],
   "store/store.ts": [
     "store/records.ts",
+    "store/runs.ts",
     "store/maintenance.ts",
     "store/search.ts",
     "store/definitions.ts",

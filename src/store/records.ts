@@ -225,11 +225,3 @@ export interface WaitFacts {
 
 /** `requested`: it is running, and its worker will be told. */
 export type CancelAnswer = "cancelled" | "requested" | FinishedState | null;
-
-/** The number of crashes that ends a run. */
-export interface CrashCap {
-  /** When it was alone in its process the last time: nothing else can have caused that crash. */
-  isolated: number;
-  /** When it had neighbours. */
-  shared: number;
-}
