@@ -1,6 +1,6 @@
 import { isRefusal } from "../errors.ts";
 import { Run, type RunControl } from "../run/run.ts";
-import type { Inserted, NewRun, Store } from "../store/store.ts";
+import type { InsertResult, NewRun, Store } from "../store/store.ts";
 import type { Dispatch, Sending } from "./dispatch.ts";
 
 /** A statement carries at most this many runs and about this many bytes of arguments. */
@@ -14,7 +14,7 @@ export interface SenderParts {
   prepare(dispatch: Dispatch<never>, within: boolean): Promise<NewRun> | NewRun;
   control: RunControl;
   /** After an insert: tells events, wakes the local worker. */
-  sent(runs: NewRun[], inserted: Inserted[]): void;
+  sent(runs: NewRun[], inserted: InsertResult[]): void;
   unheard(error: unknown): void;
   maxPayload: number;
 }
@@ -80,14 +80,14 @@ export class Sender implements Sending {
     return sent;
   }
 
-  async #insert(group: NewRun[], tx?: unknown): Promise<Inserted[]> {
+  async #insert(group: NewRun[], tx?: unknown): Promise<InsertResult[]> {
     const store = await this.#parts.store();
     const inserted = await store.insert(group, tx);
     this.#parts.sent(group, inserted);
     return inserted;
   }
 
-  #toRun(run: NewRun, { id, inserted }: Inserted): Run {
+  #toRun(run: NewRun, { id, inserted }: InsertResult): Run {
     return new Run(id, run.name, inserted, this.#parts.control);
   }
 

@@ -4,7 +4,7 @@ import { PunctualError, show } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
 import { EncodedArgs } from "../run/payload.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
-import type { JobRow } from "../store/records.ts";
+import type { JobRecord } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
 import type { AdHoc } from "./adhoc.ts";
 import { Capture } from "./capture.ts";
@@ -35,7 +35,7 @@ export interface PrepareParts {
 /** Makes rows of dispatches: looks the job up, checks the arguments, fills in what was not said. */
 export class Preparer {
   readonly #parts: PrepareParts;
-  readonly #known = new Map<string, { row: JobRow; until: number }>();
+  readonly #known = new Map<string, { row: JobRecord; until: number }>();
   readonly #warned = new Set<string>();
 
   constructor(parts: PrepareParts) {
@@ -153,7 +153,7 @@ export class Preparer {
   }
 
   /** A name this process does not define: as the database has it, or as it was declared. */
-  async #lookUp(name: string, within: boolean): Promise<Pick<JobRow, "name" | "queue" | "priority">> {
+  async #lookUp(name: string, within: boolean): Promise<Pick<JobRecord, "name" | "queue" | "priority">> {
     const known = this.#known.get(name);
     const now = this.#parts.now();
     if (known && known.until > now) return known.row;

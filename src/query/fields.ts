@@ -1,5 +1,5 @@
 import { finishedStates, type RunState, stateCodes } from "../run/states.ts";
-import type { Being, RunCondition } from "../store/search.ts";
+import type { RunAspect, RunCondition } from "../store/search.ts";
 import type { Term, Value } from "./terms.ts";
 import { invalid, unknown } from "./terms.ts";
 import { isBare, plain, toDuration, toMoment, toNumber, toPart, toText } from "./values.ts";
@@ -64,7 +64,7 @@ const STATES_THAT_ARE: Record<string, RunState[]> = {
   waiting: ["scheduled", "ready"],
   finished: finishedStates,
 };
-const BEINGS: Being[] = ["late", "retrying", "cancelling"];
+const BEINGS: RunAspect[] = ["late", "retrying", "cancelling"];
 const ARE = [...Object.keys(STATES_THAT_ARE), ...BEINGS];
 
 function is({ values, source }: Term): RunCondition {
@@ -79,7 +79,7 @@ function is({ values, source }: Term): RunCondition {
     );
   }
   const states = words.flatMap((word) => STATES_THAT_ARE[word] ?? []);
-  const beings = words.filter((word) => BEINGS.includes(word as Being)) as Being[];
+  const beings = words.filter((word) => BEINGS.includes(word as RunAspect)) as RunAspect[];
   if (states.length === 0) return { field: "being", any: beings };
   if (beings.length === 0) return { field: "state", any: states };
   throw invalid(`"${source}" mixes states with what runs are beside them. Search for one after the other.`);

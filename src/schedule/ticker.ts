@@ -1,4 +1,4 @@
-import type { DueSchedule, TickDecision, TickedSchedule, TickRun } from "../store/definitions.ts";
+import type { DueSchedule, ScheduleTicks, TickDecision, TickRun } from "../store/definitions.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { decide } from "./misfire.ts";
@@ -18,7 +18,7 @@ export interface TickerParts {
   find(due: DueSchedule): { schedule: Schedule; run: Omit<TickRun, "tickAt"> } | null;
   /** Jobs that others define and this process does not. */
   elsewhere(): Promise<string[]>;
-  ticked(ticked: TickedSchedule): void;
+  ticked(ticked: ScheduleTicks): void;
 }
 
 /**

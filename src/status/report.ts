@@ -7,10 +7,10 @@ import type {
   LateSchedule,
   Pause,
   QueueStatus,
-  ScheduleRow,
+  ScheduleRecord,
   SilentWorker,
   Status,
-  WorkerRow,
+  WorkerRecord,
 } from "../store/records.ts";
 import { DAY } from "../time.ts";
 
@@ -69,7 +69,7 @@ export interface StatusReport {
   idle: number;
   jobs: JobReport[];
   queues: QueueReport[];
-  workers: (Omit<WorkerRow, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
+  workers: (Omit<WorkerRecord, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
   /** Schedules whose tick came more than a few seconds ago and that nobody has ticked. */
   late: (Omit<LateSchedule, "nextTick"> & { nextTick: Date })[];
   /** Workers that hold runs without a sign of life: killed, frozen, or cut off from the database. */
@@ -83,7 +83,7 @@ export interface StatusReport {
 }
 
 /** A schedule as people look at it. */
-export interface ScheduleInfo extends Omit<ScheduleRow, "args" | "lastTick" | "nextTick" | "pause"> {
+export interface ScheduleInfo extends Omit<ScheduleRecord, "args" | "lastTick" | "nextTick" | "pause"> {
   args: JsonValue | undefined;
   lastTick: Date | null;
   nextTick: Date | null;
@@ -183,7 +183,7 @@ function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: KnownWorker
   };
 }
 
-type KnownWorker = Pick<WorkerRow, "id" | "host" | "pid">;
+type KnownWorker = Pick<WorkerRecord, "id" | "host" | "pid">;
 
 /** A worker as `host:pid`, or its id where it has no row. */
 function shown(worker: string, workers: KnownWorker[]): string {
@@ -191,7 +191,7 @@ function shown(worker: string, workers: KnownWorker[]): string {
   return known ? `${known.host}:${known.pid}` : worker;
 }
 
-export function toScheduleInfo(row: ScheduleRow): ScheduleInfo {
+export function toScheduleInfo(row: ScheduleRecord): ScheduleInfo {
   return {
     ...row,
     args: readable(row.args),

@@ -1,7 +1,7 @@
-import type { JobRow } from "./records.ts";
+import type { JobRecord } from "./records.ts";
 
 /** What other processes must know of a job. */
-export interface JobDetails extends Omit<JobRow, "name" | "fingerprint"> {
+export interface JobDetails extends Omit<JobRecord, "name" | "fingerprint"> {
   schedules: ScheduleSync[];
 }
 
@@ -72,7 +72,7 @@ export interface TickRequest {
   decide(schedule: DueSchedule, now: number): TickDecision | null;
 }
 
-export interface TickedSchedule {
+export interface ScheduleTicks {
   schedule: number;
   job: string;
   runs: { id: number; tickAt: number }[];
@@ -80,7 +80,7 @@ export interface TickedSchedule {
 }
 
 export interface TickResult {
-  ticked: TickedSchedule[];
+  ticked: ScheduleTicks[];
   /** The soonest tick of the schedules that were not excluded. */
   nextTick: number | null;
 }

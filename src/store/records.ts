@@ -2,7 +2,7 @@ import type { FinishedState, RunState } from "../run/states.ts";
 import type { QueueSelection } from "./queue-selection.ts";
 
 /** What a job's row says. Written by workers that define it, read by producers that do not. */
-export interface JobRow {
+export interface JobRecord {
   name: string;
   queue: string;
   priority: number;
@@ -22,7 +22,7 @@ export interface Pause {
 export type PauseNote = Omit<Pause, "since">;
 
 /** A schedule as the database has it. */
-export interface ScheduleRow {
+export interface ScheduleRecord {
   id: number;
   job: string;
   cron: string;
@@ -39,7 +39,7 @@ export interface ScheduleRow {
 }
 
 /** A worker as it shows itself. */
-export interface WorkerRow extends QueueSelection {
+export interface WorkerRecord extends QueueSelection {
   id: string;
   host: string;
   pid: number;
@@ -107,7 +107,7 @@ export interface AttemptRecord {
   error: string | null;
 }
 
-export interface JobStatus extends JobRow {
+export interface JobStatus extends JobRecord {
   paused: boolean;
   pause: Pause | null;
   running: number;
@@ -143,7 +143,7 @@ export interface Status {
   now: number;
   jobs: JobStatus[];
   queues: QueueStatus[];
-  workers: WorkerRow[];
+  workers: WorkerRecord[];
   /** Ticks that came more than a few seconds ago and that nobody has ticked, at most 100. */
   late: LateSchedule[];
   /** Workers that hold runs without a sign of life. */
@@ -156,7 +156,7 @@ export interface Status {
 }
 
 /** The last trace of a worker; null: its row is gone, since it left or has been dead for minutes. */
-export type Trace = Pick<WorkerRow, "host" | "pid" | "seenAt"> | null;
+export type Trace = Pick<WorkerRecord, "host" | "pid" | "seenAt"> | null;
 
 /** A worker that holds runs and has sent no heartbeat for some time: it was killed, is frozen, or cannot reach the database. */
 export interface SilentWorker {
@@ -215,7 +215,7 @@ export interface WaitFacts {
   runningOfQueue: number;
   /** Ready runs of the same queue that come before it, counted up to 1,000. */
   ahead: number;
-  workers: WorkerRow[];
+  workers: WorkerRecord[];
   /** The worker that holds the run, alive or not; null also for a run that nobody holds. */
   holder: Trace;
   isolated: IsolatedRun[];

@@ -27,7 +27,7 @@ export interface NewRun {
   traceparent: string | null;
 }
 
-export interface Inserted {
+export interface InsertResult {
   id: number;
   /** False: the unique key was held, and `id` is the run that holds it. */
   inserted: boolean;
@@ -93,7 +93,7 @@ export interface Settlement extends Lease {
 }
 
 /** A line that a handler logged. */
-export interface NewLine extends LogRecord {
+export interface NewLogLine extends LogRecord {
   runId: number;
 }
 
@@ -149,7 +149,7 @@ export interface Renewal extends Lease {
 }
 
 /** What became of leases that were to be prolonged, by the ids of their runs. A run in neither set is lost. */
-export interface Renewed {
+export interface RenewalResult {
   held: Set<number>;
   /** Still under its token, but another transaction has locked the row: the lease was not prolonged. */
   locked: Set<number>;

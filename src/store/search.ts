@@ -16,7 +16,7 @@ export type TextField = "job" | "queue" | "key" | "batch" | "worker" | "error" |
 export type NumberField = "id" | "parent" | "attempt" | "took" | "waited";
 
 /** What a run may be beside its state. */
-export type Being = "late" | "retrying" | "cancelling";
+export type RunAspect = "late" | "retrying" | "cancelling";
 
 /**
  * One thing that is asked of a run: that any of the values given is so, or with `not` that none is.
@@ -27,7 +27,7 @@ export type Being = "late" | "retrying" | "cancelling";
  */
 export type RunCondition = { not?: boolean } & (
   | { field: "state"; any: RunState[] }
-  | { field: "being"; any: Being[] }
+  | { field: "being"; any: RunAspect[] }
   | { field: TextField; any: TextMatch[] }
   | { field: NumberField; any: NumberMatch[] }
   | { field: "schedule"; any: (TextMatch | { id: number })[] }

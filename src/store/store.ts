@@ -11,27 +11,27 @@ import type {
 import type {
   AttemptRecord,
   CancelAnswer,
-  JobRow,
+  JobRecord,
   LogRecord,
   PauseNote,
   RunRecord,
-  ScheduleRow,
+  ScheduleRecord,
   Status,
   WaitFacts,
-  WorkerRow,
+  WorkerRecord,
 } from "./records.ts";
 import type {
   CrashCap,
   ExchangeRequest,
   ExchangeResult,
-  Inserted,
+  InsertResult,
   JobMinute,
   Lease,
-  NewLine,
+  NewLogLine,
   NewRun,
   ReapedRun,
   Renewal,
-  Renewed,
+  RenewalResult,
   Settlement,
 } from "./runs.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
@@ -64,11 +64,11 @@ export interface Store {
   now(): Promise<number>;
 
   /** Inserts all or none, in order. In `tx`, the caller's own transaction, they exist when it commits. */
-  insert(runs: NewRun[], tx?: unknown): Promise<Inserted[]>;
+  insert(runs: NewRun[], tx?: unknown): Promise<InsertResult[]>;
   /** Writes outcomes, then claims: what was settled has freed its slots before the claim looks. */
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   /** Prolongs leases, and never waits for a row that another transaction has locked. */
-  renew(worker: string, renewals: Renewal[]): Promise<Renewed>;
+  renew(worker: string, renewals: Renewal[]): Promise<RenewalResult>;
   /**
    * Marks one run as started before its handler runs: a crash from here on is charged to it. `isolated`: no other run is
    * in its process. Called again with false before others are admitted.
@@ -82,7 +82,7 @@ export interface Store {
    * Writes lines that handlers logged; those that are there already, or whose run is not, are left out. Not fenced: a
    * try that lost its lease has said what it said.
    */
-  log(lines: NewLine[]): Promise<void>;
+  log(lines: NewLogLine[]): Promise<void>;
   /** Runs `work` and writes the settlement in one transaction; false and nothing of either if the lease is lost. */
   transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean>;
   /** Takes back runs whose lease has ended, at most `limit`. */
@@ -110,7 +110,7 @@ export interface Store {
   /** Moves a run that was dispatched under a former name to the job that has the name now; false: its name is none. */
   adopt(id: number): Promise<boolean>;
   /** By its name, or by a former one. */
-  job(name: string): Promise<JobRow | null>;
+  job(name: string): Promise<JobRecord | null>;
   /** Every job that was ever shown or declared, and not pruned. */
   jobNames(): Promise<string[]>;
   /** False: there is no such job. Ticks that fall into a pause are not missed. */
@@ -125,11 +125,11 @@ export interface Store {
    * once, whoever asks and however late, and whatever becomes of its run.
    */
   tick(request: TickRequest): Promise<TickResult>;
-  schedules(): Promise<ScheduleRow[]>;
+  schedules(): Promise<ScheduleRecord[]>;
   /** False: there is no such schedule. Ticks that fall into a pause are not missed. */
   pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean>;
 
-  beat(worker: Omit<WorkerRow, "seenAt">): Promise<void>;
+  beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void>;
   /** Takes a worker out of those alive; what it still holds stays its own until the leases end. */
   leave(worker: string): Promise<void>;
 

@@ -3,7 +3,7 @@ import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
 import { storable } from "../run/failure.ts";
 import { encodeLogData } from "../run/log-data.ts";
-import type { ClaimedRun, NewLine, Store } from "../store/store.ts";
+import type { ClaimedRun, NewLogLine, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 
 /** So many lines of an attempt are kept. */
@@ -33,7 +33,7 @@ export interface LogbookParts {
 }
 
 /** A line on its way; its time is the database's, known when it is written. */
-interface Line extends NewLine {
+interface Line extends NewLogLine {
   run: ClaimedRun;
   /** By the monotonic clock. */
   saidAt: number;

@@ -1,7 +1,7 @@
 import { PunctualError } from "../errors.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Ticker } from "../schedule/ticker.ts";
-import type { Inserted, NewRun, Store } from "../store/store.ts";
+import type { InsertResult, NewRun, Store } from "../store/store.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { Deadline, inTime, LAST_WRITES, Overdue } from "./deadline.ts";
 import { InProcess } from "./in-process.ts";
@@ -89,7 +89,7 @@ export class Host {
   }
 
   /** Counts what was inserted, tells of it, and wakes the worker beside it. */
-  sent(runs: NewRun[], inserted: Inserted[]): void {
+  sent(runs: NewRun[], inserted: InsertResult[]): void {
     const { counts, events, clock, registry } = this.#parts;
     const now = clock.now();
     const heard = events.hears("run.dispatched");

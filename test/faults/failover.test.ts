@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { Punctual, PunctualError } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Inserted, Store } from "../../src/store/store.ts";
+import type { InsertResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { newRun } from "../conformance/support/requests.ts";
 import { findServer } from "../servers/find.ts";
@@ -38,7 +38,9 @@ async function dispatch(store: Store, count: number, key?: string): Promise<numb
   const ids: number[] = [];
   for (let n = 0; n < count; n++) {
     const unique = key === undefined ? null : { key: `${key} ${n}`, until: "finished" as const, for: 0 };
-    const [{ id, inserted }] = (await store.insert([newRun({ unique, args: `["${MARK}"]` })])) as [Inserted];
+    const [{ id, inserted }] = (await store.insert([newRun({ unique, args: `["${MARK}"]` })])) as [
+      InsertResult,
+    ];
     expect(inserted).toBe(true);
     ids.push(id);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ClaimedRun, Renewal, Renewed } from "../../src/store/store.ts";
+import type { ClaimedRun, Renewal, RenewalResult } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { readClock } from "../../src/time.ts";
 import { Leases } from "../../src/worker/leases.ts";
@@ -7,7 +7,7 @@ import { Leases } from "../../src/worker/leases.ts";
 interface Sent {
   at: number;
   ids: number[];
-  answer(of?: Partial<Pick<Renewed, "held" | "locked">>): Promise<void>;
+  answer(of?: Partial<Pick<RenewalResult, "held" | "locked">>): Promise<void>;
   fail(): Promise<void>;
 }
 
@@ -18,8 +18,8 @@ function scene() {
   const lost: { token: string; at: number }[] = [];
   const errors: unknown[] = [];
   let automatic: "held" | "fails" | null = null;
-  const renew = (_worker: string, renewals: Renewal[]): Promise<Renewed> => {
-    const { promise, resolve, reject } = Promise.withResolvers<Renewed>();
+  const renew = (_worker: string, renewals: Renewal[]): Promise<RenewalResult> => {
+    const { promise, resolve, reject } = Promise.withResolvers<RenewalResult>();
     const ids = renewals.map(({ id }) => id);
     const none = { held: new Set<number>(), locked: new Set<number>(), cancelled: [] };
     const one: Sent = {

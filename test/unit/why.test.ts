@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { explain } from "../../src/status/why.ts";
-import type { IsolatedRun, RunRecord, WaitFacts, WorkerRow } from "../../src/store/records.ts";
+import type { IsolatedRun, RunRecord, WaitFacts, WorkerRecord } from "../../src/store/records.ts";
 
 const NOW = 1_000_000;
 
-const worker = (id: string, fields: Partial<WorkerRow> = {}): WorkerRow => ({
+const worker = (id: string, fields: Partial<WorkerRecord> = {}): WorkerRecord => ({
   id,
   host: "web-1",
   pid: 1,

@@ -1,5 +1,5 @@
 import type { ServerDatabase, Sql, Transaction } from "../sql/database.ts";
-import type { Inserted, NewRun } from "../store.ts";
+import type { InsertResult, NewRun } from "../store.ts";
 import type { Ids } from "./ids.ts";
 import type { Inserter, Numbered } from "./insert.ts";
 import { newReceipt, type Receipt, type Receipts } from "./receipts.ts";
@@ -35,7 +35,7 @@ export class Delivery {
     this.#now = now;
   }
 
-  async send(): Promise<Inserted[]> {
+  async send(): Promise<InsertResult[]> {
     const { db, ids } = this.#parts;
     for (let tries = 1; ; tries++) {
       try {
@@ -48,7 +48,7 @@ export class Delivery {
     }
   }
 
-  async #send(): Promise<Inserted[]> {
+  async #send(): Promise<InsertResult[]> {
     const { db, inserter, receipts } = this.#parts;
     if (this.#doubtful.length > 0) return db.transaction((tx) => this.#sendAgain(tx));
     const first = await this.#number(db);
@@ -65,7 +65,7 @@ export class Delivery {
     return inserted;
   }
 
-  #sendKeyed(first: Sending): Promise<Inserted[]> {
+  #sendKeyed(first: Sending): Promise<InsertResult[]> {
     const { db, ids, inserter, receipts } = this.#parts;
     let sent = first;
     return db.transaction(
@@ -83,7 +83,7 @@ export class Delivery {
   }
 
   /** Finds out which of the earlier tries was committed; if none, inserts under ids of the server that answers now. */
-  async #sendAgain(tx: Transaction): Promise<Inserted[]> {
+  async #sendAgain(tx: Transaction): Promise<InsertResult[]> {
     const { inserter, receipts } = this.#parts;
     for (const { receipt, runs } of this.#doubtful) {
       if (await receipts.find(tx, receipt, this.#now)) return inserter.recall(tx, runs, this.#now);

@@ -10,7 +10,7 @@ import {
 import { limitedNow } from "../sql/limit-hint.ts";
 import { insertion, NEW_RUN, toValues } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
-import type { Inserted, NewRun } from "../store.ts";
+import type { InsertResult, NewRun } from "../store.ts";
 
 /** A run and the id that was reserved for it. */
 export interface Numbered {
@@ -36,7 +36,7 @@ export class Inserter {
    * Inserts runs and returns, in the order given, which run holds each one's place. `committed` reads what others have
    * committed by now, which a caller's transaction may not see.
    */
-  async insert(tx: Sql, wanted: Numbered[], now: number, committed: Sql = tx): Promise<Inserted[]> {
+  async insert(tx: Sql, wanted: Numbered[], now: number, committed: Sql = tx): Promise<InsertResult[]> {
     const isCallers = committed !== tx;
     const runs = isCallers && this.#db.insertsLock ? await this.#withLimits(committed, wanted) : wanted;
     await this.#insertAll(
@@ -51,7 +51,7 @@ export class Inserter {
    * What came of an insert that was committed. Of a key that nobody holds any more it can no longer be told who held it:
    * it is taken for one's own.
    */
-  async recall(tx: Sql, runs: Numbered[], now: number): Promise<Inserted[]> {
+  async recall(tx: Sql, runs: Numbered[], now: number): Promise<InsertResult[]> {
     const byKey = firstOfKeys(runs);
     const holders = new Map([...byKey].map(([key, { id }]) => [key, id]));
     const gone = new Set(byKey.keys());
@@ -243,7 +243,7 @@ function firstOfKeys(runs: Numbered[]): Map<string, Numbered> {
   return byKey;
 }
 
-function inOrder(runs: Numbered[], holders: Map<string, number>): Inserted[] {
+function inOrder(runs: Numbered[], holders: Map<string, number>): InsertResult[] {
   return runs.map(({ id, run }) => {
     const holder = run.unique === null ? id : holders.get(run.unique.key)!;
     return { id: holder, inserted: holder === id };

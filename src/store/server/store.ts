@@ -4,7 +4,7 @@ import type { Sql, Transaction } from "../sql/database.ts";
 import { renamed } from "../sql/former-names.ts";
 import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
+import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import { Delivery, type DeliveryParts } from "./delivery.ts";
 import { engineUnsafe, probeEngine } from "./engine-probe.ts";
@@ -87,7 +87,7 @@ export class ServerStore extends SqlStore {
     return probeEngine(db, tables, { connections, now: await this.now() }).catch(() => null);
   }
 
-  async insert(runs: NewRun[], caller?: unknown): Promise<Inserted[]> {
+  async insert(runs: NewRun[], caller?: unknown): Promise<InsertResult[]> {
     const { db, enter, announce } = this.#parts;
     const lent = caller === undefined ? null : this.#lent.transactionOf(caller);
     const tx = caller === undefined ? null : (lent ?? (await enter(caller)));
@@ -104,7 +104,7 @@ export class ServerStore extends SqlStore {
   }
 
   /** The transaction is the caller's to send again. */
-  async #insertWithin(tx: Sql, runs: NewRun[], now: number, committed: Sql): Promise<Inserted[]> {
+  async #insertWithin(tx: Sql, runs: NewRun[], now: number, committed: Sql): Promise<InsertResult[]> {
     const { ids, inserter } = this.#delivery;
     const reserved = await ids.take(runs.length, tx);
     const numbered = runs.map((run, index) => ({ run, id: reserved.ids[index]! }));

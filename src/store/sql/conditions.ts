@@ -1,5 +1,11 @@
 import { isFinished, type RunState, stateCodes } from "../../run/states.ts";
-import { type Being, LATE_AFTER, type NumberMatch, type RunCondition, type TextMatch } from "../search.ts";
+import {
+  LATE_AFTER,
+  type NumberMatch,
+  type RunAspect,
+  type RunCondition,
+  type TextMatch,
+} from "../search.ts";
 import type { Database, Statement, Tables } from "./database.ts";
 
 /** Where runs are looked for: those that are not finished, and those that are. */
@@ -85,7 +91,7 @@ function states(states: RunState[]): Statement {
   return { text: `r.state in (${states.map((state) => stateCodes[state]).join(", ")})`, params: [] };
 }
 
-function beings({ arm, now }: Asked, being: Being): Statement {
+function beings({ arm, now }: Asked, being: RunAspect): Statement {
   if (arm === "history") return NEVER;
   switch (being) {
     case "late":

@@ -1,4 +1,4 @@
-import type { JobRow, PauseNote } from "../records.ts";
+import type { JobRecord, PauseNote } from "../records.ts";
 import type { JobMinute } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
@@ -23,7 +23,7 @@ export interface Row {
 export const COLUMNS: string =
   "name, queue, priority, lim, key_lim, cron, fingerprint, defined_at, defined_by";
 
-export function toJob(row: Row): JobRow {
+export function toJob(row: Row): JobRecord {
   return {
     name: row.name,
     queue: row.queue,
@@ -55,7 +55,7 @@ export async function declare(
     await sql.run(insert, name, queue, priority, 1, 0, "", 0, now);
 }
 
-export async function find(sql: SqlContext, name: string): Promise<JobRow | null> {
+export async function find(sql: SqlContext, name: string): Promise<JobRecord | null> {
   const { t } = sql;
   const read = (job: string) => first(sql.all<Row>(`select ${COLUMNS} from ${t.jobs} where name = ?`, job));
   const row = await read(name);

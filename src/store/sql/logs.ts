@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from "../../time.ts";
 import type { LogRecord } from "../records.ts";
-import type { NewLine } from "../store.ts";
+import type { NewLogLine } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { asJson, first } from "./database.ts";
 
@@ -20,7 +20,7 @@ const COLUMNS = {
 } as const;
 
 /** Asked without a lock: a run that ends at this very moment may leave lines behind, and the sweep finds them. */
-export function write(sql: SqlContext, lines: NewLine[]): Promise<void> {
+export function write(sql: SqlContext, lines: NewLogLine[]): Promise<void> {
   const { db, t } = sql;
   const list = lines.map(({ runId, position, attempt, at, message, data }) => [
     runId,

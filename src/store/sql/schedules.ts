@@ -1,5 +1,5 @@
 import type { ScheduleSync } from "../definitions.ts";
-import type { PauseNote, ScheduleRow } from "../records.ts";
+import type { PauseNote, ScheduleRecord } from "../records.ts";
 import type { SqlContext } from "./context.ts";
 import { asJson, type ColumnType, first, inGroups, namesAsJson, type Param } from "./database.ts";
 import { PAUSE, PAUSE_COLUMNS, type PausedRow, pauseValues, toPause } from "./pause.ts";
@@ -111,7 +111,7 @@ export async function syncSchedules(
   }
 }
 
-export async function list(sql: SqlContext): Promise<ScheduleRow[]> {
+export async function list(sql: SqlContext): Promise<ScheduleRecord[]> {
   const { t } = sql;
   const rows = await sql.all<Row>(`select ${COLUMNS} from ${t.schedules} order by job, id`);
   return rows.map((row) => ({

@@ -1,5 +1,5 @@
 import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
-import type { Lease, Renewal, Renewed, Settlement } from "../store.ts";
+import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
 import type { Row } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import type { Database, Tables } from "./database.ts";
@@ -258,7 +258,7 @@ export async function renew(
   tx: SqlContext,
   renewals: Renewal[],
   time: Promise<number>,
-): Promise<Omit<Renewed, "cancelled">> {
+): Promise<Omit<RenewalResult, "cancelled">> {
   const { db, t } = tx;
   const standing = (rows: Map<number, Held>) =>
     renewals.filter(({ id, token }) => rows.get(id)?.token === token);

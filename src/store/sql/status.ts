@@ -1,4 +1,4 @@
-import type { JobStatus, LateSchedule, QueueStatus, SilentWorker, Status, WorkerRow } from "../records.ts";
+import type { JobStatus, LateSchedule, QueueStatus, SilentWorker, Status, WorkerRecord } from "../records.ts";
 import { LATE_AFTER } from "../search.ts";
 import { Active } from "./active.ts";
 import type { SqlContext } from "./context.ts";
@@ -126,7 +126,7 @@ async function late(sql: SqlContext, now: number): Promise<LateSchedule[]> {
   );
 }
 
-async function silent(sql: SqlContext, { held }: Active, alive: WorkerRow[]): Promise<SilentWorker[]> {
+async function silent(sql: SqlContext, { held }: Active, alive: WorkerRecord[]): Promise<SilentWorker[]> {
   const living = new Set(alive.map(({ id }) => id));
   const ids = [...held.keys()].filter((id) => !living.has(id)).sort();
   const known = ids.length > 0 ? await traces(sql, ids) : null;

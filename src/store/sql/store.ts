@@ -11,14 +11,14 @@ import type {
 import type {
   AttemptRecord,
   CancelAnswer,
-  JobRow,
+  JobRecord,
   LogRecord,
   PauseNote,
   RunRecord,
-  ScheduleRow,
+  ScheduleRecord,
   Status,
   WaitFacts,
-  WorkerRow,
+  WorkerRecord,
 } from "../records.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import {
@@ -26,14 +26,14 @@ import {
   type DatabaseName,
   type ExchangeRequest,
   type ExchangeResult,
-  type Inserted,
+  type InsertResult,
   type JobMinute,
   type Lease,
-  type NewLine,
+  type NewLogLine,
   type NewRun,
   type ReapedRun,
   type Renewal,
-  type Renewed,
+  type RenewalResult,
   type Settlement,
   type Store,
   type SyncRequest,
@@ -90,11 +90,11 @@ export abstract class SqlStore implements Store {
   protected readTime(sql: Sql): Promise<number> {
     return this.now(sql);
   }
-  abstract insert(runs: NewRun[], tx?: unknown): Promise<Inserted[]>;
+  abstract insert(runs: NewRun[], tx?: unknown): Promise<InsertResult[]>;
   abstract exchange(request: ExchangeRequest): Promise<ExchangeResult>;
   abstract watch(onChange: () => void): () => void;
 
-  renew(worker: string, renewals: Renewal[]): Promise<Renewed> {
+  renew(worker: string, renewals: Renewal[]): Promise<RenewalResult> {
     return this.sql.transaction(async (tx) => {
       const [cancelled, renewed] = await Promise.all([
         readCancelled(tx, worker),
@@ -123,7 +123,7 @@ export abstract class SqlStore implements Store {
     return this.sql.transaction((tx) => updateHeld(tx, lease, { hook }));
   }
 
-  log(lines: NewLine[]): Promise<void> {
+  log(lines: NewLogLine[]): Promise<void> {
     return logs.write(this.sql, lines);
   }
 
@@ -264,7 +264,7 @@ export abstract class SqlStore implements Store {
     return adopt(this.sql, id);
   }
 
-  job(name: string): Promise<JobRow | null> {
+  job(name: string): Promise<JobRecord | null> {
     return jobs.find(this.sql, name);
   }
 
@@ -284,7 +284,7 @@ export abstract class SqlStore implements Store {
     return tick(this.sql, request, await this.now());
   }
 
-  schedules(): Promise<ScheduleRow[]> {
+  schedules(): Promise<ScheduleRecord[]> {
     return schedules.list(this.sql);
   }
 
@@ -296,7 +296,7 @@ export abstract class SqlStore implements Store {
     return jobs.flush(this.sql, tallies);
   }
 
-  async beat(worker: Omit<WorkerRow, "seenAt">): Promise<void> {
+  async beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void> {
     return workers.beat(this.sql, worker, await this.now());
   }
 

@@ -1,5 +1,5 @@
 import { stateCodes } from "../../run/states.ts";
-import type { TickDecision, TickedSchedule, TickRequest, TickResult, TickRun } from "../definitions.ts";
+import type { ScheduleTicks, TickDecision, TickRequest, TickResult, TickRun } from "../definitions.ts";
 import type { SqlContext } from "./context.ts";
 import type { ColumnType } from "./database.ts";
 import { insertion } from "./new-run.ts";
@@ -57,7 +57,7 @@ export async function tick(sql: SqlContext, request: TickRequest, now: number): 
     const runs = await makeRuns(tx, ticked, now);
     return {
       ticked: ticked.map(
-        ({ row, decision }): TickedSchedule => ({
+        ({ row, decision }): ScheduleTicks => ({
           schedule: row.id,
           job: row.job,
           runs: runs.get(row.id) ?? [],

@@ -1,4 +1,4 @@
-import type { Trace, WorkerRow } from "../records.ts";
+import type { Trace, WorkerRecord } from "../records.ts";
 import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, marks } from "./database.ts";
@@ -15,7 +15,7 @@ interface Row {
 
 const WORKER_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at";
 
-function toWorker(row: Row): WorkerRow {
+function toWorker(row: Row): WorkerRecord {
   return {
     id: row.id,
     host: row.host,
@@ -28,7 +28,7 @@ function toWorker(row: Row): WorkerRow {
 }
 
 /** The workers that are alive. */
-export async function workers(sql: SqlContext, now: number): Promise<WorkerRow[]> {
+export async function workers(sql: SqlContext, now: number): Promise<WorkerRecord[]> {
   const rows = await sql.all<Row>(
     `select ${WORKER_COLUMNS} from ${sql.t.workers} where seen_at > ? order by started_at, id`,
     now - WORKER_SEEN_WITHIN,
@@ -47,7 +47,11 @@ export async function traces(sql: SqlContext, ids: string[]): Promise<Map<string
   return new Map(rows.map(({ id, host, pid, seen_at: seenAt }) => [id, { host, pid, seenAt }]));
 }
 
-export async function beat(sql: SqlContext, worker: Omit<WorkerRow, "seenAt">, now: number): Promise<void> {
+export async function beat(
+  sql: SqlContext,
+  worker: Omit<WorkerRecord, "seenAt">,
+  now: number,
+): Promise<void> {
   const { db, t } = sql;
   await sql.run(
     db.upsert(t.workers, ["id"], WORKER_COLUMNS.split(", "), ["parallel", "queues", "seen_at"]),
@@ -79,7 +83,7 @@ export async function forgetDead(sql: SqlContext, now: number): Promise<number> 
   return count;
 }
 
-type Serving = Pick<WorkerRow, "queues" | "exceptQueues" | "weights" | "schedules">;
+type Serving = Pick<WorkerRecord, "queues" | "exceptQueues" | "weights" | "schedules">;
 
 /** Null: everything; a list: these queues; else an object with what it says. */
 function readServing(text: string | null): Serving {

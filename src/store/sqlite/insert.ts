@@ -2,7 +2,7 @@ import type { Param, Tables } from "../sql/database.ts";
 import { renamed } from "../sql/former-names.ts";
 import { insertion, NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
 import { WINDOW } from "../sql/unique.ts";
-import type { Inserted, NewRun } from "../store.ts";
+import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
 
 /** What inserting needs of a handle: ours, or the caller's own inside their transaction. */
@@ -12,8 +12,8 @@ export interface Handle {
 }
 
 /** Inside a write transaction. Rows without a key go in one statement, as many as stand together: ids ascend with the order. */
-export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: number): Inserted[] {
-  const inserted: Inserted[] = [];
+export function insertRuns(handle: Handle, t: Tables, runs: NewRun[], now: number): InsertResult[] {
+  const inserted: InsertResult[] = [];
   let plain: Value[][] = [];
   const insertPlain = () => {
     if (plain.length === 0) return;
@@ -47,7 +47,7 @@ function insertAll(handle: Handle, t: Tables, runs: Value[][]): number[] {
   return inserted.map((row) => row.id).sort((a, b) => a - b);
 }
 
-function insertUnique(handle: Handle, t: Tables, run: NewRun, key: string, now: number): Inserted {
+function insertUnique(handle: Handle, t: Tables, run: NewRun, key: string, now: number): InsertResult {
   handle.select(
     `update ${t.runs} set unique_key = null where unique_key = ? and unique_scope = ${WINDOW} and unique_until <= ?`,
     key,

@@ -2,7 +2,7 @@ import type { Clock } from "../../time.ts";
 import { type Param, type Tables, tablesWith } from "../sql/database.ts";
 import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ExchangeRequest, ExchangeResult, Inserted, NewRun, Settlement } from "../store.ts";
+import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import type { Connection } from "./connection.ts";
 import { type CallersHandle, callLent, checkHandle, refuseAsync } from "./handle.ts";
@@ -54,7 +54,7 @@ export class SqliteStore extends SqlStore {
     return this.#clock.now();
   }
 
-  async insert(runs: NewRun[], tx?: unknown): Promise<Inserted[]> {
+  async insert(runs: NewRun[], tx?: unknown): Promise<InsertResult[]> {
     if (tx === undefined) {
       return this.#connection.write(() => insertRuns(this.#connection, this.#t, runs, this.#clock.now()));
     }

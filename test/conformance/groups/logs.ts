@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { NewLine } from "../../../src/store/store.ts";
+import type { NewLogLine } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import {
   cap,
@@ -19,7 +19,7 @@ export function logging(database: Database): void {
   describe("lines that handlers logged", () => {
     const at = fresh(database);
     let position = 0;
-    const line = (runId: number, message = "said", fields: Partial<NewLine> = {}): NewLine => {
+    const line = (runId: number, message = "said", fields: Partial<NewLogLine> = {}): NewLogLine => {
       position++;
       return { runId, position, attempt: 1, at: position, message, data: null, ...fields };
     };
@@ -224,7 +224,10 @@ export function logging(database: Database): void {
       );
       await insert(at.store, {}, {});
       const lines = (run: number) =>
-        times(100, (n): NewLine => ({ runId: run, position: n, attempt: 1, at: n, message: "m", data: "1" }));
+        times(
+          100,
+          (n): NewLogLine => ({ runId: run, position: n, attempt: 1, at: n, message: "m", data: "1" }),
+        );
       const plans = await at.plans(async (store) => {
         const [one, two] = await claim(store);
         await store.log([...lines(id), ...lines(one!.id), ...lines(two!.id)]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ClaimedRun, Store } from "../../../src/store/store.ts";
 import type { DueSchedule } from "../../../src/store/definitions.ts";
+import type { ClaimedRun, Store } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import { minutely, onTime, tick } from "../support/minutely.ts";
 import {

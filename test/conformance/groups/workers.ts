@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { WorkerRow } from "../../../src/store/records.ts";
+import type { WorkerRecord } from "../../../src/store/records.ts";
 import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import { beat, claimOne, found, ids, insert, insertOne, list, settle } from "../support/requests.ts";
@@ -33,7 +33,7 @@ export function workers(database: Database): void {
     });
 
     test("which queues they leave out, how those they serve share them, and whether they tick", async () => {
-      const shown: Partial<WorkerRow>[] = [
+      const shown: Partial<WorkerRecord>[] = [
         { queues: null, exceptQueues: ["a", "!b", "c*2"], weights: null, schedules: true },
         { queues: ["a"], exceptQueues: [], weights: { a: 7, constructor: 2 }, schedules: true },
         { queues: ["exceptQueues", "null"], exceptQueues: [], weights: null, schedules: false },

@@ -1,4 +1,3 @@
-import type { Store } from "../../../src/store/store.ts";
 import type {
   DueSchedule,
   ScheduleSync,
@@ -6,6 +5,7 @@ import type {
   TickRequest,
   TickResult,
 } from "../../../src/store/definitions.ts";
+import type { Store } from "../../../src/store/store.ts";
 
 export const MINUTE = 60_000;
 

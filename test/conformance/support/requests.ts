@@ -1,6 +1,6 @@
 import { laneOf } from "../../../src/run/lanes.ts";
 import type { Outcome, RunState } from "../../../src/run/states.ts";
-import type { RunRecord, WorkerRow } from "../../../src/store/records.ts";
+import type { RunRecord, WorkerRecord } from "../../../src/store/records.ts";
 import type { RunCondition } from "../../../src/store/search.ts";
 import type {
   ClaimedRun,
@@ -199,7 +199,7 @@ export function defineLimited(store: Store): Promise<void> {
   return define(store, [{ ...LIMITED, limit: 10_000 }]);
 }
 
-export function beat(store: Store, id: string, fields: Partial<WorkerRow> = {}): Promise<void> {
+export function beat(store: Store, id: string, fields: Partial<WorkerRecord> = {}): Promise<void> {
   return store.beat({
     id,
     host: "host",
