@@ -56,7 +56,7 @@ export class Punctual extends Control {
     const inherited = own === null ? inheritedOptions() : null;
     const chosen = withInherited(options, inherited);
     this.#engine = new Engine(own === null ? (inherited?.source ?? null) : own, chosen, this);
-    this.#engine.registry.defineMethod = (method) => this.schedule(method) as never;
+    this.#engine.registry.defineMethod = (method) => this.#implicitly(method);
     reportInstance({
       instance: this,
       source: own,
@@ -315,8 +315,13 @@ export class Punctual extends Control {
     const name = nameOf(what);
     const defined = this.#engine.registry.definition(name);
     if (defined) return defined;
-    if (typeof what !== "string") return this.schedule(what as JobClass) as unknown as Dispatchable<never>;
-    return new Dispatchable<never>(name, this.#home);
+    return typeof what === "string" ? new Dispatchable<never>(name, this.#home) : this.#implicitly(what);
+  }
+
+  #implicitly(what: JobClass | readonly [JobClass, string]): Definition<never> {
+    const definition = this.schedule(what as JobClass) as unknown as Definition<never>;
+    definition.isImplicit = true;
+    return definition;
   }
 
   /** At the end of the turn, when the definitions' calls are complete. */

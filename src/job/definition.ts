@@ -35,6 +35,8 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   readonly place: Place | null;
   /** In which of its registry's turns it was defined. */
   turn = 0;
+  /** Made when its class was dispatched or its name was asked for, without schedule() or recur(). */
+  isImplicit = false;
   /** What the database was last told of it. */
   shown: ShownJob | null = null;
   #recurring: Map<string, { plan: Plan; passed: Passed }> | null = null;
@@ -122,6 +124,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     // A schedule without further bounds keeps the slot that it had before there were any, and with it its mark.
     const bounds = isBound ? [windows, start, end, environments] : [];
     const what = JSON.stringify([plan.toCron(), plan.timezone, misfire, passed, ...bounds]);
+    this.isImplicit = false;
     this.#recurring ??= new Map();
     this.#recurring.set(digest(what).toString(36), { plan, passed });
   }

@@ -27,13 +27,20 @@ export interface Description {
     /** Its place in the list of settings. */
     settings: number;
     fingerprint: number;
+    implicit: boolean;
     cron: string | null;
     schedules: DescribedSchedule[];
   }[];
+  /** Names of the jobs that methods of known classes would be, and the place of their settings. */
+  methods: { names: string[]; settings: number };
   queues: [name: string, limit: number][];
 }
 
-export function describeJobs(registry: Registry, queueLimits: ReadonlyMap<string, number>): Description {
+export function describeJobs(
+  registry: Registry,
+  queueLimits: ReadonlyMap<string, number>,
+  defaults: Settings,
+): Description {
   const settings: Numbers[] = [];
   const places = new Map<string, number>();
   const placeOf = (numbers: Numbers): number => {
@@ -47,6 +54,7 @@ export function describeJobs(registry: Registry, queueLimits: ReadonlyMap<string
     formerly: [...definition.formerNames],
     settings: placeOf(numbersOf(definition.settings)),
     fingerprint: definition.fingerprint(),
+    implicit: definition.isImplicit,
     cron: definition.toCron(),
     schedules: definition.schedules().map(({ slot, parts }) => ({
       slot,
@@ -54,7 +62,8 @@ export function describeJobs(registry: Registry, queueLimits: ReadonlyMap<string
       lane: definition.tickLane(slot, parts),
     })),
   }));
-  return { settings, jobs, queues: [...queueLimits] };
+  const methods = { names: registry.methods(), settings: placeOf(numbersOf(defaults)) };
+  return { settings, jobs, methods, queues: [...queueLimits] };
 }
 
 function numbersOf(settings: Settings): Numbers {
@@ -83,17 +92,21 @@ const NOWHERE: Home = {
   sendMany: () => NOWHERE.send(undefined as never, {}) as never,
 };
 
+function elsewhere(name: string): () => never {
+  return () => {
+    throw new PunctualError("NO_HANDLER", `The handler of "${name}" is in another process.`);
+  };
+}
+
 /** A job that another process defines, as it has described it: enough to claim, tick and settle by. */
 class DescribedJob extends Definition<never> {
   readonly #described: Description["jobs"][number];
 
   constructor(described: Description["jobs"][number], settings: Settings) {
-    const elsewhere = () => {
-      throw new PunctualError("NO_HANDLER", `The handler of "${described.name}" is in another process.`);
-    };
-    super(described.name, elsewhere, null, settings, NOWHERE);
+    super(described.name, elsewhere(described.name), null, settings, NOWHERE);
     this.#described = described;
     this.formerNames = described.formerly;
+    this.isImplicit = described.implicit;
   }
 
   override schedules(): { slot: string; parts: ScheduleParts }[] {
@@ -114,8 +127,22 @@ class DescribedJob extends Definition<never> {
 }
 
 export function toDefinitions(description: Description, defaults: Settings): Definition<never>[] {
-  const settings = description.settings.map(
-    (numbers): Settings => ({ ...defaults, ...numbers, keyOf: null }),
-  );
+  const settings = description.settings.map((numbers) => toSettings(numbers, defaults));
   return description.jobs.map((job) => new DescribedJob(job, settings[job.settings]!));
+}
+
+/** The job that a method of a class would be in the process that described it. */
+export function toMethod(
+  name: string,
+  { settings, methods }: Description,
+  defaults: Settings,
+): Definition<never> {
+  const own = toSettings(settings[methods.settings]!, defaults);
+  const definition = new Definition<never>(name, elsewhere(name), null, own, NOWHERE);
+  definition.isImplicit = true;
+  return definition;
+}
+
+function toSettings(numbers: Numbers, defaults: Settings): Settings {
+  return { ...defaults, ...numbers, keyOf: null };
 }

@@ -94,6 +94,22 @@ export function hasMethod(jobClass: JobClass, method: string): boolean {
   return method !== "constructor" && ownMethod(jobClass.prototype, method, Object.prototype) !== undefined;
 }
 
+/** The methods that `hasMethod()` finds, without reading accessors. */
+export function methodsOf(jobClass: JobClass): string[] {
+  const found = new Set<string>();
+  for (const [start, end] of [
+    [jobClass, Function.prototype],
+    [jobClass.prototype, Object.prototype],
+  ] as [object | null, object][]) {
+    for (let of = start; of && of !== end; of = Object.getPrototypeOf(of)) {
+      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(of)))
+        if (typeof value === "function") found.add(name);
+    }
+  }
+  found.delete("constructor");
+  return [...found];
+}
+
 /** In the order of the documents: function, static method, method of a new instance; else a clear error. */
 export function toHandler(target: unknown, name: string, resolve: Resolve = makeNew): Handler<unknown> {
   if (isClassMethod(target)) return methodOf(target[0], target[1], name, resolve);

@@ -9,6 +9,7 @@ import {
   isClass,
   isClassMethod,
   type JobClass,
+  methodsOf,
   nameOf,
 } from "./handlers.ts";
 import type { Place } from "./place.ts";
@@ -30,24 +31,31 @@ export class Registry {
     this.#warn = warn;
   }
 
-  /** Gives how many are fresh now. Replaces a definition that an earlier evaluation of the same module made. */
+  /** Gives how many are fresh now. Replaces an implicit definition, and one of an earlier evaluation of the same module. */
   define(definition: Definition<never>): number {
     const { name, place } = definition;
     const known = this.#definitions.get(name);
     if (known) {
-      if (!this.#isEvaluatedAgain(known, definition)) throw duplicate(known);
+      if (!known.isImplicit) {
+        if (!this.#isEvaluatedAgain(known, definition)) throw duplicate(known);
+        this.#warnOnce(name, place);
+      }
       this.#definitions.delete(name);
-      this.#known--;
-      this.#warnOnce(name, place);
+      if (this.#isKnown(known)) this.#known--;
     }
     definition.turn = this.#turn;
     this.#definitions.set(name, definition);
     return this.#definitions.size - this.#known;
   }
 
+  /** Whether `fresh()` has given it. */
+  #isKnown({ turn }: Definition<never>): boolean {
+    return turn < this.#turn;
+  }
+
   /** A dev server evaluates a module again in the same process after an edit, and its lines may have moved. */
   #isEvaluatedAgain(known: Definition<never>, { place }: Definition<never>): boolean {
-    return known.turn < this.#turn && place?.file != null && known.place?.file === place.file;
+    return this.#isKnown(known) && place?.file != null && known.place?.file === place.file;
   }
 
   #warnOnce(name: string, place: Place | null): void {
@@ -102,6 +110,13 @@ export class Registry {
   know(target: unknown): void {
     const jobClass = isClassMethod(target) ? target[0] : isClass(target) ? target : null;
     if (jobClass !== null && !isAnonymous(jobClass)) this.#classes.set(nameOf(jobClass), jobClass);
+  }
+
+  /** Names of the jobs that methods of known classes would be. */
+  methods(): string[] {
+    return [...this.#classes].flatMap(([name, jobClass]) =>
+      methodsOf(jobClass).map((method) => `${name}.${method}`),
+    );
   }
 
   /** Takes over the names and classes of another. */

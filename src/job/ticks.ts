@@ -23,6 +23,10 @@ export class ShownJob {
     return this.definition.name;
   }
 
+  get implicit(): boolean {
+    return this.definition.isImplicit;
+  }
+
   get formerly(): readonly string[] {
     return this.definition.formerNames;
   }

@@ -14,6 +14,8 @@ export interface SyncRequest {
     /** Changes with the details. */
     fingerprint: string;
     formerly: readonly string[];
+    /** Made from its class alone: gives way to the definition of any other worker. */
+    implicit?: boolean;
     details(): JobDetails;
   }[];
   queues: { name: string; limit: number }[];

@@ -1,5 +1,6 @@
 import type { AdHoc } from "../job/adhoc.ts";
-import { type Description, toDefinitions } from "../job/description.ts";
+import type { Definition } from "../job/definition.ts";
+import { type Description, toDefinitions, toMethod } from "../job/description.ts";
 import { Registry } from "../job/registry.ts";
 import type { Settings } from "../job/settings.ts";
 
@@ -8,11 +9,16 @@ export class Catalog extends Registry {
   readonly queueLimits: Map<string, number> = new Map<string, number>();
   readonly #own: Registry;
   readonly #defaults: Settings;
+  readonly #changed: () => void;
+  /** Names of jobs that methods of the children's classes would be, with the description that lists them. */
+  readonly #methods = new Map<string, Description>();
 
-  constructor(own: Registry, defaults: Settings) {
+  /** `changed` is called when a method becomes a job because its name was asked for. */
+  constructor(own: Registry, defaults: Settings, changed: () => void) {
     super();
     this.#own = own;
     this.#defaults = defaults;
+    this.#changed = changed;
   }
 
   /** In place of what was described before, or besides. */
@@ -21,8 +27,25 @@ export class Catalog extends Registry {
     const names = new Set(described.map(({ name }) => name));
     const others = isNewer ? [] : [...this.definitions()].filter(({ name }) => !names.has(name));
     this.replaceAll([...others, ...described]);
-    if (isNewer) this.queueLimits.clear();
+    if (isNewer) {
+      this.queueLimits.clear();
+      this.#methods.clear();
+    }
+    for (const name of description.methods.names) this.#methods.set(name, description);
     for (const [queue, limit] of description.queues) this.queueLimits.set(queue, limit);
+  }
+
+  override definition(name: string): Definition<never> | undefined {
+    return super.definition(name) ?? this.#method(name);
+  }
+
+  #method(name: string): Definition<never> | undefined {
+    const description = this.#methods.get(name);
+    if (!description) return undefined;
+    const definition = toMethod(name, description, this.#defaults);
+    this.define(definition);
+    this.#changed();
+    return definition;
   }
 
   override adHocs(): IterableIterator<AdHoc> {

@@ -2,6 +2,7 @@ import { deserialize, serialize } from "node:v8";
 import { PunctualError } from "../errors.ts";
 import { type Description, describeJobs } from "../job/description.ts";
 import type { Registry } from "../job/registry.ts";
+import type { Settings } from "../job/settings.ts";
 import { toFailure } from "../run/failure.ts";
 import { encodeLogData } from "../run/log-data.ts";
 import { digest } from "../schedule/schedule.ts";
@@ -19,6 +20,7 @@ export interface ServeParts {
   clock: Clock;
   registry: Registry;
   queueLimits: ReadonlyMap<string, number>;
+  defaults: Settings;
   random(): number;
   instance: object;
   /** Everything that handlers have asked for is in the database. */
@@ -118,7 +120,7 @@ export class ChildRunner {
   }
 
   #description(): Description {
-    return describeJobs(this.#parts.registry, this.#parts.queueLimits);
+    return describeJobs(this.#parts.registry, this.#parts.queueLimits, this.#parts.defaults);
   }
 
   #describe(): void {

@@ -48,7 +48,9 @@ export class Supervisor {
     this.#parts = parts;
     this.#supervision = toSupervision(options);
     this.#signals = options.signals !== false;
-    this.#catalog = new Catalog(parts.registry, parts.defaults);
+    this.#catalog = new Catalog(parts.registry, parts.defaults, () =>
+      parts.workers.definitionsChanged(this.#showing),
+    );
     this.#showing = new JobSync({
       ...parts,
       registry: this.#catalog,

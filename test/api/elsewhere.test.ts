@@ -47,6 +47,38 @@ describe("a method that another process has registered", () => {
     expect(told.splice(0)).toEqual(["index1 3"]);
   });
 
+  test("keeps the schedule and the limits of the worker that defines it", async () => {
+    const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
+    const first = open({}, file);
+    first.jobs.schedule([CliController, "index1"]).concurrency(7);
+    first.jobs.recur([CliController, "index1"], "0 0 * * * *", { args: { n: 4 } });
+    await first.jobs.run();
+    await first.clock.advance(1);
+    const later = open({ clock: first.clock }, file);
+    later.jobs.schedule([CliController, "index2"]);
+    await later.jobs.run();
+    await later.jobs.dispatch([CliController, "index1"], { n: 5 });
+    await later.jobs.run();
+    expect(told.splice(0)).toEqual(["index1 5"]);
+    expect((await later.jobs.schedules()).map(({ job }) => job)).toEqual(["CliController.index1"]);
+    expect((await later.jobs.status()).jobs.map(({ name, limit }) => [name, limit])).toEqual([
+      ["CliController.index1", 7],
+      ["CliController.index2", 1],
+    ]);
+  });
+
+  test("is defined by recur() and schedule() as if its class had not been dispatched", async () => {
+    const { jobs } = open();
+    await jobs.dispatch([CliController, "index1"], { n: 6 });
+    jobs.schedule([CliController, "index1"]).concurrency(3);
+    await jobs.dispatch([CliController, "index2"], { n: 7 });
+    jobs.recur([CliController, "index2"], "0 0 * * * *");
+    expect(await jobs.run()).toBe(2);
+    expect(told.splice(0).sort()).toEqual(["index1 6", "index2 7"]);
+    expect((await jobs.status()).jobs.map(({ limit }) => limit)).toEqual([3, 1]);
+    expect(() => jobs.schedule([CliController, "index2"])).toThrow("is defined already");
+  });
+
   test("waits where the class has no such method, or nobody knows the class", async () => {
     const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
     const web = open({}, file);

@@ -13,9 +13,9 @@ const config = 'export default { database: "sqlite:./jobs.db" };\n';
 
 const files = { "punctual.config.ts": config, "jobs/say.ts": job("one") };
 
-async function dispatch(cwd: string): Promise<void> {
+async function dispatch(cwd: string, name = "say"): Promise<void> {
   const jobs = new Punctual(`sqlite:${cwd}/jobs.db`, { logger: false });
-  await jobs.declare("say").dispatch();
+  await jobs.declare(name).dispatch();
   await jobs.stop();
 }
 
@@ -47,6 +47,16 @@ test("jobs run in child processes, and the parent tells of them", async () => {
   expect(stderr).toContain("drained. 1 completed. bye");
   expect(stderr.split("Ctrl-C to drain")).toHaveLength(2);
   expect(code).toBe(0);
+});
+
+test("a method of a class that a job file exports runs in a child", async () => {
+  const reports = 'export class Reports { daily() { console.error("daily in", process.pid); } }\n';
+  const cwd = project({ ...files, "jobs/reports.ts": reports });
+  await dispatch(cwd, "Reports.daily");
+  const working = start(["work", "--no-jsonl", "--workers", "2"], { cwd });
+  await working.shows(/DONE Reports\.daily #1/);
+  expect(working.stderr).toMatch(/daily in \d+/);
+  expect(working.stderr).not.toContain(`daily in ${working.child.pid}`);
 });
 
 test.each([

@@ -3,6 +3,31 @@ import type { Mutant } from "./mutant.ts";
 /** What a dispatch captures, which definitions replace each other, and the forms of the API. */
 export const mutants: Mutant[] = [
   {
+    rule: "A job made from its class alone leaves the definition of another worker alone.",
+    file: "src/store/sql/sync.ts",
+    find: "(job.implicit ? takes(row) : decides(row))",
+    replace: "decides(row)",
+    tests: ["test/api/elsewhere.test.ts"],
+    only: "keeps the schedule and the limits",
+  },
+  {
+    rule: "An implicit definition counts as older than every other one.",
+    file: "src/store/sql/sync.ts",
+    find: "(implicit ? IMPLICIT : startedAt)",
+    replace: "startedAt",
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "made from their class alone",
+    stores: ["sqlite"],
+  },
+  {
+    rule: "A supervisor finds methods of its children's classes.",
+    file: "src/supervisor/catalog.ts",
+    find: "super.definition(name) ?? this.#method(name)",
+    replace: "super.definition(name)",
+    tests: ["test/process/supervisor.test.ts"],
+    only: "methods that another process registers",
+  },
+  {
     rule: "A dispatch captures the definition's arguments at the call, not when it leaves.",
     file: "src/job/prepare.ts",
     find: "const args = shape.args === undefined ? own : this.#snapshot(shape.args);",
@@ -30,15 +55,15 @@ export const mutants: Mutant[] = [
   {
     rule: "Two definitions of one name in one turn are a duplicate, also in one file.",
     file: "src/job/registry.ts",
-    find: "known.turn < this.#turn",
-    replace: "known.turn <= this.#turn",
+    find: "turn < this.#turn",
+    replace: "turn <= this.#turn",
     tests: ["test/api/evaluated-again.test.ts"],
     only: "in one evaluation are a duplicate",
   },
   {
     rule: "A replaced definition counts as fresh, so that the next ones of the turn do too.",
     file: "src/job/registry.ts",
-    find: "      this.#known--;\n",
+    find: "      if (this.#isKnown(known)) this.#known--;\n",
     replace: "",
     tests: ["test/api/evaluated-again.test.ts"],
     only: "evaluated again replaces its definitions",

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { describe, expect } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import type { Act } from "./support/process-jobs.ts";
 import { test } from "./support/scene.ts";
 import { supervisor, told, writeEdition } from "./support/supervised.ts";
 import { mostAtOnce, neighbours, tries } from "./support/sweep.ts";
@@ -70,6 +71,27 @@ describe("under a supervisor", () => {
     await scene.jobs.cancel(id);
     expect(await scene.untilFinished(id)).toMatchObject({ state: 3, progress: '{"step":2}' });
     expect(await scene.jobs.logs(id)).toMatchObject([line]);
+  });
+
+  test("methods that another process registers are found in classes that the children know", async ({
+    scene,
+  }) => {
+    class Reports {
+      daily(_: Act): void {}
+      static yearly(_: Act): void {}
+    }
+    const before = await scene.jobs.register([Reports, "daily"], { do: "return" });
+    const unknown = await scene.jobs.declare("Reports.hourly").dispatch();
+    supervisor(scene, { workers: 2 });
+    const { child } = await scene.untilFinished(before.id);
+    expect(child).toMatch(/^[12]:/);
+    const during = await scene.jobs.register([Reports, "yearly"], { do: "return" });
+    expect(await scene.untilFinished(during.id)).toMatchObject({ state: 3, name: "Reports.yearly" });
+    expect(scene.unfinished(unknown.id)).toMatchObject({ state: 1, attempts: 0 });
+    await eventually("the limit of a method that says nothing of it", () => {
+      const [row] = scene.rows("select lim, defined_by from punctual_jobs where name = 'Reports.yearly'");
+      return row?.lim === 1 && row.defined_by !== null;
+    });
   });
 
   test("a hook that does not settle in a child is named by why()", async ({ scene }) => {

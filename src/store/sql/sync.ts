@@ -10,10 +10,13 @@ import { syncSchedules } from "./schedules.ts";
 
 type Shown = SyncRequest["jobs"][number];
 
-type Written = Pick<Shown, "name" | "fingerprint"> & JobDetails;
+type Written = Pick<Shown, "name" | "fingerprint"> & JobDetails & { definedAt: number };
 
 /** Jobs that share a statement: thousands of definitions must not take thousands of round trips. */
 const GROUP = 100;
+
+/** When an implicit definition counts as started: before every worker, so that any definition replaces it. */
+const IMPLICIT = 0;
 
 /** Whether this worker decides about a job or a queue: nobody else alive that started later has defined it. */
 type Decides = (row: Pick<Row, "defined_at" | "defined_by"> | undefined) => boolean;
@@ -32,30 +35,49 @@ export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promi
     const alive = new Set(workers.map((row) => row.id));
     const decides: Decides = (row) =>
       !row || row.defined_by === null || row.defined_at <= sync.startedAt || !alive.has(row.defined_by);
-    const jobs = await syncNames(tx, sync.jobs, decides, now);
-    for (const group of inGroups([...jobs].sort(byName), GROUP)) {
-      await syncGroup(tx, { ...sync, jobs: group }, decides, now);
+    const takes = (row: Row | undefined) =>
+      !isDefined(row) ||
+      (row.defined_at === IMPLICIT && (row.defined_by === sync.worker || !alive.has(row.defined_by!)));
+    const jobs = await definable(tx, sync.jobs, decides, now);
+    const decidesAbout = (job: Shown, row: Row | undefined) => (job.implicit ? takes(row) : decides(row));
+    for (const group of inGroups(jobs.sort(byName), GROUP)) {
+      await syncGroup(tx, { ...sync, jobs: group }, decidesAbout, now);
     }
     await syncQueues(tx, sync, decides);
   });
 }
 
+/** The jobs that this worker may show. An implicit one renames nothing, and is left out where another job has its name. */
+async function definable(tx: SqlContext, all: Shown[], decides: Decides, now: number): Promise<Shown[]> {
+  const implicit = all.filter((job) => job.implicit);
+  if (implicit.length === 0) return [...(await syncNames(tx, all, decides, now))];
+  const explicit = all.filter((job) => !job.implicit);
+  const jobs = await syncNames(tx, explicit, decides, now);
+  const former = await readFormerNames(tx);
+  return [...jobs, ...implicit.filter(({ name }) => !former.has(name))];
+}
+
 async function syncGroup(
   tx: SqlContext,
   { worker, startedAt, jobs: shown }: SyncRequest,
-  decides: Decides,
+  decides: (job: Shown, row: Row | undefined) => boolean,
   now: number,
 ): Promise<void> {
   const { db, t } = tx;
   const { jobs, known } = await lock(tx, shown, now);
-  const isShown = ({ name, fingerprint }: Shown) => {
-    const row = known.get(name);
-    return row?.fingerprint === fingerprint && row.defined_by === worker;
+  const definedAt = ({ implicit }: Shown) => (implicit ? IMPLICIT : startedAt);
+  const isShown = (job: Shown) => {
+    const row = known.get(job.name);
+    const isSame = row?.fingerprint === job.fingerprint && row.defined_by === worker;
+    return isSame && (row.defined_at === IMPLICIT) === (definedAt(job) === IMPLICIT);
   };
-  const isWritten = (job: Shown) => decides(known.get(job.name)) && !isShown(job);
-  const written: Written[] = jobs
-    .filter(isWritten)
-    .map((job) => ({ name: job.name, fingerprint: job.fingerprint, ...job.details() }));
+  const isWritten = (job: Shown) => decides(job, known.get(job.name)) && !isShown(job);
+  const written: Written[] = jobs.filter(isWritten).map((job) => ({
+    ...job.details(),
+    name: job.name,
+    fingerprint: job.fingerprint,
+    definedAt: definedAt(job),
+  }));
   const seen = jobs.filter((job) => !isWritten(job)).map((job) => job.name);
   if (written.length > 0) {
     const columns = [...COLUMNS.split(", "), "seen_at", "created_at"];
@@ -69,7 +91,7 @@ async function syncGroup(
         job.keyLimit,
         job.cron,
         job.fingerprint,
-        startedAt,
+        job.definedAt,
         worker,
         now,
         now,

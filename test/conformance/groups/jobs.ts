@@ -74,6 +74,46 @@ export function jobs(database: Database): void {
       expect(await at.store.job("job")).toMatchObject({ fingerprint: "old" });
     });
 
+    describe("made from their class alone", () => {
+      const implicit = { name: "job", limit: 1, fingerprint: "class", implicit: true };
+      const defined = { name: "job", limit: 9, fingerprint: "code" };
+
+      test("are known until a worker defines them, also one that started earlier", async () => {
+        await beat(at.store, "class");
+        await define(at.store, [implicit], { worker: "class", startedAt: 200 });
+        expect(await at.store.job("job")).toMatchObject({ limit: 1, fingerprint: "class" });
+        await define(at.store, [defined], { worker: "code", startedAt: 100 });
+        expect(await at.store.job("job")).toMatchObject({ limit: 9, fingerprint: "code" });
+      });
+
+      test("change nothing that a worker has defined, alive or dead", async () => {
+        await beat(at.store, "code");
+        await define(at.store, [defined], { worker: "code", startedAt: 100 });
+        await define(at.store, [implicit], { worker: "class", startedAt: 200 });
+        await at.clock.advance((WORKER_DEAD_AFTER + 1) / 1000);
+        await define(at.store, [implicit], { worker: "class", startedAt: 200 });
+        expect(await at.store.job("job")).toMatchObject({ limit: 9, fingerprint: "code" });
+        expect(await seenAt("job")).toBe(at.clock.now());
+      });
+
+      test("of two such the first alive rules", async () => {
+        const other = { ...implicit, limit: 2, fingerprint: "other" };
+        await beat(at.store, "first");
+        await define(at.store, [implicit], { worker: "first", startedAt: 100 });
+        await define(at.store, [other], { worker: "second", startedAt: 200 });
+        expect(await at.store.job("job")).toMatchObject({ limit: 1 });
+        await at.clock.advance((WORKER_DEAD_AFTER + 1) / 1000);
+        await define(at.store, [other], { worker: "second", startedAt: 200 });
+        expect(await at.store.job("job")).toMatchObject({ limit: 2 });
+      });
+
+      test("take no name back that another job has taken over", async () => {
+        await define(at.store, [{ name: "new", formerly: ["job"], fingerprint: "code" }], { startedAt: 100 });
+        await define(at.store, [implicit], { worker: "class", startedAt: 200 });
+        expect(await at.store.jobNames()).toEqual(["new"]);
+      });
+    });
+
     test("what a dead worker showed, a living one overrules", async () => {
       await beat(at.store, "new");
       await define(at.store, [{ name: "job", fingerprint: "new" }], { worker: "new", startedAt: 200 });

@@ -159,7 +159,9 @@ export async function found(store: Store, id: number): Promise<RunRecord> {
   return run;
 }
 
-export type JobFields = Partial<JobDetails & { fingerprint: string; formerly: string[] }> & { name: string };
+export type JobFields = Partial<
+  JobDetails & { fingerprint: string; formerly: string[]; implicit: boolean }
+> & { name: string };
 
 /** Shows jobs as a worker does that started after all that have shown theirs before. */
 export function define(
@@ -175,20 +177,23 @@ export function define(
     worker,
     startedAt,
     queues,
-    jobs: jobs.map(({ name, fingerprint = `code-${++made}`, formerly = [], ...fields }) => ({
-      name,
-      fingerprint,
-      formerly,
-      details: () => ({
-        queue: "default",
-        priority: 100,
-        limit: 0,
-        keyLimit: 0,
-        cron: null,
-        schedules: [],
-        ...fields,
+    jobs: jobs.map(
+      ({ name, fingerprint = `code-${++made}`, formerly = [], implicit = false, ...fields }) => ({
+        name,
+        fingerprint,
+        formerly,
+        implicit,
+        details: () => ({
+          queue: "default",
+          priority: 100,
+          limit: 0,
+          keyLimit: 0,
+          cron: null,
+          schedules: [],
+          ...fields,
+        }),
       }),
-    })),
+    ),
   });
 }
 

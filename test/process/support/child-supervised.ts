@@ -97,6 +97,16 @@ class Late {
     return handler(args, run);
   }
 }
+class Reports {
+  daily(args: Act, run: RunContext): Promise<unknown> {
+    return handler(args, run);
+  }
+  static yearly(args: Act, run: RunContext): Promise<unknown> {
+    return handler(args, run);
+  }
+  weekly(): void {}
+}
+jobs.schedule([Reports, "weekly"]);
 // A class that is dispatched is a job from then on, in this process.
 jobs.schedule("late", () =>
   jobs.dispatch(Late, { do: "return" }).then(({ id }) => note("dispatched", { run: id })),
