@@ -94,7 +94,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run that is retried by hand keeps the retries of its dispatch.",
-    file: "src/store/sql/ending.ts",
+    file: "src/store/sql/history.ts",
     find: '  "retries",\n',
     replace: "",
     tests: ["test/api/retries.test.ts"],

@@ -38,7 +38,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The statement that moves runs into history is fenced by the token.",
-    file: "src/store/sql/ending.ts",
+    file: "src/store/sql/history.ts",
     find: 'where: "r.lease_token = v.token",',
     replace: 'where: "r.lease_token is not null",',
     ...postgres,
@@ -70,7 +70,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "History keeps a run that holds a unique key, whatever its retention.",
-    file: "src/store/sql/ending.ts",
+    file: "src/store/sql/history.ts",
     find: "const isKept = ({ keep, uniqueUntil }: Ending) => keep !== 0 || (uniqueUntil ?? 0) > now;",
     replace: "const isKept = ({ keep }: Ending) => keep !== 0;",
     ...sqlite,
@@ -78,7 +78,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "History keeps a run until the later of its retention and its key's window.",
-    file: "src/store/sql/ending.ts",
+    file: "src/store/sql/history.ts",
     find: "keep === null ? null : Math.max(now + keep, uniqueUntil ?? 0)",
     replace: "keep === null ? null : now + keep",
     ...sqlite,
@@ -86,7 +86,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run that is not kept takes its attempts and log lines along.",
-    file: "src/store/sql/ending.ts",
+    file: "src/store/sql/history.ts",
     find: "attempts > 1 || logged > 0);",
     replace: "attempts > 1 && logged > 0);",
     ...sqlite,
@@ -94,7 +94,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A key held until the start is free once its window is over.",
-    file: "src/store/sql/unique.ts",
+    file: "src/store/sql/new-run.ts",
     find: "coalesce(unique_until, 0) <= ${now} then null",
     replace: "coalesce(unique_until, 0) < 0 then null",
     ...sqlite,

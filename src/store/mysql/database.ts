@@ -14,8 +14,8 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
+import { stretch } from "../sql/dialect.ts";
 import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
-import { stretch } from "../sql/stretch.ts";
 import type { Connections, Held } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import { isConflict, isIdTaken, isKeyHeld, isLockTimeout, isLost, isMistake, translate } from "./errors.ts";

@@ -6,7 +6,7 @@ import {
   type Statement,
   type Tables,
 } from "../sql/database.ts";
-import { jsonPaths } from "../sql/paths.ts";
+import { jsonPaths } from "../sql/dialect.ts";
 
 export { like, pattern } from "../server/matching.ts";
 

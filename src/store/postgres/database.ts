@@ -13,7 +13,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { lookUp, using } from "../sql/look-up.ts";
+import { lookUp, using } from "../sql/dialect.ts";
 import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
 import type { Connections, Held } from "./connections.ts";
 import * as dialect from "./dialect.ts";

@@ -12,8 +12,8 @@ import {
 } from "../sql/claim.ts";
 import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
 import { limitedNow } from "../sql/limit-hint.ts";
+import { keyAtStart } from "../sql/new-run.ts";
 import { inOrder, Order } from "../sql/order.ts";
-import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import { readArms } from "./arms.ts";
 import type { Facts } from "./facts.ts";

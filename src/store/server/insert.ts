@@ -8,8 +8,7 @@ import {
   type Tables,
 } from "../sql/database.ts";
 import { limitedNow } from "../sql/limit-hint.ts";
-import { insertion, NEW_RUN, toValues } from "../sql/new-run.ts";
-import { WINDOW } from "../sql/unique.ts";
+import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE } from "../sql/new-run.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 
 /** A run and the id that was reserved for it. */
@@ -175,7 +174,7 @@ export class Inserter {
     for (const { id, isExpired } of waiting.values()) {
       if (!isExpired) continue;
       await tx.run(
-        `update ${this.#t.runs} set unique_key = null where id = ? and unique_scope = ${WINDOW} and unique_until <= ?`,
+        `update ${this.#t.runs} set unique_key = null where id = ? and unique_scope = ${UNIQUE_SCOPE.window} and unique_until <= ?`,
         id,
         now,
       );
@@ -207,7 +206,8 @@ export class Inserter {
       committed === tx
         ? await Promise.all([readWaiting(), readFinished()])
         : [await readWaiting(), await readFinished()];
-    const isExpired = (scope: number, until: number | null) => scope === WINDOW && (until ?? 0) <= now;
+    const isExpired = (scope: number, until: number | null) =>
+      scope === UNIQUE_SCOPE.window && (until ?? 0) <= now;
     return {
       waiting: new Map(
         waiting.map(({ unique_key, id, unique_scope, unique_until }) => [

@@ -1,11 +1,8 @@
-import type { JobRecord, PauseNote } from "../records.ts";
+import type { JobRecord } from "../records.ts";
 import type { JobMinute } from "../store.ts";
 import type { SqlContext } from "./context.ts";
-import { first } from "./database.ts";
+import { first, inGroups, namesAsJson } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
-import { markLimited } from "./limit-hint.ts";
-import { PAUSE, PAUSE_COLUMNS, pauseValues } from "./pause.ts";
-import { resumeSchedulesOf } from "./schedules.ts";
 
 export interface Row {
   name: string;
@@ -70,43 +67,51 @@ export async function names(sql: SqlContext): Promise<string[]> {
   return (await sql.all<{ name: string }>(`select name from ${t.jobs}`)).map((row) => row.name);
 }
 
-export function pause(
-  sql: SqlContext,
-  name: string,
-  paused: boolean,
-  now: number,
-  note?: PauseNote,
-): Promise<boolean> {
-  const { t } = sql;
-  return sql.transaction(async (tx) => {
-    const known = await first(
-      tx.all<{ paused_at: number | null }>(`select paused_at from ${t.jobs} where name = ?`, name),
-    );
-    if (!known) return false;
-    await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(paused, now, note), name);
-    if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, name, now);
-    // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
-    if (paused) await markLimited(tx, "name", [name]);
-    return true;
-  });
+/** False: the row was declared by a producer, or made to be locked. */
+export function isDefined(row: Row | undefined): row is Row {
+  return row !== undefined && row.defined_by !== null;
 }
 
-export async function pauseQueue(
-  sql: SqlContext,
-  name: string,
-  paused: boolean,
-  until: number | null,
+/**
+ * Locks the rows of jobs, so that no other worker shows them until the transaction ends. Missing rows are made first:
+ * a row that is not there cannot be locked, and of two workers that start together the older might write last. In order
+ * of name, so that two workers do not wait for each other crosswise.
+ */
+export async function lockJobs(
+  tx: SqlContext,
+  names: string[],
   now: number,
-  note?: PauseNote,
-): Promise<void> {
-  const { db, t } = sql;
-  const columns = [...PAUSE_COLUMNS, "paused_until"];
-  await sql.run(
-    db.upsert(t.queues, ["name"], ["name", ...columns], columns),
-    name,
-    ...pauseValues(paused, now, note),
-    paused ? until : null,
-  );
+): Promise<{ rows: Map<string, Row>; made: string[] }> {
+  const { db, t } = tx;
+  const sorted = [...names].sort();
+  const found = db.lookUp(db.rows({ job: "text" }), t.jobs, "r.name = v.job");
+  const read = async (lock: string) => {
+    const rows = await tx.all<Row>(
+      `select ${COLUMNS}, seen_at from ${found}${lock && ` order by r.name${db.lockOnly(lock, "r")}`}`,
+      namesAsJson(sorted),
+    );
+    return new Map(rows.map((row) => [row.name, row]));
+  };
+  const rows = await read("");
+  // The write lock of SQLite has locked what is not there as well.
+  if (db.forUpdate === "") return { rows, made: [] };
+  const made = sorted.filter((name) => !rows.has(name));
+  const columns = ["name", "queue", "priority", "lim", "key_lim", "fingerprint", "defined_at", "created_at"];
+  for (const group of inGroups(made, 100)) {
+    await tx.run(
+      db.upsert(t.jobs, ["name"], columns, [], group.length),
+      ...group.flatMap((name) => [name, "", 0, 0, 0, "", 0, now]),
+    );
+  }
+  return { rows: await read(db.forUpdate), made };
+}
+
+/** Deletes rows that were made only to be locked. */
+export async function deleteMade(tx: SqlContext, names: string[]): Promise<void> {
+  const { t } = tx;
+  for (const name of names) {
+    await tx.run(`delete from ${t.jobs} where name = ? and defined_by is null`, name);
+  }
 }
 
 export const COUNTED = [

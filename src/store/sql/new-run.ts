@@ -2,7 +2,6 @@ import type { NewRun } from "../store.ts";
 import type { ColumnType, Database, Statement, Tables } from "./database.ts";
 import { limitedNow } from "./limit-hint.ts";
 import { spread } from "./row-source.ts";
-import { UNTIL_FINISHED, UNTIL_STARTED } from "./unique.ts";
 
 /** Columns of a new run, except its id and `limited`, which the database decides. The arguments first: they differ most. */
 export const NEW_RUN: Record<string, ColumnType> = {
@@ -43,7 +42,11 @@ export function toValues(run: NewRun, now: number): Value[] {
     run.timeout,
     run.retries,
     run.unique?.key ?? null,
-    run.unique ? (run.unique.until === "started" ? UNTIL_STARTED : UNTIL_FINISHED) : null,
+    run.unique
+      ? run.unique.until === "started"
+        ? UNIQUE_SCOPE.untilStarted
+        : UNIQUE_SCOPE.untilFinished
+      : null,
     run.unique && run.unique.for > 0 ? now + run.unique.for : null,
     run.owner,
     run.tags.length > 0 ? JSON.stringify(run.tags) : null,
@@ -82,5 +85,20 @@ export function insertion(
   return {
     text: `${into}, limited) select ${values.join(", ")}, ${limited} from ${from} v`,
     params: [...params.slice(0, -1), ...constants, params.at(-1)!],
+  };
+}
+
+/**
+ * The column `unique_scope`: until when a run holds its unique key. A key that is held until the start is held only for
+ * its window (`unique_until`) once the run has started.
+ */
+export const UNIQUE_SCOPE = { window: 0, untilStarted: 1, untilFinished: 2 } as const;
+
+/** New values of the key's columns when a run is claimed. In this order: MySQL reads the columns that it has just set. */
+export function keyAtStart(now: string): Record<"unique_key" | "unique_scope", string> {
+  const { window, untilStarted } = UNIQUE_SCOPE;
+  return {
+    unique_key: `case when unique_scope = ${untilStarted} and coalesce(unique_until, 0) <= ${now} then null else unique_key end`,
+    unique_scope: `case when unique_scope = ${untilStarted} then ${window} else unique_scope end`,
   };
 }

@@ -1,5 +1,7 @@
 import type { Pause, PauseNote } from "../records.ts";
-import type { Param } from "./database.ts";
+import type { SqlContext } from "./context.ts";
+import { first, type Param } from "./database.ts";
+import { markLimited } from "./limit-hint.ts";
 
 export interface PausedRow {
   paused_at: number | null;
@@ -10,12 +12,80 @@ export interface PausedRow {
 export const PAUSE_COLUMNS: string[] = ["paused_at", "paused_by", "paused_reason"];
 
 /** What an `update` sets, with the values of `pauseValues`. */
-export const PAUSE: string = PAUSE_COLUMNS.map((column) => `${column} = ?`).join(", ");
+const PAUSE: string = PAUSE_COLUMNS.map((column) => `${column} = ?`).join(", ");
 
-export function pauseValues(paused: boolean, now: number, note?: PauseNote): Param[] {
+function pauseValues(paused: boolean, now: number, note?: PauseNote): Param[] {
   return paused ? [now, note?.by ?? null, note?.reason ?? null] : [null, null, null];
 }
 
 export function toPause({ paused_at, paused_by, paused_reason }: PausedRow): Pause | null {
   return paused_at === null ? null : { since: paused_at, by: paused_by, reason: paused_reason };
+}
+
+export function pauseJob(
+  sql: SqlContext,
+  name: string,
+  paused: boolean,
+  now: number,
+  note?: PauseNote,
+): Promise<boolean> {
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
+    const known = await first(
+      tx.all<{ paused_at: number | null }>(`select paused_at from ${t.jobs} where name = ?`, name),
+    );
+    if (!known) return false;
+    await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(paused, now, note), name);
+    if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, name, now);
+    // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
+    if (paused) await markLimited(tx, "name", [name]);
+    return true;
+  });
+}
+
+export async function pauseQueue(
+  sql: SqlContext,
+  name: string,
+  paused: boolean,
+  until: number | null,
+  now: number,
+  note?: PauseNote,
+): Promise<void> {
+  const { db, t } = sql;
+  const columns = [...PAUSE_COLUMNS, "paused_until"];
+  await sql.run(
+    db.upsert(t.queues, ["name"], ["name", ...columns], columns),
+    name,
+    ...pauseValues(paused, now, note),
+    paused ? until : null,
+  );
+}
+
+/** Ticks that fall into a pause are not missed: on resuming, the schedule goes on with the next one. */
+export function pauseSchedule(
+  sql: SqlContext,
+  id: number,
+  paused: boolean,
+  now: number,
+  note?: PauseNote,
+): Promise<boolean> {
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
+    const row = await first(
+      tx.all<{ paused_at: number | null }>(`select paused_at from ${t.schedules} where id = ?`, id),
+    );
+    if (!row) return false;
+    const values = pauseValues(paused, now, note);
+    if (paused) await tx.run(`update ${t.schedules} set ${PAUSE} where id = ?`, ...values, id);
+    else if (row.paused_at !== null) {
+      await tx.run(`update ${t.schedules} set ${PAUSE}, resumed_at = ? where id = ?`, ...values, now, id);
+    }
+    return true;
+  });
+}
+
+/** The schedules of a job that is resumed go on with their next ticks. */
+async function resumeSchedulesOf(tx: SqlContext, job: string, now: number): Promise<void> {
+  const { t } = tx;
+  await tx.run(`update ${t.schedules} set resumed_at = ? where job = ?`, now, job);
 }

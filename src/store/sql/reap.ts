@@ -3,7 +3,7 @@ import type { CrashCap, Lease, ReapedRun } from "../store.ts";
 import { COLUMNS, type Row, toClaimed } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, type Param } from "./database.ts";
-import { type Ending, moveToHistory } from "./ending.ts";
+import { type Ending, moveToHistory } from "./history.ts";
 import { inOrder } from "./order.ts";
 import { putBack, recordAttempts } from "./settle.ts";
 

@@ -1,8 +1,7 @@
 import type { SyncRequest } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { type FormerNames, readFormerNames } from "./former-names.ts";
-import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
-import { COUNTED, type Row, rollUp } from "./jobs.ts";
+import { COUNTED, deleteMade, isDefined, lockJobs, type Row, rollUp } from "./jobs.ts";
 
 type Shown = SyncRequest["jobs"][number];
 

@@ -1,8 +1,8 @@
 import type { ScheduleSync } from "../definitions.ts";
-import type { PauseNote, ScheduleRecord } from "../records.ts";
+import type { ScheduleRecord } from "../records.ts";
 import type { SqlContext } from "./context.ts";
-import { asJson, type ColumnType, first, inGroups, namesAsJson, type Param } from "./database.ts";
-import { PAUSE, PAUSE_COLUMNS, type PausedRow, pauseValues, toPause } from "./pause.ts";
+import { asJson, type ColumnType, inGroups, namesAsJson, type Param } from "./database.ts";
+import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
 
 interface Row extends PausedRow {
   id: number;
@@ -127,31 +127,4 @@ export async function list(sql: SqlContext): Promise<ScheduleRecord[]> {
     paused: row.paused_at !== null,
     pause: toPause(row),
   }));
-}
-
-/** Ticks that fall into a pause are not missed: on resuming, the schedule goes on with the next one. */
-export function pause(
-  sql: SqlContext,
-  id: number,
-  paused: boolean,
-  now: number,
-  note?: PauseNote,
-): Promise<boolean> {
-  const { t } = sql;
-  return sql.transaction(async (tx) => {
-    const row = await first(tx.all<Row>(`select ${COLUMNS} from ${t.schedules} where id = ?`, id));
-    if (!row) return false;
-    const values = pauseValues(paused, now, note);
-    if (paused) await tx.run(`update ${t.schedules} set ${PAUSE} where id = ?`, ...values, id);
-    else if (row.paused_at !== null) {
-      await tx.run(`update ${t.schedules} set ${PAUSE}, resumed_at = ? where id = ?`, ...values, now, id);
-    }
-    return true;
-  });
-}
-
-/** The schedules of a job that is resumed go on with their next ticks. */
-export async function resumeSchedulesOf(tx: SqlContext, job: string, now: number): Promise<void> {
-  const { t } = tx;
-  await tx.run(`update ${t.schedules} set resumed_at = ? where job = ?`, now, job);
 }

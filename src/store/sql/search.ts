@@ -3,7 +3,7 @@ import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import { type Arm, type Asked, joined, toClause } from "./conditions.ts";
 import type { SqlContext } from "./context.ts";
 import { first, type Param, type Statement } from "./database.ts";
-import { COLD, HOT, type Row, toRecord } from "./reads.ts";
+import { COLD, HOT, type Row, toRecord } from "./run-records.ts";
 
 /**
  * How many rows of a table one statement looks through at most, and how many such statements one search makes: what

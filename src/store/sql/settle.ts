@@ -3,7 +3,7 @@ import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
 import type { Row } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import type { Database, Tables } from "./database.ts";
-import { type Ending, moveHeldToHistory, moveToHistory } from "./ending.ts";
+import { type Ending, moveHeldToHistory, moveToHistory } from "./history.ts";
 
 /** A run, and which limits it is under. */
 type Place = Pick<Row, "id" | "name" | "lane" | "queue">;

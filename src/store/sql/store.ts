@@ -47,9 +47,10 @@ import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
 import * as logs from "./logs.ts";
 import { install, type Schema, verify } from "./migrate.ts";
+import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
 import * as prune from "./prune.ts";
-import * as reads from "./reads.ts";
 import { endRuns, reap, takeBack } from "./reap.ts";
+import * as runRecords from "./run-records.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
 import {
@@ -273,11 +274,11 @@ export abstract class SqlStore implements Store {
   }
 
   async pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return jobs.pause(this.sql, name, paused, await this.now(), note);
+    return pauseJob(this.sql, name, paused, await this.now(), note);
   }
 
   async pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void> {
-    return jobs.pauseQueue(this.sql, name, paused, until, await this.now(), note);
+    return pauseQueue(this.sql, name, paused, until, await this.now(), note);
   }
 
   async tick(request: TickRequest): Promise<TickResult> {
@@ -289,7 +290,7 @@ export abstract class SqlStore implements Store {
   }
 
   async pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return schedules.pause(this.sql, id, paused, await this.now(), note);
+    return pauseSchedule(this.sql, id, paused, await this.now(), note);
   }
 
   flush(tallies: JobMinute[]): Promise<void> {
@@ -305,11 +306,11 @@ export abstract class SqlStore implements Store {
   }
 
   find(id: number): Promise<RunRecord | null> {
-    return reads.find(this.sql, id);
+    return runRecords.find(this.sql, id);
   }
 
   attempts(id: number): Promise<AttemptRecord[]> {
-    return reads.attempts(this.sql, id);
+    return runRecords.attempts(this.sql, id);
   }
 
   logs(id: number, after: number, limit: number): Promise<LogRecord[]> {

@@ -2,8 +2,7 @@ import { type JobDetails, type SyncRequest, WORKER_DEAD_AFTER } from "../store.t
 import type { SqlContext } from "./context.ts";
 import { inGroups, marks } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
-import { deleteMade, isDefined, lockJobs } from "./job-rows.ts";
-import { byName, COLUMNS, type Row } from "./jobs.ts";
+import { byName, COLUMNS, deleteMade, isDefined, lockJobs, type Row } from "./jobs.ts";
 import { markLimited } from "./limit-hint.ts";
 import { syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";

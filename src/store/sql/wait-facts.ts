@@ -4,7 +4,7 @@ import { isolatedRuns } from "./active.ts";
 import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
 import { toPause } from "./pause.ts";
-import { find } from "./reads.ts";
+import { find } from "./run-records.ts";
 import { JOB_COLUMNS, type JobsRow, queueSettings } from "./status.ts";
 import { traces, workers } from "./workers.ts";
 

@@ -11,9 +11,9 @@ import {
   toClaimed,
 } from "../sql/claim.ts";
 import type { Tables } from "../sql/database.ts";
+import { keyAtStart } from "../sql/new-run.ts";
 import { inOrder, Order } from "../sql/order.ts";
 import { cancelledOf } from "../sql/settle.ts";
-import { keyAtStart } from "../sql/unique.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { Looker } from "./limits.ts";

@@ -2,9 +2,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
-import { lookUp, using } from "../sql/look-up.ts";
+import { lookUp, stretch, using } from "../sql/dialect.ts";
 import { tryUntil } from "../sql/patience.ts";
-import { stretch } from "../sql/stretch.ts";
 import * as dialect from "./dialect.ts";
 import { isBusy, ownersTransaction, translate } from "./errors.ts";
 

@@ -1,5 +1,5 @@
 import { type ColumnType, rowsOfMarks, type Statement } from "../sql/database.ts";
-import { jsonPaths } from "../sql/paths.ts";
+import { jsonPaths } from "../sql/dialect.ts";
 
 export function upsert(
   table: string,

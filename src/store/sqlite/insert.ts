@@ -1,7 +1,6 @@
 import type { Param, Tables } from "../sql/database.ts";
 import { renamed } from "../sql/former-names.ts";
-import { insertion, NEW_RUN, toValues, type Value } from "../sql/new-run.ts";
-import { WINDOW } from "../sql/unique.ts";
+import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE, type Value } from "../sql/new-run.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
 
@@ -49,7 +48,7 @@ function insertAll(handle: Handle, t: Tables, runs: Value[][]): number[] {
 
 function insertUnique(handle: Handle, t: Tables, run: NewRun, key: string, now: number): InsertResult {
   handle.select(
-    `update ${t.runs} set unique_key = null where unique_key = ? and unique_scope = ${WINDOW} and unique_until <= ?`,
+    `update ${t.runs} set unique_key = null where unique_key = ? and unique_scope = ${UNIQUE_SCOPE.window} and unique_until <= ?`,
     key,
     now,
   );

@@ -1,3 +1,15 @@
+import type { Way } from "./database.ts";
+
+/** For databases that find their way by themselves: to a few rows, by their key. */
+export function lookUp(rows: string, table: string, on = "r.id = v.id"): string {
+  return `${rows} v join ${table} r on ${on}`;
+}
+
+/** The conditions of their indexes tell them which to take. */
+export function using(): string {
+  return "";
+}
+
 /** A path for the JSON functions of SQLite and MySQL. */
 export interface JsonPath {
   text: string;
@@ -18,4 +30,9 @@ export function jsonPaths(path: string[]): JsonPath[] {
     paths = isPlace ? [...paths.map(place), ...named] : named;
   }
   return paths;
+}
+
+/** Of one name, from after this id up to that one. */
+export function stretch(name: string, after: number, upTo: number): Way {
+  return { text: "r.name = ? and r.id > ? and r.id <= ?", params: [name, after, upTo], order: ["r.id"] };
 }
