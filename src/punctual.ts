@@ -184,9 +184,9 @@ export class Punctual extends Control {
   recur<Args>(what: Named | Definition<Args>, cron: string, options: RecurOptions = {}): this {
     const definition = what instanceof Definition ? what : this.#find(what);
     if (!(definition instanceof Definition)) throw this.#engine.registry.unknown(definition.name, []);
-    const { plan, passed } = toRecurrence(cron, options, definition.settings.args);
-    definition.recur(plan, passed);
-    this.#warnOf(definition.name, plan.surprise(this.clock.now()));
+    const { plan, overrides } = toRecurrence(cron, options, definition.settings.args);
+    definition.recur(plan, overrides);
+    this.#warnOf(definition.name, plan.warning(this.clock.now()));
     this.#engine.host.definitionsChanged();
     return this;
   }
@@ -327,10 +327,10 @@ export class Punctual extends Control {
   /** At the end of the turn, when the definitions' calls are complete. */
   #lookAtFresh(): void {
     for (const { name, plan } of this.#engine.registry.fresh())
-      this.#warnOf(name, plan.surprise(this.clock.now()));
+      this.#warnOf(name, plan.warning(this.clock.now()));
   }
 
-  #warnOf(job: string, surprise: string | null): void {
-    if (surprise !== null) this.#engine.logger.warn(`the schedule of job "${job}": ${surprise}`);
+  #warnOf(job: string, warning: string | null): void {
+    if (warning !== null) this.#engine.logger.warn(`the schedule of job "${job}": ${warning}`);
   }
 }

@@ -1,6 +1,6 @@
 import { brand, PunctualError, show } from "../errors.ts";
 import { encodePayload } from "../run/payload.ts";
-import { type Passed, Plan } from "../schedule/plan.ts";
+import { Plan, type ScheduleOverrides } from "../schedule/plan.ts";
 import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
 import { digest } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
@@ -39,7 +39,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   isImplicit = false;
   /** What the database was last told of it. */
   shown: ShownJob | null = null;
-  #recurring: Map<string, { plan: Plan; passed: Passed }> | null = null;
+  #recurring: Map<string, { plan: Plan; overrides: ScheduleOverrides }> | null = null;
 
   constructor(
     name: string,
@@ -118,15 +118,15 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   }
 
   /** One more schedule of the same job; one that is the same in every way is the one there is. */
-  recur(plan: Plan, passed: Passed): void {
+  recur(plan: Plan, overrides: ScheduleOverrides): void {
     const { misfire, windows, start, end, environments } = plan.bounds;
     const isBound = windows.length > 0 || start !== null || end !== null || environments !== null;
     // A schedule without further bounds keeps the slot that it had before there were any, and with it its mark.
     const bounds = isBound ? [windows, start, end, environments] : [];
-    const what = JSON.stringify([plan.toCron(), plan.timezone, misfire, passed, ...bounds]);
+    const what = JSON.stringify([plan.toCron(), plan.timezone, misfire, overrides, ...bounds]);
     this.isImplicit = false;
     this.#recurring ??= new Map();
-    this.#recurring.set(digest(what).toString(36), { plan, passed });
+    this.#recurring.set(digest(what).toString(36), { plan, overrides });
   }
 
   /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
@@ -145,17 +145,17 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   #schedules(environment: () => string): { slot: string; plan: Plan; parts: ScheduleParts }[] {
     const args = encodePayload(this.settings.args) ?? null;
     const found: { slot: string; plan: Plan; parts: ScheduleParts }[] = [];
-    const add = (slot: string, plan: Plan, passed: Passed) => {
+    const add = (slot: string, plan: Plan, overrides: ScheduleOverrides) => {
       const { environments } = plan.bounds;
       const parts =
         environments === null || environments.includes(environment())
-          ? plan.toParts(this.name, passed)
+          ? plan.toParts(this.name, overrides)
           : null;
       if (parts) found.push({ slot, plan, parts });
     };
     add("", this.plan, { args, queue: null });
-    this.#recurring?.forEach(({ plan, passed }, slot) => {
-      add(slot, plan, passed);
+    this.#recurring?.forEach(({ plan, overrides }, slot) => {
+      add(slot, plan, overrides);
     });
     return found;
   }

@@ -1,5 +1,5 @@
 import { PunctualError, show } from "../errors.ts";
-import type { Fields } from "../schedule/plan.ts";
+import type { FieldTexts } from "../schedule/plan.ts";
 import { secondOfDay } from "../schedule/window.ts";
 
 /** One number, or several. */
@@ -24,83 +24,89 @@ const month = (n: Numbers): string => list(n, 1, 12, "months");
 const weekday = (n: Numbers): string => list(n, 0, 7, "days of the week (0 = Sunday)");
 
 /** `"13:00"`, `"13:00:30"` or `"13"`. */
-const time = (text: string): Fields => {
+const time = (text: string): FieldTexts => {
   const at = secondOfDay(text);
   return { second: `${at % 60}`, minute: `${Math.floor(at / 60) % 60}`, hour: `${Math.floor(at / 3600)}` };
 };
 
-const everySeconds = (n: number): Fields => ({ second: n === 1 ? "*" : `*/${n}` });
-const everyMinutes = (n: number): Fields => ({ minute: n === 1 ? "*" : `*/${n}` });
-const everyHours = (n: number, at: Numbers): Fields => ({
+const everySeconds = (n: number): FieldTexts => ({ second: n === 1 ? "*" : `*/${n}` });
+const everyMinutes = (n: number): FieldTexts => ({ minute: n === 1 ? "*" : `*/${n}` });
+const everyHours = (n: number, at: Numbers): FieldTexts => ({
   minute: minute(at),
   hour: n === 1 ? "*" : `*/${n}`,
 });
-const on = (day: string): Fields => ({ weekday: day });
-const midnight: Fields = { minute: "0", hour: "0" };
+const on = (day: string): FieldTexts => ({ weekday: day });
+const midnight: FieldTexts = { minute: "0", hour: "0" };
 
 /** Every helper that names when a job ticks: one line each; the builder's methods and their types come from here. */
 export const frequencies = {
-  everySecond: (): Fields => everySeconds(1),
-  everyTwoSeconds: (): Fields => everySeconds(2),
-  everyFiveSeconds: (): Fields => everySeconds(5),
-  everyTenSeconds: (): Fields => everySeconds(10),
-  everyFifteenSeconds: (): Fields => everySeconds(15),
-  everyTwentySeconds: (): Fields => everySeconds(20),
-  everyThirtySeconds: (): Fields => everySeconds(30),
-  everyMinute: (): Fields => everyMinutes(1),
-  everyTwoMinutes: (): Fields => everyMinutes(2),
-  everyThreeMinutes: (): Fields => everyMinutes(3),
-  everyFourMinutes: (): Fields => everyMinutes(4),
-  everyFiveMinutes: (): Fields => everyMinutes(5),
-  everyTenMinutes: (): Fields => everyMinutes(10),
-  everyFifteenMinutes: (): Fields => everyMinutes(15),
-  everyTwentyMinutes: (): Fields => everyMinutes(20),
-  everyThirtyMinutes: (): Fields => everyMinutes(30),
-  everyHour: (): Fields => everyHours(1, 0),
-  hourly: (): Fields => everyHours(1, 0),
-  hourlyAt: (at: Numbers): Fields => everyHours(1, at),
-  everyTwoHours: (at: Numbers = 0): Fields => everyHours(2, at),
-  everyThreeHours: (at: Numbers = 0): Fields => everyHours(3, at),
-  everyFourHours: (at: Numbers = 0): Fields => everyHours(4, at),
-  everySixHours: (at: Numbers = 0): Fields => everyHours(6, at),
-  everyTwelveHours: (at: Numbers = 0): Fields => everyHours(12, at),
-  everyOddHour: (at: Numbers = 0): Fields => ({ minute: minute(at), hour: "1-23/2" }),
-  everyEvenHour: (at: Numbers = 0): Fields => ({ minute: minute(at), hour: "0-22/2" }),
-  daily: (): Fields => midnight,
-  dailyAt: (at: string): Fields => time(at),
-  twiceDaily: (first = 1, then = 13): Fields => ({ minute: "0", hour: hour([first, then]) }),
-  twiceDailyAt: (first = 1, then = 13, at = 0): Fields => ({ minute: minute(at), hour: hour([first, then]) }),
-  weekly: (): Fields => ({ ...midnight, weekday: "0" }),
-  weeklyOn: (day: Numbers, at = "0:00"): Fields => ({ ...time(at), weekday: weekday(day) }),
-  monthly: (): Fields => ({ ...midnight, day: "1" }),
-  monthlyOn: (day: Numbers = 1, at = "0:00"): Fields => ({ ...time(at), day: date(day) }),
-  twiceMonthly: (first = 1, then = 16, at = "0:00"): Fields => ({ ...time(at), day: date([first, then]) }),
-  lastDayOfMonth: (at = "0:00"): Fields => ({ ...time(at), day: "L" }),
-  daysOfMonth: (...days: number[]): Fields => ({ ...midnight, day: date(days) }),
-  quarterly: (): Fields => ({ ...midnight, day: "1", month: "1-12/3" }),
-  quarterlyOn: (day = 1, at = "0:00"): Fields => ({ ...time(at), day: date(day), month: "1-12/3" }),
-  yearly: (): Fields => ({ ...midnight, day: "1", month: "1" }),
-  yearlyOn: (inMonth = 1, day = 1, at = "0:00"): Fields => ({
+  everySecond: (): FieldTexts => everySeconds(1),
+  everyTwoSeconds: (): FieldTexts => everySeconds(2),
+  everyFiveSeconds: (): FieldTexts => everySeconds(5),
+  everyTenSeconds: (): FieldTexts => everySeconds(10),
+  everyFifteenSeconds: (): FieldTexts => everySeconds(15),
+  everyTwentySeconds: (): FieldTexts => everySeconds(20),
+  everyThirtySeconds: (): FieldTexts => everySeconds(30),
+  everyMinute: (): FieldTexts => everyMinutes(1),
+  everyTwoMinutes: (): FieldTexts => everyMinutes(2),
+  everyThreeMinutes: (): FieldTexts => everyMinutes(3),
+  everyFourMinutes: (): FieldTexts => everyMinutes(4),
+  everyFiveMinutes: (): FieldTexts => everyMinutes(5),
+  everyTenMinutes: (): FieldTexts => everyMinutes(10),
+  everyFifteenMinutes: (): FieldTexts => everyMinutes(15),
+  everyTwentyMinutes: (): FieldTexts => everyMinutes(20),
+  everyThirtyMinutes: (): FieldTexts => everyMinutes(30),
+  everyHour: (): FieldTexts => everyHours(1, 0),
+  hourly: (): FieldTexts => everyHours(1, 0),
+  hourlyAt: (at: Numbers): FieldTexts => everyHours(1, at),
+  everyTwoHours: (at: Numbers = 0): FieldTexts => everyHours(2, at),
+  everyThreeHours: (at: Numbers = 0): FieldTexts => everyHours(3, at),
+  everyFourHours: (at: Numbers = 0): FieldTexts => everyHours(4, at),
+  everySixHours: (at: Numbers = 0): FieldTexts => everyHours(6, at),
+  everyTwelveHours: (at: Numbers = 0): FieldTexts => everyHours(12, at),
+  everyOddHour: (at: Numbers = 0): FieldTexts => ({ minute: minute(at), hour: "1-23/2" }),
+  everyEvenHour: (at: Numbers = 0): FieldTexts => ({ minute: minute(at), hour: "0-22/2" }),
+  daily: (): FieldTexts => midnight,
+  dailyAt: (at: string): FieldTexts => time(at),
+  twiceDaily: (first = 1, then = 13): FieldTexts => ({ minute: "0", hour: hour([first, then]) }),
+  twiceDailyAt: (first = 1, then = 13, at = 0): FieldTexts => ({
+    minute: minute(at),
+    hour: hour([first, then]),
+  }),
+  weekly: (): FieldTexts => ({ ...midnight, weekday: "0" }),
+  weeklyOn: (day: Numbers, at = "0:00"): FieldTexts => ({ ...time(at), weekday: weekday(day) }),
+  monthly: (): FieldTexts => ({ ...midnight, day: "1" }),
+  monthlyOn: (day: Numbers = 1, at = "0:00"): FieldTexts => ({ ...time(at), day: date(day) }),
+  twiceMonthly: (first = 1, then = 16, at = "0:00"): FieldTexts => ({
+    ...time(at),
+    day: date([first, then]),
+  }),
+  lastDayOfMonth: (at = "0:00"): FieldTexts => ({ ...time(at), day: "L" }),
+  daysOfMonth: (...days: number[]): FieldTexts => ({ ...midnight, day: date(days) }),
+  quarterly: (): FieldTexts => ({ ...midnight, day: "1", month: "1-12/3" }),
+  quarterlyOn: (day = 1, at = "0:00"): FieldTexts => ({ ...time(at), day: date(day), month: "1-12/3" }),
+  yearly: (): FieldTexts => ({ ...midnight, day: "1", month: "1" }),
+  yearlyOn: (inMonth = 1, day = 1, at = "0:00"): FieldTexts => ({
     ...time(at),
     day: date(day),
     month: month(inMonth),
   }),
-  weekdays: (days?: Numbers): Fields => on(days === undefined ? "1-5" : weekday(days)),
-  weekends: (): Fields => on("0,6"),
-  sundays: (): Fields => on("0"),
-  mondays: (): Fields => on("1"),
-  tuesdays: (): Fields => on("2"),
-  wednesdays: (): Fields => on("3"),
-  thursdays: (): Fields => on("4"),
-  fridays: (): Fields => on("5"),
-  saturdays: (): Fields => on("6"),
-  seconds: (at: Numbers): Fields => ({ second: second(at) }),
-  minutes: (at: Numbers): Fields => ({ minute: minute(at) }),
-  hours: (at: Numbers): Fields => ({ hour: hour(at) }),
-  days: (dates: Numbers): Fields => ({
+  weekdays: (days?: Numbers): FieldTexts => on(days === undefined ? "1-5" : weekday(days)),
+  weekends: (): FieldTexts => on("0,6"),
+  sundays: (): FieldTexts => on("0"),
+  mondays: (): FieldTexts => on("1"),
+  tuesdays: (): FieldTexts => on("2"),
+  wednesdays: (): FieldTexts => on("3"),
+  thursdays: (): FieldTexts => on("4"),
+  fridays: (): FieldTexts => on("5"),
+  saturdays: (): FieldTexts => on("6"),
+  seconds: (at: Numbers): FieldTexts => ({ second: second(at) }),
+  minutes: (at: Numbers): FieldTexts => ({ minute: minute(at) }),
+  hours: (at: Numbers): FieldTexts => ({ hour: hour(at) }),
+  days: (dates: Numbers): FieldTexts => ({
     day: list(dates, 1, 31, "days of the month (for days of the week use weekdays([…]))"),
   }),
-  months: (of: Numbers): Fields => ({ month: month(of) }),
+  months: (of: Numbers): FieldTexts => ({ month: month(of) }),
 };
 
 /** The helpers as methods of a builder. */

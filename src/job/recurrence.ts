@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import { encodePayload } from "../run/payload.ts";
-import { type Bounds, type Passed, Plan } from "../schedule/plan.ts";
+import { type Bounds, Plan, type ScheduleOverrides } from "../schedule/plan.ts";
 import type { Misfire } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
@@ -52,14 +52,14 @@ export function toRecurrence(
   cron: string,
   options: RecurOptions,
   own: unknown,
-): { plan: Plan; passed: Passed } {
+): { plan: Plan; overrides: ScheduleOverrides } {
   checkKeys(options, OPTIONS, "recur()");
   const plan = new Plan();
   plan.replace(cron);
   if (options.timezone !== undefined) plan.inZone(options.timezone);
   const queue = options.queue === undefined ? null : checkQueue(options.queue);
   plan.bind(toBounds(options));
-  return { plan, passed: { args: encodePayload(options.args ?? own) ?? null, queue } };
+  return { plan, overrides: { args: encodePayload(options.args ?? own) ?? null, queue } };
 }
 
 function toBounds(options: RecurOptions): Partial<Bounds> {

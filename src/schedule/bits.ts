@@ -1,14 +1,14 @@
-/** The lowest set bit, or -1. */
+/** Returns the position of the lowest set bit, or -1. */
 export function lowest(bits: number): number {
   return 31 - Math.clz32(bits & -bits);
 }
 
-/** The highest set bit, or -1. */
+/** Returns the position of the highest set bit, or -1. */
 export function highest(bits: number): number {
   return 31 - Math.clz32(bits);
 }
 
-/** Bits 0-59, for seconds and minutes: bitwise operators stop at 32. */
+/** A mask of bits 0-59, for seconds and minutes. In two numbers, because bitwise operators have 32 bits. */
 export interface Sixty {
   low: number;
   high: number;
@@ -23,7 +23,7 @@ export function add(mask: Sixty, bit: number): void {
   else mask.high |= 1 << (bit & 31);
 }
 
-/** The lowest set bit that is `bit` or above, or -1. */
+/** Returns the lowest set bit at or above `bit`, or -1. */
 export function firstFrom(mask: Sixty, bit: number): number {
   if (bit < 32) {
     const low = mask.low & (-1 << bit);
@@ -34,7 +34,7 @@ export function firstFrom(mask: Sixty, bit: number): number {
   return high === 0 ? -1 : 32 + lowest(high);
 }
 
-/** The highest set bit that is `bit` or below, or -1. */
+/** Returns the highest set bit at or below `bit`, or -1. */
 export function lastUpTo(mask: Sixty, bit: number): number {
   if (bit >= 32) {
     const high = mask.high & (-1 >>> (63 - bit));

@@ -3,19 +3,19 @@ import { parseCron } from "./fields.ts";
 import { LARGEST_CHANGE } from "./next.ts";
 import { type Segment, type Zone, zoneOf } from "./zones.ts";
 
-/** What a change of clocks did to a tick. Times are civil: seconds on the wall clock, as if it showed UTC. */
+/** Effect of a clock change on a tick. Times are civil: seconds on the wall clock, counted as if it showed UTC. */
 export type ClockChange =
-  /** These times were left out by the clock; the tick stands for them. */
+  /** The clock skipped these times; the tick stands for all of them. */
   | { kind: "skipped"; times: number[] }
-  /** The tick's time comes twice: `both` says whether the schedule ticks both times. */
+  /** The clock shows the tick's time twice, this being the first; `both`: the schedule ticks both times. */
   | { kind: "repeated"; both: boolean }
-  /** The second time it comes. */
+  /** The clock shows the tick's time for the second time. */
   | { kind: "again" };
 
-/** More are not told one by one. */
+/** Skipped times that are listed at most. */
 const MOST_TIMES = 4;
 
-/** Null: no clock changed here, or it makes no difference. */
+/** Returns what a clock change did to a tick; null when no change affects it. */
 export function clockChange(cron: string, timezone: string, tick: number): ClockChange | null {
   const fields = parseCron(cron);
   const zone = zoneOf(timezone);
@@ -39,7 +39,7 @@ export function clockChange(cron: string, timezone: string, tick: number): Clock
   return { kind: "repeated", both: fields.interval || offset - after.offset > LARGEST_CHANGE };
 }
 
-/** A segment may be cut where nothing changes; that of UTC has no end. */
+/** Returns the segment after the next clock change; null for UTC, which has none. Two segments in a row may have one offset. */
 function nextChange(zone: Zone, segment: Segment): Segment | null {
   if (!Number.isFinite(segment.end)) return null;
   const next = zone.at(segment.end);

@@ -1,17 +1,18 @@
+import { DAY, SECOND } from "../time.ts";
 import { firstFrom, has, highest, lastUpTo, lowest } from "./bits.ts";
 import type { Fields } from "./fields.ts";
 
 /*
- * Civil time is seconds on a wall clock that knows no zone, counted as if it showed UTC. Days are counted
- * from 1970-01-01, months from January of the year 0, weekdays from Sunday.
+ * Civil time is seconds on a wall clock without a zone, counted as if the clock showed UTC. Days are counted from
+ * 1970-01-01, months from January of the year 0, weekdays from Sunday.
  */
 
-export const DAY = 86_400;
+export const DAY_SECONDS: number = DAY / SECOND;
 const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const BEFORE = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 const DAYS_TO_1970 = 719_162;
 
-/** The months that a `Date` can reach. */
+/** First and last month that a `Date` can represent. */
 const FIRST_MONTH = -271_821 * 12;
 const LAST_MONTH = 275_760 * 12 + 8;
 
@@ -39,7 +40,7 @@ function monthOf(day: number): number {
   return month;
 }
 
-/** The matching days of a month as a mask, bit 0 its first day. */
+/** Returns the matching days of a month as a mask; bit 0 is its first day. `first` is the day number of its first day. */
 function daysIn(fields: Fields, month: number, first: number): number {
   const inYear = month - Math.floor(month / 12) * 12;
   if (((fields.month >>> inYear) & 1) === 0) return 0;
@@ -51,7 +52,7 @@ function matchingDays(fields: Fields, weekday: number, length: number): number {
   if (fields.anyDay && fields.anyWeekday) return all;
   let days = fields.anyDay ? 0 : fields.day;
   if (!fields.anyWeekday) {
-    const week = turn(fields.weekday, weekday);
+    const week = rotate(fields.weekday, weekday);
     days |= week | (week << 7) | (week << 14) | (week << 21) | (week << 28);
   }
   if (fields.monthDays) days |= monthDays(fields.monthDays, weekday, length);
@@ -65,11 +66,11 @@ function monthDays(special: NonNullable<Fields["monthDays"]>, weekday: number, l
     const day = lowest(left);
     if (day < length) days |= 1 << nearestWorkday(day, weekday, length);
   }
-  for (let week = 0; week < 5; week++) days |= turn(special.nth[week]!, weekday) << (7 * week);
-  return days | (turn(special.lastWeekday, (weekday + length - 7) % 7) << (length - 7));
+  for (let week = 0; week < 5; week++) days |= rotate(special.nth[week]!, weekday) << (7 * week);
+  return days | (rotate(special.lastWeekday, (weekday + length - 7) % 7) << (length - 7));
 }
 
-/** Never leaves the month: the 1st on a Saturday moves to Monday the 3rd. */
+/** Returns the weekday (Monday to Friday) nearest to `day` in the same month: Saturday the 1st becomes Monday the 3rd. */
 function nearestWorkday(day: number, firstWeekday: number, length: number): number {
   const weekday = (firstWeekday + day) % 7;
   if (weekday === 6) return day > 0 ? day - 1 : day + 2;
@@ -77,8 +78,8 @@ function nearestWorkday(day: number, firstWeekday: number, length: number): numb
   return day;
 }
 
-/** A weekday mask whose bit 0 is `weekday` in place of Sunday. */
-function turn(weekdays: number, weekday: number): number {
+/** Rotates a weekday mask so that bit 0 is `weekday` in place of Sunday. */
+function rotate(weekdays: number, weekday: number): number {
   return ((weekdays >>> weekday) | (weekdays << (7 - weekday))) & 127;
 }
 
@@ -93,15 +94,15 @@ export function everOccurs(fields: Fields): boolean {
   return false;
 }
 
-/** The first match at or after a civil second; `Infinity` when there is none. */
+/** Returns the first match at or after a civil second; `Infinity` without one. */
 export function firstMatch(fields: Fields, from: number): number {
-  const today = Math.floor(from / DAY);
+  const today = Math.floor(from / DAY_SECONDS);
   let month = monthOf(today);
   let first = firstDayOf(month);
   let days = daysIn(fields, month, first) & (-1 << (today - first));
   if (((days >>> (today - first)) & 1) === 1) {
-    const time = firstTime(fields, from - today * DAY);
-    if (time >= 0) return today * DAY + time;
+    const time = firstTime(fields, from - today * DAY_SECONDS);
+    if (time >= 0) return today * DAY_SECONDS + time;
     days &= days - 1;
   }
   while (days === 0) {
@@ -109,18 +110,18 @@ export function firstMatch(fields: Fields, from: number): number {
     first = firstDayOf(month);
     days = daysIn(fields, month, first);
   }
-  return (first + lowest(days)) * DAY + firstTime(fields, 0);
+  return (first + lowest(days)) * DAY_SECONDS + firstTime(fields, 0);
 }
 
-/** The last match at or before a civil second; `-Infinity` when there is none. */
+/** Returns the last match at or before a civil second; `-Infinity` without one. */
 export function lastMatch(fields: Fields, upTo: number): number {
-  const today = Math.floor(upTo / DAY);
+  const today = Math.floor(upTo / DAY_SECONDS);
   let month = monthOf(today);
   let first = firstDayOf(month);
   let days = daysIn(fields, month, first) & (0x7fffffff >>> (30 - (today - first)));
   if (((days >>> (today - first)) & 1) === 1) {
-    const time = lastTime(fields, upTo - today * DAY);
-    if (time >= 0) return today * DAY + time;
+    const time = lastTime(fields, upTo - today * DAY_SECONDS);
+    if (time >= 0) return today * DAY_SECONDS + time;
     days ^= 1 << (today - first);
   }
   while (days === 0) {
@@ -128,10 +129,10 @@ export function lastMatch(fields: Fields, upTo: number): number {
     first = firstDayOf(month);
     days = daysIn(fields, month, first);
   }
-  return (first + highest(days)) * DAY + lastTime(fields, DAY - 1);
+  return (first + highest(days)) * DAY_SECONDS + lastTime(fields, DAY_SECONDS - 1);
 }
 
-/** The first matching second of a day at or after `time`, or -1. */
+/** Returns the first matching second of a day at or after `time`, or -1. */
 function firstTime(fields: Fields, time: number): number {
   let hour = Math.floor(time / 3600);
   let minute = Math.floor(time / 60) % 60;
@@ -147,7 +148,7 @@ function firstTime(fields: Fields, time: number): number {
   return hour < 0 ? -1 : hour * 3600 + firstFrom(fields.minute, 0) * 60 + firstFrom(fields.second, 0);
 }
 
-/** The last matching second of a day at or before `time`, or -1. */
+/** Returns the last matching second of a day at or before `time`, or -1. */
 function lastTime(fields: Fields, time: number): number {
   let hour = Math.floor(time / 3600);
   let minute = Math.floor(time / 60) % 60;

@@ -5,11 +5,11 @@ import { nextTick, previousTick } from "./next.ts";
 import { type Zone, zoneOf } from "./zones.ts";
 
 export interface CronOptions {
-  /** An IANA name such as `"Europe/Berlin"`; UTC unless given. */
+  /** IANA name such as `"Europe/Berlin"`. Default: UTC. */
   timezone?: string | undefined;
 }
 
-/** A cron expression in a time zone. Immutable; a tick is a whole second. */
+/** A cron expression in a time zone. Immutable. Ticks are whole seconds. */
 export class Cron {
   readonly timezone: string;
   readonly #fields: Fields;
@@ -21,33 +21,33 @@ export class Cron {
     this.#zone = zoneOf(this.timezone);
   }
 
-  /** The first tick strictly after an instant; undefined only where dates end. */
+  /** Returns the first tick strictly after an instant; undefined beyond the range of `Date`. */
   next(after: Date | number): Date | undefined {
     return toDate(this.nextMs(toMs(after)));
   }
 
-  /** The last tick strictly before an instant. */
+  /** Returns the last tick strictly before an instant; undefined beyond the range of `Date`. */
   previous(before: Date | number): Date | undefined {
     return toDate(this.previousMs(toMs(before)));
   }
 
-  /** `next` in UTC milliseconds. */
+  /** Returns `next()` in UTC milliseconds. */
   nextMs(after: number): number | undefined {
     return nextTick(this.#fields, this.#zone, after);
   }
 
-  /** `previous` in UTC milliseconds. */
+  /** Returns `previous()` in UTC milliseconds. */
   previousMs(before: number): number | undefined {
     return previousTick(this.#fields, this.#zone, before);
   }
 
-  /** Whether the second of an instant is a tick. */
+  /** Whether the schedule ticks in the second of an instant. */
   matches(at: Date | number): boolean {
     const second = Math.floor(toMs(at) / 1000) * 1000;
     return this.nextMs(second - 1) === second;
   }
 
-  /** The next `count` ticks. */
+  /** Returns the next `count` ticks. */
   upcoming(count: number, after: Date | number): Date[] {
     const ticks: Date[] = [];
     let last: number | undefined = toMs(after);
@@ -59,12 +59,12 @@ export class Cron {
     return ticks;
   }
 
-  /** One sentence in English. */
+  /** Returns the schedule as one English sentence. */
   describe(): string {
     return describe(this.#fields, this.timezone);
   }
 
-  /** Always six fields, names in upper case, nicknames spelled out. */
+  /** Returns the expression in its normal form: six fields, names in upper case, nicknames expanded. */
   toString(): string {
     return this.#fields.text;
   }

@@ -17,17 +17,17 @@ const MONTHS = [
 ];
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** More clock times than this are told by hour and minute instead of one by one. */
+/** Clock times that are listed at most; beyond that the sentence describes hours and minutes separately. */
 const MOST_TIMES = 6;
 
-/** The schedule as one English sentence. */
+/** Returns the schedule as one English sentence. */
 export function describe(fields: Fields, timezone: string): string {
   const texts = fields.text.split(" ");
   const days = dayPhrase(fields, texts[3]!);
-  const months = fields.month === 0xfff ? "" : `in ${join(runs(ones(fields.month), (n) => MONTHS[n]!))}`;
+  const months = fields.month === 0xfff ? "" : `in ${join(ranges(ones(fields.month), (n) => MONTHS[n]!))}`;
   const { phrase, fixed } = clockPhrase(fields, texts);
   const when = [phrase, days || (fixed ? "every day" : ""), months].filter((part) => part !== "").join(" ");
-  // Without an hour, a day or a month, every zone with whole hours reads the same.
+  // The zone matters only if an hour, a day or a month is given.
   const zoned = fixed || texts.slice(2).some((text) => text !== "*");
   return `${when[0]!.toUpperCase()}${when.slice(1)}${zoned ? ` (${timezone})` : ""}.`;
 }
@@ -36,15 +36,15 @@ function clockPhrase(fields: Fields, texts: string[]): { phrase: string; fixed: 
   const seconds = sixty(fields.second);
   const minutes = sixty(fields.minute);
   const hours = ones(fields.hour);
-  const everyHour = pace(texts[2]!, 24);
+  const everyHour = evenStep(texts[2]!, 24);
   const single = seconds.length === 1 ? seconds[0]! : -1;
   if (single >= 0 && everyHour === 0 && minutes.length * hours.length <= MOST_TIMES) {
     const times = hours.flatMap((hour) => minutes.map((minute) => clock(hour, minute, single)));
     return { phrase: `at ${join(times)}`, fixed: true };
   }
   const levels = [
-    { unit: "second", values: seconds, every: pace(texts[0]!, 60) },
-    { unit: "minute", values: minutes, every: pace(texts[1]!, 60) },
+    { unit: "second", values: seconds, every: evenStep(texts[0]!, 60) },
+    { unit: "minute", values: minutes, every: evenStep(texts[1]!, 60) },
     { unit: "hour", values: hours, every: everyHour },
   ];
   const isZero = (values: number[]) => values.length === 1 && values[0] === 0;
@@ -61,8 +61,8 @@ function clockPhrase(fields: Fields, texts: string[]): { phrase: string; fixed: 
   return { phrase: words.join(" "), fixed: false };
 }
 
-/** n where a field steps from `*` and comes round evenly, 1 for `*` alone; 0 otherwise. */
-function pace(text: string, size: number): number {
+/** Returns n for a field with `*` and a step n that divides its size, 1 for `*` alone, 0 otherwise. */
+function evenStep(text: string, size: number): number {
   if (text === "*") return 1;
   const step = /^\*\/(\d+)$/.exec(text)?.[1];
   return step !== undefined && size % +step === 0 && +step < size ? +step : 0;
@@ -74,7 +74,7 @@ function everyPhrase(unit: string, every: number): string {
 
 function atPhrase(level: { unit: string; values: number[] }): string {
   if (level.unit !== "hour") return `at ${counted(level.unit, level.values)}`;
-  const clocks = runs(level.values, (hour) => clock(hour, 0, 0));
+  const clocks = ranges(level.values, (hour) => clock(hour, 0, 0));
   return clocks.length === 1 ? `every hour from ${clocks[0]}` : `on the hour at ${join(clocks)}`;
 }
 
@@ -82,7 +82,7 @@ function hourPhrase(hours: number[]): string {
   const first = hours[0]!;
   const last = hours[hours.length - 1]!;
   if (last - first === hours.length - 1) return `from ${clock(first, 0, 0)} to ${clock(last, 59, 0)}`;
-  return `of the hours ${join(runs(hours, String))}`;
+  return `of the hours ${join(ranges(hours, String))}`;
 }
 
 function dayPhrase(fields: Fields, dayText: string): string {
@@ -97,7 +97,7 @@ function dayPhrase(fields: Fields, dayText: string): string {
 function datePhrases(fields: Fields, text: string): string[] {
   const step = /^\*\/(\d+)$/.exec(text)?.[1];
   if (step !== undefined && +step > 1 && +step < 31) return [`every ${ordinal(+step)} day from the 1st`];
-  const phrases = runs(ones(fields.day), (day) => `the ${ordinal(day + 1)}`);
+  const phrases = ranges(ones(fields.day), (day) => `the ${ordinal(day + 1)}`);
   const special = fields.monthDays;
   if (!special) return phrases;
   for (const day of ones(special.nearest)) phrases.push(`the weekday nearest the ${ordinal(day + 1)}`);
@@ -107,10 +107,10 @@ function datePhrases(fields: Fields, text: string): string[] {
 }
 
 function weekdayPhrases(fields: Fields): string[] {
-  // Weeks are told from Monday, so that Saturday and Sunday stand together.
+  // A week begins on Monday here, so that Saturday and Sunday are adjacent.
   const mondayFirst = (mask: number) => ones((mask >>> 1) | ((mask & 1) << 6));
   const name = (day: number) => WEEKDAYS[(day + 1) % 7]!;
-  const phrases = runs(mondayFirst(fields.weekday), name);
+  const phrases = ranges(mondayFirst(fields.weekday), name);
   const special = fields.monthDays;
   if (!special) return phrases;
   special.nth.forEach((mask, week) => {
@@ -134,8 +134,8 @@ function sixty(mask: Sixty): number[] {
   return values;
 }
 
-/** Three or more in a row become "a to b". */
-function runs(values: number[], name: (value: number) => string): string[] {
+/** Lists the values; three or more consecutive ones become "a to b". */
+function ranges(values: number[], name: (value: number) => string): string[] {
   const phrases: string[] = [];
   for (let i = 0; i < values.length; ) {
     let end = i;
@@ -148,7 +148,7 @@ function runs(values: number[], name: (value: number) => string): string[] {
 }
 
 function counted(unit: string, values: number[]): string {
-  return `${unit}${values.length === 1 ? "" : "s"} ${join(runs(values, String))}`;
+  return `${unit}${values.length === 1 ? "" : "s"} ${join(ranges(values, String))}`;
 }
 
 function join(phrases: string[]): string {

@@ -2,23 +2,23 @@ import { PunctualError, show } from "../errors.ts";
 import { add, type Sixty } from "./bits.ts";
 import { everOccurs } from "./civil.ts";
 
-/** Days that depend on the month: bit 0 is the 1st in `nearest`, Sunday in the weekday masks. */
+/** Days whose date depends on the month. Bit 0 is the 1st in `nearest`, Sunday in the weekday masks. */
 export interface MonthDays {
-  /** `L` */
+  /** `L`: the last day. */
   last: boolean;
-  /** `LW` */
+  /** `LW`: the last Monday to Friday. */
   lastWorkday: boolean;
-  /** `15W` */
+  /** `15W`: the Monday to Friday nearest the 15th. */
   nearest: number;
-  /** `5#2`: one weekday mask per week of the month. */
+  /** `5#2`, the second Friday: one weekday mask per week of the month. */
   nth: [number, number, number, number, number];
-  /** `5L` */
+  /** `5L`: the last Friday. */
   lastWeekday: number;
 }
 
 /** A cron expression as masks. Bit 0 is the 1st in `day`, January in `month`, Sunday in `weekday`. */
 export interface Fields {
-  /** Six fields in upper case, which parse to the same masks. */
+  /** Normal form of the expression: six fields in upper case. */
   readonly text: string;
   readonly second: Sixty;
   readonly minute: Sixty;
@@ -29,11 +29,14 @@ export interface Fields {
   readonly monthDays: MonthDays | undefined;
   readonly anyDay: boolean;
   readonly anyWeekday: boolean;
-  /** Follows real time across clock changes. The masks cannot tell `*` from `0-59`, so the text decides. */
+  /**
+   * Whether the schedule follows real time across clock changes: its minute or hour field begins with `*`. Decided from
+   * the text, because the masks of `*` and `0-59` are equal.
+   */
   readonly interval: boolean;
 }
 
-interface Spec {
+interface FieldSpec {
   readonly name: string;
   readonly low: number;
   readonly high: number;
@@ -44,7 +47,7 @@ interface Spec {
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-const SPECS: readonly Spec[] = [
+const SPECS: readonly FieldSpec[] = [
   { name: "second", low: 0, high: 59, names: [], allowed: "0-59" },
   { name: "minute", low: 0, high: 59, names: [], allowed: "0-59" },
   { name: "hour", low: 0, high: 23, names: [], allowed: "0-23" },
@@ -59,16 +62,17 @@ const SPECS: readonly Spec[] = [
   },
 ];
 
-/** What `*` stands for. */
+/** Masks of `*`. */
 const WHOLE: readonly Sixty[] = SPECS.map(({ low, high }) => {
   const mask: Sixty = { low: 0, high: 0 };
   for (let value = low; value <= high; value++) add(mask, value);
   return mask;
 });
 
-const DAY = 3;
+/** Positions in an expression of six fields. */
+const DAY_OF_MONTH = 3;
 const MONTH = 4;
-const WEEKDAY = 5;
+const DAY_OF_WEEK = 5;
 
 const NICKNAMES: ReadonlyMap<string, string> = new Map([
   ["@YEARLY", "0 0 0 1 1 *"],
@@ -80,27 +84,27 @@ const NICKNAMES: ReadonlyMap<string, string> = new Map([
   ["@HOURLY", "0 0 * * * *"],
 ]);
 
-/** Every second, minute and hour in a list of its own takes 400 characters. */
+/** Longest expression. One that lists every second, minute and hour has 400 characters. */
 const LONGEST = 1000;
 
-/** Of the expression that is read: the field in hand, for the error. */
-interface Place {
+/** The field that is being parsed, for the error message. */
+interface FieldPosition {
   readonly source: string;
   readonly texts: readonly string[];
   readonly index: number;
 }
 
-/** Reads five or six fields, or a nickname. */
+/** Parses an expression of five or six fields, or a nickname such as `@daily`. */
 export function parseCron(source: string): Fields {
   const texts = split(source);
   let monthDays: MonthDays | undefined;
   const masks = texts.map((text, index) => {
-    // Thousands of definitions are read in one go, and most of their fields are this.
+    // A shortcut: thousands of definitions may be parsed at once, and most of their fields are `*`.
     if (text === "*") return WHOLE[index]!;
     const mask: Sixty = { low: 0, high: 0 };
-    const place: Place = { source, texts, index };
+    const position: FieldPosition = { source, texts, index };
     for (const element of text.split(",")) {
-      if (!dependsOnMonth(element, index)) addElement(mask, element, place);
+      if (!dependsOnMonth(element, index)) addElement(mask, element, position);
       else {
         monthDays ??= noMonthDays();
         addMonthDay(monthDays, element, index);
@@ -108,22 +112,22 @@ export function parseCron(source: string): Fields {
     }
     return mask;
   });
-  const weekday = masks[WEEKDAY]!.low;
+  const weekday = masks[DAY_OF_WEEK]!.low;
   const fields: Fields = {
     text: texts.join(" "),
     second: masks[0]!,
     minute: masks[1]!,
     hour: masks[2]!.low,
-    day: masks[DAY]!.low >>> 1,
+    day: masks[DAY_OF_MONTH]!.low >>> 1,
     month: masks[MONTH]!.low >>> 1,
     weekday: (weekday | (weekday >>> 7)) & 127,
     monthDays,
-    anyDay: texts[DAY] === "*",
-    anyWeekday: texts[WEEKDAY] === "*",
+    anyDay: texts[DAY_OF_MONTH] === "*",
+    anyWeekday: texts[DAY_OF_WEEK] === "*",
     interval: texts[1]!.startsWith("*") || texts[2]!.startsWith("*"),
   };
   if (!everOccurs(fields)) {
-    refuse(source, `day of month ${show(texts[DAY])} never occurs in month ${show(texts[MONTH])}`);
+    refuse(source, `day of month ${show(texts[DAY_OF_MONTH])} never occurs in month ${show(texts[MONTH])}`);
   }
   return fields;
 }
@@ -149,8 +153,8 @@ function split(source: string): string[] {
     const order = "[second] minute hour day-of-month month day-of-week";
     refuse(source, `${found}; expected 5 or 6: ${order}${texts.length === 7 ? " (there is no year)" : ""}`);
   }
-  if (texts[DAY] === "?") texts[DAY] = "*";
-  if (texts[WEEKDAY] === "?") texts[WEEKDAY] = "*";
+  if (texts[DAY_OF_MONTH] === "?") texts[DAY_OF_MONTH] = "*";
+  if (texts[DAY_OF_WEEK] === "?") texts[DAY_OF_WEEK] = "*";
   return texts;
 }
 
@@ -164,12 +168,12 @@ const MONTH_DAY = /^(?:LW?|(?:0?[1-9]|[12]\d|3[01])W)$/;
 const MONTH_WEEKDAY = /^(?:[0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)(?:L|#[1-5])$/;
 
 function dependsOnMonth(element: string, index: number): boolean {
-  if (index === DAY) return MONTH_DAY.test(element);
-  return index === WEEKDAY && MONTH_WEEKDAY.test(element);
+  if (index === DAY_OF_MONTH) return MONTH_DAY.test(element);
+  return index === DAY_OF_WEEK && MONTH_WEEKDAY.test(element);
 }
 
 function addMonthDay(days: MonthDays, element: string, index: number): void {
-  if (index === DAY) {
+  if (index === DAY_OF_MONTH) {
     if (element === "L") days.last = true;
     else if (element === "LW") days.lastWorkday = true;
     else days.nearest |= 1 << (Number.parseInt(element, 10) - 1);
@@ -181,57 +185,60 @@ function addMonthDay(days: MonthDays, element: string, index: number): void {
   else days.nth[+element.at(-1)! - 1]! |= 1 << weekday;
 }
 
-function addElement(mask: Sixty, element: string, place: Place): void {
-  const spec = SPECS[place.index]!;
-  if (element === "") fail(place, "an element is empty; check the commas");
+function addElement(mask: Sixty, element: string, position: FieldPosition): void {
+  const spec = SPECS[position.index]!;
+  if (element === "") fail(position, "an element is empty; check the commas");
   const slash = element.indexOf("/");
   const range = slash < 0 ? element : element.slice(0, slash);
-  const step = slash < 0 ? 1 : readStep(element.slice(slash + 1), place);
+  const step = slash < 0 ? 1 : readStep(element.slice(slash + 1), position);
   const dash = range.indexOf("-");
   let from = spec.low;
   let to = spec.high;
   if (range !== "*") {
     const first = dash < 0 ? range : range.slice(0, dash);
     const second = dash < 0 ? range : range.slice(dash + 1);
-    from = readValue(first, place);
-    to = readValue(second, place);
+    from = readValue(first, position);
+    to = readValue(second, position);
     if (dash < 0 && slash >= 0) {
-      fail(place, `a step needs a range; instead of ${show(element)} write "${range}-${spec.high}/${step}"`);
+      fail(
+        position,
+        `a step needs a range; instead of ${show(element)} write "${range}-${spec.high}/${step}"`,
+      );
     }
-    // A week that is named through to Sunday ends with it.
+    // "MON-SUN" is a range up to 7; as the first day of a week, SUN is 0.
     if (second === "SUN" && dash >= 0) to = 7;
     if (from > to) {
       const named = /^\d/.test(first) ? [spec.low, spec.high] : [spec.names[0], spec.names.at(-1)];
       const instead = `${first}-${named[1]},${named[0]}-${second}`;
-      fail(place, `the range ${show(range)} runs backwards; write "${instead}"`);
+      fail(position, `the range ${show(range)} runs backwards; write "${instead}"`);
     }
   }
   for (let value = from; value <= to; value += step) add(mask, value);
 }
 
-function readStep(text: string, place: Place): number {
+function readStep(text: string, position: FieldPosition): number {
   if (!/^\d{1,4}$/.test(text) || +text === 0)
-    fail(place, `a step must be a number from 1 to 9999, got ${show(text)}`);
+    fail(position, `a step must be a number from 1 to 9999, got ${show(text)}`);
   return +text;
 }
 
-function readValue(text: string, place: Place): number {
-  const spec = SPECS[place.index]!;
+function readValue(text: string, position: FieldPosition): number {
+  const spec = SPECS[position.index]!;
   if (/^\d+$/.test(text)) {
     if (text.length > 4 || +text < spec.low || +text > spec.high)
-      fail(place, `${show(text)} is out of range`);
+      fail(position, `${show(text)} is out of range`);
     return +text;
   }
   const index = spec.names.indexOf(text);
-  if (index < 0) fail(place, text === "" ? "a range lacks an end" : `cannot read ${show(text)}`);
+  if (index < 0) fail(position, text === "" ? "a range lacks an end" : `cannot read ${show(text)}`);
   return index + spec.low;
 }
 
-function fail({ source, texts, index }: Place, problem: string): never {
+function fail({ source, texts, index }: FieldPosition, problem: string): never {
   const spec = SPECS[index]!;
-  // Numbered as the user wrote them: with five fields there is no second.
-  const position = index + 1 - (source.trim().split(/[ \t]+/).length === 5 ? 1 : 0);
-  const field = `field ${position} (${spec.name}) ${show(texts[index])}:`;
+  // Positions as the user counts them: an expression of five fields has no second.
+  const number = index + 1 - (source.trim().split(/[ \t]+/).length === 5 ? 1 : 0);
+  const field = `field ${number} (${spec.name}) ${show(texts[index])}:`;
   refuse(source, `${field} ${problem}. Allowed: ${spec.allowed}, *, a-b, a-b/n, */n and lists of them`);
 }
 

@@ -1,24 +1,24 @@
-import { DAY, firstMatch, lastMatch } from "./civil.ts";
+import { DAY_SECONDS, firstMatch, lastMatch } from "./civil.ts";
 import type { Fields } from "./fields.ts";
 import { LAST_SECOND, type Segment, type Zone } from "./zones.ts";
 
 /*
- * Matches are sought in civil time and mapped to instants segment by segment. Interval jobs take the wall
- * clock as it comes. For fixed-time jobs a segment also answers for the gap before it, whose matches become
- * one run at its start, and leaves out what its fold repeats.
+ * The search finds matches in civil time and maps them to instants segment by segment. Interval schedules tick whenever
+ * the wall clock shows a match. For fixed-time schedules, the matches in the gap before a segment (times that the clock
+ * skips) become one tick at the start of the segment, and matches that the clock shows for the second time are dropped.
  */
 
-/** A larger jump is a new clock rather than daylight saving: nothing is made up, nothing held back. */
+/** Largest clock change, in seconds, that counts as daylight saving; after a larger one, skipped times are not made up and repeated ones not dropped. */
 export const LARGEST_CHANGE: number = 3 * 3600;
 
-/** The civil second from which a segment takes matches. */
+/** Returns the first civil second whose matches belong to a segment. */
 function opening(fields: Fields, segment: Segment): number {
   const jump = segment.offset - segment.before;
   const changed = !fields.interval && jump < LARGEST_CHANGE && jump >= -LARGEST_CHANGE;
   return segment.start + (changed ? segment.before : segment.offset);
 }
 
-/** The first tick after an instant, in UTC milliseconds. */
+/** Returns the first tick after an instant, in UTC milliseconds. */
 export function nextTick(fields: Fields, zone: Zone, after: number): number | undefined {
   const begin = Math.max(Math.floor(after / 1000) + 1, -LAST_SECOND);
   let second = begin;
@@ -37,13 +37,13 @@ export function nextTick(fields: Fields, zone: Zone, after: number): number | un
     if (tick > LAST_SECOND) return undefined;
     if (tick < segment.end) return tick * 1000;
     second = segment.end;
-    // A fold more than two days ahead cannot repeat what was searched: go to where the match is near.
-    if (second - begin > 2 * DAY) second = Math.max(second, match - segment.offset - 2 * DAY);
+    // Segments more than two days before the match cannot contain or repeat it: skip them.
+    if (second - begin > 2 * DAY_SECONDS) second = Math.max(second, match - segment.offset - 2 * DAY_SECONDS);
   }
   return undefined;
 }
 
-/** The last tick before an instant, in UTC milliseconds. */
+/** Returns the last tick before an instant, in UTC milliseconds. */
 export function previousTick(fields: Fields, zone: Zone, before: number): number | undefined {
   const begin = Math.min(Math.ceil(before / 1000) - 1, LAST_SECOND);
   let second = begin;
@@ -59,7 +59,7 @@ export function previousTick(fields: Fields, zone: Zone, before: number): number
       return tick < -LAST_SECOND ? undefined : tick * 1000;
     }
     second = segment.start - 1;
-    if (begin - second > 2 * DAY) second = Math.min(second, match - segment.offset + 2 * DAY);
+    if (begin - second > 2 * DAY_SECONDS) second = Math.min(second, match - segment.offset + 2 * DAY_SECONDS);
   }
   return undefined;
 }

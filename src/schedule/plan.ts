@@ -7,9 +7,9 @@ import { instantOf, zoneOf } from "./zones.ts";
 const FIELDS = ["second", "minute", "hour", "day", "month", "weekday"] as const;
 
 export type Field = (typeof FIELDS)[number];
-export type Fields = Partial<Record<Field, string>>;
+export type FieldTexts = Partial<Record<Field, string>>;
 
-/** What a field is when only coarser ones were named. A day or a month cannot be 0. */
+/** Value of a field when only coarser fields were set. A day or a month cannot be 0. */
 const FIRST: Record<Field, string> = {
   second: "0",
   minute: "0",
@@ -19,27 +19,27 @@ const FIRST: Record<Field, string> = {
   weekday: "*",
 };
 
-/** From fine to coarse; a week day is as fine as a date. */
+/** Order from fine to coarse; a day of the week is as fine as a day of the month. */
 const FINENESS: Record<Field, number> = { second: 0, minute: 1, hour: 2, day: 3, weekday: 3, month: 4 };
 
-/** What a schedule passes to its runs, where it differs from the job. */
-export interface Passed {
+/** Arguments and queue of a schedule's runs; null: the job's. */
+export interface ScheduleOverrides {
   args: string | null;
   queue: string | null;
 }
 
-/** What most plans say nothing about. Never changed but replaced, so that they share `UNBOUND`: there may be thousands. */
+/** Settings that most plans leave at their defaults. Immutable, so that thousands of plans share one `DEFAULT_BOUNDS`. */
 export interface Bounds {
   readonly windows: readonly Window[];
-  /** As given: text without an offset is read in the zone, which may be named later. */
+  /** As given: text without an offset is read in the zone, which may be set by a later call. */
   readonly start: Instant | null;
   readonly end: Instant | null;
   readonly misfire: Misfire;
-  /** Null: it ticks in every environment. */
+  /** Null: the schedule ticks in every environment. */
   readonly environments: readonly string[] | null;
 }
 
-const UNBOUND: Bounds = {
+const DEFAULT_BOUNDS: Bounds = {
   windows: [],
   start: null,
   end: null,
@@ -47,26 +47,26 @@ const UNBOUND: Bounds = {
   environments: null,
 };
 
-/** Six empty texts. */
-const UNNAMED = "     ";
+/** Six empty fields. */
+const NO_FIELDS = "     ";
 const EMPTY_TEXT = /^ | {2}| $/;
 
-/** A cron that names days of the month and days of the week. */
+/** Matches an expression that restricts both the day of the month and the day of the week. */
 const BOTH_DAYS = /^(?:\S+ ){3}(?!\* )\S+ \S+ (?!\*$)/;
 
-/** When a job is to tick, as far as its definition's calls have said. */
+/** The schedule of a job while the calls of its definition build it. */
 export class Plan {
-  /** The six fields with a blank between them, empty where nothing was named: the smallest form, often a whole cron. */
-  #fields = UNNAMED;
-  /** The fields were found to come together, so that they are not read again for that. */
-  #possible = false;
+  /** Six fields separated by blanks, each empty until it is set. One string, because there may be thousands of plans. */
+  #fields = NO_FIELDS;
+  /** Whether the fields have been parsed successfully, so that `whyNever()` need not parse them again. */
+  #isValid = false;
   timezone: string | null = null;
-  bounds: Bounds = UNBOUND;
+  bounds: Bounds = DEFAULT_BOUNDS;
 
-  edit(fields: Fields): void {
+  edit(fields: FieldTexts): void {
     const texts = this.#fields.split(" ");
     this.#fields = FIELDS.map((field, index) => fields[field] ?? texts[index]).join(" ");
-    this.#possible = false;
+    this.#isValid = false;
   }
 
   bind(bounds: Partial<Bounds>): void {
@@ -78,15 +78,18 @@ export class Plan {
     this.timezone = timezone;
   }
 
-  /** Takes a whole expression of five or six fields in place of all that was named before. */
+  /** Replaces all fields by an expression of five or six fields. */
   replace(expression: string): void {
     this.#fields = new Cron(expression).toString();
-    this.#possible = true;
+    this.#isValid = true;
   }
 
-  /** Six fields: finer than the finest one named are 0, coarser ones `*`. Null when nothing was named. */
+  /**
+   * Returns an expression of six fields; null if no field was set. Of the fields that were not set, those finer than the
+   * finest set field are 0 (day and month 1), the others `*`.
+   */
   toCron(): string | null {
-    if (this.#fields === UNNAMED) return null;
+    if (this.#fields === NO_FIELDS) return null;
     if (!EMPTY_TEXT.test(this.#fields)) return this.#fields;
     const texts = this.#fields.split(" ");
     const finest = Math.min(
@@ -98,37 +101,37 @@ export class Plan {
     }).join(" ");
   }
 
-  /** Null when nothing says when, or never: `surprise` has told of that. */
-  toParts(job: string, passed: Passed): ScheduleParts | null {
+  /** Returns null if no field was set, or if the schedule can never tick, about which `warning()` warns. */
+  toParts(job: string, overrides: ScheduleOverrides): ScheduleParts | null {
     const cron = this.toCron();
-    if (cron === null || this.impossible(cron)) return null;
+    if (cron === null || this.whyNever(cron)) return null;
     const { windows, misfire, start, end } = this.bounds;
     const timezone = this.timezone ?? "UTC";
     const startingAt = start === null ? null : inZone(start, timezone);
     const endingAt = end === null ? null : inZone(end, timezone);
-    return { job, cron, timezone, windows, startingAt, endingAt, misfire, ...passed };
+    return { job, cron, timezone, windows, startingAt, endingAt, misfire, ...overrides };
   }
 
-  /** What a reader of the definition would not expect of it; null: nothing. */
-  surprise(now: number): string | null {
+  /** Returns a warning about a schedule that probably does not do what its author expects; null without one. */
+  warning(now: number): string | null {
     const cron = this.toCron();
     if (cron === null) return null;
     if (BOTH_DAYS.test(cron)) {
-      return `"${cron}" ticks on those days of the month and on those days of the week as well, as cron has it; to have both at once add a when()`;
+      return `"${cron}" ticks on each day that matches the day of the month or the day of the week, as in cron; if both must match, add a when()`;
     }
-    const never = this.impossible(cron);
+    const never = this.whyNever(cron);
     const { windows, end } = this.bounds;
     if (never !== null || (windows.length === 0 && end === null)) return never;
     const parts = this.toParts("", { args: null, queue: null });
     return parts && new Schedule(parts).next(now) === null ? `"${cron}" never ticks from now on` : null;
   }
 
-  /** Why the fields, each of them right, never come together; null: they do. */
-  impossible(cron: string): string | null {
-    if (this.#possible) return null;
+  /** Returns why fields that are each valid never match together (31 February); null if they do. */
+  whyNever(cron: string): string | null {
+    if (this.#isValid) return null;
     try {
       new Cron(cron);
-      this.#possible = true;
+      this.#isValid = true;
       return null;
     } catch (error) {
       return (error as Error).message;

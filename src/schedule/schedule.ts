@@ -2,15 +2,16 @@ import { Cron } from "./cron.ts";
 import { nearestOpen, type Window } from "./window.ts";
 import { type Zone, zoneOf } from "./zones.ts";
 
-/** What becomes of ticks that were missed: the latest runs, none runs, all run. */
+/** Which missed ticks still become runs: the latest one, none, or all. */
 export interface Misfire {
   policy: "once" | "skip" | "all";
-  /** How many of them `all` runs, the latest ones. */
+  /** Most runs that `all` creates, for the latest ticks. */
   limit: number;
-  /** Ticks missed by more milliseconds than this are let go; null: none is. */
+  /** Ticks missed by more than this many milliseconds create no run; null: no such bound. */
   within: number | null;
 }
 
+/** Everything that defines a schedule. */
 export interface ScheduleParts {
   job: string;
   cron: string;
@@ -19,12 +20,12 @@ export interface ScheduleParts {
   startingAt: number | null;
   endingAt: number | null;
   misfire: Misfire;
-  /** JSON text; null: the arguments of the definition. */
+  /** JSON text; null: the arguments of the job. */
   args: string | null;
   queue: string | null;
 }
 
-/** Changes with whatever decides when it ticks. */
+/** Returns a text that changes with everything that decides when the schedule ticks. */
 export function fingerprintOf({
   job: _,
   args: __,
@@ -35,10 +36,10 @@ export function fingerprintOf({
   return digest(JSON.stringify(when)).toString(36);
 }
 
-/** So many ticks outside its windows in a row, and a schedule is taken for one that never ticks. */
-const TRIES = 5000;
+/** After this many ticks in a row outside its windows, a schedule counts as one that never ticks. */
+const MOST_OUTSIDE_WINDOWS = 5000;
 
-/** When a job ticks, ready to be asked. */
+/** Computes the ticks of a job. */
 export class Schedule {
   readonly parts: ScheduleParts;
   readonly #cron: Cron;
@@ -50,11 +51,11 @@ export class Schedule {
     this.#zone = zoneOf(parts.timezone);
   }
 
-  /** The first tick after an instant; null: there is none. */
+  /** Returns the first tick after an instant; null without one. */
   next(after: number): number | null {
     const { windows, startingAt, endingAt } = this.parts;
     let from = startingAt === null ? after : Math.max(after, startingAt - 1);
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < MOST_OUTSIDE_WINDOWS; tries++) {
       const tick = this.#cron.nextMs(from);
       if (tick === undefined || (endingAt !== null && tick > endingAt)) return null;
       const opens = Math.max(
@@ -67,11 +68,11 @@ export class Schedule {
     return null;
   }
 
-  /** The last tick up to an instant, but not before `since`; null: there is none. */
+  /** Returns the last tick at or before `upTo`, but not before `since`; null without one. */
   latest(upTo: number, since: number): number | null {
     const { endingAt, windows } = this.parts;
     let before = (endingAt === null ? upTo : Math.min(upTo, endingAt)) + 1;
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < MOST_OUTSIDE_WINDOWS; tries++) {
       const tick = this.#cron.previousMs(before);
       if (tick === undefined || tick < since) return null;
       const open = Math.min(tick, ...windows.map((window) => nearestOpen(window, this.#zone, tick, "back")));
@@ -87,8 +88,8 @@ export class Schedule {
 }
 
 /**
- * A whole number of 53 bits that changes with the text (cyrb53). It tells versions of one definition from each other: nobody
- * gains by making two alike, and `node:crypto` would cost every process 3 MB.
+ * Returns a 53-bit hash of the text (cyrb53). It distinguishes versions of one definition, so that a cryptographic hash
+ * is not needed; loading `node:crypto` would cost every process 3 MB.
  */
 export function digest(text: string): number {
   let high = 0xdeadbeef;

@@ -1,7 +1,7 @@
 import type { DueSchedule, ScheduleTicks, TickDecision, TickRun } from "../store/definitions.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import { decide } from "./misfire.ts";
+import { decideTicks } from "./misfire.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** Schedules that one transaction ticks at most. About 10 ms on SQLite: the worker claims between two of them. */
@@ -77,7 +77,11 @@ export class Ticker {
     const paused = due.resumedAt !== null && due.nextTick <= due.resumedAt;
     const from = paused ? schedule.next(due.resumedAt!) : due.nextTick;
     if (from === null || from > now) return { last: null, next: from, missed: 0, runs: [] };
-    const { ticks, last, next, missed } = decide(schedule, { nextTick: from, waiting: due.waiting }, now);
+    const { ticks, last, next, missed } = decideTicks(
+      schedule,
+      { nextTick: from, waiting: due.waiting },
+      now,
+    );
     return { last, next, missed, runs: ticks.map((tickAt) => ({ ...run, tickAt })) };
   };
 }

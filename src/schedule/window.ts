@@ -1,13 +1,12 @@
 import { PunctualError, show } from "../errors.ts";
+import { DAY_SECONDS } from "./civil.ts";
 import { instantOf, type Zone } from "./zones.ts";
 
-const DAY_SECONDS = 86_400;
-
-/** A part of every day, by the wall clock of a zone; both ends belong to it, and it may go over midnight. */
+/** A part of every day, in seconds of the wall clock; both ends belong to it. `from` after `to`: it spans midnight. */
 export interface Window {
   from: number;
   to: number;
-  /** Ticks inside are wanted, or those outside. */
+  /** Whether the schedule ticks inside the window or outside of it. */
   inside: boolean;
 }
 
@@ -15,7 +14,7 @@ export function toWindow(from: string, to: string, inside: boolean): Window {
   return { from: secondOfDay(from), to: secondOfDay(to), inside };
 }
 
-/** `"8:00"`, `"08:00:30"` or `"8"`. */
+/** Parses a time of day such as `"8:00"`, `"08:00:30"` or `"8"`. */
 export function secondOfDay(time: string): number {
   const match = /^(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?$/.exec(typeof time === "string" ? time.trim() : "");
   const [hour, minute, second] = [match?.[1], match?.[2], match?.[3]].map((part) => Number(part ?? 0));
@@ -28,7 +27,7 @@ export function secondOfDay(time: string): number {
   return hour! * 3600 + minute! * 60 + second!;
 }
 
-/** The nearest instant, ahead or back, at which the window lets a tick through; the given one if it does so there. */
+/** Returns the nearest instant, at or after (or at or before) the given one, at which the window allows a tick. */
 export function nearestOpen(window: Window, zone: Zone, ms: number, way: "ahead" | "back"): number {
   const second = Math.floor(ms / 1000);
   const wall = second + zone.at(second).offset;

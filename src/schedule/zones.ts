@@ -1,32 +1,32 @@
 import { PunctualError, show } from "../errors.ts";
-import { DAY } from "./civil.ts";
+import { DAY_SECONDS } from "./civil.ts";
 
-/** A stretch of time, in UTC seconds, whose distance from UTC is constant. */
+/** A span of time, in UTC seconds, in which a zone's offset from UTC is constant. */
 export interface Segment {
   readonly start: number;
   readonly end: number;
   /** Wall clock minus UTC, in seconds. */
   readonly offset: number;
-  /** The offset just before `start`: equal to `offset` where a segment is cut but no clock changed. */
+  /** The offset just before `start`; equal to `offset` if the segment does not begin with a clock change. */
   readonly before: number;
 }
 
-/** The last second that a `Date` can hold. */
+/** The last second that a `Date` can represent. */
 export const LAST_SECOND = 8.64e12;
 
-/** About a year: what is read from Intl at a time. */
+/** Seconds (about a year) whose segments are read from Intl at a time. */
 const PART = 2 ** 25;
 
-/** In tzdata no zone changes twice within less than 3.98 days (Freetown, 1939), so no change is stepped over. */
-const STEP = 3 * DAY;
+/** Step of the search for clock changes. In tzdata two changes are at least 3.98 days apart (Freetown, 1939), so the search misses none. */
+const STEP = 3 * DAY_SECONDS;
 
-/** The offsets of one time zone, read from Intl as they are needed and shared by all schedules. */
+/** The offsets of one time zone, read from Intl on demand and shared by all schedules. */
 export class Zone {
   readonly #format: Intl.DateTimeFormat | null;
   readonly #parts = new Map<number, readonly Segment[]>();
   #recent: Segment;
 
-  /** Null: UTC, which most schedules are in; the first use of Intl costs a process 9 MB and some 30 ms. */
+  /** `format` null: UTC, which needs no Intl; the first use of Intl costs a process 9 MB and about 30 ms. */
   constructor(format: Intl.DateTimeFormat | null) {
     this.#format = format;
     const utc = format === null || format.resolvedOptions().timeZone === "UTC";
@@ -34,7 +34,7 @@ export class Zone {
     this.#recent = { start: Number.NEGATIVE_INFINITY, end, offset: 0, before: 0 };
   }
 
-  /** The segment that holds a UTC second. */
+  /** Returns the segment that contains a UTC second. */
   at(second: number): Segment {
     const recent = this.#recent;
     if (second >= recent.start && second < recent.end) return recent;
@@ -53,8 +53,8 @@ export class Zone {
   #read(from: number): Segment[] {
     const to = from + PART;
     const segments: Segment[] = [];
-    // Starts early so that a fold just before `from` still shows as one: its second pass may reach beyond.
-    let start = from - DAY;
+    // Starts a day early, to see a clock change just before `from`: the times it repeats may lie after `from`.
+    let start = from - DAY_SECONDS;
     let offset = this.#offset(start);
     let before = offset;
     let known = start;
@@ -74,7 +74,7 @@ export class Zone {
     return segments;
   }
 
-  /** The first second after `same` that has not `offset`, where `other` has not. */
+  /** Returns the first second after `same` with another offset. `same` has `offset`, `other` has not. */
   #change(same: number, other: number, offset: number): number {
     let low = same;
     let high = other;
@@ -95,11 +95,14 @@ export class Zone {
   }
 }
 
-/** The instant at which a zone's wall clock shows this time (as if it were UTC); in a gap the end of it, in a fold the first. */
+/**
+ * Returns the instant at which a zone's wall clock shows this time (given as if it were UTC). For a time that the clock
+ * skips, the end of the gap; for a time that it shows twice, the first.
+ */
 export function instantOf(zone: Zone, wallMs: number): number {
   const wall = Math.floor(wallMs / 1000);
-  const before = zone.at(wall - DAY).offset;
-  const after = zone.at(wall + DAY).offset;
+  const before = zone.at(wall - DAY_SECONDS).offset;
+  const after = zone.at(wall + DAY_SECONDS).offset;
   for (const offset of [before, after]) {
     if (zone.at(wall - offset).offset === offset) return wallMs - offset * 1000;
   }
@@ -108,7 +111,7 @@ export function instantOf(zone: Zone, wallMs: number): number {
 
 const zones = new Map<string, Zone>([["utc", new Zone(null)]]);
 
-/** The table of a zone, one for all its spellings. */
+/** Returns the zone with this name; all spellings of a name share one object. */
 export function zoneOf(name: string): Zone {
   const key = typeof name === "string" ? name.toLowerCase() : "";
   let zone = zones.get(key);
@@ -124,7 +127,7 @@ export function zoneOf(name: string): Zone {
 
 function formatOf(name: string): Intl.DateTimeFormat {
   try {
-    // Intl takes an absent zone for the machine's own.
+    // Intl would take undefined for the machine's own zone.
     if (typeof name !== "string") throw new RangeError("not a text");
     return new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" });
   } catch (cause) {

@@ -280,7 +280,7 @@ describe("the builder", () => {
     expect(warnings).toEqual([
       expect.stringMatching(/"never".*never occurs/),
       expect.stringMatching(/"closed".*never ticks/),
-      expect.stringMatching(/"both".*as well/),
+      expect.stringMatching(/"both".*day of the month or the day of the week/),
     ]);
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { frequencies } from "../../src/job/frequencies.ts";
 import { Cron } from "../../src/schedule/cron.ts";
-import { type Fields, Plan } from "../../src/schedule/plan.ts";
+import { type FieldTexts, Plan } from "../../src/schedule/plan.ts";
 import { codeIn, read, root, tables } from "./support/markdown.ts";
 
 const PAGE = "docs/guide/schedules.md";
@@ -37,7 +37,7 @@ const shown: { [Name in keyof typeof frequencies]?: Parameters<(typeof frequenci
 function rowsOf(name: Name): string[] {
   return (shown[name] ?? [[]]).map((args) => {
     const plan = new Plan();
-    plan.edit((frequencies[name] as (...args: unknown[]) => Fields)(...args));
+    plan.edit((frequencies[name] as (...args: unknown[]) => FieldTexts)(...args));
     const cron = plan.toCron()!;
     const call = `${name}(${args.map((arg) => JSON.stringify(arg).replaceAll(",", ", ")).join(", ")})`;
     const words = new Cron(cron).describe().replace(/( \(UTC\))?\.$/, "");
@@ -67,7 +67,7 @@ describe("ticks around changes of clocks", () => {
   test.each(table.rows)("%s in %s after %s", (calls, zone, after, ticks) => {
     const [, name, args] = /^\.(\w+)\((.*)\)$/.exec(codeIn(calls)[0]!)!;
     const plan = new Plan();
-    plan.edit((frequencies[name as Name] as (...args: unknown[]) => Fields)(...JSON.parse(`[${args}]`)));
+    plan.edit((frequencies[name as Name] as (...args: unknown[]) => FieldTexts)(...JSON.parse(`[${args}]`)));
     const cron = new Cron(plan.toCron()!, { timezone: codeIn(zone!)[0]! });
     const expected = codeIn(ticks!);
     const found = cron.upcoming(expected.length, new Date(codeIn(after!)[0]!));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decide } from "../../src/schedule/misfire.ts";
+import { decideTicks } from "../../src/schedule/misfire.ts";
 import { type Misfire, Schedule } from "../../src/schedule/schedule.ts";
 
 const at = (text: string) => Date.parse(`2026-01-01T${text}Z`);
@@ -23,7 +23,7 @@ const late = { nextTick: at("10:00:00"), waiting: false };
 
 describe("a tick on time", () => {
   test.each(["once", "skip", "all"] as const)("%s runs it, and nothing was missed", (policy) => {
-    expect(decide(minutely({ policy }), late, at("10:00:00.004"))).toEqual({
+    expect(decideTicks(minutely({ policy }), late, at("10:00:00.004"))).toEqual({
       ticks: [at("10:00:00")],
       last: at("10:00:00"),
       next: at("10:01:00"),
@@ -36,7 +36,7 @@ describe("after downtime", () => {
   const now = at("10:05:30");
 
   test("once runs the latest tick and counts the others", () => {
-    const decision = decide(minutely({ policy: "once" }), late, now);
+    const decision = decideTicks(minutely({ policy: "once" }), late, now);
     expect(decision).toEqual({
       ticks: [at("10:05:00")],
       last: at("10:05:00"),
@@ -46,32 +46,32 @@ describe("after downtime", () => {
   });
 
   test("skip runs none", () => {
-    expect(decide(minutely({ policy: "skip" }), late, now)).toMatchObject({ ticks: [], missed: 6 });
+    expect(decideTicks(minutely({ policy: "skip" }), late, now)).toMatchObject({ ticks: [], missed: 6 });
   });
 
   test("skip runs one that is only late", () => {
-    const decision = decide(minutely({ policy: "skip" }), late, at("10:05:09"));
+    const decision = decideTicks(minutely({ policy: "skip" }), late, at("10:05:09"));
     expect(decision).toMatchObject({ ticks: [at("10:05:00")], missed: 5 });
   });
 
   test("skip runs one that is late by exactly the grace, and none that is later", () => {
     const skip = minutely({ policy: "skip" });
-    expect(decide(skip, late, at("10:05:10.000")).ticks).toEqual([at("10:05:00")]);
-    expect(decide(skip, late, at("10:05:10.001")).ticks).toEqual([]);
+    expect(decideTicks(skip, late, at("10:05:10.000")).ticks).toEqual([at("10:05:00")]);
+    expect(decideTicks(skip, late, at("10:05:10.001")).ticks).toEqual([]);
   });
 
   test("all runs every one, oldest first, up to its limit", () => {
-    const all = decide(minutely({ policy: "all" }), late, now);
+    const all = decideTicks(minutely({ policy: "all" }), late, now);
     expect(all.ticks).toEqual([0, 1, 2, 3, 4, 5].map((minute) => at(`10:0${minute}:00`)));
     expect(all.missed).toBe(0);
-    const two = decide(minutely({ policy: "all", limit: 2 }), late, now);
+    const two = decideTicks(minutely({ policy: "all", limit: 2 }), late, now);
     expect(two).toMatchObject({ ticks: [at("10:04:00"), at("10:05:00")], missed: 4 });
   });
 
   test("ticks missed by more than within are let go", () => {
-    const all = decide(minutely({ policy: "all", within: 100_000 }), late, now);
+    const all = decideTicks(minutely({ policy: "all", within: 100_000 }), late, now);
     expect(all).toMatchObject({ ticks: [at("10:04:00"), at("10:05:00")], missed: 4 });
-    expect(decide(minutely({ policy: "once", within: 20_000 }), late, now)).toMatchObject({
+    expect(decideTicks(minutely({ policy: "once", within: 20_000 }), late, now)).toMatchObject({
       ticks: [],
       missed: 6,
     });
@@ -82,24 +82,28 @@ describe("while a run of an earlier tick waits", () => {
   const behind = { nextTick: at("10:00:00"), waiting: true };
 
   test.each(["once", "skip"] as const)("%s makes no other and counts it", (policy) => {
-    expect(decide(minutely({ policy }), behind, at("10:00:00"))).toMatchObject({ ticks: [], missed: 1 });
+    expect(decideTicks(minutely({ policy }), behind, at("10:00:00"))).toMatchObject({ ticks: [], missed: 1 });
   });
 
   test("all makes them all the same", () => {
-    expect(decide(minutely({ policy: "all" }), behind, at("10:00:00")).ticks).toHaveLength(1);
+    expect(decideTicks(minutely({ policy: "all" }), behind, at("10:00:00")).ticks).toHaveLength(1);
   });
 });
 
 test("ten years of seconds are bounded work", () => {
   const seconds = new Schedule({ ...minutely({ policy: "all" }).parts, cron: "* * * * * *" });
-  const decision = decide(seconds, { nextTick: Date.parse("2016-01-01"), waiting: false }, at("00:00:00"));
+  const decision = decideTicks(
+    seconds,
+    { nextTick: Date.parse("2016-01-01"), waiting: false },
+    at("00:00:00"),
+  );
   expect(decision.ticks).toHaveLength(100);
   expect(decision.last).toBe(at("00:00:00"));
 });
 
 test("a stored tick that this process would not have computed counts all the same", () => {
   const odd = { nextTick: at("10:00:17"), waiting: false };
-  expect(decide(minutely({}), odd, at("10:00:20"))).toMatchObject({
+  expect(decideTicks(minutely({}), odd, at("10:00:20"))).toMatchObject({
     ticks: [at("10:00:17")],
     last: at("10:00:17"),
     next: at("10:01:00"),
@@ -120,7 +124,7 @@ test("whatever the downtime: the mark never goes back, the next tick is ahead, t
         const schedule = new Schedule({ ...minutely({ policy }).parts, cron, timezone });
         const nextTick = schedule.next(Date.parse("2026-02-01") + start * 1000)!;
         const now = nextTick + downtime * 1000;
-        const { ticks, last, next, missed } = decide(schedule, { nextTick, waiting }, now);
+        const { ticks, last, next, missed } = decideTicks(schedule, { nextTick, waiting }, now);
         expect(last).toBeGreaterThanOrEqual(nextTick);
         expect(last).toBeLessThanOrEqual(now);
         expect(next).toBeGreaterThan(now);

@@ -153,7 +153,7 @@ function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfi
     );
   }
   for (const { name, plan } of defined.values()) {
-    const surprise = plan.surprise(status.now.getTime());
+    const surprise = plan.warning(status.now.getTime());
     if (surprise !== null) findings.push(warning(`job "${name}": ${surprise}`));
   }
   return findings;
