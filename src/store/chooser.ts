@@ -1,16 +1,21 @@
 import { isKeyed, keyIn, laneOf } from "../run/lanes.ts";
 
-/** A ready run as the choice under limits sees it. */
+/** A ready run under limits, with the columns that decide when and whether a claim takes it. */
 export interface Candidate {
   id: number;
   name: string;
   lane: string;
   queue: string;
+  priority: number;
+  run_at: number;
 }
 
-/** What limits there are and how much of each is in use. 0 = no limit. */
-export interface Usage {
-  /** Whether this claim takes no run of the job: it is paused, or another process defines it. */
+/** The columns that decide which limits a run is under. */
+export type LimitSubject = Pick<Candidate, "name" | "lane" | "queue">;
+
+/** Limits, and how many runs run under each. A limit of 0 is none. */
+export interface LimitUsage {
+  /** Whether this claim takes no run of the job: the job is paused, or another process defines it. */
   isClosed(name: string): boolean;
   /** Whether the claiming process can compute the keys of the job's runs. */
   computesKey(name: string): boolean;
@@ -22,66 +27,64 @@ export interface Usage {
   runningOfQueue(queue: string): number;
 }
 
-/**
- * Picks greedily, in the order given, what fits under every limit at once. One chooser serves one claim: what it
- * picked counts against the next.
- */
+/** Picks runs that fit under every limit at once. A chooser is made for one claim: each run it takes uses up room. */
 export class Chooser {
-  readonly #usage: Usage;
+  readonly #usage: LimitUsage;
+  /** How many more runs each limit admits, by the names that `limitsOf` returns. */
   readonly #room = new Map<string, number>();
 
-  constructor(usage: Usage) {
+  constructor(usage: LimitUsage) {
     this.#usage = usage;
   }
 
-  hasRoom(run: Candidate): boolean {
+  hasRoom(run: LimitSubject): boolean {
     if (this.#usage.isClosed(run.name)) return false;
     if (this.lacksKey(run) && !this.#usage.computesKey(run.name)) return false;
-    return this.gates(run).every((gate) => this.#room.get(gate)! > 0);
+    return this.limitsOf(run).every((limit) => this.#room.get(limit)! > 0);
   }
 
-  /** Whether no run of this job in this queue can be taken, whatever its key. */
-  isFull({ name, queue }: Candidate): boolean {
-    return !this.hasRoom({ id: 0, name, queue, lane: laneOf(name, null) });
+  /** Whether no run of this job in this queue fits, whatever its key. */
+  isJobFull({ name, queue }: LimitSubject): boolean {
+    return !this.hasRoom({ name, queue, lane: laneOf(name, null) });
   }
 
   isQueueFull(queue: string): boolean {
-    return this.#queueGates(queue).some((gate) => this.#room.get(gate)! <= 0);
+    return this.#queueLimits(queue).some((limit) => this.#room.get(limit)! <= 0);
   }
 
-  /** Whether its key has to be computed before it can start: it is claimed for that alone. */
-  lacksKey({ name, lane }: Candidate): boolean {
+  /** Whether the run's key must be computed before the run can start. Such a run is claimed only for that. */
+  lacksKey({ name, lane }: LimitSubject): boolean {
     return !isKeyed(lane, name) && this.#usage.keyLimit(name) > 0;
   }
 
-  take(run: Candidate): boolean {
+  take(run: LimitSubject): boolean {
     if (!this.hasRoom(run)) return false;
-    for (const gate of this.gates(run)) this.#room.set(gate, this.#room.get(gate)! - 1);
+    for (const limit of this.limitsOf(run)) this.#room.set(limit, this.#room.get(limit)! - 1);
     return true;
   }
 
-  /** Every limit the run is under, each with its room looked up once. */
-  gates({ name, lane, queue }: Candidate): string[] {
+  /** Names every limit that the run is under. */
+  limitsOf({ name, lane, queue }: LimitSubject): string[] {
     const usage = this.#usage;
     const hasKey = keyIn(lane, name) !== null;
     return [
-      ...this.#gate(`j:${name}`, usage.jobLimit(name), () => usage.runningOfJob(name)),
-      // With the length of the name: "a" with the key "b|c" and "a|b" with the key "c" have the same lane.
-      ...this.#gate(`k:${name.length}:${lane}`, hasKey ? usage.keyLimit(name) : 0, () =>
+      ...this.#named(`j:${name}`, usage.jobLimit(name), () => usage.runningOfJob(name)),
+      // The name's length tells the job "a" with the key "b|c" from the job "a|b" with the key "c": their lanes are equal.
+      ...this.#named(`k:${name.length}:${lane}`, hasKey ? usage.keyLimit(name) : 0, () =>
         usage.runningOfLane(name, lane),
       ),
-      ...this.#queueGates(queue),
+      ...this.#queueLimits(queue),
     ];
   }
 
-  #queueGates(queue: string): string[] {
-    return this.#gate(`q:${queue}`, this.#usage.queueLimit(queue), () => this.#usage.runningOfQueue(queue));
+  #queueLimits(queue: string): string[] {
+    return this.#named(`q:${queue}`, this.#usage.queueLimit(queue), () => this.#usage.runningOfQueue(queue));
   }
 
-  /** None where there is no limit. */
-  #gate(gate: string, limit: number, running: () => number): string[] {
+  /** Returns the name of a limit, or nothing if there is no limit. Counts the running runs once for each name. */
+  #named(name: string, limit: number, running: () => number): string[] {
     if (limit === 0) return [];
-    if (!this.#room.has(gate)) this.#room.set(gate, limit - running());
-    return [gate];
+    if (!this.#room.has(name)) this.#room.set(name, limit - running());
+    return [name];
   }
 }

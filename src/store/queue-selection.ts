@@ -1,11 +1,11 @@
 /** Which queues a worker serves. */
 export interface QueueSelection {
-  /** Null: all, but for those left out. */
+  /** Null: all queues except `exceptQueues`. */
   queues: string[] | null;
-  /** Those it leaves out. */
   exceptQueues: string[];
 }
 
+/** Whether the selection includes the queue. */
 export function serves({ queues, exceptQueues }: QueueSelection, queue: string): boolean {
   return (queues === null || queues.includes(queue)) && !exceptQueues.includes(queue);
 }

@@ -86,9 +86,9 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A claim counts its leases from the time that the database told with its facts.",
-    file: "src/store/server/store.ts",
-    find: "this.#time.heard(facts.now),",
-    replace: "now,",
+    file: "src/store/server/claim.ts",
+    find: "this.#time.heard(facts.now);",
+    replace: "call.now;",
     tests: ["test/faults/paused.test.ts"],
     only: "no clock of it shows it",
     stores: ["postgres"],

@@ -4,8 +4,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A limit that appears between look and recount is left to the next claim, which locks its gate.",
     file: "src/store/server/limits.ts",
-    find: "loaded.has(look.id) && asBefore(look) && recounted.take(look)",
-    replace: "loaded.has(look.id) && recounted.take(look)",
+    find: "locked.has(one.id) && hasSameLimits(one) && recounted.take(one)",
+    replace: "locked.has(one.id) && recounted.take(one)",
     tests: ["test/faults/limits.test.ts"],
     only: "between the look and the recount",
     stores: ["postgres"],
@@ -40,8 +40,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A claim on a server holds a run that came with the unlimited ones and is under a limit by now.",
     file: "src/store/server/claim.ts",
-    find: "const strays = ready.filter(({ bound }) => bound === 1);",
-    replace: "const strays = ready.filter(({ bound }) => bound > 1);",
+    find: "strays: rows.filter(({ bound }) => bound === 1),",
+    replace: "strays: rows.filter(({ bound }) => bound > 1),",
     tests: ["test/conformance/postgres.test.ts", "test/faults/limits.test.ts"],
     only: "missed a new limit of a job|while a run is inserted",
     stores: ["postgres"],
@@ -57,7 +57,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A limit counts every running run, also those claimed before there was a limit.",
-    file: "src/store/server/usage.ts",
+    file: "src/store/server/limits.ts",
     find: "r.state = 2 and r.owner is null and r.name = v.name",
     replace: "r.state = 2 and r.owner is null and r.limited = 1 and r.name = v.name",
     tests: ["test/conformance/postgres.test.ts"],
@@ -84,7 +84,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A claim whose answer was lost says again which runs it took for their keys.",
-    file: "src/store/sqlite/claim.ts",
+    file: "src/store/sql/claim.ts",
     find: "const unkeyed = row.owner === null && chooser.lacksKey(row);",
     replace: "const unkeyed = row.owner !== null && chooser.lacksKey(row);",
     tests: ["test/conformance/sqlite.test.ts"],
@@ -102,7 +102,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "Lanes of a closed job are passed over together only where no other job's lanes are among them.",
-    file: "src/store/server/limits.ts",
+    file: "src/store/server/lane-walk.ts",
     find: "rows.filter(({ other }) => other === null)",
     replace: "rows.filter(({ name }) => name !== null)",
     tests: ["test/conformance/postgres.test.ts"],
@@ -112,8 +112,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A claim that found nothing goes on at once while lanes are left to see.",
     file: "src/store/sqlite/store.ts",
-    find: "more && result.claimed.length === 0 && rounds < ROUNDS",
-    replace: "more && result.claimed.length > 0 && rounds < ROUNDS",
+    find: "isUnfinished && result.claimed.length === 0 && rounds < ROUNDS",
+    replace: "isUnfinished && result.claimed.length > 0 && rounds < ROUNDS",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "the one open lane among 2,000",
     stores: ["sqlite"],

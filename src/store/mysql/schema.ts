@@ -1,4 +1,4 @@
-import { STRIPES } from "../server/stripes.ts";
+import { GATES } from "../server/limits.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { collation, type Server } from "./dialect.ts";
@@ -112,7 +112,7 @@ function hot(t: Tables, table: string): string[] {
        unique key ${t.runs}_tick (schedule, tick_at)
      ) ${table}`,
     `create table if not exists ${t.gates} (id smallint not null primary key) ${table}`,
-    `insert into ${t.gates} (id) values ${Array.from({ length: STRIPES }, (_, id) => `(${id})`).join(", ")}
+    `insert into ${t.gates} (id) values ${Array.from({ length: GATES }, (_, id) => `(${id})`).join(", ")}
        on duplicate key update id = ${t.gates}.id`,
     // The mark tells this database from others, wherever it was moved or replicated to. It is in a row of its own: who
     // reads it in a serializable transaction has it locked, and the other row is written meanwhile.

@@ -1,4 +1,4 @@
-import { STRIPES } from "../server/stripes.ts";
+import { GATES } from "../server/limits.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
@@ -251,7 +251,7 @@ export const schema: Schema = {
            ) ${HOT}`,
 
           `create table ${t.gates} (id smallint primary key)`,
-          `insert into ${t.gates} (id) select generate_series(0, ${STRIPES - 1})`,
+          `insert into ${t.gates} (id) select generate_series(0, ${GATES - 1})`,
 
           `create table ${t.receipts} (
              id bigint primary key,

@@ -1,56 +1,194 @@
-import { type Candidate, Chooser } from "../chooser.ts";
+import { Chooser, type LimitSubject } from "../chooser.ts";
 import { serves } from "../queue-selection.ts";
 import {
-  COLUMNS,
+  ClaimOrder,
   claimable,
-  leaseOf,
+  leaseFor,
   merge,
   PROMOTED,
-  type Row,
+  RUN_COLUMNS,
+  type RunRow,
   startsAtOnce,
-  toClaimed,
+  toClaimedRuns,
+  toRecalledRuns,
 } from "../sql/claim.ts";
-import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
+import {
+  asJson,
+  namesAsJson,
+  type ServerDatabase,
+  type Sql,
+  type Statement,
+  type Tables,
+} from "../sql/database.ts";
 import { limitedNow } from "../sql/limit-hint.ts";
 import { keyAtStart } from "../sql/new-run.ts";
-import { inOrder, Order } from "../sql/order.ts";
+import { cancelledOf } from "../sql/settle.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
-import { readArms } from "./arms.ts";
-import type { Facts } from "./facts.ts";
-import { Limits, type Sight } from "./limits.ts";
-import { limitedBy, readUsage, type Scope } from "./usage.ts";
+import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
+import { readTogether, Speculation } from "./round-trips.ts";
+import type { DatabaseTime } from "./time.ts";
 
-export interface Claimed {
-  claimed: ClaimedRun[];
-  /** Those of them that somebody asked to cancel while another had them. */
+/** What a claim must know before it looks for runs. */
+export interface ClaimFacts {
+  pausedJobs: string[];
+  /** Queues that are not paused and have ready runs without the limit hint. */
+  unlimitedQueues: string[];
+  /** Queues that are not paused and have ready runs with the limit hint. */
+  limitedQueues: string[];
+  /** Whether ad hoc runs of the claiming instance are ready. */
+  hasOwned: boolean;
+  /** Runs of this worker that somebody asked to cancel. */
   cancelled: number[];
-  /** Others held a gate of something that would have fitted. */
-  lost: boolean;
-  /** Not everything that is ready was looked at. */
-  more: boolean;
+  nextDue: number | null;
+  /** The database's time. */
+  now: number;
 }
 
-/** What a claim could take. */
-interface Found {
-  scope: Scope;
-  free: Row[];
-  /** Runs that came with the unlimited ones, and are under a limit by now. */
-  strays: Row[];
-  /** Null: nothing under limits. */
-  sight: Sight | null;
+/** One claim in an exchange's transaction. */
+export interface ClaimCall {
+  request: ClaimRequest;
+  worker: string;
+  now: number;
+  /** What the exchange read before its transaction; null: nothing yet. */
+  facts: ClaimFacts | null;
+  /** Runs under limits that this transaction settles. */
+  freed: Promise<LimitSubject[]>;
 }
 
-/** The claim on a server: nothing in it waits for a lock that another holds. */
+export interface ClaimResult {
+  claimed: ClaimedRun[];
+  nextDue: number | null;
+  /** Runs of this worker that somebody asked to cancel, including those just claimed. */
+  cancelled: number[];
+  /** Whether other claims held the gate of a run that would have fitted. */
+  isGateHeld: boolean;
+  /** Whether the claim took nothing and has not looked at every ready run yet. */
+  isUnfinished: boolean;
+}
+
+/** Ready runs that a claim may take. */
+interface ReadyRuns {
+  /** Locked rows without the limit hint that no limit holds. */
+  unlimited: RunRow[];
+  /** Locked rows without the limit hint that a limit holds by now. */
+  strays: RunRow[];
+  /** Null: there are none. */
+  limited: LimitedRuns | null;
+}
+
+/**
+ * The claim on a server. Its steps, in the order of the methods below:
+ *
+ * 1. `readFacts`: which queues have ready runs, which jobs are paused, whether scheduled runs are due.
+ * 2. `#promote`: scheduled runs that are due become ready.
+ * 3. `#find`: locks the first ready runs of each queue without limits, and reads the first ones under limits.
+ * 4. `Limits.choose`: of those under limits, the ones that fit; it locks their gates and rows (`limits.ts`).
+ * 5. `merge`: the best of both, in claim order.
+ * 6. `#take`: writes state, attempt and lease.
+ *
+ * No step waits for a lock that another transaction holds. Steps 1 and 3 are one round trip when the queues are those of
+ * the previous claim.
+ */
 export class Claimer {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
+  readonly #time: DatabaseTime;
   readonly #limits: Limits;
-  #last: Facts | null = null;
+  readonly #speculation = new Speculation<ClaimFacts, ReadyRuns>(covers);
 
-  constructor(db: ServerDatabase, tables: Tables) {
+  constructor(db: ServerDatabase, tables: Tables, time: DatabaseTime) {
     this.#db = db;
     this.#t = tables;
+    this.#time = time;
     this.#limits = new Limits(db, tables);
+  }
+
+  async claim(tx: Sql, call: ClaimCall): Promise<ClaimResult> {
+    const { request, worker } = call;
+    const [freed, [facts, { unlimited, strays, limited }]] = await Promise.all([
+      call.freed,
+      this.#look(tx, call),
+    ]);
+    const now = this.#time.heard(facts.now);
+    const order = new ClaimOrder(request);
+    const chosen = limited
+      ? await this.#limits.choose(tx, limited, { order, wanted: request.limited, freed })
+      : { rows: [], isGateHeld: false, isUnfinished: false };
+    const rows = merge(unlimited, chosen.rows, order, request);
+    await this.#take(tx, rows, request, worker, now);
+    const cancelled = rows.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
+    return {
+      claimed: toClaimedRuns(rows, request, now),
+      nextDue: facts.nextDue,
+      cancelled: [...facts.cancelled, ...cancelled],
+      isGateHeld: chosen.isGateHeld,
+      isUnfinished: chosen.isUnfinished || strays.length > 0,
+    };
+  }
+
+  /** Steps 1 to 3. */
+  async #look(tx: Sql, { request, worker, now, facts: known }: ClaimCall): Promise<[ClaimFacts, ReadyRuns]> {
+    const read = () => this.readFacts(tx, { worker, owner: request.owner }, now);
+    const find = (by: ClaimFacts) => this.#find(tx, request, by);
+    let [facts, ready] = known
+      ? await this.#speculation.readSecond(known, find)
+      : (await this.#speculation.read(read, find))!;
+    if (facts.nextDue !== null && facts.nextDue <= now) {
+      await this.#promote(tx, now);
+      [facts, ready] = await this.#speculation.readSecond(await read(), find);
+    }
+    if (ready.strays.length > 0) {
+      // They move to the index of runs under limits, where `#find` then finds them.
+      await this.#updateAll(tx, ready.strays, { limited: "1" });
+      const queues = new Set([...facts.limitedQueues, ...ready.strays.map(({ queue }) => queue)]);
+      facts = { ...facts, limitedQueues: [...queues] };
+      ready = await find(facts);
+    }
+    return [facts, withoutPaused(ready, facts)];
+  }
+
+  /** Reads the facts in one round trip. `sql` need not be a transaction. */
+  async readFacts(
+    sql: Sql,
+    { worker, owner }: { worker: string; owner: string },
+    now: number,
+  ): Promise<ClaimFacts> {
+    const db = this.#db;
+    const t = this.#t;
+    const facts = await sql.all<{ kind: string; word: string; number: number | null }>(
+      `select 'job' as kind, name as word, 0 as number from ${t.jobs} where paused_at is not null
+       union all
+       select 'queue', name, 0 from ${t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)
+       union all
+       select 'ready', queue, limited from (${db.readyQueues(t)}) q
+       union all
+       select 'owned', '', case when exists (select 1 from ${t.runs}${db.using(t.runs, "owned")} where owner = ? and state = 1) then 1 else 0 end
+       union all
+       select 'cancelled', '', id from (${cancelledOf(db, t)}) c
+       union all
+       select 'due', '', min(run_at) from ${t.runs}${db.using(t.runs, "scheduled")} where state = 0
+       union all
+       select 'now', '', now from (${db.clock}) c`,
+      now,
+      owner,
+      worker,
+    );
+    const of = (kind: string) => facts.filter((fact) => fact.kind === kind);
+    const words = (kind: string) => of(kind).map(({ word }) => word);
+    const paused = new Set(words("queue"));
+    const queues = (limited: number) =>
+      of("ready")
+        .filter(({ word, number }) => number === limited && !paused.has(word))
+        .map(({ word }) => word);
+    return {
+      pausedJobs: words("job"),
+      unlimitedQueues: queues(0),
+      limitedQueues: queues(1),
+      hasOwned: of("owned")[0]?.number === 1,
+      cancelled: of("cancelled").map(({ number }) => number!),
+      nextDue: of("due")[0]?.number ?? null,
+      now: of("now")[0]!.number!,
+    };
   }
 
   async #promote(tx: Sql, now: number): Promise<void> {
@@ -58,129 +196,62 @@ export class Claimer {
       `select id from ${this.#t.runs}${this.#db.using(this.#t.runs, "scheduled")} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED}${this.#db.skipLocked}`,
       now,
     );
-    if (due.length === 0) return;
-    await tx.run(
-      this.#db.updateFrom(this.#t.runs, { state: "1" }, this.#db.rows({ id: "integer" })),
-      JSON.stringify(due.map(({ id }) => [id])),
-    );
+    if (due.length > 0) await this.#updateAll(tx, due, { state: "1" });
   }
 
-  async claimedUnder(tx: Sql, request: ClaimRequest, worker: string, now: number): Promise<ClaimedRun[]> {
-    const rows = await tx.all<Row & { started_at: number | null }>(
-      `select ${COLUMNS}, started_at from ${this.#t.runs}${this.#db.using(this.#t.runs, "leased")} where state = 2 and locked_by = ? and lease_token = ?`,
-      worker,
-      request.token,
-    );
-    if (rows.length === 0) return [];
-    const chooser = new Chooser(
-      await readUsage(tx, this.#db, this.#t, limitedBy(rows), scopeOf(request, [])),
-    );
-    return rows.sort(inOrder).map((row) => {
-      const unkeyed = row.owner === null && chooser.lacksKey(row);
-      return toClaimed({ ...row, unkeyed }, request.token, now, row.started_at !== null);
-    });
-  }
-
-  /**
-   * What there is, and what of it may be taken. Where that is not known, it looks where there was something the last
-   * time, together with the question; what is not to be had after all is left out.
-   */
-  async search(
-    tx: Sql,
-    request: ClaimRequest,
-    looked: Facts | null,
-    read: () => Promise<Facts>,
-    now: number,
-  ): Promise<{ facts: Facts; found: Found }> {
-    const guess = looked ?? this.#last;
-    let [facts, found] = await Promise.all([looked ?? read(), guess && this.#find(tx, request, guess)]);
-    if (facts.nextDue !== null && facts.nextDue <= now) {
-      await this.#promote(tx, now);
-      facts = await read();
-      found = null;
-    }
-    this.#last = facts;
-    if (!found || !covers(guess!, facts)) found = await this.#find(tx, request, facts);
-    if (found.strays.length > 0) {
-      await this.#bind(tx, found.strays);
-      const limited = new Set([...facts.limited, ...found.strays.map(({ queue }) => queue)]);
-      facts = { ...facts, limited: [...limited] };
-      found = await this.#find(tx, request, facts);
-    }
-    return { facts, found: only(found, facts) };
-  }
-
-  async #find(tx: Sql, request: ClaimRequest, facts: Facts): Promise<Found> {
+  async #find(tx: Sql, request: ClaimRequest, facts: ClaimFacts): Promise<ReadyRuns> {
     const closed = new Set([...request.exclude, ...facts.pausedJobs]);
-    const scope = scopeOf(request, closed);
-    const wanted = (queues: string[]) => queues.filter((queue) => serves(request, queue));
-    const [ready, sight] = await Promise.all([
-      this.#unlimited(tx, request, wanted(facts.free), facts.owned, closed),
-      request.limited > 0 ? this.#limits.look(tx, wanted(facts.limited), scope, claimable(request)) : null,
+    const served = (queues: string[]) => queues.filter((queue) => serves(request, queue));
+    const [rows, limited] = await Promise.all([
+      this.#findUnlimited(tx, request, served(facts.unlimitedQueues), { closed, hasOwned: facts.hasOwned }),
+      request.limited > 0
+        ? this.#limits.look(tx, served(facts.limitedQueues), scopeOf(request, closed))
+        : null,
     ]);
-    const strays = ready.filter(({ bound }) => bound === 1);
-    const free = strays.length > 0 ? ready.filter(({ bound }) => bound === 0) : ready;
-    return { scope, free, strays, sight };
-  }
-
-  /** A limit was set after they were inserted: from now on they wait among those under limits. */
-  #bind(tx: Sql, strays: Row[]): Promise<void> {
-    return tx.run(
-      this.#db.updateFrom(this.#t.runs, { limited: "1" }, this.#db.rows({ id: "integer" })),
-      JSON.stringify(strays.map(({ id }) => [id])),
-    );
-  }
-
-  /** `freed`: runs under limits that this transaction has settled. */
-  async claim(
-    tx: Sql,
-    request: ClaimRequest,
-    { scope, free, strays, sight }: Found,
-    freed: Candidate[],
-    worker: string,
-    now: number,
-  ): Promise<Claimed> {
-    const order = new Order(request);
-    const limited = sight
-      ? await this.#limits.choose(tx, sight, scope, order, request.limited, freed)
-      : { rows: [], lost: false, more: false };
-    const chosen = merge(free, limited.rows, order, request);
-    await this.#take(tx, chosen, request, worker, now);
-    const claimed = chosen.map((row, index) => {
-      row.attempts++;
-      return toClaimed(row, request.token, now, startsAtOnce(row, index, request));
-    });
-    const cancelled = chosen.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
-    return { claimed, cancelled, lost: limited.lost, more: limited.more || strays.length > 0 };
+    return {
+      unlimited: rows.filter(({ bound }) => bound === 0),
+      strays: rows.filter(({ bound }) => bound === 1),
+      limited,
+    };
   }
 
   /**
-   * Each with `bound`: whether it is under a limit after all. The insert that sorted it by the limits it saw may have
-   * met a new one on its way.
+   * Locks and returns ready runs without the limit hint. `bound` is 1 if a limit holds the run all the same: its insert
+   * and the sync that set the limit passed each other (note 24).
    */
-  async #unlimited(
+  async #findUnlimited(
     tx: Sql,
     request: ClaimRequest,
     queues: string[],
-    owned: boolean,
-    closed: Set<string>,
-  ): Promise<(Row & { bound: number })[]> {
+    { closed, hasOwned }: { closed: Set<string>; hasOwned: boolean },
+  ): Promise<(RunRow & { bound: number })[]> {
     if (request.limit <= 0) return [];
-    const arm = (index: "ready" | "owned", bound: string, where: string) =>
-      `select ${COLUMNS}, ${bound} as bound from ${this.#t.runs} r${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
-    const names = JSON.stringify([...closed].map((name) => [name]));
-    const but =
+    const select = (index: "ready" | "owned", bound: string, where: string) =>
+      `select ${RUN_COLUMNS}, ${bound} as bound from ${this.#t.runs} r${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
+    const names = namesAsJson([...closed]);
+    const except =
       closed.size > 0 ? ` and name not in (select v.name from ${this.#db.rows({ name: "text" })} v)` : "";
     const bound = limitedNow(this.#t, { name: "r.name", queue: "?" });
-    const arms: Statement[] = queues.map((queue) => ({
-      text: arm("ready", bound, `limited = 0 and owner is null and queue = ?${claimable(request)}${but}`),
-      params: [queue, queue, ...(but ? [names] : []), request.limit],
+    const selects: Statement[] = queues.map((queue) => ({
+      text: select(
+        "ready",
+        bound,
+        `limited = 0 and owner is null and queue = ?${claimable(request)}${except}`,
+      ),
+      params: [queue, queue, ...(except ? [names] : []), request.limit],
     }));
-    if (owned) arms.push({ text: arm("owned", "0", "owner = ?"), params: [request.owner, request.limit] });
-    return readArms(tx, arms);
+    if (hasOwned) {
+      selects.push({ text: select("owned", "0", "owner = ?"), params: [request.owner, request.limit] });
+    }
+    return readTogether(tx, selects);
   }
 
-  async #take(tx: Sql, rows: Row[], request: ClaimRequest, worker: string, now: number): Promise<void> {
+  #updateAll(tx: Sql, runs: { id: number }[], set: Record<string, string>): Promise<void> {
+    const ids = asJson(runs.map(({ id }) => id));
+    return tx.run(this.#db.updateFrom(this.#t.runs, set, this.#db.rows({ id: "integer" })), ids);
+  }
+
+  async #take(tx: Sql, rows: RunRow[], request: ClaimRequest, worker: string, now: number): Promise<void> {
     if (rows.length === 0) return;
     await tx.run(
       this.#db.updateFrom(
@@ -208,43 +279,69 @@ export class Claimer {
           row.id,
           request.token,
           worker,
-          now + leaseOf(row.name, request),
+          now + leaseFor(row.name, request),
           startsAtOnce(row, index, request) ? now : null,
           now,
         ]),
       ),
     );
   }
+
+  /** Returns the runs that an earlier try of this claim took; its answer was lost. */
+  async recall(tx: Sql, { request, worker, now }: Omit<ClaimCall, "facts" | "freed">): Promise<ClaimedRun[]> {
+    const rows = await tx.all<RunRow & { started_at: number | null }>(
+      `select ${RUN_COLUMNS}, started_at from ${this.#t.runs}${this.#db.using(this.#t.runs, "leased")} where state = 2 and locked_by = ? and lease_token = ?`,
+      worker,
+      request.token,
+    );
+    if (rows.length === 0) return [];
+    const chooser = new Chooser(await this.#limits.readUsage(tx, rows, scopeOf(request, new Set())));
+    return toRecalledRuns(rows, chooser, request, now);
+  }
 }
 
-function scopeOf(request: ClaimRequest, closed: Iterable<string>): Scope {
-  const names = new Set(closed);
-  return { isClosed: (name) => names.has(name), computesKey: (name) => request.computesKey(name) };
+/** Whether no claim can find anything by these facts. */
+export function isIdle(
+  { unlimitedQueues, limitedQueues, hasOwned, nextDue }: ClaimFacts,
+  now: number,
+): boolean {
+  const hasReady = unlimitedQueues.length > 0 || limitedQueues.length > 0 || hasOwned;
+  return !hasReady && (nextDue === null || nextDue > now);
 }
 
-/** Whether a search by the older facts has looked at every queue that has ready runs. */
-function covers(was: Facts, is: Facts): boolean {
+function scopeOf(request: ClaimRequest, closed: Set<string>): ClaimScope {
+  return {
+    isClosed: (name) => closed.has(name),
+    computesKey: (name) => request.computesKey(name),
+    claimable: claimable(request),
+  };
+}
+
+/** Whether a search by the older facts has looked at every queue that has ready runs, and at the right jobs. */
+function covers(older: ClaimFacts, newer: ClaimFacts): boolean {
   const within = (some: string[], all: string[]) => {
     const known = new Set(all);
     return some.every((one) => known.has(one));
   };
   return (
-    was === is ||
-    (within(is.free, was.free) &&
-      within(is.limited, was.limited) &&
-      (was.owned || !is.owned) &&
-      within(was.pausedJobs, is.pausedJobs) &&
-      within(is.pausedJobs, was.pausedJobs))
+    within(newer.unlimitedQueues, older.unlimitedQueues) &&
+    within(newer.limitedQueues, older.limitedQueues) &&
+    (older.hasOwned || !newer.hasOwned) &&
+    within(older.pausedJobs, newer.pausedJobs) &&
+    within(newer.pausedJobs, older.pausedJobs)
   );
 }
 
-/** Without queues that were paused meanwhile. */
-function only({ free, sight, ...rest }: Found, facts: Facts): Found {
-  const unlimited = new Set(facts.free);
-  const limited = new Set(facts.limited);
+/** Leaves out queues that were paused since the facts of the guess. */
+function withoutPaused({ unlimited, strays, limited }: ReadyRuns, facts: ClaimFacts): ReadyRuns {
+  const unlimitedQueues = new Set(facts.unlimitedQueues);
+  const limitedQueues = new Set(facts.limitedQueues);
   return {
-    ...rest,
-    free: free.filter(({ queue, owner }) => owner !== null || unlimited.has(queue)),
-    sight: sight && { ...sight, looks: sight.looks.filter(({ queue }) => limited.has(queue)) },
+    unlimited: unlimited.filter(({ queue, owner }) => owner !== null || unlimitedQueues.has(queue)),
+    strays,
+    limited: limited && {
+      ...limited,
+      candidates: limited.candidates.filter(({ queue }) => limitedQueues.has(queue)),
+    },
   };
 }

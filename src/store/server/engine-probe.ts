@@ -1,7 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import { systemClock } from "../../time.ts";
 import type { ServerDatabase, Tables } from "../sql/database.ts";
-import { STRIPES } from "./stripes.ts";
+import { GATES } from "./limits.ts";
 
 /** Longest the second connection may take for one statement on a single row. */
 const ANSWER_WITHIN = 5000;
@@ -22,7 +22,7 @@ export function probeEngine(
 ): Promise<string | null> {
   if (connections < 2) return Promise.resolve(null);
   // Any of them: probes of processes that start together then hardly ever wait for each other.
-  const gate = Math.floor(Math.random() * STRIPES);
+  const gate = Math.floor(Math.random() * GATES);
   return db.transaction(async (tx) => {
     await tx.all(`select id from ${t.gates} where id = ?${db.forUpdate}`, gate);
     if (!(await answered(db.all("select 1 as one")))) return null;

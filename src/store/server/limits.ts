@@ -1,283 +1,243 @@
-import { LAST, laneOf } from "../../run/lanes.ts";
-import { type Candidate, Chooser, type Usage } from "../chooser.ts";
-import { COLUMNS, LOOK, type Look, type Row, WINDOW } from "../sql/claim.ts";
+import { type Candidate, Chooser, type LimitSubject, type LimitUsage } from "../chooser.ts";
+import { CANDIDATE_COLUMNS, CLAIM_WINDOW, type ClaimOrder, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
 import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
-import type { Order } from "../sql/order.ts";
-import { readArms } from "./arms.ts";
-import { stripeOf } from "./stripes.ts";
-import { type Limited, limitedBy, readUsage, type Scope } from "./usage.ts";
+import { LaneWalk } from "./lane-walk.ts";
+import { readTogether, Speculation } from "./round-trips.ts";
 
-/** Lanes that one step of a walk reads. */
-const LANES = 64;
+/** Rows of the table `gates`. They are made with the schema, so that no claim creates or deletes one under load. */
+export const GATES = 256;
 
-/** Steps of one claim. A walk that needs more goes on in the next claim, which follows at once if nothing was found. */
+/** Steps of the lane walk in one claim. The next claim continues the walk, at once if this one took nothing. */
 const STEPS = 8;
 
-/** How many runs of one lane are looked at beyond those already seen. */
-const PER_LANE = 16;
+/** If some run of the window fits, only every fourth claim walks lanes to find more. */
+const WALK_EVERY = 4;
 
-/** Where something fits, one looks farther by every so many claims only. */
-const FAR_EVERY = 4;
-
-/** How many runs of a queue are looked at where of very many only some of the first could be had the last time. */
-const NEAR = 12;
-
-type Place = { priority: number; lane: string };
-
-const START: Place = { priority: -(2 ** 31), lane: "" };
-
-/** Where the walk over the lanes of a queue stands. */
-interface Walk {
-  at: Place;
-  /** Whether it goes on to the last lane only: everything behind `at` was seen, or nothing is behind it. */
-  isLast: boolean;
-}
-
-/** Ready runs under limits, and what is in use of these. */
-export interface Sight {
-  looks: Look[];
-  usage: Usage;
-  /** The condition they were found by. */
+/** Which runs one claim may take, whatever the limits. */
+export interface ClaimScope extends Pick<LimitUsage, "isClosed" | "computesKey"> {
+  /** A condition of SQL. */
   claimable: string;
-  /** How many of each queue were asked for. */
-  window: number;
-  /** Also what is out of sight is to be looked for. */
-  far: boolean;
 }
 
-/** What one step of a walk goes by. */
-interface WalkStep {
-  queue: string;
-  /** Runs of the queue that were looked at. */
-  seen: Look[];
-  chooser: Chooser;
-  /** What the lanes of jobs begin with that can have no run taken. */
-  shut: string[];
+/** Ready runs under limits that a claim looks at, and the usage of their limits. Nothing is locked yet. */
+export interface LimitedRuns {
+  candidates: Candidate[];
+  usage: LimitUsage;
+  scope: ClaimScope;
+  /** Whether the claim also walks lanes if some run of the window fits. */
+  walksLanes: boolean;
+}
+
+export interface ChoiceRequest {
+  order: ClaimOrder;
   wanted: number;
-  claimable: string;
+  /** Runs under limits that this transaction has settled. */
+  freed: LimitSubject[];
 }
 
 export interface Choice {
-  rows: Row[];
-  /** Others held a gate of something that would have fitted. */
-  lost: boolean;
-  /** Nothing was found yet, and not every lane was seen. */
-  more: boolean;
+  /** Locked rows, in claim order. */
+  rows: RunRow[];
+  /** Whether other claims held the gate of a run that would have fitted. */
+  isGateHeld: boolean;
+  /** Whether nothing was chosen and the lane walk has not seen every lane yet. */
+  isUnfinished: boolean;
+}
+
+interface PickResult {
+  chosen: Candidate[];
+  chooser: Chooser;
+  /** Queues with a run that fits; empty if queues have no shares. */
+  openQueues: Set<string>;
+  isUnfinished: boolean;
 }
 
 /**
- * Finds runs that fit under their limits. First without any lock; then the gates of what was chosen are locked, and
- * what is in use is counted again: whoever claims under a limit holds its gate, so until this transaction ends the
- * count can only fall. A run that takes the place of one that this transaction has just settled needs no gate: nobody
- * sees the one without the other, so the count stays what it was.
+ * Finds runs that fit under their limits, in three steps (notes 5 and 15):
+ *
+ * 1. `look` reads the first runs of each queue and how many runs run under their limits. It locks nothing.
+ * 2. `#pick` picks runs that fit. If blocked runs fill the window, it walks from lane to lane.
+ * 3. `choose` locks the gates of the picked runs, reads the usage again and drops the runs that no longer fit. Every
+ *    claim under a limit holds the limit's gate until it commits, so the usage can only fall from here on.
+ *
+ * A run under the same limits as one that this transaction has settled needs no gate: both changes commit together, so
+ * the usage stays as it was (note 22).
  */
 export class Limits {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
+  readonly #laneWalk: LaneWalk;
+  readonly #speculation = new Speculation<Candidate[], LimitUsage>(coversLimits);
   #looks = 0;
-  /** Of all in view, only some of the first could be had. */
-  #isNear = false;
-  readonly #walks = new Map<string, Walk>();
-  /** Of the runs seen last: their limits are asked for before it is known that it is them again. */
-  #last: Limited | null = null;
 
   constructor(db: ServerDatabase, tables: Tables) {
     this.#db = db;
     this.#t = tables;
+    this.#laneWalk = new LaneWalk(db, tables);
   }
 
-  /** The first runs of each queue. */
-  async look(tx: Sql, queues: string[], scope: Scope, claimable: string): Promise<Sight | null> {
+  /** Returns null if none of the queues has ready runs under limits. */
+  async look(tx: Sql, queues: string[], scope: ClaimScope): Promise<LimitedRuns | null> {
     if (queues.length === 0) return null;
-    const guess = this.#last;
-    const far = ++this.#looks % FAR_EVERY === 0;
-    const window = this.#isNear && !far ? NEAR : WINDOW;
-    const [looks, usage] = await Promise.all([
-      this.#windows(tx, queues, window, claimable),
-      guess && readUsage(tx, this.#db, this.#t, guess, scope),
-    ]);
-    if (looks.length === 0) return null;
-    const limited = limitedBy(looks);
-    this.#last = limited;
-    const guessed =
-      guess &&
-      limited.names.every((name) => guess.names.includes(name)) &&
-      limited.queues.every((queue) => guess.queues.includes(queue));
-    return {
-      looks,
-      usage: (guessed && usage) || (await readUsage(tx, this.#db, this.#t, limited, scope)),
-      claimable,
-      window,
-      far,
-    };
+    const walksLanes = ++this.#looks % WALK_EVERY === 0;
+    const seen = await this.#speculation.read(
+      () => this.#readWindows(tx, queues, scope),
+      (candidates) => this.readUsage(tx, candidates, scope),
+    );
+    if (seen === null) return null;
+    const [candidates, usage] = seen;
+    return { candidates: [...candidates], usage, scope, walksLanes };
   }
 
-  /** `freed`: what this transaction has settled. */
-  async choose(
-    tx: Sql,
-    sight: Sight,
-    scope: Scope,
-    order: Order,
-    wanted: number,
-    freed: Candidate[],
-  ): Promise<Choice> {
-    const { chosen, chooser, more } = await this.#pick(tx, sight, scope, order, wanted);
-    if (chosen.length === 0) return { rows: [], lost: false, more };
-    const heirs = inherit(chosen, freed);
-    if (heirs.size === chosen.length) {
-      return { rows: inOrderOf(chosen, await this.#load(tx, chosen), chooser), lost: false, more };
-    }
-    const gated = chosen.filter((look) => !heirs.has(look));
-    const open = new Set([...heirs, ...(await this.#lockGates(tx, gated, (look) => chooser.gates(look)))]);
-    const lost = open.size < chosen.length;
-    if (open.size === 0) return { rows: [], lost, more };
-    const [usage, rows] = await Promise.all([
-      readUsage(tx, this.#db, this.#t, limitedBy([...open]), scope),
-      this.#load(tx, [...open]),
-    ]);
-    const recounted = new Chooser(usage);
-    // A limit that came up in between has a gate of its own, which is not locked: its turn is the next claim.
-    const asBefore = (look: Look) => recounted.gates(look).join() === chooser.gates(look).join();
-    const loaded = new Set(rows.map(({ id }) => id));
-    const fits = (look: Look) => loaded.has(look.id) && asBefore(look) && recounted.take(look);
-    const sure = [...open].filter(fits);
-    return { rows: inOrderOf(sure, rows, recounted), lost, more };
-  }
-
-  /** First the best of each queue in order, then, where closed lanes fill the view, lane by lane. */
-  async #pick(
-    tx: Sql,
-    { looks, usage, claimable, window, far }: Sight,
-    scope: Scope,
-    order: Order,
-    wanted: number,
-  ): Promise<{ chosen: Look[]; chooser: Chooser; more: boolean }> {
-    const fitting = (used: Usage) => {
-      const chooser = new Chooser(used);
-      const open = new Set<string>();
-      if (order.hasShares) for (const look of looks) if (chooser.hasRoom(look)) open.add(look.queue);
-      const chosen = order.pick(looks, wanted, (look) => chooser.take(look));
-      return { chosen, chooser, open, more: false };
-    };
-    const first = fitting(usage);
-    const inQueue = Map.groupBy(looks, ({ queue }) => queue);
-    const full = [...inQueue].filter(([, seen]) => seen.length >= window);
-    const isNear = (look: Look) => inQueue.get(look.queue)!.indexOf(look) < NEAR / 2;
-    const onlyNear = full.length > 0 && first.chosen.length > 0 && first.chosen.every(isNear);
-    this.#isNear = onlyNear && !order.hasShares;
-    // What other queues have must not keep a queue from its share whose runs are out of sight.
-    const isHidden = order.hasShares && full.some(([queue]) => !first.open.has(queue));
-    if ((first.chosen.length >= wanted && !isHidden) || full.length === 0) return first;
-    if (first.chosen.length > 0 && !far) return first;
-    if (window === NEAR) {
-      const more = await this.#windows(tx, [...inQueue.keys()], WINDOW, claimable);
-      const used = await readUsage(tx, this.#db, this.#t, limitedBy(more), scope);
-      const wider = { looks: more, usage: used, claimable, window: WINDOW, far };
-      return this.#pick(tx, wider, scope, order, wanted);
-    }
-    let picked = first;
-    let walking = full.map(([queue]) => queue).filter((queue) => !first.chooser.isQueueFull(queue));
-    for (let step = 0; walking.length > 0 && (step === 0 || picked.chosen.length === 0); step++) {
-      if (step === STEPS) return { ...picked, more: true };
-      const before = looks.length;
-      const shut = await this.#shutJobs(tx, looks, picked.chooser);
-      const unfinished: string[] = [];
-      for (const queue of walking) {
-        const seen = looks.filter((look) => look.queue === queue);
-        const step = { queue, seen, chooser: picked.chooser, shut, wanted, claimable };
-        const { found, isOver } = await this.#walkLanes(tx, step);
-        looks.push(...found);
-        if (!isOver) unfinished.push(queue);
-      }
-      walking = unfinished;
-      if (looks.length > before)
-        picked = fitting(await readUsage(tx, this.#db, this.#t, limitedBy(looks), scope));
-    }
-    for (const { queue } of picked.chosen) {
-      const walk = this.#walks.get(queue);
-      if (walk) walk.isLast = false;
-    }
-    return picked;
-  }
-
-  async #windows(tx: Sql, queues: string[], window: number, claimable: string): Promise<Look[]> {
-    const arms = queues.map((queue) => ({
-      text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
+  async #readWindows(tx: Sql, queues: string[], { claimable }: ClaimScope): Promise<Candidate[] | null> {
+    const selects = queues.map((queue) => ({
+      text: `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
               where state = 1 and limited = 1 and owner is null and queue = ?${claimable}
-              order by priority, run_at, id limit ${window}`,
+              order by priority, run_at, id limit ${CLAIM_WINDOW}`,
       params: [queue],
     }));
-    return readArms<Look>(tx, arms);
+    const candidates = await readTogether<Candidate>(tx, selects);
+    return candidates.length > 0 ? candidates : null;
   }
 
   /**
-   * What the lanes of each job begin with that can have no run taken, whatever its key. A job whose name another one
-   * continues after the bar is left out: their lanes mix.
+   * Reads the limits of these runs and how many runs run under each. One statement, so one snapshot. Every running run
+   * counts, whether or not the limit existed when it was claimed.
    */
-  async #shutJobs(tx: Sql, looks: Look[], chooser: Chooser): Promise<string[]> {
-    const full = looks.filter((look) => chooser.isFull(look)).map(({ name }) => name);
-    const lanes = [...new Set(full)].map((name) => [laneOf(name, null), laneOf(name, LAST)]);
-    if (lanes.length === 0) return [];
-    const rows = await tx.all<{ name: string; other: string | null }>(
-      `select v.name, (select min(j.name) from ${this.#t.jobs} j where j.name >= v.name and j.name <= v.last) as other
-         from ${this.#db.rows({ name: "text", last: "text" })} v`,
-      JSON.stringify(lanes),
-    );
-    return rows.filter(({ other }) => other === null).map(({ name }) => name);
-  }
-
-  /** Further runs of lanes that are not known to be closed. The lanes of a job that is shut are one step. */
-  async #walkLanes(
+  async readUsage(
     tx: Sql,
-    { queue, seen, chooser, shut, wanted, claimable }: WalkStep,
-  ): Promise<{ found: Look[]; isOver: boolean }> {
-    const walk = this.#walks.get(queue) ?? { at: START, isLast: true };
-    this.#walks.set(queue, walk);
-    const heads = this.#db.readyLanes(this.#t, queue, walk.at, LANES);
-    const walked = await tx.all<Place>(heads.text, ...heads.params);
-    const inLane = Map.groupBy(seen, ({ lane }) => lane);
-    const lanes: Place[] = [];
-    let isEnd = walked.length < LANES;
-    for (const head of walked) {
-      walk.at = head;
-      const prefix = shut.find((lane) => head.lane.startsWith(lane));
-      if (prefix !== undefined) {
-        walk.at = { priority: head.priority, lane: prefix + LAST };
-        isEnd = false;
-        break;
-      }
-      if (inLane.get(head.lane)?.some((look) => chooser.hasRoom(look)) ?? true) lanes.push(head);
+    runs: LimitSubject[],
+    { isClosed, computesKey }: Omit<ClaimScope, "claimable">,
+  ): Promise<LimitUsage> {
+    const db = this.#db;
+    const t = this.#t;
+    const list = db.rows({ name: "text" });
+    const of = (table: string) => db.lookUp(list, table, "r.name = v.name");
+    const limitedJobs = `(select r.name from ${of(t.jobs)} where r.lim > 0 or r.key_lim > 0)`;
+    // Both values of `limited`: the index "ready" begins with state and limited.
+    const limitedQueues = `(select r.name, l.limited from ${of(t.queues)} cross join (select 0 as limited union all select 1) l where r.lim > 0)`;
+    const { names, queues } = namesIn(runs);
+    const rows = await tx.all<{
+      kind: string;
+      name: string;
+      lane: string;
+      number: number;
+      key_limit: number;
+    }>(
+      `select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit from ${of(t.jobs)}
+       union all
+       select 'queue', r.name, '', r.lim, 0 from ${of(t.queues)}
+       union all
+       select 'running', r.name, r.lane, count(*), 0
+         from ${db.lookUp(limitedJobs, t.runs, "r.state = 2 and r.owner is null and r.name = v.name", "counted")}
+        group by r.name, r.lane
+       union all
+       select 'busy', r.queue, '', count(*), 0
+         from ${db.lookUp(limitedQueues, t.runs, "r.state = 2 and r.limited = v.limited and r.owner is null and r.queue = v.name", "ready")}
+        group by r.queue`,
+      ...[names, queues, names, queues].map((words) => JSON.stringify(words.map((word) => [word]))),
+    );
+    const ofKind = (kind: string) =>
+      new Map(rows.filter((row) => row.kind === kind).map((row) => [row.name, row]));
+    const jobs = ofKind("job");
+    const limits = ofKind("queue");
+    const busy = ofKind("busy");
+    const laneKey = (name: string, lane: string) => JSON.stringify([name, lane]);
+    const runningOfLane = new Map<string, number>();
+    const runningOfJob = new Map<string, number>();
+    for (const { kind, name, lane, number } of rows) {
+      if (kind !== "running") continue;
+      runningOfLane.set(laneKey(name, lane), number);
+      runningOfJob.set(name, (runningOfJob.get(name) ?? 0) + number);
     }
-    const isOver = isEnd && walk.isLast;
-    if (isOver) this.#walks.delete(queue);
-    else if (isEnd) this.#walks.set(queue, { at: START, isLast: true });
-    const arms = lanes.map(({ priority, lane }) => ({
-      text: `select ${LOOK} from ${this.#t.runs}${this.#db.using(this.#t.runs, "lanes")}
-              where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${claimable}
-              order by run_at, id limit ?`,
-      params: [queue, priority, lane, (inLane.get(lane)?.length ?? 0) + Math.min(wanted, PER_LANE)],
-    }));
-    const known = new Set(seen.map(({ id }) => id));
-    const found = (await readArms<Look>(tx, arms)).filter(({ id }) => !known.has(id));
-    return { found, isOver };
+    return {
+      isClosed,
+      computesKey,
+      jobLimit: (name) => jobs.get(name)?.number ?? 0,
+      keyLimit: (name) => jobs.get(name)?.key_limit ?? 0,
+      queueLimit: (queue) => limits.get(queue)?.number ?? 0,
+      runningOfJob: (name) => runningOfJob.get(name) ?? 0,
+      runningOfLane: (name, lane) => runningOfLane.get(laneKey(name, lane)) ?? 0,
+      runningOfQueue: (queue) => busy.get(queue)?.number ?? 0,
+    };
   }
 
-  /** Those of which every gate could be had. */
-  async #lockGates(tx: Sql, looks: Look[], gatesOf: (look: Look) => string[]): Promise<Look[]> {
-    const stripes = new Map(looks.map((look) => [look, gatesOf(look).map(stripeOf)]));
-    const needed = [...new Set([...stripes.values()].flat())];
-    if (needed.length === 0) return looks;
+  async choose(tx: Sql, limited: LimitedRuns, request: ChoiceRequest): Promise<Choice> {
+    const { chosen, chooser, isUnfinished } = await this.#pick(tx, limited, request);
+    if (chosen.length === 0) return { rows: [], isGateHeld: false, isUnfinished };
+    const successors = successorsOf(request.freed, chosen);
+    if (successors.size === chosen.length) {
+      const rows = await this.#lockRows(tx, chosen);
+      return { rows: rowsOf(chosen, rows, chooser), isGateHeld: false, isUnfinished };
+    }
+    const others = chosen.filter((one) => !successors.has(one));
+    const open = [...successors, ...(await this.#lockGates(tx, others, chooser))];
+    const isGateHeld = open.length < chosen.length;
+    if (open.length === 0) return { rows: [], isGateHeld, isUnfinished };
+    const [usage, rows] = await Promise.all([
+      this.readUsage(tx, open, limited.scope),
+      this.#lockRows(tx, open),
+    ]);
+    const recounted = new Chooser(usage);
+    // A limit that was set after the first count has a gate that is not locked here: the next claim takes the run.
+    const hasSameLimits = (one: Candidate) => recounted.limitsOf(one).join() === chooser.limitsOf(one).join();
+    const locked = new Set(rows.map(({ id }) => id));
+    const fitting = open.filter((one) => locked.has(one.id) && hasSameLimits(one) && recounted.take(one));
+    return { rows: rowsOf(fitting, rows, recounted), isGateHeld, isUnfinished };
+  }
+
+  /** Picks from the windows first; then, where blocked runs fill the window of a queue, from its lanes. */
+  async #pick(
+    tx: Sql,
+    { candidates, usage, scope, walksLanes }: LimitedRuns,
+    { order, wanted }: ChoiceRequest,
+  ): Promise<PickResult> {
+    const pickBy = (used: LimitUsage): PickResult => {
+      const chooser = new Chooser(used);
+      const open = order.hasShares ? candidates.filter((one) => chooser.hasRoom(one)) : [];
+      const openQueues = new Set(open.map(({ queue }) => queue));
+      const chosen = order.pick(candidates, wanted, (one) => chooser.take(one));
+      return { chosen, chooser, openQueues, isUnfinished: false };
+    };
+    let picked = pickBy(usage);
+    const fullQueues = [...Map.groupBy(candidates, ({ queue }) => queue)]
+      .filter(([, window]) => window.length >= CLAIM_WINDOW)
+      .map(([queue]) => queue);
+    // A queue whose fitting runs are all beyond its window must get its share, even if other queues can fill the claim.
+    const isShareHidden = order.hasShares && fullQueues.some((queue) => !picked.openQueues.has(queue));
+    const isEnough = picked.chosen.length >= wanted && !isShareHidden;
+    if (isEnough || (picked.chosen.length > 0 && !walksLanes)) return picked;
+    let walking = fullQueues.filter((queue) => !picked.chooser.isQueueFull(queue));
+    for (let step = 0; walking.length > 0 && (step === 0 || picked.chosen.length === 0); step++) {
+      if (step === STEPS) return { ...picked, isUnfinished: true };
+      const view = { candidates, chooser: picked.chooser, wanted, claimable: scope.claimable };
+      const { found, unfinished } = await this.#laneWalk.step(tx, walking, view);
+      walking = unfinished;
+      if (found.length === 0) continue;
+      candidates.push(...found);
+      picked = pickBy(await this.readUsage(tx, candidates, scope));
+    }
+    for (const { queue } of picked.chosen) this.#laneWalk.addLap(queue);
+    return picked;
+  }
+
+  /** Returns the runs of which this transaction could lock every gate. */
+  async #lockGates(tx: Sql, chosen: Candidate[], chooser: Chooser): Promise<Candidate[]> {
+    const gates = new Map(chosen.map((one) => [one, chooser.limitsOf(one).map(gateOf)]));
+    const needed = [...new Set([...gates.values()].flat())];
+    if (needed.length === 0) return chosen;
     const rows = await tx.all<{ id: number }>(
       `select id from ${this.#t.gates} where id in (${marks(needed)}) order by id${this.#db.skipLocked}`,
       ...needed,
     );
-    const had = new Set(rows.map(({ id }) => id));
-    return looks.filter((look) => stripes.get(look)!.every((stripe) => had.has(stripe)));
+    const locked = new Set(rows.map(({ id }) => id));
+    return chosen.filter((one) => gates.get(one)!.every((gate) => locked.has(gate)));
   }
 
-  async #load(tx: Sql, chosen: Look[]): Promise<Row[]> {
-    const columns = COLUMNS.split(", ").map((column) => `r.${column}`);
-    return tx.all<Row>(
+  /** Locks and returns those of the runs that are still ready and that no other transaction has locked. */
+  async #lockRows(tx: Sql, chosen: Candidate[]): Promise<RunRow[]> {
+    const columns = RUN_COLUMNS.split(", ").map((column) => `r.${column}`);
+    return tx.all<RunRow>(
       `select ${columns.join(", ")} from ${this.#db.lookUp(this.#db.rows({ id: "integer" }), this.#t.runs)}
         where r.state = 1${this.#db.lockOnly(this.#db.skipLocked, "r")}`,
       JSON.stringify(chosen.map(({ id }) => [id])),
@@ -285,17 +245,44 @@ export class Limits {
   }
 }
 
-/** Those that can take the place of one that was freed: under the very same limits, each in a place of its own. */
-function inherit(chosen: Look[], freed: Candidate[]): Set<Look> {
-  const placeOf = ({ name, lane, queue }: Candidate) => JSON.stringify([name, lane, queue]);
-  const places = Map.groupBy(freed, placeOf);
-  return new Set(chosen.filter((look) => places.get(placeOf(look))?.pop()));
+/** Returns the gate of a limit: an FNV-1a hash of its name, the same in every process. Limits may share a gate. */
+function gateOf(limit: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < limit.length; index++) {
+    hash = Math.imul(hash ^ limit.charCodeAt(index), 0x01000193);
+  }
+  return (hash >>> 0) % GATES;
 }
 
-function inOrderOf(looks: Look[], rows: Row[], chooser: Chooser): Row[] {
+/** Returns the jobs and queues whose limits these runs can be under. */
+function namesIn(runs: Omit<LimitSubject, "lane">[]): { names: string[]; queues: string[] } {
+  return {
+    names: [...new Set(runs.map(({ name }) => name))],
+    queues: [...new Set(runs.map(({ queue }) => queue))],
+  };
+}
+
+/** Whether the usage of the older runs includes every limit of the newer ones. */
+function coversLimits(older: Candidate[], newer: Candidate[]): boolean {
+  const known = namesIn(older);
+  const { names, queues } = namesIn(newer);
+  return (
+    names.every((name) => known.names.includes(name)) && queues.every((queue) => known.queues.includes(queue))
+  );
+}
+
+/** Returns the runs that replace a freed run under the very same limits, one for each freed run. */
+function successorsOf(freed: LimitSubject[], chosen: Candidate[]): Set<Candidate> {
+  const keyOf = ({ name, lane, queue }: LimitSubject) => JSON.stringify([name, lane, queue]);
+  const free = Map.groupBy(freed, keyOf);
+  return new Set(chosen.filter((one) => free.get(keyOf(one))?.pop()));
+}
+
+/** Returns the locked rows of the chosen runs, in the order of the choice. */
+function rowsOf(chosen: Candidate[], rows: RunRow[], chooser: Chooser): RunRow[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return looks.flatMap((look) => {
-    const row = byId.get(look.id);
-    return row ? [{ ...row, unkeyed: chooser.lacksKey(look) }] : [];
+  return chosen.flatMap((one) => {
+    const row = byId.get(one.id);
+    return row ? [{ ...row, unkeyed: chooser.lacksKey(one) }] : [];
   });
 }

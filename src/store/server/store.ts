@@ -5,10 +5,9 @@ import { renamed } from "../sql/former-names.ts";
 import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
-import { Claimer } from "./claim.ts";
+import { Claimer, type ClaimFacts, type ClaimResult, isIdle } from "./claim.ts";
 import { Delivery, type DeliveryParts } from "./delivery.ts";
 import { engineUnsafe, probeEngine } from "./engine-probe.ts";
-import { type Facts, isIdle, readFacts } from "./facts.ts";
 import { Ids } from "./ids.ts";
 import { Inserter } from "./insert.ts";
 import { Lent } from "./lent.ts";
@@ -18,19 +17,24 @@ import { RememberedNames } from "./remembered-names.ts";
 import { DatabaseTime } from "./time.ts";
 import { Turns } from "./turns.ts";
 
-/** Connections that are kept from handlers' transactions. */
-const SPARE = 2;
+/** Connections that transactions of handlers cannot take: renewals and exchanges need them. */
+const RESERVED_CONNECTIONS = 2;
 
-/** How long an exchange that is sent again waits for its earlier try to end. */
+/** Longest that an exchange which is sent again waits for its earlier try to end, in milliseconds. */
 const EARLIER_TRY = 10_000;
 
-/** How often a claim looks again whose gates others held. */
-const TRIES = 5;
+/** Tries of a claim that found only runs whose gates other claims held. */
+const GATE_TRIES = 5;
 
-/** Claims in a row that go on with a look that found nothing. Of several queues one may begin again while another ends. */
+/**
+ * Claims in a row that continue an unfinished lane walk. Without this bound they could go on for ever: of several queues,
+ * one may start over while another one ends.
+ */
 const ROUNDS = 50;
 
-/** What PostgreSQL, MySQL and MariaDB do alike. */
+interface Exchanged extends ExchangeResult, Pick<ClaimResult, "isGateHeld" | "isUnfinished"> {}
+
+/** The store on PostgreSQL, MySQL and MariaDB. */
 export class ServerStore extends SqlStore {
   readonly #parts: ServerParts;
   readonly #time: DatabaseTime;
@@ -52,8 +56,8 @@ export class ServerStore extends SqlStore {
       inserter: new Inserter(db, tables),
       receipts: new Receipts(db, tables),
     };
-    this.#claimer = new Claimer(db, tables);
-    this.#turns = new Turns(Math.max(1, parts.connections - SPARE));
+    this.#claimer = new Claimer(db, tables, this.#time);
+    this.#turns = new Turns(Math.max(1, parts.connections - RESERVED_CONNECTIONS));
   }
 
   close(): Promise<void> {
@@ -127,92 +131,76 @@ export class ServerStore extends SqlStore {
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
-    let { lost, more, ...result } = first;
+    const { settled } = first;
+    let { isGateHeld, isUnfinished, ...result } = first;
     let rounds = 0;
     let tries = 1;
-    while (result.claimed.length === 0 && ((more && rounds < ROUNDS) || (lost && tries < TRIES))) {
-      if (more && rounds < ROUNDS) rounds++;
-      else {
+    while (result.claimed.length === 0) {
+      if (isUnfinished && rounds < ROUNDS) rounds++;
+      else if (isGateHeld && tries < GATE_TRIES) {
         await sleepReal(1 + Math.random() * 4);
         tries++;
-      }
-      ({ lost, more, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
+      } else break;
+      const claimOnly = { ...request, settle: [], started: [] };
+      ({ isGateHeld, isUnfinished, ...result } = await this.#exchangeOnce(claimOnly));
     }
-    return { ...result, settled: first.settled };
+    return { ...result, settled };
   }
 
-  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { lost: boolean; more: boolean }> {
-    const { db, tables } = this.#parts;
+  async #exchangeOnce(request: ExchangeRequest): Promise<Exchanged> {
+    const { db } = this.#parts;
     const { worker, claim } = request;
     const owner = claim?.owner ?? "";
     const settles = request.settle.length > 0 || request.started.length > 0;
-    const idle = { settled: [], claimed: [], lost: false, more: false };
-    let looked: Facts | null = null;
+    const nothing = { settled: [], claimed: [], isGateHeld: false, isUnfinished: false };
+    let facts: ClaimFacts | null = null;
     if (!settles && !request.again) {
-      // An idle worker looks, and opens no transaction.
+      // An idle worker sends one statement and opens no transaction.
       const now = await this.now();
-      looked = await readFacts(db, db, tables, { worker, owner }, now);
-      if (!claim || isIdle(looked, now)) {
-        return { ...idle, nextDue: looked.nextDue, cancelled: looked.cancelled };
+      facts = await this.#claimer.readFacts(db, { worker, owner }, now);
+      if (!claim || isIdle(facts, now)) {
+        return { ...nothing, nextDue: facts.nextDue, cancelled: facts.cancelled };
       }
     }
     return db.transaction(async (tx) => {
-      // Read by each try: after an outage, leases counted from the first one would be born expired.
+      // Each try of the transaction reads the time: leases counted from the first try could have ended already.
       const now = await this.now(tx);
       const isAgain = request.again || tx.again;
-      if (isAgain) await this.#untilEnded(tx, worker);
-      // Held until the commit: who sends this exchange again waits for it. A settle writes to the row anyway.
-      else if (claim && request.settle.length === 0) await tx.run(this.#locking(db.forUpdate), worker);
+      if (isAgain) await this.#waitForEarlierTry(tx, worker);
+      // Locks the worker's row until the commit, for `#waitForEarlierTry`. A settle writes to that row anyway.
+      else if (claim && request.settle.length === 0) await tx.run(this.#selectWorker(db.forUpdate), worker);
       const settling = this.settleOnce(tx, request, now);
-      const known = looked;
-      // Begun anew, it may be some time later.
-      looked = null;
-      const read = () => readFacts(tx, db, tables, { worker, owner }, now);
+      const known = facts;
+      // A later try of the transaction must read them again.
+      facts = null;
       if (!claim || isAgain) {
         const { written: settled } = await settling;
-        const { nextDue, cancelled } = known ?? (await read());
-        const claimed = claim ? await this.#claimer.claimedUnder(tx, claim, worker, now) : [];
-        if (!claim || claimed.length > 0) return { ...idle, settled, claimed, nextDue, cancelled };
+        const { nextDue, cancelled } = known ?? (await this.#claimer.readFacts(tx, { worker, owner }, now));
+        const claimed = claim ? await this.#claimer.recall(tx, { request: claim, worker, now }) : [];
+        if (!claim || claimed.length > 0) return { ...nothing, settled, claimed, nextDue, cancelled };
       }
       if (!isOneStatement(db, request.settle)) await settling;
-      const [{ written: settled, freed }, { facts, found }] = await Promise.all([
-        settling,
-        this.#claimer.search(tx, claim, known, read, now),
-      ]);
-      const { claimed, cancelled, lost, more } = await this.#claimer.claim(
-        tx,
-        claim,
-        found,
-        freed,
-        worker,
-        this.#time.heard(facts.now),
-      );
-      return {
-        settled,
-        claimed,
-        lost,
-        more,
-        nextDue: facts.nextDue,
-        cancelled: [...facts.cancelled, ...cancelled],
-      };
+      const freed = settling.then((result) => result.freed);
+      const claimed = await this.#claimer.claim(tx, { request: claim, worker, now, facts: known, freed });
+      return { ...claimed, settled: (await settling).written };
     });
   }
 
   /**
-   * Waits for an earlier try of an exchange that the server may still be committing: what it claims and settles is not
-   * visible before. Bounded, for the server may not notice for hours that the connection is gone.
+   * Waits until an earlier try of this exchange has ended: the server may still be committing it, and what it claimed
+   * and settled is not visible before. The wait is bounded, because a server may take hours to notice a lost connection.
    */
-  async #untilEnded(tx: Sql, worker: string): Promise<void> {
+  async #waitForEarlierTry(tx: Sql, worker: string): Promise<void> {
     const { db } = this.#parts;
     const since = systemClock.monotonic();
     while (systemClock.monotonic() - since < EARLIER_TRY) {
-      if ((await tx.all(this.#locking(db.skipLocked), worker)).length > 0) return;
-      if ((await tx.all(this.#locking(""), worker)).length === 0) return;
+      if ((await tx.all(this.#selectWorker(db.skipLocked), worker)).length > 0) return;
+      if ((await tx.all(this.#selectWorker(""), worker)).length === 0) return;
       await sleepReal(20 + Math.random() * 30);
     }
   }
 
-  #locking(lock: string): string {
+  #selectWorker(lock: string): string {
     return `select id from ${this.#parts.tables.workers} where id = ?${lock}`;
   }
 

@@ -1,8 +1,7 @@
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store.ts";
-import type { Order } from "./order.ts";
 
-/** A run as the claim reads it. */
-export interface Row {
+/** A row of `runs`, with the columns that a claim reads. */
+export interface RunRow {
   id: number;
   name: string;
   queue: string;
@@ -26,51 +25,81 @@ export interface Row {
   created_at: number;
   cancelled_at: number | null;
   logged: number;
-  /** It was chosen for its key to be computed. */
+  /** Whether the run is claimed only for its key to be computed. */
   unkeyed?: boolean;
 }
 
-export const COLUMNS: string =
+export const RUN_COLUMNS: string =
   "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged";
 
-/** As much of a run as it takes to choose. */
-export type Look = Pick<Row, "id" | "name" | "lane" | "queue" | "priority" | "run_at">;
+export const CANDIDATE_COLUMNS: string = "id, name, lane, queue, priority, run_at";
 
-export const LOOK: string = "id, name, lane, queue, priority, run_at";
+/** Runs under limits that a claim reads of each queue, in order, before it walks the lanes instead. */
+export const CLAIM_WINDOW = 64;
 
-/** How many runs under limits are looked at in order, before lanes are walked instead. */
-export const WINDOW = 64;
-
-/** How many due runs one claim turns from scheduled to ready. */
+/** Due runs that one claim turns from scheduled to ready at most. */
 export const PROMOTED = 1000;
 
-/** Jobs may have the names of what every object has. */
-export function leaseOf(name: string, { leases, lease }: ClaimRequest): number {
+/** The lease of a run of this job, in milliseconds. */
+export function leaseFor(name: string, { leases, lease }: ClaimRequest): number {
+  // A job may be called "constructor", which every object inherits.
   return Object.hasOwn(leases, name) ? leases[name]! : lease;
 }
 
-/** A run with a crash behind it waits until it can run alone: it is marked as started by then, not by the claim. */
-export function startsAtOnce(row: Row, index: number, request: ClaimRequest): boolean {
+/**
+ * Whether the claim itself marks the run as started. A crashed run is marked later: it first waits until it can run
+ * alone.
+ */
+export function startsAtOnce(row: RunRow, index: number, request: ClaimRequest): boolean {
   return index < request.start && row.crashes === 0;
 }
 
-/** A condition on ready runs without an owner that a claim can take. */
+/** Returns the SQL condition that leaves crashed runs out of a claim that may take none. */
 export function claimable({ crashed }: Pick<ClaimRequest, "crashed">): string {
   return crashed > 0 ? "" : " and crashes = 0";
 }
 
-/** The best of both in order; a run under a limit is only taken where it does not wait, and only so many that crashed. */
-export function merge(free: Row[], limited: Row[], order: Order, request: ClaimRequest): Row[] {
-  const held = new Set(limited);
+/**
+ * Returns the runs that the claim takes, best first. Only the first `request.limited` of them may be under limits: they
+ * must not wait in the worker. At most `request.crashed` of them have crashed before.
+ */
+export function merge(
+  unlimited: RunRow[],
+  limited: RunRow[],
+  order: ClaimOrder,
+  request: ClaimRequest,
+): RunRow[] {
+  const isLimited = new Set(limited);
   let crashed = 0;
-  return order.pick([...free, ...limited], request.limit, (row, index) => {
-    if (index >= request.limited && held.has(row)) return false;
+  return order.pick([...unlimited, ...limited], request.limit, (row, index) => {
+    if (index >= request.limited && isLimited.has(row)) return false;
     return !hasCrashed(row) || ++crashed <= request.crashed;
   });
 }
 
-/** `row.attempts` counts this try in. */
-export function toClaimed(row: Row, token: string, now: number, started: boolean): ClaimedRun {
+/** Converts the rows that a claim takes to the runs that the worker gets. */
+export function toClaimedRuns(rows: RunRow[], request: ClaimRequest, now: number): ClaimedRun[] {
+  return rows.map((row, index) => {
+    const counted = { ...row, attempts: row.attempts + 1 };
+    return toClaimedRun(counted, request.token, now, startsAtOnce(row, index, request));
+  });
+}
+
+/** The same for rows that an earlier try of the claim took. */
+export function toRecalledRuns(
+  rows: (RunRow & { started_at: number | null })[],
+  chooser: { lacksKey(row: RunRow): boolean },
+  { token }: ClaimRequest,
+  now: number,
+): ClaimedRun[] {
+  return rows.sort(compareRuns).map((row) => {
+    const unkeyed = row.owner === null && chooser.lacksKey(row);
+    return toClaimedRun({ ...row, unkeyed }, token, now, row.started_at !== null);
+  });
+}
+
+/** Converts one row. `row.attempts` must include the attempt that begins. */
+export function toClaimedRun(row: RunRow, token: string, now: number, started: boolean): ClaimedRun {
   return {
     id: row.id,
     token,
@@ -99,4 +128,75 @@ export function toClaimed(row: Row, token: string, now: number, started: boolean
     unkeyed: row.unkeyed ?? false,
     logged: row.logged,
   };
+}
+
+type Sortable = Pick<RunRow, "priority" | "run_at" | "id">;
+
+/** Compares runs by priority, due time and id. */
+export const compareRuns = (a: Sortable, b: Sortable): number =>
+  a.priority - b.priority || a.run_at - b.run_at || a.id - b.id;
+
+/** The order in which one claim takes runs: within a queue `compareRuns`, between queues their shares, if any. */
+export class ClaimOrder {
+  readonly #stride: ClaimRequest["stride"];
+  /** Of each queue, the positions of its first, second and further runs. */
+  readonly #positions = new Map<string, number[]>();
+
+  constructor({ stride }: Pick<ClaimRequest, "stride">) {
+    this.#stride = stride;
+  }
+
+  get hasShares(): boolean {
+    return this.#stride !== null;
+  }
+
+  /** Returns up to `wanted` runs, best first. `take` decides whether a run can have the index it would get. */
+  pick<Run extends Sortable & { queue: string }>(
+    runs: Run[],
+    wanted: number,
+    take: (run: Run, index: number) => boolean,
+  ): Run[] {
+    const sorted = runs.sort(compareRuns);
+    if (this.#stride) return this.#pickByShares(sorted, wanted, take);
+    const picked: Run[] = [];
+    for (const run of sorted) {
+      if (picked.length >= wanted) break;
+      if (take(run, picked.length)) picked.push(run);
+    }
+    return picked;
+  }
+
+  /** A run that `take` refuses leaves its position to the next run of its queue. An empty queue drops out. */
+  #pickByShares<Run extends { queue: string }>(
+    sorted: Run[],
+    wanted: number,
+    take: (run: Run, index: number) => boolean,
+  ): Run[] {
+    const picked: Run[] = [];
+    const groups = Map.groupBy(sorted, ({ queue }) => queue);
+    const queues = [...groups].map(([name, runs]) => ({ name, runs, next: 0, taken: 0 }));
+    while (picked.length < wanted && queues.length > 0) {
+      const positions = queues.map(({ name, taken }) => this.#position(name, taken));
+      const nearest = positions.reduce((best, at, index) => (at < positions[best]! ? index : best), 0);
+      const queue = queues[nearest]!;
+      const run = queue.runs[queue.next++];
+      if (!run) queues.splice(nearest, 1);
+      else if (take(run, picked.length)) {
+        picked.push(run);
+        queue.taken++;
+      }
+    }
+    return picked;
+  }
+
+  /**
+   * Returns the position of a queue's nth run. It is drawn once for each claim: runs under limits are picked among
+   * themselves and then merged with the others, and a queue must not have to win both draws.
+   */
+  #position(queue: string, nth: number): number {
+    const positions = this.#positions.get(queue) ?? [];
+    this.#positions.set(queue, positions);
+    while (positions.length <= nth) positions.push((positions.at(-1) ?? 0) + this.#stride!(queue));
+    return positions[nth]!;
+  }
 }

@@ -1,10 +1,9 @@
 import { stateCodes } from "../../run/states.ts";
 import type { CrashCap, Lease, ReapedRun } from "../store.ts";
-import { COLUMNS, type Row, toClaimed } from "./claim.ts";
+import { compareRuns, RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, type Param } from "./database.ts";
 import { type Ending, moveToHistory } from "./history.ts";
-import { inOrder } from "./order.ts";
 import { putBack, recordAttempts } from "./settle.ts";
 
 /** A run whose worker, or whose child process, is gone. */
@@ -143,12 +142,12 @@ async function readEnded(tx: SqlContext, reaped: ReapedRun[], now: number): Prom
   const { db, t } = tx;
   const failed = new Map(reaped.filter(({ state }) => state === "failed").map((run) => [run.id, run]));
   if (failed.size === 0) return;
-  const rows = await tx.all<Row>(
-    `select ${COLUMNS.replaceAll(/\w+/g, "r.$&")} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}`,
+  const rows = await tx.all<RunRow>(
+    `select ${RUN_COLUMNS.replaceAll(/\w+/g, "r.$&")} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}`,
     JSON.stringify([...failed.keys()].map((id) => [id])),
   );
   // Without a token: its lease has ended.
-  for (const row of rows) failed.get(row.id)!.ended = toClaimed(row, "", now, true);
+  for (const row of rows) failed.get(row.id)!.ended = toClaimedRun(row, "", now, true);
 }
 
 interface Losses {
@@ -178,7 +177,7 @@ async function byWorker(tx: SqlContext, expired: Expired[], limit: number, now: 
     }
     const slots = Math.max(0, (row?.parallel ?? 0) - (row?.told ?? 0));
     // One with a crash behind it is told of before it begins.
-    const ahead = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(inOrder);
+    const ahead = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(compareRuns);
     for (const run of ahead.slice(0, slots)) begun.add(run);
   }
   return { lost, begun };

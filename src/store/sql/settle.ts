@@ -1,12 +1,12 @@
 import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
 import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
-import type { Row } from "./claim.ts";
+import type { RunRow } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import type { Database, Tables } from "./database.ts";
 import { type Ending, moveHeldToHistory, moveToHistory } from "./history.ts";
 
 /** A run, and which limits it is under. */
-type Place = Pick<Row, "id" | "name" | "lane" | "queue">;
+type Place = Pick<RunRow, "id" | "name" | "lane" | "queue">;
 
 /** A run whose lease is held, as the one who writes about it found it. */
 interface Held extends Place {

@@ -1,31 +1,39 @@
 import { isKeyed, LAST, laneOf } from "../../run/lanes.ts";
-import { Chooser, type Usage } from "../chooser.ts";
-import { COLUMNS, claimable, LOOK, type Look, type Row, WINDOW } from "../sql/claim.ts";
+import { type Candidate, Chooser, type LimitUsage } from "../chooser.ts";
+import {
+  CANDIDATE_COLUMNS,
+  CLAIM_WINDOW,
+  type ClaimOrder,
+  claimable,
+  RUN_COLUMNS,
+  type RunRow,
+} from "../sql/claim.ts";
 import type { Tables } from "../sql/database.ts";
-import type { Order } from "../sql/order.ts";
 import type { ClaimRequest } from "../store.ts";
 import type { Connection } from "./connection.ts";
-import { remembered } from "./usage.ts";
 
-/** Lanes that one claim walks at most. The next claim goes on from there, at once if nothing was found. */
+/** Lanes that one claim walks at most. The next claim continues the walk, at once if this one took nothing. */
 const LANES = 512;
 
-type Place = { priority: number; lane: string };
-
-/** Where the walk over the lanes of a queue stands. */
-interface Walk {
-  /** Null: before the first lane. */
-  at: Place | null;
-  /** Whether it goes on to the last lane only: everything behind `at` was seen, or nothing is behind it. */
-  isLast: boolean;
+interface LanePosition {
+  priority: number;
+  lane: string;
 }
 
-/** Finds runs that fit under their limits, without reading through those that do not. */
-export class Looker {
+/** The walk over the lanes of one queue. It is kept between claims. */
+interface Walk {
+  /** The last lane that was read; null: none yet. */
+  at: LanePosition | null;
+  /** Whether the walk is over at the last lane. False: it starts over there, to read the lanes before `at` as well. */
+  isLastLap: boolean;
+}
+
+/** Finds runs that fit under their limits, without reading all that do not. */
+export class Limits {
   readonly #connection: Connection;
   readonly #t: Tables;
   readonly #walks = new Map<string, Walk>();
-  /** The condition of the claim under way. */
+  /** A condition of the current claim, as SQL. */
   #claimable = "";
 
   constructor(connection: Connection, tables: Tables) {
@@ -34,64 +42,70 @@ export class Looker {
   }
 
   /**
-   * Look, then choose: first the best of each queue in order, then, where closed lanes fill the view, lane by lane.
-   * `more`: nothing was found yet, and not every lane was seen.
+   * Picks from the window of each queue first; then, where blocked runs fill the window, from lane to lane.
+   * `isUnfinished`: nothing was chosen and the walk has not seen every lane yet.
    */
   choose(
     queues: string[],
-    usage: Usage,
-    order: Order,
+    usage: LimitUsage,
+    order: ClaimOrder,
     request: ClaimRequest,
-  ): { rows: Row[]; more: boolean } {
+  ): { rows: RunRow[]; isUnfinished: boolean } {
     const { limited: wanted } = request;
-    if (wanted <= 0) return { rows: [], more: false };
+    if (wanted <= 0) return { rows: [], isUnfinished: false };
     this.#claimable = claimable(request);
     const chooser = new Chooser(usage);
-    const windows = queues.map((queue) => this.#window(queue));
-    const looks = windows.flat();
-    const seen = new Set(looks.map((look) => look.id));
-    if (order.hasShares) looks.push(...this.#hidden(queues, windows, usage, seen, wanted));
-    const chosen = order.pick(looks, wanted, (look) => chooser.take(look));
+    const windows = queues.map((queue) => this.#readWindow(queue));
+    const candidates = windows.flat();
+    const seen = new Set(candidates.map(({ id }) => id));
+    if (order.hasShares) candidates.push(...this.#findHidden(queues, windows, usage, seen, wanted));
+    const chosen = order.pick(candidates, wanted, (one) => chooser.take(one));
     let isOver = true;
     for (const [index, queue] of queues.entries()) {
       if (chosen.length >= wanted) break;
-      if (windows[index]!.length < WINDOW) continue;
+      if (windows[index]!.length < CLAIM_WINDOW) continue;
       const walked = this.#walkLanes(queue, chooser, seen, wanted - chosen.length);
       chosen.push(...walked.chosen);
       isOver &&= walked.isOver;
     }
     return {
-      rows: chosen.length > 0 ? this.#load(chosen, chooser) : [],
-      more: chosen.length === 0 && !isOver,
+      rows: chosen.length > 0 ? this.#readRows(chosen, chooser) : [],
+      isUnfinished: chosen.length === 0 && !isOver,
     };
   }
 
-  /** Of queues with nothing to take in view: what other queues have must not keep them from their share. */
-  #hidden(queues: string[], windows: Look[][], usage: Usage, seen: Set<number>, wanted: number): Look[] {
+  #readWindow(queue: string): Candidate[] {
+    return this.#connection.select<Candidate>(
+      `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
+        where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable}
+        order by priority, run_at, id limit ${CLAIM_WINDOW}`,
+      queue,
+    );
+  }
+
+  /** Finds runs of queues whose fitting runs are all beyond the window: such a queue must get its share as well. */
+  #findHidden(
+    queues: string[],
+    windows: Candidate[][],
+    usage: LimitUsage,
+    seen: Set<number>,
+    wanted: number,
+  ): Candidate[] {
     const chooser = new Chooser(usage);
     return queues.flatMap((queue, index) => {
       const window = windows[index]!;
-      if (window.length < WINDOW || window.some((look) => chooser.hasRoom(look))) return [];
+      if (window.length < CLAIM_WINDOW || window.some((one) => chooser.hasRoom(one))) return [];
       return this.#walkLanes(queue, chooser, seen, wanted).chosen;
     });
   }
 
-  #load(chosen: Look[], chooser: Chooser): Row[] {
-    const rows = this.#connection.select<Row>(
-      `select ${COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
+  #readRows(chosen: Candidate[], chooser: Chooser): RunRow[] {
+    const rows = this.#connection.select<RunRow>(
+      `select ${RUN_COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
       JSON.stringify(chosen.map(({ id }) => id)),
     );
     for (const row of rows) row.unkeyed = chooser.lacksKey(row);
     return rows;
-  }
-
-  #window(queue: string): Look[] {
-    return this.#connection.select<Look>(
-      `select ${LOOK} from ${this.#t.runs}
-        where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable}
-        order by priority, run_at, id limit ${WINDOW}`,
-      queue,
-    );
   }
 
   #walkLanes(
@@ -99,43 +113,43 @@ export class Looker {
     chooser: Chooser,
     seen: Set<number>,
     wanted: number,
-  ): { chosen: Look[]; isOver: boolean } {
-    const chosen: Look[] = [];
+  ): { chosen: Candidate[]; isOver: boolean } {
+    const chosen: Candidate[] = [];
     if (chooser.isQueueFull(queue)) return { chosen, isOver: true };
-    const mixes = remembered((name: string) => this.#mixes(name));
-    const walk = this.#walks.get(queue) ?? { at: null, isLast: true };
+    const sharesPrefix = memoize((name: string) => this.#sharesPrefix(name));
+    const walk = this.#walks.get(queue) ?? { at: null, isLastLap: true };
     this.#walks.set(queue, walk);
     for (let walked = 0; walked < LANES && chosen.length < wanted; walked++) {
       const head = this.#laneAfter(queue, walk.at);
-      if (!head && walk.isLast) {
+      if (!head && walk.isLastLap) {
         this.#walks.delete(queue);
         return { chosen, isOver: true };
       }
       if (!head) {
-        Object.assign(walk, { at: null, isLast: true });
+        Object.assign(walk, { at: null, isLastLap: true });
         continue;
       }
       walk.at = { priority: head.priority, lane: head.lane };
       if (!chooser.hasRoom(head)) {
-        // The lanes of a job that can have no run taken are one step.
-        if (isKeyed(head.lane, head.name) && chooser.isFull(head) && !mixes(head.name)) {
+        // A job that can start no run is passed with all its lanes in one step.
+        if (isKeyed(head.lane, head.name) && chooser.isJobFull(head) && !sharesPrefix(head.name)) {
           walk.at.lane = laneOf(head.name, LAST);
         }
         continue;
       }
-      for (const look of this.#lane(queue, head, wanted - chosen.length)) {
-        if (seen.has(look.id)) continue;
-        if (!chooser.take(look)) break;
-        seen.add(look.id);
-        chosen.push(look);
+      for (const one of this.#readLane(queue, head, wanted - chosen.length)) {
+        if (seen.has(one.id)) continue;
+        if (!chooser.take(one)) break;
+        seen.add(one.id);
+        chosen.push(one);
       }
     }
-    if (chosen.length > 0) walk.isLast = false;
+    if (chosen.length > 0) walk.isLastLap = false;
     return { chosen, isOver: false };
   }
 
-  /** Whether the name of another job continues this one after the bar: their lanes are mixed. */
-  #mixes(name: string): boolean {
+  /** Whether another job's name continues this one after the bar: lanes of both are mixed in the index. */
+  #sharesPrefix(name: string): boolean {
     const other = this.#connection.row(
       `select 1 from ${this.#t.jobs} where name >= ? and name <= ? limit 1`,
       laneOf(name, null),
@@ -144,33 +158,80 @@ export class Looker {
     return other !== undefined;
   }
 
-  /** The first run of the lane that comes after a place. In two steps: `(priority, lane) > (?, ?)` walks the whole lane. */
-  #laneAfter(queue: string, place: Place | null): Look | undefined {
+  /**
+   * Returns the first run of the next lane. Two statements: with `(priority, lane) > (?, ?)` SQLite reads every run of
+   * the lane at that position.
+   */
+  #laneAfter(queue: string, position: LanePosition | null): Candidate | undefined {
     const first = (where: string, ...params: (string | number)[]) =>
-      this.#connection.row<Look>(
-        `select ${LOOK} from ${this.#t.runs}
+      this.#connection.row<Candidate>(
+        `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
           where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable} ${where}
           order by priority, lane, run_at, id limit 1`,
         queue,
         ...params,
       );
-    if (!place) return first("");
+    if (!position) return first("");
     return (
-      first("and priority = ? and lane > ?", place.priority, place.lane) ??
-      first("and priority > ?", place.priority)
+      first("and priority = ? and lane > ?", position.priority, position.lane) ??
+      first("and priority > ?", position.priority)
     );
   }
 
-  #lane(queue: string, { priority, lane }: Place, limit: number): Look[] {
-    return this.#connection.select<Look>(
-      `select ${LOOK} from ${this.#t.runs}
+  #readLane(queue: string, { priority, lane }: LanePosition, limit: number): Candidate[] {
+    return this.#connection.select<Candidate>(
+      `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
         where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${this.#claimable}
         order by run_at, id limit ?`,
       queue,
       priority,
       lane,
-      // The window's own rows of this lane come first and are passed over.
-      limit + WINDOW,
+      // Runs of this lane that are in the window come first; the caller skips them.
+      limit + CLAIM_WINDOW,
     );
   }
+}
+
+/**
+ * Returns the usage of limits for one claim; each number is read when it is first needed. Every running run counts,
+ * whether or not the limit existed when it was claimed.
+ */
+export function readUsage(
+  connection: Connection,
+  t: Tables,
+  request: Pick<ClaimRequest, "computesKey">,
+  closed: Set<string>,
+): LimitUsage {
+  const limits = memoize((name: string) =>
+    connection.row<{ lim: number; key_lim: number }>(
+      `select lim, key_lim from ${t.jobs} where name = ?`,
+      name,
+    ),
+  );
+  const count = (where: string, ...params: string[]) =>
+    connection.row<{ n: number }>(
+      `select count(*) as n from ${t.runs} where state = 2 and owner is null and ${where}`,
+      ...params,
+    )!.n;
+  return {
+    isClosed: (name) => closed.has(name),
+    computesKey: (name) => request.computesKey(name),
+    jobLimit: (name) => limits(name)?.lim ?? 0,
+    keyLimit: (name) => limits(name)?.key_lim ?? 0,
+    queueLimit: memoize(
+      (queue: string) =>
+        connection.row<{ lim: number }>(`select lim from ${t.queues} where name = ?`, queue)?.lim ?? 0,
+    ),
+    runningOfJob: (name) => count("name = ?", name),
+    runningOfLane: (name, lane) => count("name = ? and lane = ?", name, lane),
+    runningOfQueue: (queue) => count("queue = ?", queue),
+  };
+}
+
+function memoize<Value>(find: (key: string) => Value): (key: string) => Value {
+  const known = new Map<string, Value>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, find(key));
+    return known.get(key)!;
+  };
 }

@@ -64,24 +64,24 @@ export class SqliteStore extends SqlStore {
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
-    let { more, ...result } = first;
-    for (let rounds = 0; more && result.claimed.length === 0 && rounds < ROUNDS; rounds++) {
-      ({ more, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
+    let { isUnfinished, ...result } = first;
+    for (let rounds = 0; isUnfinished && result.claimed.length === 0 && rounds < ROUNDS; rounds++) {
+      ({ isUnfinished, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
     }
     return { ...result, settled: first.settled };
   }
 
-  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { more: boolean }> {
+  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { isUnfinished: boolean }> {
     const { worker, claim } = request;
     const settles = request.settle.length > 0 || request.started.length > 0;
     if (!settles && !request.again) {
       // Looks without the write lock first: an idle worker must cost the others nothing.
       const idle = await this.#connection.read(() => {
         const nextDue = this.#claimer.nextDue();
-        if (claim && (this.#claimer.anyReady(claim) || (nextDue !== null && nextDue <= this.#clock.now())))
+        if (claim && (this.#claimer.hasReady(claim) || (nextDue !== null && nextDue <= this.#clock.now())))
           return null;
         const cancelled = this.#claimer.cancelledOf(worker);
-        return { settled: [], claimed: [], more: false, nextDue, cancelled };
+        return { settled: [], claimed: [], isUnfinished: false, nextDue, cancelled };
       });
       if (idle) return idle;
     }
@@ -89,16 +89,22 @@ export class SqliteStore extends SqlStore {
       const now = this.#clock.now();
       const { written: settled } = await this.settleOnce(tx, request, now);
       let claimed: ExchangeResult["claimed"] = [];
-      let more = false;
+      let isUnfinished = false;
       if (claim) {
-        if (request.again) claimed = this.#claimer.claimedUnder(claim, worker, now);
+        if (request.again) claimed = this.#claimer.recall(claim, worker, now);
         if (claimed.length === 0) {
           this.#claimer.promote(now);
-          ({ claimed, more } = this.#claimer.claim(claim, worker, now));
+          ({ claimed, isUnfinished } = this.#claimer.claim(claim, worker, now));
         }
       }
       const nextDue = this.#claimer.nextDue();
-      return { settled, claimed, more, nextDue, cancelled: await readCancelled(this.sql.on(tx), worker) };
+      return {
+        settled,
+        claimed,
+        isUnfinished,
+        nextDue,
+        cancelled: await readCancelled(this.sql.on(tx), worker),
+      };
     });
   }
 
