@@ -143,7 +143,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     await expect(failing).rejects.toThrow("no");
     for (const tx of late) {
       await tx.run("insert into words (id, word) values (?, 'c')", 3);
-      await expect(tx.all("insert into words (id, word) values (?, 'd')", 4)).rejects.toThrow("over");
+      await expect(tx.all("insert into words (id, word) values (?, 'd')", 4)).rejects.toThrow("has ended");
     }
     await parts.db.transaction((tx) => tx.run("insert into words (id, word) values (?, 'e')", 5));
     expect(await words()).toEqual(["e"]);

@@ -31,7 +31,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A statement whose table was changed is prepared again under another name.",
     file: "src/store/postgres/query.ts",
-    find: "if (isStale(error)) prepared?.renew(text);",
+    find: "if (isStalePlan(error)) names?.renew(text);",
     replace: "",
     tests: ["test/conformance/conversations.test.ts"],
     only: "prepared again",

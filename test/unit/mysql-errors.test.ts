@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { PunctualError } from "../../src/errors.ts";
 import {
+  flavourOf,
   isConflict,
+  isConnectionLost,
   isDuplicate,
-  isLost,
-  isMistake,
-  nameOfVersion,
+  isMisconfiguration,
   translate,
 } from "../../src/store/mysql/errors.ts";
 
@@ -16,18 +16,18 @@ const socket = (code: string, message = "no") => Object.assign(new Error(message
 describe("errors of MySQL and MariaDB", () => {
   test.each([1213, 1205, 1020, 1412, 1615, 3101])("%i is a conflict, and the connection stays", (errno) => {
     expect(isConflict(server(errno))).toBe(true);
-    expect(isLost(server(errno))).toBe(false);
+    expect(isConnectionLost(server(errno))).toBe(false);
     expect(translate(server(errno))).toMatchObject({ code: "DATABASE_BUSY" });
   });
 
   test.each([1040, 1053, 1203, 1317, 1836, 1927, 2006, 2013, 4031])("%i ends the connection", (errno) => {
-    expect(isLost(server(errno))).toBe(true);
+    expect(isConnectionLost(server(errno))).toBe(true);
     expect(isConflict(server(errno))).toBe(false);
   });
 
   test("1290 counts only where it is about reading only", () => {
-    expect(isLost(server(1290, "running with the --read-only option"))).toBe(true);
-    expect(isLost(server(1290, "running with the --secure-file-priv option"))).toBe(false);
+    expect(isConnectionLost(server(1290, "running with the --read-only option"))).toBe(true);
+    expect(isConnectionLost(server(1290, "running with the --secure-file-priv option"))).toBe(false);
     expect(translate(server(1290, "running with the --super-read-only option"))).toMatchObject({
       code: "DATABASE_READ_ONLY",
     });
@@ -36,19 +36,21 @@ describe("errors of MySQL and MariaDB", () => {
   test.each(["PROTOCOL_CONNECTION_LOST", "ECONNRESET", "EPIPE", "ECONNREFUSED", "ETIMEDOUT"])(
     "%s is a lost connection",
     (code) => {
-      expect(isLost(socket(code))).toBe(true);
+      expect(isConnectionLost(socket(code))).toBe(true);
       expect(translate(socket(code))).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
     },
   );
 
   test("what mysql2 says without a code is known by its words", () => {
-    expect(isLost(new Error("Can't add new command when connection is in closed state"))).toBe(true);
+    expect(isConnectionLost(new Error("Can't add new command when connection is in closed state"))).toBe(
+      true,
+    );
     expect(translate(new Error("Pool is closed."))).toMatchObject({ code: "CLOSED" });
   });
 
   test("a host that does not exist is a mistake, a refused connection may pass", () => {
-    expect(isMistake(socket("ENOTFOUND"))).toBe(true);
-    expect(isMistake(socket("ECONNREFUSED"))).toBe(false);
+    expect(isMisconfiguration(socket("ENOTFOUND"))).toBe(true);
+    expect(isMisconfiguration(socket("ECONNREFUSED"))).toBe(false);
   });
 
   test("a duplicate is found in whatever it was put into", () => {
@@ -95,7 +97,7 @@ describe("errors of MySQL and MariaDB", () => {
     const error = new TypeError("mine");
     expect(translate(error)).toBe(error);
     expect(translate(undefined)).toBe(undefined);
-    expect(isLost(error)).toBe(false);
+    expect(isConnectionLost(error)).toBe(false);
   });
 });
 
@@ -108,10 +110,10 @@ describe("the version of the server", () => {
     ["10.11.19-MariaDB-0+deb12u1", "mariadb"],
     ["11.4.2-MariaDB-log", "mariadb"],
   ])("%s is %s", (version, name) => {
-    expect(nameOfVersion(version)).toBe(name);
+    expect(flavourOf(version)).toBe(name);
   });
 
   test.each(["5.7.44", "10.5.27-MariaDB", "5.5.68-MariaDB"])("%s is too old, and is named", (version) => {
-    expect(() => nameOfVersion(version)).toThrow(version);
+    expect(() => flavourOf(version)).toThrow(version);
   });
 });

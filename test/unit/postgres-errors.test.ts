@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { PunctualError } from "../../src/errors.ts";
 import {
   isConflict,
+  isConnectionLost,
   isDuplicate,
-  isLost,
-  isMistake,
+  isMisconfiguration,
   refuseOlder,
   translate,
 } from "../../src/store/postgres/errors.ts";
@@ -15,7 +15,7 @@ const fault = (code: string | undefined, message = "as the server says") =>
 test.each(["40001", "40P01", "55P03"])("%s is a conflict", (code) => {
   expect(isConflict(fault(code))).toBe(true);
   expect(isConflict(translate(fault(code)))).toBe(true);
-  expect(isLost(fault(code))).toBe(false);
+  expect(isConnectionLost(fault(code))).toBe(false);
 });
 
 test.each([
@@ -31,8 +31,8 @@ test.each([
   "ECONNREFUSED",
   "ETIMEDOUT",
 ])("%s is a lost connection", (code) => {
-  expect(isLost(fault(code))).toBe(true);
-  expect(isLost(translate(fault(code)))).toBe(true);
+  expect(isConnectionLost(fault(code))).toBe(true);
+  expect(isConnectionLost(translate(fault(code)))).toBe(true);
   expect(isConflict(fault(code))).toBe(false);
 });
 
@@ -40,10 +40,10 @@ test("08P01 of the server itself is a mistake in a statement; PgBouncer ends con
   const tooMany = Object.assign(fault("08P01", "bind message has 4464 parameter formats but 0 parameters"), {
     routine: "exec_bind_message",
   });
-  expect(isLost(tooMany)).toBe(false);
-  expect(isLost(translate(tooMany))).toBe(false);
+  expect(isConnectionLost(tooMany)).toBe(false);
+  expect(isConnectionLost(translate(tooMany))).toBe(false);
   expect(translate(tooMany)).toMatchObject({ code: "DATABASE" });
-  expect(isLost(fault("08P01", "query_wait_timeout"))).toBe(true);
+  expect(isConnectionLost(fault("08P01", "query_wait_timeout"))).toBe(true);
 });
 
 test.each([
@@ -55,17 +55,17 @@ test.each([
   "timeout exceeded when trying to connect",
   "Query read timeout",
 ])("%s: a lost connection without a code", (message) => {
-  expect(isLost(fault(undefined, message))).toBe(true);
+  expect(isConnectionLost(fault(undefined, message))).toBe(true);
 });
 
 test.each(["57014", "42P01", "23505", "28P01", "3D000", "42501", "22012"])("%s is for good", (code) => {
-  expect(isLost(fault(code))).toBe(false);
+  expect(isConnectionLost(fault(code))).toBe(false);
   expect(isConflict(fault(code))).toBe(false);
 });
 
 test("what is thrown by others is nothing of ours", () => {
   for (const thrown of [new Error("Connection refused by the handler"), "ECONNRESET", null, undefined, {}]) {
-    expect(isLost(thrown)).toBe(false);
+    expect(isConnectionLost(thrown)).toBe(false);
     expect(isConflict(thrown)).toBe(false);
     expect(isDuplicate(thrown)).toBe(false);
     expect(translate(thrown)).toBe(thrown);
@@ -74,7 +74,7 @@ test("what is thrown by others is nothing of ours", () => {
 
 test("all addresses of a host refuse", () => {
   const all = new AggregateError([fault("ECONNREFUSED"), fault("ECONNREFUSED")]);
-  expect(isLost(all)).toBe(true);
+  expect(isConnectionLost(all)).toBe(true);
   expect(translate(all)).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
 });
 
@@ -84,9 +84,9 @@ test("duplicates, also in our words", () => {
 });
 
 test("mistakes in the URL", () => {
-  expect(isMistake(fault("ENOTFOUND"))).toBe(true);
-  expect(isMistake(fault(undefined, "The server does not support SSL connections"))).toBe(true);
-  expect(isMistake(fault("ECONNREFUSED"))).toBe(false);
+  expect(isMisconfiguration(fault("ENOTFOUND"))).toBe(true);
+  expect(isMisconfiguration(fault(undefined, "The server does not support SSL connections"))).toBe(true);
+  expect(isMisconfiguration(fault("ECONNREFUSED"))).toBe(false);
 });
 
 test.each([
@@ -134,8 +134,8 @@ test("an ended pool is closed, a full one busy", () => {
 });
 
 test.each([
-  [120_022, "it is 12"],
-  [90_624, "it is 9"],
+  [120_022, "got 12."],
+  [90_624, "got 9."],
 ])("a server of version %i is refused", (version, told) => {
   expect(() => refuseOlder(version)).toThrow(told);
 });

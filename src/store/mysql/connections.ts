@@ -1,70 +1,56 @@
-import { systemClock } from "../../time.ts";
-import type { MysqlConnection, MysqlCore, MysqlPool, MysqlPoolConnection } from "./driver.ts";
-import { ownersTransaction } from "./errors.ts";
-import { headerOf, IN_TRANSACTION, ours, query } from "./query.ts";
+import {
+  type Connections,
+  endPool,
+  type HeldConnection,
+  ignoreErrorsOf,
+  isPlainRead,
+} from "../server/connections.ts";
+import type { MysqlConnection, MysqlPool, MysqlPoolConnection } from "./driver.ts";
+import { callerTransactionOpen } from "./errors.ts";
+import { headerOf, IN_TRANSACTION, query, trackErrors } from "./query.ts";
 
-/** A connection that is one transaction's until it is given back. */
-export interface Held {
+export interface HeldMysqlConnection extends HeldConnection {
   connection: MysqlConnection;
-  /** Broken: it is not used again. */
-  giveBack(broken: boolean): void;
 }
 
-export interface Connections {
-  /** Whether a new connection can be had when one was lost. */
-  readonly renewable: boolean;
-  /** How many were lost while no statement was under way, as far as it is known. */
-  readonly idleLosses: number;
-  /** What precedes `start transaction`. */
-  readonly isolate: string | null;
-  /** Whether one packet may have several statements in it. */
-  readonly takesSeveral: boolean;
-  /** How many there are at most. */
-  readonly most: number;
-  /** For one statement, where it is given; else for a transaction. */
-  take(statement?: string): Promise<Held>;
-  close(): Promise<void>;
+export interface MysqlConnections extends Connections<HeldMysqlConnection> {
+  /** The statement before `start transaction` that sets its isolation level; null: the session has the right one. */
+  readonly setIsolationLevel: string | null;
+  /** Whether one packet may contain several statements. */
+  readonly multiStatement: boolean;
+  /** Most connections that can be open at a time. */
+  readonly max: number;
 }
 
-/** A connection that breaks while nobody waits for an answer tells it by an event, and one without a listener ends the process. */
-const ignore = (): void => {};
-
-const heard = new WeakSet<object>();
-
-function listenTo(core: MysqlCore): void {
-  if (heard.has(core)) return;
-  heard.add(core);
-  core.on("error", ignore);
-}
-
-/** How long the connections of a pool may take to end in good order. */
-const FAREWELL = 5000;
-
-/** Of the modes only those that refuse instead of guessing; and a row that stays locked is soon met with another try. */
+/**
+ * Settings of our own sessions. The modes are those that reject values instead of changing them. A lock wait ends after
+ * 5 s; the statement is then retried.
+ */
 const SESSION = `set session sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
   session time_zone = '+00:00', session innodb_lock_wait_timeout = 5, session autocommit = 1`;
 
-/** A pool of our own: its connections have the settings of ours, and do not keep the process alive while they are idle. */
-export class OwnConnections implements Connections {
-  readonly renewable = true;
+/** The connections of a pool of ours. Idle ones do not keep the process alive. */
+export class OwnConnections implements MysqlConnections {
+  readonly canReconnect = true;
   idleLosses = 0;
-  readonly isolate = null;
-  readonly takesSeveral = true;
-  readonly most: number;
+  readonly setIsolationLevel = null;
+  readonly multiStatement = true;
+  readonly max: number;
   readonly #pool: MysqlPool;
+  /** Connections whose session has our settings. */
   readonly #ready = new WeakSet<object>();
 
-  constructor(pool: MysqlPool, most: number) {
+  constructor(pool: MysqlPool, max: number) {
     this.#pool = pool;
-    this.most = most;
+    this.max = max;
   }
 
-  async take(): Promise<Held> {
-    const connection = await ours(this.#pool.getConnection());
+  async acquire(): Promise<HeldMysqlConnection> {
+    const connection = await trackErrors(this.#pool.getConnection());
     const core = connection.connection;
-    listenTo(core);
+    ignoreErrorsOf(core);
     core.stream?.ref?.();
-    const giveBack = (broken: boolean) => {
+    const release = (broken: boolean) => {
       if (broken) return connection.destroy();
       core.stream?.unref?.();
       connection.release();
@@ -74,7 +60,7 @@ export class OwnConnections implements Connections {
         await query(connection, "set session transaction isolation level read committed", []);
         await query(connection, SESSION, []);
       } catch (error) {
-        giveBack(true);
+        release(true);
         throw error;
       }
       this.#ready.add(core);
@@ -82,95 +68,82 @@ export class OwnConnections implements Connections {
         this.idleLosses++;
       });
     }
-    return { connection, giveBack };
+    return { connection, release };
   }
 
-  /** The timer keeps the process alive meanwhile: idle connections do not. */
-  async close(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = systemClock.after(FAREWELL, resolve);
-      this.#pool
-        .end()
-        .catch(ignore)
-        .then(() => {
-          cancel();
-          resolve();
-        });
-    });
+  close(): Promise<void> {
+    return endPool(this.#pool);
   }
 }
 
-/** For the next transaction only, so that nothing of it stays on a connection of the caller's. */
-const ISOLATE_NEXT = "set transaction isolation level read committed";
+/** Applies to the next transaction only: a session of the caller's keeps its own isolation level. */
+const SET_NEXT_ISOLATION_LEVEL = "set transaction isolation level read committed";
 
-/** A pool of the caller's, who closes it. */
-export class PoolConnections implements Connections {
-  readonly renewable = true;
+/** The connections of a caller's pool. The caller closes it. */
+export class PoolConnections implements MysqlConnections {
+  readonly canReconnect = true;
   readonly idleLosses = 0;
-  readonly isolate: string = ISOLATE_NEXT;
-  readonly takesSeveral = false;
-  readonly most: number;
+  readonly setIsolationLevel: string = SET_NEXT_ISOLATION_LEVEL;
+  readonly multiStatement = false;
+  readonly max: number;
   readonly #pool: MysqlPool;
 
   constructor(pool: MysqlPool) {
     this.#pool = pool;
-    // What mysql2 takes where nothing is said.
-    this.most = pool.pool.config?.connectionLimit ?? 10;
-    // Also those that others take: a connection that we have used stays in the pool, and dies there.
-    pool.pool.on("acquire", listenTo);
+    // The default of mysql2 is 10.
+    this.max = pool.pool.config?.connectionLimit ?? 10;
+    // On every acquire, also by the caller: a connection that we have used may break later, while it is idle in the pool.
+    pool.pool.on("acquire", ignoreErrorsOf);
   }
 
-  async take(): Promise<Held> {
-    const connection: MysqlPoolConnection = await ours(this.#pool.getConnection());
-    listenTo(connection.connection);
+  async acquire(): Promise<HeldMysqlConnection> {
+    const connection: MysqlPoolConnection = await trackErrors(this.#pool.getConnection());
+    ignoreErrorsOf(connection.connection);
     return {
       connection,
-      giveBack: (broken) => (broken ? connection.destroy() : connection.release()),
+      release: (broken) => (broken ? connection.destroy() : connection.release()),
     };
   }
 
   async close(): Promise<void> {
-    this.#pool.pool.removeListener("acquire", listenTo);
+    this.#pool.pool.removeListener("acquire", ignoreErrorsOf);
   }
 }
 
-/** What reads and locks nothing does no harm in a transaction of the caller's, who may be waiting for it there. */
-const READS = /^select\b(?![\s\S]*\bfor update\b)/;
-
 /**
- * The one connection of a caller's: everything goes through it in turn. What the caller sends on it meanwhile comes in
- * between; a transaction of theirs is waited for, as for a lock.
+ * The one connection of a caller's. Transactions and statements of ours use it one after another. The caller's own
+ * statements may come between them; a transaction of the caller's counts as a lock that ours wait for.
  */
-export class OneConnection implements Connections {
-  readonly renewable = false;
+export class OneConnection implements MysqlConnections {
+  readonly canReconnect = false;
   readonly idleLosses = 0;
-  readonly isolate: string = ISOLATE_NEXT;
-  readonly takesSeveral = false;
-  readonly most = 1;
+  readonly setIsolationLevel: string = SET_NEXT_ISOLATION_LEVEL;
+  readonly multiStatement = false;
+  readonly max = 1;
   readonly #connection: MysqlConnection;
-  #turn: Promise<void> = Promise.resolve();
+  /** Ends when the last holder has released the connection. */
+  #released: Promise<void> = Promise.resolve();
 
   constructor(connection: MysqlConnection) {
     this.#connection = connection;
-    listenTo(connection.connection);
+    ignoreErrorsOf(connection.connection);
   }
 
-  async take(statement = ""): Promise<Held> {
-    const before = this.#turn;
-    let done = ignore;
-    this.#turn = new Promise((resolve) => {
-      done = resolve;
-    });
+  async acquire(statement = ""): Promise<HeldMysqlConnection> {
+    const before = this.#released;
+    const { promise, resolve: release } = Promise.withResolvers<void>();
+    this.#released = promise;
     await before;
-    if (READS.test(statement)) return { connection: this.#connection, giveBack: () => done() };
+    const held = { connection: this.#connection, release: () => release() };
+    if (isPlainRead(statement)) return held;
     try {
       const { serverStatus } = headerOf(await query(this.#connection, "do 0", []));
-      if (serverStatus & IN_TRANSACTION) await ours(Promise.reject(ownersTransaction()));
+      if (serverStatus & IN_TRANSACTION) await trackErrors(Promise.reject(callerTransactionOpen()));
     } catch (error) {
-      done();
+      release();
       throw error;
     }
-    return { connection: this.#connection, giveBack: () => done() };
+    return held;
   }
 
   async close(): Promise<void> {}

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
+import { acquireSpare } from "../server/connections.ts";
 import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
-import { takeSpare } from "../server/spare.ts";
 import type {
   ColumnType,
   Param,
@@ -16,26 +16,33 @@ import type {
 } from "../sql/database.ts";
 import { stretch } from "../sql/dialect.ts";
 import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
-import type { Connections, Held } from "./connections.ts";
+import type { HeldMysqlConnection, MysqlConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
-import { isConflict, isIdTaken, isKeyHeld, isLockTimeout, isLost, isMistake, translate } from "./errors.ts";
-import { endingWith, RESERVE, reserveIds } from "./ids.ts";
-import { isOurs, query, querySeveral, rowsOf, sqlOn } from "./query.ts";
-import { Conversation, LONGEST } from "./transaction.ts";
+import {
+  isConflict,
+  isConnectionLost,
+  isIdTaken,
+  isKeyHeld,
+  isLockTimeout,
+  isMisconfiguration,
+  translate,
+} from "./errors.ts";
+import { headerOf, isOwnError, query, querySeveral, rowsOf, sqlOn } from "./query.ts";
+import { MAX_INLINE_LENGTH, orRollBack, RollbackFailed, runTransaction } from "./transaction.ts";
 
-/** A server that was never reached is more likely not there. */
+/** Longest the first connection is retried, in milliseconds: a server that never answered is likely a wrong address. */
 const FIRST_PATIENCE = 5000;
 
 /**
- * How long a migration waits for a table, in seconds: while it waits, every dispatch waits behind it. Then it gives up
- * its place in line, and tries again when the others are through.
+ * Longest a migration waits for a lock on a table, in seconds. While it waits it blocks every later statement on that
+ * table; then it gives up its place in the lock queue and is retried.
  */
-const LOCK_BRIEFLY = 1;
+const TABLE_LOCK_TIMEOUT = 1;
 
-/** How long an installer waits for another, in seconds. */
-const INSTALLING = 60;
+/** Longest a process waits for another one to finish installing, in seconds. */
+const INSTALL_LOCK_TIMEOUT = 60;
 
-/** MySQL from version 8.0 on, and MariaDB from 10.6 on. */
+/** MySQL 8.0 or newer, and MariaDB 10.6 or newer. */
 export class MysqlDatabase implements ServerDatabase {
   readonly forUpdate = " for update";
   readonly skipLocked = " for update skip locked";
@@ -46,8 +53,8 @@ export class MysqlDatabase implements ServerDatabase {
   readonly pattern: typeof dialect.pattern = dialect.pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   /**
-   * Whatever the session's time zone is. A caller may have set another time for the session (`set timestamp`), which
-   * only `sysdate()` does not follow.
+   * Does not depend on the session's time zone. A caller's session may also have a time of its own (`set timestamp`):
+   * `now()` follows it and `sysdate()` does not, so their difference corrects it.
    */
   readonly clock =
     "select (timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) + timestampdiff(microsecond, now(6), sysdate(6))) div 1000 as now";
@@ -64,24 +71,29 @@ export class MysqlDatabase implements ServerDatabase {
   readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
-  readonly #connections: Connections;
+  readonly #connections: MysqlConnections;
   readonly #pending: Pending;
-  readonly #working = new Set<Promise<unknown>>();
-  #name: dialect.Server | null = null;
+  /** Statements and transactions that are being executed. */
+  readonly #active = new Set<Promise<unknown>>();
+  /** Null: the server has not been asked yet. */
+  #flavour: dialect.Flavour | null = null;
   #closed = false;
   #losses = 0;
 
-  constructor(connections: Connections, pending: Pending = new Pending()) {
+  constructor(connections: MysqlConnections, pending: Pending = new Pending()) {
     this.#connections = connections;
     this.#pending = pending;
   }
 
-  /** Known once the server has been asked. */
-  get name(): dialect.Server {
-    return this.#name!;
+  /** Known after `identify`. */
+  get name(): dialect.Flavour {
+    return this.#flavour!;
   }
 
-  /** MySQL refuses to lock a table made of a parameter, and MariaDB does not know how to leave it out. */
+  /**
+   * MySQL rejects a lock on the table expression of a parameter, so the lock names the table. MariaDB needs no such name,
+   * and has no `for update of`.
+   */
   lockOnly(lock: string, alias: string): string {
     return this.name === "mysql" ? lock.replace(" for update", ` for update of ${alias}`) : lock;
   }
@@ -91,8 +103,11 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
-    return this.#patiently(() =>
-      this.#holding(async ({ connection }) => rowsOf<Row>(await query(connection, text, params)), text),
+    return this.#retry(() =>
+      this.#withConnection(
+        async ({ connection }) => rowsOf<Row>(await query(connection, text, params)),
+        text,
+      ),
     );
   }
 
@@ -105,18 +120,17 @@ export class MysqlDatabase implements ServerDatabase {
     { retry = true, first }: TransactionOptions = {},
   ): Promise<Result> {
     const state = new Try();
-    return this.#patiently(
-      () => {
-        state.begin();
-        return this.#holding((held) => this.#inside(held, state, work, { ours: retry, first }));
-      },
-      () => retry || !state.entered,
-      !retry,
-    );
+    const { setIsolationLevel, multiStatement } = this.#connections;
+    const settings = { setIsolationLevel, multiStatement, isOurs: retry, first };
+    const once = () => {
+      state.begin();
+      return this.#withConnection(({ connection }) => runTransaction(connection, state, work, settings));
+    };
+    return this.#retry(once, { mayRetry: () => retry || !state.entered, mayTakeLong: !retry });
   }
 
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
-    if (!this.#connections.takesSeveral || dialect.lengthOf(other) > LONGEST) {
+    if (!this.#connections.multiStatement || dialect.paramsLength(other) > MAX_INLINE_LENGTH) {
       let isSent = false;
       return this.transaction(async (tx) => {
         if (isSent) return again(tx);
@@ -124,90 +138,72 @@ export class MysqlDatabase implements ServerDatabase {
         for (const { text, params } of [one, other]) await tx.run(text, ...params);
       });
     }
-    const packet = ["start transaction", dialect.literally(one), dialect.literally(other), "commit"];
+    const packet = ["start transaction", dialect.inlineParams(one), dialect.inlineParams(other), "commit"];
     try {
-      const send = (held: Held) => this.#orRollBack(held, () => querySeveral(held.connection, packet));
-      await this.#pending.wait(() => this.#holding(send));
+      const send = ({ connection }: HeldMysqlConnection) =>
+        orRollBack(connection, () => querySeveral(connection, packet));
+      await this.#pending.wait(() => this.#withConnection(send));
     } catch (error) {
-      if (!this.#isPassing(error) || this.#closed) throw isOurs(error) ? translate(error) : error;
+      if (!this.#isTransient(error) || this.#closed) throw translateOwn(error);
       await this.transaction(again);
     }
   }
 
   /**
-   * A change of the schema commits at once on these servers, so there is no transaction: a lock keeps other installers
-   * out, and every statement has to bear being repeated.
+   * These servers commit each schema change at once, so there is no transaction: a named lock keeps other installers out,
+   * and every statement must be repeatable.
    */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#patiently(
-      () =>
-        this.#holding(async ({ connection }) => {
-          const tx = sqlOn(connection);
-          const [named] = await tx.all<{ name: string }>("select database() as name");
-          // The server takes no longer names, and has one room of them for all databases.
-          const lock = `punctual.${createHash("sha256").update(`${named?.name}.${prefix}`).digest("hex").slice(0, 40)}`;
-          const [got] = await tx.all<{ got: number | null }>(
-            "select get_lock(?, ?) as got",
-            lock,
-            INSTALLING,
-          );
-          if (got?.got !== 1) {
-            throw new PunctualError(
-              "DATABASE_BUSY",
-              `Another process has been installing for ${INSTALLING} s. Wait for it, or end it, and try again.`,
-            );
-          }
-          const [before] = await tx.all<{ seconds: number }>("select @@lock_wait_timeout as seconds");
-          try {
-            await tx.run(`set session lock_wait_timeout = ${LOCK_BRIEFLY}`);
-            return await work(tx);
-          } finally {
-            await tx.run(`set session lock_wait_timeout = ${before!.seconds}`);
-            await tx.all("select release_lock(?) as released", lock);
-          }
-        }),
-      () => true,
-      true,
-      BETWEEN_INSTALLS,
-    ).catch((error) => {
+    const once = () =>
+      this.#withConnection(async ({ connection }) => {
+        const tx = sqlOn(connection);
+        const lock = await acquireInstallLock(tx, prefix);
+        const [before] = await tx.all<{ seconds: number }>("select @@lock_wait_timeout as seconds");
+        try {
+          await tx.run(`set session lock_wait_timeout = ${TABLE_LOCK_TIMEOUT}`);
+          return await work(tx);
+        } finally {
+          await tx.run(`set session lock_wait_timeout = ${before!.seconds}`);
+          await tx.all("select release_lock(?) as released", lock);
+        }
+      });
+    return this.#retry(once, { mayTakeLong: true, waits: BETWEEN_INSTALLS }).catch((error) => {
       throw isLockTimeout(error) ? tablesInUse(error) : error;
     });
   }
 
-  /** Waits for what was begun; what meets a fault from now on does not try again. */
+  /** Waits for active statements and transactions, which are no longer retried, and closes the connections. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.allSettled(this.#working);
+    await Promise.allSettled(this.#active);
     await this.#connections.close();
   }
 
   /**
-   * On a connection of its own: in the transaction that asks, the row of the ids would stay locked for everybody until
-   * it ends. Only where there is no second connection to be had, that is better than to wait for oneself.
+   * Reserves the ids on a second connection: in the caller's transaction, the row of the counter would stay locked for all
+   * processes until it ends. The caller's transaction does it only if no second connection becomes free: waiting longer
+   * could deadlock, because the transaction may hold the last one.
    */
   async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
-    const reserve = ({ connection }: Held) => reserveIds(connection, tables, count);
-    if (sql === this) return this.#patiently(() => this.#holding(reserve));
-    const spare = await takeSpare(this.#connections);
-    if (spare) {
-      return this.#using(spare, reserve).catch((error) => {
-        throw isOurs(error) ? translate(error) : error;
-      });
-    }
-    await sql.run(RESERVE(tables), count);
+    const reserve = async ({ connection }: HeldMysqlConnection) => {
+      const { insertId } = headerOf(await query(connection, dialect.reserveIds(tables), [count]));
+      return idsUpTo(insertId, count);
+    };
+    if (sql === this) return this.#retry(() => this.#withConnection(reserve));
+    const spare = await acquireSpare(this.#connections);
+    if (spare) return this.#translated(this.#use(spare, reserve));
+    await sql.run(dialect.reserveIds(tables), count);
     const [row] = await sql.all<{ last: number }>("select last_insert_id() as last");
-    return endingWith(row!.last, count);
+    return idsUpTo(row!.last, count);
   }
 
   beside(tx: Sql): Sql {
     const all = async <Row>(text: string, ...params: Param[]): Promise<Row[]> => {
-      const spare = await takeSpare(this.#connections);
+      const spare = await acquireSpare(this.#connections);
       if (!spare) return tx.all<Row>(text, ...params);
-      return this.#using(spare, async ({ connection }) =>
-        rowsOf<Row>(await query(connection, text, params)),
-      ).catch((error) => {
-        throw isOurs(error) ? translate(error) : error;
-      });
+      return this.#translated(
+        this.#use(spare, async ({ connection }) => rowsOf<Row>(await query(connection, text, params))),
+      );
     };
     return { all, run: async (text, ...params) => void (await all(text, ...params)) };
   }
@@ -227,93 +223,61 @@ export class MysqlDatabase implements ServerDatabase {
     return this.alone(tables.prefix, (tx) => tx.run(statement));
   }
 
-  /** Asks the server who it is. */
-  async meet<Row>(text: string, nameOf: (row: Row) => dialect.Server): Promise<Row> {
+  /** Asks the server which of the two it is, by a `select` of one row, and returns the row. */
+  async identify<Row>(text: string, flavourOf: (row: Row) => dialect.Flavour): Promise<Row> {
     const [row] = await this.all<Row>(text);
-    this.#name = nameOf(row!);
+    this.#flavour = flavourOf(row!);
     return row!;
   }
 
-  async #inside<Result>(
-    held: Held,
-    state: Try,
-    work: (tx: Transaction) => Promise<Result>,
-    { ours, first }: { ours: boolean; first?: string | undefined },
+  async #withConnection<Result>(
+    work: (held: HeldMysqlConnection) => Promise<Result>,
+    statement?: string,
   ): Promise<Result> {
-    const { connection } = held;
-    const { isolate, takesSeveral } = this.#connections;
-    const talk = new Conversation(connection, takesSeveral);
-    const inside = async () => {
-      if (isolate) talk.post(isolate, []);
-      talk.post("start transaction", []);
-      if (first && !state.again) talk.post(first, []);
-      // What others send on the connection must not overtake what is ours.
-      if (!ours) await talk.send("do 0", []);
-      state.entered = true;
-      const result = await work({
-        handle: connection,
-        again: state.again,
-        all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await talk.send(text, params)),
-        run: async (text, ...params) => {
-          if (ours) talk.post(text, params);
-          else await talk.send(text, params);
-        },
-      });
-      state.committing = true;
-      await talk.send("commit", []).catch((error) => {
-        // An answer to commit, be it a refusal, means that nothing is in doubt.
-        state.committing = isLost(error);
-        throw error;
-      });
-      return result;
-    };
-    return this.#orRollBack(held, () => inside().finally(() => talk.end()));
+    return this.#use(await this.#connections.acquire(statement), work);
   }
 
-  async #orRollBack<Result>({ connection }: Held, work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work();
-    } catch (error) {
-      if (isOurs(error) && isLost(error)) throw error;
-      await query(connection, "rollback", []).catch(() => {
-        throw new Unusable(error);
-      });
-      throw error;
-    }
-  }
-
-  async #holding<Result>(work: (held: Held) => Promise<Result>, statement?: string): Promise<Result> {
-    return this.#using(await this.#connections.take(statement), work);
-  }
-
-  async #using<Result>(held: Held, work: (held: Held) => Promise<Result>): Promise<Result> {
+  /** Runs `work` on the connection and releases it. */
+  async #use<Result>(
+    held: HeldMysqlConnection,
+    work: (held: HeldMysqlConnection) => Promise<Result>,
+  ): Promise<Result> {
     const working = work(held);
-    this.#working.add(working);
+    this.#active.add(working);
     let broken = false;
     try {
       return await working;
     } catch (error) {
-      broken = error instanceof Unusable || (isOurs(error) && isLost(error));
-      throw error instanceof Unusable ? error.cause : error;
+      broken = error instanceof RollbackFailed || (isOwnError(error) && isConnectionLost(error));
+      throw error instanceof RollbackFailed ? error.cause : error;
     } finally {
-      this.#working.delete(working);
-      held.giveBack(broken);
+      this.#active.delete(working);
+      held.release(broken);
     }
   }
 
-  #patiently<Result>(
+  async #translated<Result>(work: Promise<Result>): Promise<Result> {
+    return work.catch((error) => {
+      throw translateOwn(error);
+    });
+  }
+
+  /** Retries `work` after transient errors. `mayRetry` is asked after each of them. */
+  #retry<Result>(
     work: () => Promise<Result>,
-    mayRetry = () => true,
-    mayTakeLong = false,
-    waits?: Patience["waits"],
+    {
+      mayRetry = () => true,
+      mayTakeLong = false,
+      waits,
+    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: Patience["waits"] | undefined } = {},
   ): Promise<Result> {
     return patiently(work, {
       ...(waits && { waits }),
       mayTakeLong,
       pending: this.#pending,
-      isPassing: (error) => this.#isPassing(error) && !this.#closed && mayRetry(),
-      translate: (error) => (isOurs(error) ? translate(error) : error),
-      patience: () => (this.#name === null ? FIRST_PATIENCE : PATIENCE),
+      isPassing: (error) => this.#isTransient(error) && !this.#closed && mayRetry(),
+      translate: translateOwn,
+      patience: () => (this.#flavour === null ? FIRST_PATIENCE : PATIENCE),
     });
   }
 
@@ -321,17 +285,41 @@ export class MysqlDatabase implements ServerDatabase {
     return this.#losses + this.#connections.idleLosses;
   }
 
-  #isPassing(error: unknown): boolean {
-    if (!isOurs(error)) return false;
-    if (isLost(error)) this.#losses++;
+  #isTransient(error: unknown): boolean {
+    if (!isOwnError(error)) return false;
+    if (isConnectionLost(error)) this.#losses++;
     if (isConflict(error)) return true;
-    return isLost(error) && this.#connections.renewable && !(this.#name === null && isMistake(error));
+    const isWrongUrl = this.#flavour === null && isMisconfiguration(error);
+    return isConnectionLost(error) && this.#connections.canReconnect && !isWrongUrl;
   }
 }
 
-/** The rollback failed as well, so that the connection must not be used again. */
-class Unusable extends Error {
-  constructor(cause: unknown) {
-    super("the transaction could not be rolled back", { cause });
-  }
+/**
+ * Returns the name of the lock. The server has one namespace of locks for all databases; names are limited to 64
+ * characters.
+ */
+async function acquireInstallLock(sql: Sql, prefix: string): Promise<string> {
+  const [database] = await sql.all<{ name: string }>("select database() as name");
+  const hash = createHash("sha256").update(`${database?.name}.${prefix}`).digest("hex");
+  const lock = `punctual.${hash.slice(0, 40)}`;
+  const [row] = await sql.all<{ got: number | null }>(
+    "select get_lock(?, ?) as got",
+    lock,
+    INSTALL_LOCK_TIMEOUT,
+  );
+  if (row?.got === 1) return lock;
+  throw new PunctualError(
+    "DATABASE_BUSY",
+    `Another process has been installing for ${INSTALL_LOCK_TIMEOUT} s. Wait until it has finished or end it, then call install() again.`,
+  );
+}
+
+/** Returns `count` ids of which `last` is the highest. */
+function idsUpTo(last: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => last - count + 1 + index);
+}
+
+/** Translates errors of our own statements; an error that a caller's code threw stays unchanged. */
+function translateOwn(error: unknown): unknown {
+  return isOwnError(error) ? translate(error) : error;
 }

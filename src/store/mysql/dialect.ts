@@ -10,44 +10,44 @@ import { jsonPaths } from "../sql/dialect.ts";
 
 export { like, pattern } from "../server/matching.ts";
 
-export type Server = "mysql" | "mariadb";
+export type Flavour = "mysql" | "mariadb";
 
-/** By bytes, and a space at the end counts. */
-export function collation(server: Server): string {
-  return server === "mysql" ? "utf8mb4_0900_bin" : "utf8mb4_nopad_bin";
+/** A collation that compares by bytes, with trailing spaces. */
+export function collation(flavour: Flavour): string {
+  return flavour === "mysql" ? "utf8mb4_0900_bin" : "utf8mb4_nopad_bin";
 }
 
 /**
- * Text with its collation: left out, MariaDB takes the database's character set, which may lose characters, and either
- * server refuses to compare two columns of different collations.
+ * Text columns need their character set and collation: without them MariaDB uses the character set of the database, which
+ * may lose characters, and both servers refuse to compare two columns of different collations.
  */
-export function rows(server: Server, columns: Record<string, ColumnType>): string {
-  const text = `longtext character set utf8mb4 collate ${collation(server)}`;
+export function rows(flavour: Flavour, columns: Record<string, ColumnType>): string {
+  const text = `longtext character set utf8mb4 collate ${collation(flavour)}`;
   const list = Object.entries(columns).map(
     ([name, type], index) =>
       `${name} ${type === "integer" ? "bigint" : text} path '$[${index}]' error on error`,
   );
   const table = `json_table(?, '$[*]' columns (${list.join(", ")}))`;
-  // MySQL refuses to lock what is joined with the bare one: "appears in multiple locking clauses".
-  return server === "mysql" ? `(select * from ${table} j)` : table;
+  // MySQL refuses a lock on a join with a bare json_table(): "appears in multiple locking clauses".
+  return flavour === "mysql" ? `(select * from ${table} j)` : table;
 }
 
 /**
- * In this order and by this index, said outright: where the statistics are still those of an emptier table, as after a
- * burst of inserts, MySQL reads through the whole table instead, and locks every row it meets.
+ * Forces the join order and the index. With statistics of an emptier table, as after a burst of inserts, MySQL scans the
+ * whole table instead and locks every row it reads.
  */
 export function lookUp(from: string, table: string, on = "r.id = v.id", index?: Index): string {
   const forced = index ? using(table, index) : " force index (primary)";
   return `${from} v straight_join ${table} r${forced} on ${on}`;
 }
 
-/** In the order given: a column that is set earlier already has its new value in what comes after it. */
+/** Keeps the order of `set`: an expression sees the new values of the columns that were set before it. */
 export function updateFrom(table: string, set: Record<string, string>, from: string, where?: string): string {
   const sets = Object.entries(set).map(([column, to]) => `r.${column} = ${to}`);
   return `update ${lookUp(from, table)} set ${sets.join(", ")}${where ? ` where ${where}` : ""}`;
 }
 
-/** As a join: given a list to look into, MariaDB reads through the table. */
+/** Deletes by a join: with `in (select …)` MariaDB scans the table. */
 export function deleteFrom(table: string, column: string, from: string): string {
   return `delete r from ${lookUp(from, table, `r.${column} = v.id`)}`;
 }
@@ -72,15 +72,17 @@ export function upsert(
 }
 
 /**
- * Said outright: left to choose, both servers now and then take an index that has the right order but not the
- * condition, and read through all runs.
+ * Forces the index: both servers sometimes choose one that has the right order but not the condition, and scan all runs.
  */
 export function using(table: string, index: Index): string {
   return ` force index (${table}_${index})`;
 }
 
-/** The statement without parameters. Texts as digits: whatever the mode of the session, nothing in them ends a literal. */
-export function literally({ text, params }: Statement): string {
+/**
+ * Returns the statement with its parameters inlined. Texts become hexadecimal literals, which no character and no SQL mode
+ * can end early.
+ */
+export function inlineParams({ text, params }: Statement): string {
   let index = 0;
   return text.replaceAll("?", () => {
     const param = params[index++] ?? null;
@@ -89,19 +91,25 @@ export function literally({ text, params }: Statement): string {
   });
 }
 
-export function lengthOf({ params }: Statement): number {
+/** Length of the parameters as text, in characters. */
+export function paramsLength({ params }: Statement): number {
   return params.reduce<number>((sum, param) => sum + `${param}`.length, 0);
 }
 
-/** As bytes: what these functions give is compared without regard to upper and lower case. */
+/** Advances the counter of ids; `last_insert_id()` and the answer's insertId are then the highest of the new ids. */
+export function reserveIds({ ids }: Tables): string {
+  return `update ${ids} set next = last_insert_id(next + ?) where id = 1`;
+}
+
+/** Casts the value to bytes: the results of the JSON functions are compared case-insensitively. */
 export function scalar(column: string, path: string[]): Statement {
   const paths = jsonPaths(path);
   const type = `json_type(json_extract(${column}, ?))`;
   const parts = paths.map(({ lists }) => {
-    const isThere = [...lists.map(() => `${type} = 'ARRAY'`), `${type} not in ('OBJECT', 'ARRAY')`].join(
+    const isScalar = [...lists.map(() => `${type} = 'ARRAY'`), `${type} not in ('OBJECT', 'ARRAY')`].join(
       " and ",
     );
-    return `case when ${isThere} then cast(json_unquote(json_extract(${column}, ?)) as binary) end`;
+    return `case when ${isScalar} then cast(json_unquote(json_extract(${column}, ?)) as binary) end`;
   });
   const value = parts.length === 1 ? parts[0]! : `coalesce(${parts.join(", ")})`;
   return {
@@ -111,14 +119,14 @@ export function scalar(column: string, path: string[]): Statement {
 }
 
 /**
- * The different values of a column are found by hops along an index: the least one, the least above it, and so on. Each
- * of these hops is a step that the server makes before it plans anything. What comes after them is left to its own
- * way of hopping, "using index for group-by", which it leaves off when its statistics are those of an emptier table:
- * then it reads through all ready runs.
+ * Steps of a loose index scan that are written out in the statement. Each one is `select min(column)` above the value of
+ * the one before, which the server evaluates by an index lookup before it plans the rest. For the further values the
+ * statement relies on the server's own loose index scan ("using index for group-by"). With statistics of an emptier table
+ * the server does not choose that and scans all ready runs.
  */
-const SURE = 3;
+const EXPLICIT_STEPS = 3;
 
-/** Two statements, or parts of them, as one. */
+/** A template of statements: joins their texts and collects their parameters. */
 function sql(strings: TemplateStringsArray, ...parts: (Statement | string)[]): Statement {
   const params: Param[] = [];
   let text = strings[0]!;
@@ -140,31 +148,34 @@ function unionAll(arms: Statement[]): Statement {
   };
 }
 
-/** Each of the first values of a column among the rows of `from`, which ends with a condition; and the condition for those behind. */
-function hop(column: string, from: Statement, start = sql``): { firsts: Statement[]; behind: Statement } {
-  const firsts: Statement[] = [];
-  let behind = start;
-  for (let step = 0; step < SURE; step++) {
-    const least = sql`select min(${column}) as ${column} ${from}${behind}`;
-    firsts.push(least);
-    behind = sql` and ${column} > (${least})`;
+/**
+ * Returns a `select` for each of the lowest values of a column, and the condition of the values above them. `from` ends
+ * with a condition; `start` is a further one for the lowest value.
+ */
+function lowest(column: string, from: Statement, start = sql``): { steps: Statement[]; above: Statement } {
+  const steps: Statement[] = [];
+  let above = start;
+  for (let step = 0; step < EXPLICIT_STEPS; step++) {
+    const least = sql`select min(${column}) as ${column} ${from}${above}`;
+    steps.push(least);
+    above = sql` and ${column} > (${least})`;
   }
-  return { firsts, behind };
+  return { steps, above };
 }
 
 export function readyQueues(t: Tables): string {
   const found = (limited: "0" | "1"): Statement => {
     const from = sql`from ${t.runs}${using(t.runs, "ready")} where state = 1 and limited = ${limited} and owner is null`;
-    const { firsts, behind } = hop("queue", from);
-    const rest = sql`select queue, ${limited} as limited ${from}${behind} group by state, limited, owner, queue`;
+    const { steps, above } = lowest("queue", from);
+    const rest = sql`select queue, ${limited} as limited ${from}${above} group by state, limited, owner, queue`;
     const arm = (least: Statement) =>
       sql`select queue, ${limited} as limited from (${least}) least where queue is not null`;
-    return unionAll([...firsts.map(arm), rest]);
+    return unionAll([...steps.map(arm), rest]);
   };
   return unionAll([found("0"), found("1")]).text;
 }
 
-/** First those of the place's own priority, then those of the next one, then the others. */
+/** Selects the lanes of the priority of `after`, then those of the next priority, then all others. */
 export function readyLanes(
   t: Tables,
   queue: string,
@@ -172,14 +183,14 @@ export function readyLanes(
   count: number,
 ): Statement {
   const from = sql`from ${t.runs}${using(t.runs, "lanes")} where state = 1 and limited = 1 and queue = ${param(queue)}`;
-  // By `distinct`, which comes in the order of the index and stops at the limit; with `group by` MariaDB reads all lanes first.
+  // `distinct` reads in index order and stops at the limit; with `group by` MariaDB reads all lanes first.
   const rest = (where: Statement) =>
     sql`select priority, lane from (select distinct state, limited, queue, priority, lane ${from}${where} limit ${param(count)}) rest`;
   const ofPriority = (priority: Statement, start?: Statement) => {
-    const { firsts, behind } = hop("lane", sql`${from} and priority = ${priority}`, start);
+    const { steps, above } = lowest("lane", sql`${from} and priority = ${priority}`, start);
     const arm = (least: Statement) =>
       sql`select ${priority} as priority, lane from (${least}) least where lane is not null`;
-    return unionAll([...firsts.map(arm), rest(sql` and priority = ${priority}${behind}`)]);
+    return unionAll([...steps.map(arm), rest(sql` and priority = ${priority}${above}`)]);
   };
   const later = sql` and priority > ${param(after.priority)}`;
   const next = sql`(select min(priority) ${from}${later})`;

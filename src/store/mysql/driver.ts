@@ -14,16 +14,16 @@ export interface MysqlField {
   columnType?: number;
 }
 
-/** Rows, or what the server said of a statement that has none. */
+/** The rows, or the header that answers a statement without rows. */
 export type MysqlResult = unknown[] | MysqlHeader;
 
 export interface MysqlHeader {
   insertId: number;
-  /** The server's flags after the statement. */
+  /** The bits of the server status after the statement. */
   serverStatus: number;
 }
 
-/** What lies below both shapes of a connection; its events are the socket's. */
+/** The object below a promise wrapper of mysql2, or the callback object itself. It emits the events of the socket. */
 export interface MysqlCore {
   on(event: string, listener: (...args: never[]) => void): unknown;
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
@@ -36,11 +36,11 @@ export interface MysqlCore {
   };
 }
 
-/** What Punctual uses of a connection of `mysql2/promise`; the caller's own may be of another version. */
+/** The part of a `mysql2/promise` connection that Punctual uses. A caller's connection may be of another version. */
 export interface MysqlConnection {
   query(query: MysqlQuery): Promise<[MysqlResult, MysqlField[] | undefined]>;
   execute(query: MysqlQuery): Promise<[MysqlResult, MysqlField[] | undefined]>;
-  /** It knows a statement by all of these. */
+  /** Closes a prepared statement. mysql2 identifies it by all of these options. */
   unprepare(statement: Pick<MysqlQuery, "sql" | "nestTables" | "rowsAsArray">): unknown;
   destroy(): void;
   readonly connection: MysqlCore;
@@ -60,7 +60,7 @@ export interface Mysql {
   createPool(options: Record<string, unknown>): MysqlPool;
 }
 
-/** `mysql2` is an optional peer: it is loaded when a MySQL or MariaDB database is opened by its URL, not before. */
+/** Loads `mysql2`, an optional peer dependency, when a MySQL or MariaDB database is opened by its URL. */
 export async function loadMysql(): Promise<Mysql> {
   let found: { default?: unknown };
   try {
@@ -68,7 +68,7 @@ export async function loadMysql(): Promise<Mysql> {
   } catch (error) {
     throw new PunctualError(
       "DRIVER_MISSING",
-      'MySQL and MariaDB need the package "mysql2", and it cannot be loaded here. Add it with: npm i mysql2',
+      'MySQL and MariaDB need the package "mysql2", which cannot be loaded. Install it: npm i mysql2',
       { cause: error },
     );
   }
@@ -86,7 +86,7 @@ function shapeOf(value: unknown): Shape {
   return (typeof value === "object" || typeof value === "function") && value !== null ? value : {};
 }
 
-/** Callbacks, or promises around it: only mysql2 has something that turns the one into the other. */
+/** Whether this is an object of mysql2 with callbacks: only mysql2 has `promise()`, which returns one with promises. */
 function isCore(value: unknown): boolean {
   const { promise, execute } = shapeOf(value);
   return typeof promise === "function" && typeof execute === "function";
@@ -102,21 +102,21 @@ function isAnyConnection(value: unknown): boolean {
   return typeof shape.beginTransaction === "function" && (isCore(value) || isCore(shape.connection));
 }
 
-/** Whether this is a pool or a connection of the package `mysql2`; told by its shape, so that nothing is loaded for the question. */
+/** Whether this is a pool or connection of mysql2. Checked by its shape, so that mysql2 need not be loaded. */
 export function isMysqlHandle(value: unknown): boolean {
   return isAnyPool(value) || isAnyConnection(value);
 }
 
-/** A pool of the caller's in the shape of promises; null: it is none. */
+/** Returns a pool of mysql2 in its form with promises; null: the value is no such pool. */
 export function asPool(value: unknown): MysqlPool | null {
-  return isAnyPool(value) ? (inPromises(value) as MysqlPool) : null;
+  return isAnyPool(value) ? (withPromises(value) as MysqlPool) : null;
 }
 
-/** A connection of the caller's in the shape of promises; null: it is none. */
+/** Returns a connection of mysql2 in its form with promises; null: the value is no such connection. */
 export function asConnection(value: unknown): MysqlConnection | null {
-  return isAnyConnection(value) ? (inPromises(value) as MysqlConnection) : null;
+  return isAnyConnection(value) ? (withPromises(value) as MysqlConnection) : null;
 }
 
-function inPromises(value: unknown): unknown {
+function withPromises(value: unknown): unknown {
   return isCore(value) ? (value as { promise(): unknown }).promise() : value;
 }

@@ -1,11 +1,14 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
-import { GONE_SOCKET } from "../server/sockets.ts";
+import { LOST_SOCKET_CODES } from "../server/connections.ts";
 
-/** Deadlock, lock wait timeout, record or table changed since it was read, refused by the cluster: nothing was written. */
+/** Deadlock, lock wait timeout, row or table changed since it was read, refused by the cluster: nothing was written. */
 const CONFLICTS = [1213, 1205, 1020, 1412, 1615, 3101];
 
-/** The server is full, ends, has become a replica, or has ended this connection: another one may find it well. */
-const GONE = [
+/**
+ * The server has no connection free, shuts down, has become a replica or has closed this connection: a new connection may
+ * succeed.
+ */
+const LOST_NUMBERS = [
   1040, 1203, 1226, 1047, 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1243, 1317, 1792, 1836, 1927,
   2006, 2013, 4031,
 ];
@@ -13,8 +16,8 @@ const GONE = [
 const READ_ONLY = [1290, 1792, 1836];
 
 /**
- * Values that do not fit their column, its type, its character set or a constraint; JSON that is none; rows, packets and
- * texts that are too long. 4025 and 4038 are MariaDB's, 3140 to 3158 and 3819 MySQL's.
+ * Values that do not fit their column, its type, its character set or a constraint; invalid JSON; rows, packets and texts
+ * that are too long. 4025 and 4038 are MariaDB's, 3140 to 3158 and 3819 MySQL's.
  */
 const DATA_FAULTS = [
   1048, 1062, 1118, 1153, 1216, 1217, 1264, 1265, 1292, 1300, 1301, 1366, 1367, 1406, 1451, 1452, 1690, 3140,
@@ -23,31 +26,31 @@ const DATA_FAULTS = [
 
 /**
  * The disk or a table is full, memory or another resource is used up, the storage engine or the binary log reports an
- * error, a statement ran into a time limit. Numbers below 1000 are those of the server's file layer.
+ * error, a statement exceeded a time limit. Numbers below 1000 are those of the server's file layer.
  */
 const FAILING = [
   1021, 1026, 1030, 1037, 1038, 1041, 1105, 1114, 1135, 1180, 1181, 1194, 1195, 1197, 1206, 1296, 1461, 1595,
   1598, 1637, 1705, 1969, 3024, 3168, 3572,
 ];
 
-const GONE_CONNECTION = [
-  ...GONE_SOCKET,
+const LOST_CODES = [
+  ...LOST_SOCKET_CODES,
   "PROTOCOL_CONNECTION_LOST",
   "PROTOCOL_SEQUENCE_TIMEOUT",
   "PROTOCOL_PACKETS_OUT_OF_ORDER",
-  // Of a socket in the file system.
+  // A Unix socket that does not exist.
   "ENOENT",
 ];
 
-/** What mysql2 throws of its own accord may have no code. */
-const GONE_MESSAGE = /in closed state|^Connection lost|^Connection closed|^This socket has been ended/;
+/** Errors that mysql2 itself throws may have no code. */
+const LOST_MESSAGE = /in closed state|^Connection lost|^Connection closed|^This socket has been ended/;
 const ENDED_POOL = /^Pool is closed/;
 
-const OWNERS = "a transaction of the connection's owner is open on it";
+const CALLER_TRANSACTION_OPEN = "the caller has a transaction open on the connection";
 
-/** As good as a lock: what we wrote would go with it. */
-export function ownersTransaction(): Error {
-  return Object.assign(new Error(OWNERS), { errno: 1205 });
+/** An error that is handled like a lock wait timeout: a write of ours would be rolled back with the caller's transaction. */
+export function callerTransactionOpen(): Error {
+  return Object.assign(new Error(CALLER_TRANSACTION_OPEN), { errno: 1205 });
 }
 
 interface DriverError {
@@ -59,8 +62,8 @@ interface DriverError {
   cause?: unknown;
 }
 
-/** What the driver threw, where somebody has put it into an error of their own. */
-function driversOwn(error: unknown): DriverError | null {
+/** Returns the driver's error: the error itself, or one in its chain of causes. */
+function driverErrorOf(error: unknown): DriverError | null {
   let own = error as DriverError | null | undefined;
   for (let depth = 0; depth < 5 && typeof own === "object" && own !== null; depth++) {
     if (typeof own.errno === "number" || own.meta?.code !== undefined) return own;
@@ -70,22 +73,22 @@ function driversOwn(error: unknown): DriverError | null {
   return null;
 }
 
-/** The server's number; Prisma tells it as text, the socket has negative ones. */
+/** The server's error number; 0: none. Prisma passes it on as text; negative numbers are those of the socket. */
 function numberOf(error: unknown): number {
-  const own = driversOwn(error);
+  const own = driverErrorOf(error);
   const number = Number(own?.errno ?? own?.meta?.code);
   return number >= 1 ? number : 0;
 }
 
-/** Node tries each address of a host; what it says of them all may stand in the list only. */
+/** Node tries every address of a host name. If all fail, the code may be only in the list of their errors. */
 function codeOf(error: unknown): string {
-  const own = driversOwn(error) as (DriverError & { errors?: { code?: unknown }[] }) | null;
+  const own = driverErrorOf(error) as (DriverError & { errors?: { code?: unknown }[] }) | null;
   const code = own?.code ?? own?.errors?.[0]?.code;
   return typeof code === "string" ? code : "";
 }
 
 function messageOf(error: unknown): string {
-  const own = driversOwn(error);
+  const own = driverErrorOf(error);
   const message = own?.sqlMessage ?? own?.message;
   return typeof message === "string" ? message : "";
 }
@@ -102,11 +105,11 @@ export function isDuplicate(error: unknown): boolean {
   return numberOf(error) === 1062;
 }
 
-/** Of a duplicate, the index that refused it: MySQL puts the table's name before it. */
-const REFUSED_BY = /for key '([^']*)'[^']*$/;
+/** The index that refused a duplicate. MySQL puts the table's name before the index's name. */
+const REFUSING_INDEX = /for key '([^']*)'[^']*$/;
 
 export function isIdTaken(error: unknown): boolean {
-  return isDuplicate(error) && (REFUSED_BY.exec(messageOf(error))?.[1] ?? "").endsWith("PRIMARY");
+  return isDuplicate(error) && (REFUSING_INDEX.exec(messageOf(error))?.[1] ?? "").endsWith("PRIMARY");
 }
 
 export function isKeyHeld(error: unknown): boolean {
@@ -117,9 +120,9 @@ export function isMissingTable(error: unknown): boolean {
   return numberOf(error) === 1146;
 }
 
-/** Whether the server, or the connection to it, has said this. */
+/** Whether the error comes from the server or from the connection to it. */
 export function isServerError(error: unknown): boolean {
-  return numberOf(error) > 0 || isLost(error);
+  return numberOf(error) > 0 || isConnectionLost(error);
 }
 
 function isReadOnly(error: unknown): boolean {
@@ -127,51 +130,57 @@ function isReadOnly(error: unknown): boolean {
   return READ_ONLY.includes(number) && (number !== 1290 || /read.?only/i.test(messageOf(error)));
 }
 
-/** Whether the connection is of no more use. The work may or may not have been done. */
-export function isLost(error: unknown): boolean {
+/** Whether the connection can no longer be used. The statement may or may not have been executed. */
+export function isConnectionLost(error: unknown): boolean {
   return (
-    GONE.includes(numberOf(error)) ||
+    LOST_NUMBERS.includes(numberOf(error)) ||
     isReadOnly(error) ||
-    GONE_CONNECTION.includes(codeOf(error)) ||
-    GONE_MESSAGE.test(messageOf(error))
+    LOST_CODES.includes(codeOf(error)) ||
+    LOST_MESSAGE.test(messageOf(error))
   );
 }
 
-/** A name that does not exist, a port where nobody listens: on the first connection a mistake, later a passing trouble. */
-export function isMistake(error: unknown): boolean {
+/**
+ * Whether the host name or the Unix socket does not exist. On the first connection that is a wrong URL; later, an outage
+ * that passes.
+ */
+export function isMisconfiguration(error: unknown): boolean {
   return ["ENOTFOUND", "ENOENT"].includes(codeOf(error));
 }
 
-/** The server's or the socket's error in our words; what is neither stays as it is. Never a URL: it may have a password. */
+/**
+ * Returns a PunctualError for an error of the server, mysql2 or the socket, and any other error unchanged. No message
+ * contains the URL: it may have a password in it.
+ */
 export function translate(error: unknown): unknown {
   if (error instanceof PunctualError) return error;
   const number = numberOf(error);
   const code = codeOf(error);
   const message = messageOf(error);
   if (ENDED_POOL.test(message)) {
-    return wrap(error, "CLOSED", "The pool of MySQL connections was ended. Open a new one.");
+    return wrap(error, "CLOSED", "The MySQL pool was ended. Pass Punctual a pool that is open.");
   }
   if (isReadOnly(error)) {
     return wrap(
       error,
       "DATABASE_READ_ONLY",
-      "The server takes no writes here: it is a replica, or set to read only. Connect to the primary.",
+      "This MySQL server is read-only: it is a replica, or read_only is on. Connect to the primary.",
     );
   }
-  const known = ofServer(number, message) ?? ofSocket(code, message);
+  const known = knownServerError(number, message) ?? knownSocketError(code, message);
   if (known) return wrap(error, ...known);
   if (isTls(code, message)) {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `The TLS connection to the server was not accepted (${reason(code, message)}). Set ssl in the URL, as JSON: {"ca":"…"} for its authority, {"rejectUnauthorized":false} to go without the check.`,
+      `The TLS connection to the MySQL server failed (${reason(code, message)}). Set ssl in the URL to JSON: {"ca":"…"} with the certificate of its authority, or {"rejectUnauthorized":false} to skip the check.`,
     );
   }
-  if (isLost(error)) {
+  if (isConnectionLost(error)) {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `The connection to the server was lost (${reason(code, message)}). Check that the server runs and that the network lets connections stand.`,
+      `The connection to the MySQL server was lost (${reason(code, message)}). Check that the server is running and that no firewall or proxy closes idle connections.`,
     );
   }
   if (number === 0) return error;
@@ -179,17 +188,17 @@ export function translate(error: unknown): unknown {
     return wrap(
       error,
       "DATA_REJECTED",
-      `The server rejected a value: ${message} (${number}). Store another value, or change what rejects it.`,
+      `The MySQL server rejected a value: ${message} (${number}). Change the value, or the constraint or limit that rejects it.`,
     );
   }
   if (FAILING.includes(number) || number < 1000) {
     return wrap(
       error,
       "DATABASE_FAILING",
-      `The server cannot work now: ${message} (${number}). Look into its error log, its disk space and its memory.`,
+      `The MySQL server cannot execute statements now: ${message} (${number}). Check its error log, disk space and memory.`,
     );
   }
-  return wrap(error, "DATABASE", `The server refused a statement: ${message} (${number}).`);
+  return wrap(error, "DATABASE", `The MySQL server rejected a statement: ${message} (${number}).`);
 }
 
 function wrap(cause: unknown, code: ErrorCode, message: string): PunctualError {
@@ -205,41 +214,44 @@ function reason(code: string, message: string): string {
   return code === "" || message.includes(code) ? message : `${message}, ${code}`;
 }
 
-function ofServer(number: number, message: string): [ErrorCode, string] | null {
+function knownServerError(number: number, message: string): [ErrorCode, string] | null {
   switch (number) {
     case 1044:
     case 1045:
     case 1698:
       return [
         "DATABASE_ACCESS",
-        `The server did not let this user in: ${message}. Check user, password and database in the URL, and the user's grants.`,
+        `The MySQL server refused the login: ${message}. Check the user, password and database in the URL, and the user's grants.`,
       ];
     case 1142:
     case 1143:
     case 1227:
       return [
         "DATABASE_ACCESS",
-        `The server says: ${message}. Grant this user what it needs, or call install() as one who may.`,
+        `The MySQL user lacks a privilege: ${message}. Grant it, or call install() as a user that has it.`,
       ];
     case 1049:
-      return ["DATABASE_MISSING", `The server says: ${message}. Create it first, or correct the URL.`];
+      return [
+        "DATABASE_MISSING",
+        `The MySQL database cannot be opened: ${message}. Create it first, or correct the URL.`,
+      ];
     case 1040:
     case 1203:
     case 1226:
       return [
         "DATABASE_UNAVAILABLE",
-        `The server has no connection free: ${message}. Raise max_connections, or open fewer (pool=<n> in the URL).`,
+        `The MySQL server has no free connection: ${message}. Raise max_connections, or open fewer connections (pool=<n> in the URL).`,
       ];
     case 1205:
-      if (message === OWNERS) {
+      if (message === CALLER_TRANSACTION_OPEN) {
         return [
           "DATABASE_BUSY",
-          "The one MySQL connection that Punctual was given stayed in use: a transaction of your own is open on it. Give Punctual a pool instead of a connection.",
+          "The only MySQL connection that Punctual was given was not free: a transaction of yours is open on it. Pass a pool instead of a connection.",
         ];
       }
       return [
         "DATABASE_BUSY",
-        "Rows stayed locked by somebody else for too long. Close the transaction that holds them: information_schema.innodb_trx lists those that are open.",
+        "Another transaction kept a lock for longer than the lock wait timeout. End that transaction: information_schema.innodb_trx lists the open ones.",
       ];
     case 1213:
     case 1020:
@@ -248,60 +260,60 @@ function ofServer(number: number, message: string): [ErrorCode, string] | null {
     case 3101:
       return [
         "DATABASE_BUSY",
-        "The server kept ending the transaction in favour of others it met. Try again when there is less going on.",
+        "The transaction conflicted with others (deadlock or concurrent change) at every retry. Try again when there is less load.",
       ];
     case 1153:
       return [
         "DATA_REJECTED",
-        "The server refused a statement that is longer than its max_allowed_packet. Raise it there, or dispatch less at once.",
+        "A statement was longer than the server's max_allowed_packet. Raise max_allowed_packet, or dispatch smaller arguments or fewer runs at once.",
       ];
     case 1461:
       return [
         "DATABASE_FAILING",
-        "The server refused to prepare one more statement. Raise its max_prepared_stmt_count, or open fewer connections (pool=<n> in the URL).",
+        "The MySQL server has reached max_prepared_stmt_count. Raise it, or open fewer connections (pool=<n> in the URL).",
       ];
     default:
       return null;
   }
 }
 
-function ofSocket(code: string, message: string): [ErrorCode, string] | null {
+function knownSocketError(code: string, message: string): [ErrorCode, string] | null {
   switch (code) {
     case "HANDSHAKE_NO_SSL_SUPPORT":
       return [
         "DATABASE_UNAVAILABLE",
-        "This MySQL server takes no TLS connections. Turn TLS on there, or leave ssl out of the URL.",
+        "This MySQL server has TLS turned off. Turn it on there, or remove ssl from the URL.",
       ];
     case "ECONNREFUSED":
     case "ENOENT":
       return [
         "DATABASE_UNAVAILABLE",
-        `Nothing answers where MySQL was expected (${reason(code, message)}). Start the server, or correct host and port in the URL.`,
+        `No MySQL server accepts connections at this address (${reason(code, message)}). Start the server, or correct the host and port in the URL.`,
       ];
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return [
         "DATABASE_UNAVAILABLE",
-        `MySQL's host was not found (${reason(code, message)}). Correct the host in the URL, or mend the name service.`,
+        `The MySQL host was not found (${reason(code, message)}). Check the host name in the URL, and DNS.`,
       ];
     case "ETIMEDOUT":
       return [
         "DATABASE_UNAVAILABLE",
-        `MySQL did not answer in time (${reason(code, message)}). Correct host and port in the URL, or let this host through to it.`,
+        `The MySQL server did not answer in time (${reason(code, message)}). Check the host and port in the URL, and firewalls on the way.`,
       ];
     default:
       return null;
   }
 }
 
-/** What is older lacks `skip locked` or `json_table`. */
-export function nameOfVersion(version: string): "mysql" | "mariadb" {
+/** Which server has this version. Throws if it is too old: it has no `skip locked` or no `json_table`. */
+export function flavourOf(version: string): "mysql" | "mariadb" {
   const isMariadb = /mariadb/i.test(version);
   const [major = 0, minor = 0] = version.split(/[.-]/).map(Number);
   const isEnough = isMariadb ? major > 10 || (major === 10 && minor >= 6) : major >= 8;
   if (isEnough) return isMariadb ? "mariadb" : "mysql";
   throw new PunctualError(
     "DATABASE",
-    `Expected MySQL 8.0 or MariaDB 10.6, or newer, but the server says that it is ${version}. Update it, or use another database.`,
+    `Expected MySQL 8.0 or newer, or MariaDB 10.6 or newer, got ${version}. Upgrade the server, or use another database.`,
   );
 }

@@ -5,26 +5,30 @@ import type { ServerParts } from "../server/parts.ts";
 import { ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
-import { Callers } from "./caller-transaction.ts";
-import { type Connections, OneConnection, OwnConnections, PoolConnections } from "./connections.ts";
+import { CallerTransactions } from "./caller-transaction.ts";
+import { type MysqlConnections, OneConnection, OwnConnections, PoolConnections } from "./connections.ts";
 import { MysqlDatabase } from "./database.ts";
 import { asConnection, asPool, loadMysql } from "./driver.ts";
-import { nameOfVersion } from "./errors.ts";
+import { flavourOf } from "./errors.ts";
 import { Poller } from "./poller.ts";
 import { schemaFor } from "./schema.ts";
 import { parseMysqlUrl } from "./url.ts";
 
-interface Facts {
+interface ServerFacts {
   version: string;
   db: string | null;
   charset: string;
   autocommit: number;
 }
 
-const FACTS =
+const SELECT_FACTS =
   "select version() as version, database() as db, @@character_set_client as charset, @@autocommit as autocommit";
 
-/** What a store is made of: of a URL, or of a pool or a connection of the caller's. */
+/** Opens a store on a URL, or on a pool or connection of mysql2 that stays the caller's to close. */
+export async function openMysql(source: DatabaseSource, options: OpenOptions): Promise<Store> {
+  return new ServerStore(await mysqlParts(source, options));
+}
+
 export async function mysqlParts(
   source: DatabaseSource,
   { clock, prefix, pending = new Pending() }: OpenOptions,
@@ -33,28 +37,28 @@ export async function mysqlParts(
   const db = new MysqlDatabase(connections, pending);
   const tables = tablesWith(prefix);
   try {
-    check(await db.meet<Facts>(FACTS, ({ version }) => nameOfVersion(version)));
+    checkFacts(await db.identify<ServerFacts>(SELECT_FACTS, ({ version }) => flavourOf(version)));
   } catch (error) {
     await db.close();
     throw error;
   }
-  const callers = new Callers(db, tables);
+  const callers = new CallerTransactions(db, tables);
   const poller = new Poller(db, tables, clock);
   return {
     db,
     schema: schemaFor(db.name),
     tables,
     clock,
-    connections: connections.most,
+    connections: connections.max,
     enter: (tx) => callers.enter(tx),
-    // Whoever waits for runs asks for them.
+    // Other processes learn of new runs by polling.
     announce: async () => {},
     watch: (onChange) => poller.listen(onChange),
     close: () => db.close(),
   };
 }
 
-async function connectionsOf(source: DatabaseSource, pending: Pending): Promise<Connections> {
+async function connectionsOf(source: DatabaseSource, pending: Pending): Promise<MysqlConnections> {
   if (typeof source === "string") {
     const stream = ({ config }: { config: SocketConfig }) => pending.connect(config);
     const options: Record<string, unknown> = { ...parseMysqlUrl(source), stream };
@@ -64,7 +68,7 @@ async function connectionsOf(source: DatabaseSource, pending: Pending): Promise<
     } catch (error) {
       throw new PunctualError(
         "DATABASE_URL",
-        `mysql2 does not take the parameters of the MySQL URL: ${(error as Error).message}. Correct them.`,
+        `mysql2 rejected a parameter of the MySQL URL: ${(error as Error).message}. Correct it.`,
         { cause: error },
       );
     }
@@ -79,29 +83,24 @@ async function connectionsOf(source: DatabaseSource, pending: Pending): Promise<
   );
 }
 
-/** Refuses connections of a caller's on which runs would be lost or changed. */
-function check({ db, charset, autocommit }: Facts): void {
+/** Throws for connections of a caller's on which runs would be lost or changed. */
+function checkFacts({ db, charset, autocommit }: ServerFacts): void {
   if (db === null) {
     throw new PunctualError(
       "DATABASE_MISSING",
-      "Expected MySQL connections that have chosen a database, but there is none. Name it with the option database of mysql2.",
+      "Expected MySQL connections with a default database, but none is selected. Set the option database of mysql2.",
     );
   }
   if (charset !== "utf8mb4") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected MySQL connections with the character set utf8mb4, got ${charset}: texts would lose characters. Set the option charset of mysql2 to "utf8mb4".`,
+      `Expected MySQL connections with the character set utf8mb4, got ${charset}, which cannot store every character. Set the option charset of mysql2 to "utf8mb4".`,
     );
   }
   if (autocommit !== 1) {
     throw new PunctualError(
       "INVALID_OPTION",
-      "Expected MySQL connections with autocommit, but it is off: nothing that Punctual writes would be committed. Leave it on; transactions work as before.",
+      "Expected MySQL connections with autocommit on, but it is off: Punctual's writes outside transactions would not be committed. Turn autocommit on; your transactions do not change.",
     );
   }
-}
-
-/** A URL, or a pool or a connection of mysql2 that is the caller's, who closes it. */
-export async function openMysql(source: DatabaseSource, options: OpenOptions): Promise<Store> {
-  return new ServerStore(await mysqlParts(source, options));
 }

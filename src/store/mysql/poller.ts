@@ -2,32 +2,36 @@ import type { Clock } from "../../time.ts";
 import type { Sql, Tables } from "../sql/database.ts";
 import { using } from "./dialect.ts";
 
-/** While things happen. */
-const SOONEST = 20;
+/** Time between two polls while the runs change, in milliseconds. */
+const SHORTEST_INTERVAL = 20;
 
-/** While nothing does: a run of another process waits half of this, and a look takes about 0.4 ms of this one's time. */
-const LATEST = 55;
+/**
+ * Time between two polls while nothing changes, in milliseconds. A run of another process waits half of it on average; a
+ * poll takes about 0.4 ms of this process's time.
+ */
+const LONGEST_INTERVAL = 55;
 
-const SLOWER = 1.3;
+/** Growth of the interval after a poll that found no change. */
+const GROWTH = 1.3;
 
-/** These servers cannot call, so they are asked, by whoever watches. */
+/** Polls for changes of the runs while there are listeners: these servers have no notifications. */
 export class Poller {
   readonly #sql: Sql;
-  readonly #text: string;
+  readonly #poll: string;
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #cancel: (() => void) | null = null;
-  #interval = SOONEST;
+  #interval = SHORTEST_INTERVAL;
   #seen: string | null = null;
 
   constructor(sql: Sql, tables: Tables, clock: Clock) {
     this.#sql = sql;
     this.#clock = clock;
-    this.#text = lookFor(tables);
+    this.#poll = pollStatement(tables);
   }
 
   listen(onChange: () => void): () => void {
-    // One function may watch twice.
+    // A new function for each call: the same `onChange` may be passed twice.
     const listener = () => onChange();
     this.#listeners.add(listener);
     if (!this.#cancel) this.#next();
@@ -41,16 +45,15 @@ export class Poller {
   }
 
   #next(): void {
-    const cancel = this.#clock.after(this.#interval, () => this.#look(cancel), { background: true });
+    const cancel = this.#clock.after(this.#interval, () => this.#pollOnce(cancel), { background: true });
     this.#cancel = cancel;
   }
 
-  /** The next look comes after this one. */
-  async #look(mine: () => void): Promise<void> {
+  async #pollOnce(mine: () => void): Promise<void> {
     const changed = await this.#hasChanged();
-    // Everybody left meanwhile, and maybe others came.
+    // All listeners left during the poll; new ones may have started another.
     if (this.#cancel !== mine) return;
-    this.#interval = changed ? SOONEST : Math.min(LATEST, this.#interval * SLOWER);
+    this.#interval = changed ? SHORTEST_INTERVAL : Math.min(LONGEST_INTERVAL, this.#interval * GROWTH);
     if (changed) for (const listener of this.#listeners) listener();
     this.#next();
   }
@@ -58,20 +61,23 @@ export class Poller {
   async #hasChanged(): Promise<boolean> {
     try {
       const before = this.#seen;
-      const [row] = await this.#sql.all<{ seen: string }>(this.#text);
+      const [row] = await this.#sql.all<{ seen: string }>(this.#poll);
       this.#seen = row?.seen ?? null;
-      // Also the first look: what came just before it would never be told of.
+      // The first poll counts as a change; otherwise earlier inserts would be missed.
       return this.#seen !== before;
     } catch {
-      // The worker's next exchange meets the same fault and reports it.
+      // The worker's next exchange fails in the same way and reports the error.
       this.#seen = null;
       return false;
     }
   }
 }
 
-/** The newest run, the first that are ready, the next that will be due: four steps into indexes, however many runs there are. */
-export function lookFor(t: Tables): string {
+/**
+ * A `select` of the newest run, the first ready ones and the next due time, as one text. It costs four index lookups, however
+ * many runs there are.
+ */
+export function pollStatement(t: Tables): string {
   const first = (limited: 0 | 1) =>
     `(select id from ${t.runs}${using(t.runs, "ready")} where state = 1 and limited = ${limited} and owner is null
        order by queue, priority, run_at, id limit 1)`;

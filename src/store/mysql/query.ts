@@ -2,66 +2,72 @@ import { systemClock } from "../../time.ts";
 import type { Param, Transaction } from "../sql/database.ts";
 import type { MysqlConnection, MysqlField, MysqlHeader, MysqlQuery, MysqlResult } from "./driver.ts";
 
-/** A connection that has not answered for this long is taken for dead: no statement of ours runs so long. */
-const ANSWER_WITHIN = 60_000;
+/** Longest wait for an answer, in milliseconds. No statement of ours runs this long: the connection is dead. */
+const ANSWER_TIMEOUT = 60_000;
 
-/** Installing waits for whoever uses the tables, and may have much to rewrite. */
-export const HOWEVER_LONG = 0;
+/** As a timeout: waits for the answer however long it takes. A migration may wait for locks and rewrite large tables. */
+export const NO_TIMEOUT = 0;
 
-/** So many prepared statements of ours stay on a connection; the server has a bound for all connections together. */
-export const PREPARED = 200;
+/** Most statements of ours that stay prepared on a connection: the server has one limit for all connections together. */
+const MAX_PREPARED = 200;
 
-/** Flags of the server's state. */
+/** Bits of the server status. */
 export const IN_TRANSACTION = 1;
 export const AUTOCOMMIT = 2;
 
-const faults = new WeakSet<object>();
+const ownErrors = new WeakSet<object>();
 
-/** Whether this error came from a statement or a connection of ours, not from what a caller did beside it. */
-export function isOurs(error: unknown): boolean {
-  return typeof error === "object" && error !== null && faults.has(error);
+/** Whether the error came from a statement or connection of ours, not from code of the caller's in a shared transaction. */
+export function isOwnError(error: unknown): boolean {
+  return typeof error === "object" && error !== null && ownErrors.has(error);
 }
 
-/** Remembers the errors of a connection as ours. */
-export async function ours<Result>(work: Promise<Result>): Promise<Result> {
+/** Marks an error of `work` as our own. */
+export async function trackErrors<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    if (typeof error === "object" && error !== null) faults.add(error);
+    if (typeof error === "object" && error !== null) ownErrors.add(error);
     throw error;
   }
 }
 
-/** A statement with parameters is prepared by the server: what the driver escapes by itself is unsafe under some modes. */
+/**
+ * Sends one statement and returns the answer. The server prepares statements with parameters: escaping them in the driver
+ * is unsafe under the mode NO_BACKSLASH_ESCAPES.
+ */
 export async function query(
   connection: MysqlConnection,
   text: string,
   params: Param[],
-  within: number = ANSWER_WITHIN,
+  timeout: number = ANSWER_TIMEOUT,
 ): Promise<MysqlResult> {
   const statement = toQuery(connection, text, params);
-  if (params.length > 0) forgetOldest(connection, text);
+  if (params.length > 0) limitPrepared(connection, text);
   const sent = params.length === 0 ? connection.query(statement) : connection.execute(statement);
-  const [result, fields] = await ours(within === HOWEVER_LONG ? sent : answeredWithin(within, sent));
+  const [result, fields] = await trackErrors(timeout === NO_TIMEOUT ? sent : withTimeout(timeout, sent));
   if (Array.isArray(result)) toNumbers(connection, result as Row[], fields);
   return result;
 }
 
-/** Several statements in one packet, none of them with parameters, and the answer to each. The first that fails is the last. */
+/**
+ * Sends several statements without parameters in one packet and returns the answer to each. The server stops at the first
+ * one that fails.
+ */
 export async function querySeveral(connection: MysqlConnection, texts: string[]): Promise<MysqlResult[]> {
   const sent = connection.query(toQuery(connection, texts.join("; "), []));
-  const [results, fields] = await ours(answeredWithin(ANSWER_WITHIN, sent));
+  const [results, fields] = await trackErrors(withTimeout(ANSWER_TIMEOUT, sent));
   for (const [index, result] of (results as MysqlResult[]).entries()) {
     if (Array.isArray(result)) toNumbers(connection, result as Row[], (fields as unknown as Fields[])[index]);
   }
   return results as MysqlResult[];
 }
 
-/** The driver's own timeout does not cover the preparing of a statement. */
-function answeredWithin<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> {
+/** Rejects if the answer takes longer. The timeout of mysql2 does not cover preparing a statement. */
+function withTimeout<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const cancel = systemClock.after(ms, () => {
-      const error = new Error(`No answer for ${ms / 1000} s`);
+      const error = new Error(`No answer within ${ms / 1000} s`);
       reject(Object.assign(error, { code: "PROTOCOL_SEQUENCE_TIMEOUT" }));
     });
     answer.then(resolve, reject).finally(cancel);
@@ -76,7 +82,7 @@ export function headerOf(result: MysqlResult): MysqlHeader {
   return result as MysqlHeader;
 }
 
-/** All of it said with each statement: a pool of the caller's may have been set up otherwise. */
+/** Sets every option that matters with each statement: a caller's pool may have other defaults. */
 function toQuery(connection: MysqlConnection, text: string, params: Param[]): MysqlQuery {
   return {
     sql: text,
@@ -84,12 +90,12 @@ function toQuery(connection: MysqlConnection, text: string, params: Param[]): My
     rowsAsArray: false,
     nestTables: false,
     namedPlaceholders: false,
-    // Only a function is heard over one of theirs.
-    typeCast: typeof connection.connection.config?.typeCast === "function" ? asItIs : true,
+    // mysql2 prefers a function in the connection's configuration to a boolean here.
+    typeCast: typeof connection.connection.config?.typeCast === "function" ? defaultCast : true,
   };
 }
 
-const asItIs = (_field: unknown, next: () => unknown): unknown => next();
+const defaultCast = (_field: unknown, next: () => unknown): unknown => next();
 
 type Row = Record<string, unknown>;
 type Fields = MysqlField[] | undefined;
@@ -97,7 +103,7 @@ type Fields = MysqlField[] | undefined;
 const BIGINT = 8;
 const DECIMALS = [0, 246];
 
-/** Sums are decimals, and these come as text unless the connection was set up otherwise; so do big numbers of some. */
+/** Converts texts to numbers: mysql2 returns decimals (sums) as text, and with `supportBigNumbers` also large integers. */
 function toNumbers(connection: MysqlConnection, rows: Row[], fields: Fields): void {
   const { supportBigNumbers, decimalNumbers } = connection.connection.config ?? {};
   const isText = (type: number | undefined) =>
@@ -109,8 +115,9 @@ function toNumbers(connection: MysqlConnection, rows: Row[], fields: Fields): vo
 }
 
 /**
- * Older versions of mysql2 send every number as a float, which MySQL refuses as a limit. As text it is taken there by
- * both servers; elsewhere not: MariaDB reads through the table for `id in (?, ?)` with a text among them.
+ * Returns the parameters as mysql2 should send them. Older versions of mysql2 send every number as a float, which MySQL
+ * rejects as a limit; both servers accept text there. Other numbers must not be text: `id in (?, ?)` with a text among its
+ * values makes MariaDB scan the table.
  */
 export function toValues(text: string, params: Param[]): unknown[] {
   const limits = limitsIn(text);
@@ -120,10 +127,11 @@ export function toValues(text: string, params: Param[]): unknown[] {
   });
 }
 
-const known = new Map<string, Set<number>>();
+/** For each text the positions of the parameters that are limits. */
+const limitsOfTexts = new Map<string, Set<number>>();
 
 function limitsIn(text: string): Set<number> {
-  let found = known.get(text);
+  let found = limitsOfTexts.get(text);
   if (!found) {
     found = new Set();
     let index = 0;
@@ -131,16 +139,20 @@ function limitsIn(text: string): Set<number> {
       if (mark.length > 1) found.add(index);
       index++;
     }
-    if (known.size > 2000) known.clear();
-    known.set(text, found);
+    if (limitsOfTexts.size > 2000) limitsOfTexts.clear();
+    limitsOfTexts.set(text, found);
   }
   return found;
 }
 
+/** Texts that are prepared on each connection, the least recently used first. */
 const prepared = new WeakMap<object, Set<string>>();
 
-/** The driver's own bound for a connection of the caller's may be beyond the server's for all of them. */
-function forgetOldest(connection: MysqlConnection, text: string): void {
+/**
+ * Closes the least recently used prepared statement if a connection has too many. On a caller's connection the limit of
+ * mysql2 itself may be higher than the server allows for all connections.
+ */
+function limitPrepared(connection: MysqlConnection, text: string): void {
   const core = connection.connection;
   let texts = prepared.get(core);
   if (!texts) {
@@ -149,15 +161,15 @@ function forgetOldest(connection: MysqlConnection, text: string): void {
   }
   texts.delete(text);
   texts.add(text);
-  if (texts.size <= PREPARED) return;
+  if (texts.size <= MAX_PREPARED) return;
   const [oldest] = texts;
   texts.delete(oldest!);
   connection.unprepare({ sql: oldest!, nestTables: false, rowsAsArray: false });
 }
 
-/** Statements that are no transaction together, however long each takes. */
+/** Returns an object that looks like a transaction, but sends each statement by itself and without a timeout. */
 export function sqlOn(connection: MysqlConnection): Transaction {
-  const send = (text: string, params: Param[]) => query(connection, text, params, HOWEVER_LONG);
+  const send = (text: string, params: Param[]) => query(connection, text, params, NO_TIMEOUT);
   return {
     handle: connection,
     again: false,

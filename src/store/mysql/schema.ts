@@ -1,27 +1,29 @@
 import { GATES } from "../server/limits.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
-import { collation, type Server } from "./dialect.ts";
+import { collation, type Flavour } from "./dialect.ts";
 
-/** A name, a queue, a key, an id: at most 191 bytes. */
+/** Type of a name, queue, key or id, each of which has at most 191 bytes. */
 const NAME = "varchar(191)";
 
-/** `name|key`. */
+/** Type of a lane, which is `name|key`. */
 const LANE = "varchar(383)";
 
-/** A time for people, in UTC whatever the session's zone is. */
+/** A column of UTC milliseconds as a readable time in UTC, whatever the session's time zone. */
 function readable(column: string): string {
   const time = `date_add(cast('1970-01-01' as datetime(6)), interval ${column} * 1000 microsecond)`;
   return `left(date_format(${time}, '%Y-%m-%d %H:%i:%s.%f'), 23)`;
 }
 
 /**
- * Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped.
+ * The tables of MySQL and MariaDB. Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history
+ * 3 completed, 4 failed, 5 cancelled, 6 skipped.
  *
- * Every statement may be repeated: each commits at once, so an install that died is taken up by the next from its beginning.
+ * Every statement can be repeated. Each one commits at once, so that an install() that was interrupted leaves some of them
+ * done; the next install() runs them all again.
  */
-export function schemaFor(server: Server): Schema {
-  const table = `engine = InnoDB, row_format = dynamic, default character set utf8mb4 collate ${collation(server)}`;
+export function schemaFor(flavour: Flavour): Schema {
+  const table = `engine = InnoDB, row_format = dynamic, default character set utf8mb4 collate ${collation(flavour)}`;
   return {
     ledger: (t) =>
       `create table if not exists ${t.migrations} (number int not null primary key, applied_at bigint not null) ${table}`,
@@ -50,13 +52,13 @@ export function schemaFor(server: Server): Schema {
           ...addColumn(t.jobs, "last_failure", "bigint"),
           `create table if not exists ${t.aliases} (name ${NAME} not null primary key, job ${NAME} not null) ${table}`,
           ...addColumn(t.receipts, "nonce", "bigint"),
-          // 1: a run that crashed before, and no other run is in its process.
+          // 1: the run crashed before and is now executed alone in its process.
           ...addColumn(t.runs, "isolated", "tinyint not null default 0"),
-          // JSON: the hook or filter that has not settled for some seconds.
+          // JSON: the hook or filter that has not returned for some seconds.
           ...addColumn(t.runs, "hook", "longtext"),
           ...addColumn(t.runs, "retries", "longtext"),
           ...addColumn(t.history, "retries", "longtext"),
-          // A limit counts every running run, whatever was known of limits when it was inserted.
+          // A limit counts every running run, also those inserted before there was a limit.
           `alter table ${t.runs} drop key ${t.runs}_counted,
              add key ${t.runs}_counted (state, owner, name, lane)`,
         ],
@@ -67,9 +69,9 @@ export function schemaFor(server: Server): Schema {
 
 function hot(t: Tables, table: string): string[] {
   return [
-    // One index for each thing the worker asks, in exactly the order it asks for: "owner is null" counts as an equality.
-    // Lanes go without it: a run that has an owner is under no limit, and the key would be too long.
-    // Never a column that renewals change: every renewal would rewrite the index.
+    // One index for each query of the worker, in the order that the query reads; "owner is null" counts as an equality.
+    // The index of lanes leaves the owner out: a run with an owner is under no limit, and the key would be too long.
+    // No index contains a column that lease renewals update: each renewal would have to write to the index.
     `create table if not exists ${t.runs} (
        id bigint not null primary key,
        name ${NAME} not null,
@@ -114,8 +116,8 @@ function hot(t: Tables, table: string): string[] {
     `create table if not exists ${t.gates} (id smallint not null primary key) ${table}`,
     `insert into ${t.gates} (id) values ${Array.from({ length: GATES }, (_, id) => `(${id})`).join(", ")}
        on duplicate key update id = ${t.gates}.id`,
-    // The mark tells this database from others, wherever it was moved or replicated to. It is in a row of its own: who
-    // reads it in a serializable transaction has it locked, and the other row is written meanwhile.
+    // The mark identifies these tables wherever they are moved or replicated to. It has a row of its own: a serializable
+    // transaction that reads the mark locks its row, and must not block the row of the counter.
     `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${NAME} not null) ${table}`,
     `insert into ${t.ids} (id, next, mark) values (1, 0, ''), (2, 0, uuid()) on duplicate key update id = ${t.ids}.id`,
     `create table if not exists ${t.receipts} (
@@ -191,7 +193,7 @@ function logs(t: Tables, table: string): string {
      ) ${table}`;
 }
 
-/** MySQL has no "add column if not exists", and what an install that died has done must bear being repeated. */
+/** Adds a column unless it exists, so that the statement can be repeated: MySQL has no "add column if not exists". */
 function addColumn(table: string, column: string, type: string): string[] {
   const alter = `alter table ${table} add column ${column} ${type}`;
   return [
@@ -283,7 +285,7 @@ function definitions(t: Tables, table: string): string[] {
   ];
 }
 
-/** With the rights of whoever asks: the one who installed may be gone some day. */
+/** Views with the privileges of the user that queries them: the user that installed them may be deleted later. */
 function views(t: Tables): string[] {
   const view = "create or replace sql security invoker view";
   return [

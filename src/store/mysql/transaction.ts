@@ -1,101 +1,171 @@
-import type { Param, Statement } from "../sql/database.ts";
-import { lengthOf, literally } from "./dialect.ts";
+import type { Param, Statement, Transaction } from "../sql/database.ts";
+import type { Try } from "../sql/patience.ts";
+import type { MysqlConnections } from "./connections.ts";
+import { inlineParams, paramsLength } from "./dialect.ts";
 import type { MysqlConnection, MysqlResult } from "./driver.ts";
-import { isDuplicate } from "./errors.ts";
-import { query, querySeveral } from "./query.ts";
+import { isConnectionLost, isDuplicate } from "./errors.ts";
+import { isOwnError, query, querySeveral, rowsOf } from "./query.ts";
 
-/** Up to so many characters it costs less to read a statement each time than to keep it prepared and send it by itself. */
-export const LONGEST: number = 32 * 1024;
+/**
+ * Longest parameters, in characters, that are inlined into a statement of a packet. A statement with longer ones is sent
+ * by itself and prepared: parsing the text each time would cost more than the round trip.
+ */
+export const MAX_INLINE_LENGTH: number = 32 * 1024;
 
-interface Letter extends Statement {
-  /** Somebody waits for its answer. */
+export interface TransactionSettings extends Pick<MysqlConnections, "setIsolationLevel" | "multiStatement"> {
+  /** False: the caller's code shares the transaction. It sends statements of its own on the same connection. */
+  isOurs: boolean;
+  /** A statement without parameters that is sent with `start transaction`. */
+  first?: string | undefined;
+}
+
+/** Runs `work` between `start transaction` and `commit`, and rolls back if it throws. */
+export function runTransaction<Result>(
+  connection: MysqlConnection,
+  state: Try,
+  work: (tx: Transaction) => Promise<Result>,
+  { setIsolationLevel, multiStatement, isOurs, first }: TransactionSettings,
+): Promise<Result> {
+  const pipeline = new Pipeline(connection, multiStatement);
+  const inside = async () => {
+    if (setIsolationLevel) pipeline.post(setIsolationLevel, []);
+    pipeline.post("start transaction", []);
+    if (first && !state.again) pipeline.post(first, []);
+    // Awaited: the caller's statements do not go through the pipeline and could overtake ours.
+    if (!isOurs) await pipeline.send("do 0", []);
+    state.entered = true;
+    const result = await work({
+      handle: connection,
+      again: state.again,
+      all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await pipeline.send(text, params)),
+      run: async (text, ...params) => {
+        if (isOurs) pipeline.post(text, params);
+        else await pipeline.send(text, params);
+      },
+    });
+    state.committing = true;
+    await pipeline.send("commit", []).catch((error) => {
+      // If the server has answered, if only with an error, the transaction is known not to be committed.
+      state.committing = isConnectionLost(error);
+      throw error;
+    });
+    return result;
+  };
+  return orRollBack(connection, () => inside().finally(() => pipeline.end()));
+}
+
+/** Rolls back if `work` throws. Throws `RollbackFailed` if that fails too. */
+export async function orRollBack<Result>(
+  connection: MysqlConnection,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isOwnError(error) && isConnectionLost(error)) throw error;
+    await query(connection, "rollback", []).catch(() => {
+      throw new RollbackFailed(error);
+    });
+    throw error;
+  }
+}
+
+/** The rollback failed too, so that the connection must not be used again. `cause` is the error before it. */
+export class RollbackFailed extends Error {
+  constructor(cause: unknown) {
+    super("the transaction could not be rolled back", { cause });
+  }
+}
+
+interface UnsentStatement extends Statement {
   isAwaited: boolean;
   resolve(result: MysqlResult): void;
   reject(error: unknown): void;
 }
 
 /**
- * The statements of one transaction, in order. Those whose answers nobody waits for leave together with the next one
- * whose answer somebody does, and so do all that are asked at once: in one packet, where the connection takes several.
+ * Sends the statements of one transaction in order. Statements whose answers nobody awaits are held back until one
+ * follows that is awaited; all of them are then sent together, in one packet if the connection allows that.
  */
-export class Conversation {
+class Pipeline {
   readonly #connection: MysqlConnection;
-  readonly #takesSeveral: boolean;
-  #letters: Letter[] = [];
-  #leaving = false;
+  readonly #multiStatement: boolean;
+  #unsent: UnsentStatement[] = [];
+  #willFlush = false;
   #last: Promise<void> = Promise.resolve();
-  #fault: { error: unknown } | null = null;
+  #failure: { error: unknown } | null = null;
 
-  constructor(connection: MysqlConnection, takesSeveral: boolean) {
+  constructor(connection: MysqlConnection, multiStatement: boolean) {
     this.#connection = connection;
-    this.#takesSeveral = takesSeveral;
+    this.#multiStatement = multiStatement;
   }
 
+  /** Sends a statement in the next microtask, together with the unsent ones before it, and returns its answer. */
   send(text: string, params: Param[]): Promise<MysqlResult> {
-    const answer = this.#write(text, params, true);
-    if (!this.#leaving) {
-      this.#leaving = true;
-      queueMicrotask(() => this.#leave());
+    const answer = this.#add(text, params, true);
+    if (!this.#willFlush) {
+      this.#willFlush = true;
+      queueMicrotask(() => this.#flush());
     }
     return answer;
   }
 
-  /** What comes later is not sent: the connection may be another's by then. */
-  end(): void {
-    this.#fault ??= { error: new Error("The transaction is over.") };
-  }
-
-  /** A statement whose answer does not matter; its fault is told with the next one. */
+  /** Adds a statement whose answer is not awaited; the next `send` throws its error. */
   post(text: string, params: Param[]): void {
-    this.#write(text, params, false).catch(() => {});
+    this.#add(text, params, false).catch(() => {});
   }
 
-  #write(text: string, params: Param[], isAwaited: boolean): Promise<MysqlResult> {
+  /** Refuses later statements: another transaction may have the connection by then. */
+  end(): void {
+    this.#failure ??= { error: new Error("The transaction has ended.") };
+  }
+
+  #add(text: string, params: Param[], isAwaited: boolean): Promise<MysqlResult> {
     return new Promise((resolve, reject) => {
-      this.#letters.push({ text, params, isAwaited, resolve, reject });
+      this.#unsent.push({ text, params, isAwaited, resolve, reject });
     });
   }
 
-  #leave(): void {
-    const letters = this.#letters;
-    this.#letters = [];
-    this.#leaving = false;
-    this.#last = this.#last.then(() => this.#deliver(letters));
+  #flush(): void {
+    const statements = this.#unsent;
+    this.#unsent = [];
+    this.#willFlush = false;
+    this.#last = this.#last.then(() => this.#sendAll(statements));
   }
 
-  async #deliver(letters: Letter[]): Promise<void> {
-    for (const packet of this.#pack(letters)) {
-      if (!this.#fault) await this.#exchange(packet);
-      for (const { reject } of this.#fault ? packet : []) reject(this.#fault!.error);
+  async #sendAll(statements: UnsentStatement[]): Promise<void> {
+    for (const packet of this.#packets(statements)) {
+      if (!this.#failure) await this.#sendPacket(packet);
+      for (const { reject } of this.#failure ? packet : []) reject(this.#failure!.error);
     }
   }
 
-  async #exchange(packet: Letter[]): Promise<void> {
+  async #sendPacket(packet: UnsentStatement[]): Promise<void> {
     try {
       const results = await this.#answersTo(packet);
       for (const [index, { resolve }] of packet.entries()) resolve(results[index]!);
     } catch (error) {
-      const [letter, ...others] = packet as [Letter, ...Letter[]];
-      // The server has taken back this one statement, and whoever waits for it can go on.
-      if (letter.isAwaited && others.length === 0 && isDuplicate(error)) letter.reject(error);
-      else this.#fault = { error };
+      const [statement, ...others] = packet as [UnsentStatement, ...UnsentStatement[]];
+      // A duplicate key undoes this one statement only: its caller gets the error, and the transaction can go on.
+      if (statement.isAwaited && others.length === 0 && isDuplicate(error)) statement.reject(error);
+      else this.#failure = { error };
     }
   }
 
-  async #answersTo(packet: Letter[]): Promise<MysqlResult[]> {
-    const [{ text, params }] = packet as [Letter, ...Letter[]];
+  async #answersTo(packet: UnsentStatement[]): Promise<MysqlResult[]> {
+    const [{ text, params }] = packet as [UnsentStatement, ...UnsentStatement[]];
     if (packet.length === 1) return [await query(this.#connection, text, params)];
-    return querySeveral(this.#connection, packet.map(literally));
+    return querySeveral(this.#connection, packet.map(inlineParams));
   }
 
-  #pack(letters: Letter[]): Letter[][] {
-    const packets: Letter[][] = [];
-    let open = false;
-    for (const letter of letters) {
-      const fits = this.#takesSeveral && lengthOf(letter) <= LONGEST;
-      if (open && fits) packets.at(-1)!.push(letter);
-      else packets.push([letter]);
-      open = fits;
+  #packets(statements: UnsentStatement[]): UnsentStatement[][] {
+    const packets: UnsentStatement[][] = [];
+    let isOpen = false;
+    for (const statement of statements) {
+      const fits = this.#multiStatement && paramsLength(statement) <= MAX_INLINE_LENGTH;
+      if (isOpen && fits) packets.at(-1)!.push(statement);
+      else packets.push([statement]);
+      isOpen = fits;
     }
     return packets;
   }

@@ -1,12 +1,13 @@
 import { PunctualError, show } from "../../errors.ts";
 import { closeNames } from "../../validate/names.ts";
 
-const POOL = 10;
-const CONNECT_TIMEOUT = 10_000;
-const KEEP_ALIVE = 10_000;
+const DEFAULT_POOL = 10;
+/** In milliseconds, as are all times that mysql2 takes. */
+const DEFAULT_CONNECT_TIMEOUT = 10_000;
+const DEFAULT_KEEP_ALIVE_DELAY = 10_000;
 
-/** What mysql2 takes of a URL and Punctual leaves to it. */
-const THEIRS = [
+/** Parameters that are passed on to mysql2. */
+const MYSQL2_PARAMETERS = [
   "compress",
   "connectAttributes",
   "connectTimeout",
@@ -23,37 +24,40 @@ const THEIRS = [
   "ssl",
 ];
 
-/** `mysql://user:password@host:port/database?…` as the options of a mysql2 pool: with everything mysql2 takes, and `pool`. */
+/**
+ * Parses `mysql://user:password@host:port/database?…` with the parameters of mysql2 and `pool`. Returns the options of a
+ * mysql2 pool.
+ */
 export function parseMysqlUrl(url: string): Record<string, unknown> {
-  // The error of a URL that cannot be read has all of it, and the password: it is no cause to hand on.
+  // Not `new URL()`: its error contains the URL, and with it the password.
   const parsed = URL.parse(url);
   if (!parsed) {
     throw refusal(
-      "The URL of the MySQL database cannot be read. Characters such as @, / and # in a password have to be percent-encoded.",
+      "The MySQL URL cannot be parsed. Percent-encode characters such as @, / and # in the password.",
     );
   }
   const database = decoded(parsed.pathname.slice(1), "database");
   if (database === "") {
-    throw refusal('The MySQL URL names no database. Write it behind the host: "mysql://user@host/database".');
+    throw refusal('The MySQL URL names no database. Write it after the host: "mysql://user@host/database".');
   }
   const options: Record<string, unknown> = {};
-  let pool = POOL;
+  let pool = DEFAULT_POOL;
   for (const [key, value] of parsed.searchParams) {
     if (key === "pool" || key === "connectionLimit") pool = wholeNumber(key, value);
     else if (key === "charset") checkCharset(value);
-    else if (THEIRS.includes(key)) options[key] = jsonOrText(value);
+    else if (MYSQL2_PARAMETERS.includes(key)) options[key] = jsonOrText(value);
     else {
-      const close = closeNames(key, ["pool", "connectionLimit", ...THEIRS])[0];
+      const close = closeNames(key, ["pool", "connectionLimit", ...MYSQL2_PARAMETERS])[0];
       throw refusal(
-        `The MySQL URL has an unknown parameter ${show(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: pool, ${THEIRS.join(", ")}.`,
+        `The MySQL URL has an unknown parameter ${show(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: pool, ${MYSQL2_PARAMETERS.join(", ")}.`,
       );
     }
   }
   return {
-    connectTimeout: CONNECT_TIMEOUT,
-    keepAliveInitialDelay: KEEP_ALIVE,
+    connectTimeout: DEFAULT_CONNECT_TIMEOUT,
+    keepAliveInitialDelay: DEFAULT_KEEP_ALIVE_DELAY,
     ...options,
-    // The host of an IPv6 address stands in brackets.
+    // URL keeps the brackets around an IPv6 address.
     host: decoded(parsed.hostname, "host").replace(/^\[(.*)\]$/, "$1") || "localhost",
     port: parsed.port === "" ? 3306 : Number(parsed.port),
     user: decoded(parsed.username, "user") || "root",
@@ -63,25 +67,27 @@ export function parseMysqlUrl(url: string): Record<string, unknown> {
     decimalNumbers: true,
     enableKeepAlive: true,
     connectionLimit: pool,
-    // Every statement that has a caller's values in it is prepared, and then there can be only one.
+    // No injection risk: values are sent as parameters of a prepared statement, which is always a single one, or as hex literals.
     multipleStatements: true,
-    // Fewer would start a timer that keeps the process alive.
+    // With a lower value mysql2 starts a timer that keeps the process alive.
     maxIdle: pool,
-    // Stacks are taken for each statement otherwise.
+    // Otherwise mysql2 captures a stack trace for each statement.
     trace: false,
   };
 }
 
 function checkCharset(charset: string): void {
   if (/^utf8mb4(_|$)/i.test(charset)) return;
-  throw refusal(`Expected no charset but utf8mb4 in the MySQL URL, got ${show(charset)}. Leave it out.`);
+  throw refusal(
+    `Expected charset=utf8mb4 or no charset in the MySQL URL, got ${show(charset)}. Remove the parameter.`,
+  );
 }
 
 function decoded(text: string, what: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw refusal(`The ${what} in the MySQL URL is not percent-encoded as it should be: write % as %25.`);
+    throw refusal(`The ${what} in the MySQL URL is not percent-encoded correctly. Write % as %25.`);
   }
 }
 

@@ -3,87 +3,39 @@ import { Adapters } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
 import { isClient, isPool, type PgClient } from "./driver.ts";
 import { translate } from "./errors.ts";
-import { numbered, query } from "./query.ts";
+import { NO_TIMEOUT, numbered, query } from "./query.ts";
 
-interface Place {
-  /** As text, so that nobody's parsers have a say. */
+export const adapters: Adapters<PgClient> = new Adapters({
+  words: {
+    poolRefused:
+      "within() expected the client on which your transaction is open, got a Pool: a pool may run each query on another connection. Take a client with pool.connect() and begin the transaction there.",
+    knexRefused:
+      'within() expected a Knex transaction on PostgreSQL with the client "pg", got one with another client.',
+  },
+  isPool,
+  asConnection: (value) => (isClient(value) ? (value as PgClient) : null),
+  async send(client, text, params) {
+    // A dispatch that was not awaited may come after the commit; its insert must not be executed by itself.
+    if (client.getTransactionStatus?.() === "I") throw noTransaction();
+    return (await query(client, text, params, { timeout: NO_TIMEOUT })).rows;
+  },
+  textOf: numbered,
+  translate,
+});
+
+/** Which server and database a connection is on. Read as text, so that type parsers of the caller cannot change it. */
+interface DatabaseIdentity {
+  /** When the server was started: tells two servers apart. */
   server: string;
   database: string;
   name: string;
+  /** The oid of the table of runs that the connection's search path finds; null: none. */
   runs: string | null;
 }
 
-/** Lets through transactions on our own database, and refuses what would put the runs anywhere else. */
-export class Callers {
-  readonly #own: Sql;
-  readonly #t: Tables;
-  /** A connection stays where it is. */
-  readonly #known = new WeakSet<object>();
-  #home: Promise<Place> | null = null;
-
-  constructor(own: Sql, tables: Tables) {
-    this.#own = own;
-    this.#t = tables;
-  }
-
-  /** A `Client` with an open transaction, or the transaction object of Kysely, Drizzle, Knex or Prisma. */
-  async enter(tx: unknown): Promise<Sql> {
-    const entered = await adapters.adapt(tx);
-    if (!entered) {
-      throw new PunctualError(
-        "INVALID_OPTION",
-        "within() expected your open transaction on PostgreSQL: a client of pg, or what Kysely, Drizzle (node-postgres), Knex or Prisma give to the function of a transaction; " +
-          `got ${show(tx)}.`,
-      );
-    }
-    const { sql, connection: client } = entered;
-    if (client) await refuseUnlessInTransaction(client, sql, this.#t);
-    if (!client || !this.#known.has(client)) await this.#refuseElsewhere(sql);
-    if (client) this.#known.add(client);
-    return sql;
-  }
-
-  /** What failed is asked again the next time. */
-  #askHome(): Promise<Place> {
-    const asking = placeOf(this.#own, this.#t);
-    asking.catch(() => {
-      this.#home = null;
-    });
-    return asking;
-  }
-
-  async #refuseElsewhere(sql: Sql): Promise<void> {
-    const theirs = await placeOf(sql, this.#t);
-    this.#home ??= this.#askHome();
-    const isHome = (home: Place) => home.server === theirs.server && home.database === theirs.database;
-    // Asked once more before it is refused: the server may have been started anew since.
-    if (!isHome(await this.#home)) this.#home = this.#askHome();
-    const home = await this.#home;
-    if (!isHome(home)) {
-      throw new PunctualError(
-        "WRONG_DATABASE",
-        `within() expected a transaction on the instance's own database ${show(home.name)}, got one on ${show(theirs.name)} ${home.server === theirs.server ? "of the same server" : "of another server"}: the runs would not be found there.`,
-      );
-    }
-    if (theirs.runs === null) {
-      throw new PunctualError(
-        "NOT_INSTALLED",
-        `The transaction given to within() sees no table ${this.#t.runs}. Call install() before you begin it, and have the same search_path there or name a schema in Punctual's URL.`,
-      );
-    }
-    if (home.runs !== null && theirs.runs !== home.runs) {
-      throw new PunctualError(
-        "WRONG_DATABASE",
-        `within() expected a transaction that sees the instance's own ${this.#t.runs}, got one that sees another table of that name. Have the same search_path there, or name a schema in Punctual's URL.`,
-      );
-    }
-  }
-}
-
-/** The start of a server tells it from every other; the number of the table, which of several of one name is meant. */
-async function placeOf(sql: Sql, t: Tables): Promise<Place> {
-  const place = await first(
-    sql.all<Place>(
+async function readIdentity(sql: Sql, t: Tables): Promise<DatabaseIdentity> {
+  const identity = await first(
+    sql.all<DatabaseIdentity>(
       `select cast(extract(epoch from pg_postmaster_start_time()) as text) as server,
               cast(d.oid as text) as database, cast(d.datname as text) as name,
               cast(cast(to_regclass(cast(? as text)) as oid) as text) as runs
@@ -91,56 +43,111 @@ async function placeOf(sql: Sql, t: Tables): Promise<Place> {
       t.runs,
     ),
   );
-  return place!;
+  return identity!;
 }
 
-const NO_TRANSACTION = "25P01";
+/** Checks the transactions that callers pass to within(): the runs must be inserted into the instance's own tables. */
+export class CallerTransactions {
+  readonly #own: Sql;
+  readonly #t: Tables;
+  /** Clients that were checked: a connection never changes its database. */
+  readonly #checked = new WeakSet<object>();
+  #ownIdentity: Promise<DatabaseIdentity> | null = null;
 
-async function refuseUnlessInTransaction(client: PgClient, sql: Sql, t: Tables): Promise<void> {
+  constructor(own: Sql, tables: Tables) {
+    this.#own = own;
+    this.#t = tables;
+  }
+
+  /**
+   * Returns an Sql on the caller's transaction: a `Client` with an open one, or the transaction object of Kysely, Drizzle,
+   * Knex or Prisma. Throws if it is not on the instance's own database.
+   */
+  async enter(tx: unknown): Promise<Sql> {
+    const entered = await adapters.adapt(tx);
+    if (!entered) {
+      throw new PunctualError(
+        "INVALID_OPTION",
+        "within() expected your open transaction on PostgreSQL: a client of pg, or the transaction object of Kysely, Drizzle (node-postgres), Knex or Prisma; " +
+          `got ${show(tx)}.`,
+      );
+    }
+    const { sql, connection: client } = entered;
+    if (client) await checkInTransaction(client, sql, this.#t);
+    if (!client || !this.#checked.has(client)) await this.#checkDatabase(sql);
+    if (client) this.#checked.add(client);
+    return sql;
+  }
+
+  /** Reads the own identity again at the next call if this reading fails. */
+  #readOwnIdentity(): Promise<DatabaseIdentity> {
+    const reading = readIdentity(this.#own, this.#t);
+    reading.catch(() => {
+      this.#ownIdentity = null;
+    });
+    return reading;
+  }
+
+  async #checkDatabase(sql: Sql): Promise<void> {
+    const theirs = await readIdentity(sql, this.#t);
+    this.#ownIdentity ??= this.#readOwnIdentity();
+    const isSame = (own: DatabaseIdentity) =>
+      own.server === theirs.server && own.database === theirs.database;
+    // Read again before refusing: the server may have been restarted since the last reading.
+    if (!isSame(await this.#ownIdentity)) this.#ownIdentity = this.#readOwnIdentity();
+    const own = await this.#ownIdentity;
+    if (!isSame(own)) {
+      throw new PunctualError(
+        "WRONG_DATABASE",
+        `within() expected a transaction on the instance's own database ${show(own.name)}, got one on ${show(theirs.name)} ${own.server === theirs.server ? "of the same server" : "of another server"}: workers would not find the runs there. Begin the transaction on the instance's database.`,
+      );
+    }
+    if (theirs.runs === null) {
+      throw new PunctualError(
+        "NOT_INSTALLED",
+        `The transaction passed to within() finds no table ${this.#t.runs}. Call install() before you begin the transaction; if the tables are installed, set the same search_path there or set schema=<name> in Punctual's URL.`,
+      );
+    }
+    if (own.runs !== null && theirs.runs !== own.runs) {
+      throw new PunctualError(
+        "WRONG_DATABASE",
+        `within() expected a transaction that finds the instance's own table ${this.#t.runs}, got one that finds another table of that name. Set the same search_path there, or set schema=<name> in Punctual's URL.`,
+      );
+    }
+  }
+}
+
+const NO_ACTIVE_TRANSACTION = "25P01";
+
+async function checkInTransaction(client: PgClient, sql: Sql, t: Tables): Promise<void> {
   const status = client.getTransactionStatus?.();
   if (status === "T") return;
   if (status === "E") {
     throw new PunctualError(
       "NOT_IN_TRANSACTION",
-      "within() expected an open transaction, but a statement in this one has failed and PostgreSQL takes no more of them. Roll it back and begin anew.",
+      "within() expected an open transaction, got one in which a statement has failed: PostgreSQL accepts no more statements in it. Roll it back and begin a new one.",
     );
   }
-  // An older pg does not know; this statement is refused outside a transaction, and inside it asks for less than the insert.
+  // Older versions of pg have no getTransactionStatus().
   if (!status && (await canLock(sql, t))) return;
-  throw noneOpen();
+  throw noTransaction();
 }
 
+/** Whether `lock table`, which PostgreSQL rejects outside a transaction, succeeds. The lock is weaker than the insert's. */
 async function canLock(sql: Sql, t: Tables): Promise<boolean> {
   try {
     await sql.run(`lock table ${t.runs} in access share mode`);
     return true;
   } catch (error) {
-    if (((error as Error).cause as { code?: unknown } | undefined)?.code === NO_TRANSACTION) return false;
+    const { code } = ((error as Error).cause ?? {}) as { code?: unknown };
+    if (code === NO_ACTIVE_TRANSACTION) return false;
     throw error;
   }
 }
 
-export const adapters: Adapters<PgClient> = new Adapters({
-  words: {
-    poolRefused:
-      "within() expected the client on which your transaction is open, got a Pool: each of its queries may go to another connection. Take a client with pool.connect() and begin there.",
-    knexRefused:
-      'within() expected a Knex transaction on PostgreSQL with the client "pg", got one on something else.',
-  },
-  isPool,
-  asConnection: (value) => (isClient(value) ? (value as PgClient) : null),
-  async send(client, text, params) {
-    // A dispatch that nobody waited for must not be carried out after the end.
-    if (client.getTransactionStatus?.() === "I") throw noneOpen();
-    return (await query(client, text, params, 0)).rows;
-  },
-  textOf: numbered,
-  translate,
-});
-
-export function noneOpen(): PunctualError {
+function noTransaction(): PunctualError {
   return new PunctualError(
     "NOT_IN_TRANSACTION",
-    'within() expected an open transaction on the client, but there is none. Run "begin" first and await the dispatch before "commit", or leave within() out.',
+    'within() expected an open transaction on the client, but none is open. Run "begin" first and await the dispatch before "commit", or leave within() out.',
   );
 }

@@ -1,170 +1,141 @@
 import { PunctualError } from "../../errors.ts";
 import { sleepReal, systemClock } from "../../time.ts";
+import {
+  type Connections,
+  endPool,
+  type HeldConnection,
+  ignoreErrorsOf,
+  isPlainRead,
+} from "../server/connections.ts";
 import type { PgClient, PgPool, PgPoolClient } from "./driver.ts";
 
-/** A connection that is one transaction's until it is given back. */
-export interface Held {
+export interface HeldClient extends HeldConnection {
   client: PgClient;
-  /** Makes it one as callers know them, before any statement: cursors and the like do not go with a pipeline. */
-  lend(): void;
-  /** Broken: it is not used again. */
-  giveBack(broken: boolean): void;
+  /**
+   * Turns pg's pipeline mode off before the first statement of a transaction that the caller shares: cursors and the
+   * like do not work in pipeline mode.
+   */
+  stopPipelining(): void;
 }
 
-export interface Connections {
-  /** Whether a new connection can be had when one was lost. */
-  readonly renewable: boolean;
-  /** How many were lost while no statement was under way, as far as it is known. */
-  readonly idleLosses: number;
-  /** For one statement, where it is given; else for a transaction. */
-  take(statement?: string): Promise<Held>;
-  close(): Promise<void>;
-}
+export type PgConnections = Connections<HeldClient>;
 
-/** A connection that breaks while nobody waits for an answer tells it by an event, and one without a listener ends the process. */
-const ignore = (): void => {};
-
-const heard = new WeakSet<object>();
-
-function listenTo(client: PgClient): void {
-  if (heard.has(client)) return;
-  heard.add(client);
-  client.on("error", ignore);
-}
-
-/** How long the connections of a pool may take to end in good order. */
-const FAREWELL = 5000;
-
-export class PoolConnections implements Connections {
-  readonly renewable = true;
+/** The connections of a pool: one of ours (`isOurs`), or the caller's. */
+export class PoolConnections implements PgConnections {
+  readonly canReconnect = true;
   idleLosses = 0;
   readonly #pool: PgPool;
-  readonly #ours: boolean;
+  readonly #isOurs: boolean;
   readonly #countLoss = (): void => {
     this.idleLosses++;
   };
 
-  constructor(pool: PgPool, ours: boolean) {
+  constructor(pool: PgPool, isOurs: boolean) {
     this.#pool = pool;
-    this.#ours = ours;
+    this.#isOurs = isOurs;
     pool.on("error", this.#countLoss);
-    // The pool stops listening as it hands a connection over, and what comes with the same packet is told before we have it.
-    pool.on("acquire", listenTo);
+    // The pool removes its own error listener before connect() returns the client. An error in that same packet would
+    // have no listener if we waited for the client.
+    pool.on("acquire", ignoreErrorsOf);
   }
 
-  async take(): Promise<Held> {
+  async acquire(): Promise<HeldClient> {
     const client: PgPoolClient = await this.#pool.connect();
-    const pipelined = this.#ours && client.pipeline === true;
-    const hurry = (yes: boolean) => {
-      if (pipelined) client.pipeline = yes;
+    const canPipeline = this.#isOurs && client.pipeline === true;
+    const setPipelining = (on: boolean) => {
+      if (canPipeline) client.pipeline = on;
     };
     return {
       client,
-      lend: () => hurry(false),
-      giveBack: (broken) => {
-        hurry(true);
+      stopPipelining: () => setPipelining(false),
+      release: (broken) => {
+        setPipelining(true);
         client.release(broken);
       },
     };
   }
 
-  /** A pool of the caller's stays open. */
+  /** Leaves a pool of the caller's open. */
   async close(): Promise<void> {
-    if (!this.#ours) {
-      this.#pool.removeListener("error", this.#countLoss);
-      this.#pool.removeListener("acquire", listenTo);
-      return;
-    }
-    // The timer keeps the process alive meanwhile: idle connections do not.
-    await new Promise<void>((resolve) => {
-      const cancel = systemClock.after(FAREWELL, resolve);
-      this.#pool
-        .end()
-        .catch(() => {})
-        .then(() => {
-          cancel();
-          resolve();
-        });
-    });
+    if (this.#isOurs) return endPool(this.#pool);
+    this.#pool.removeListener("error", this.#countLoss);
+    this.#pool.removeListener("acquire", ignoreErrorsOf);
   }
 }
 
-/** How long one waits for a turn on the one connection. */
-const PATIENCE = 30_000;
-
-/** What reads and locks nothing does no harm in a transaction of the caller's, who may be waiting for it there. */
-const READS = /^select\b(?![\s\S]*\bfor update\b)/;
+/** Longest wait for the one connection while others use it, in milliseconds. */
+const TURN_TIMEOUT = 30_000;
 
 /**
- * The one connection of a caller's `Client`: everything goes through it in turn. What the caller sends on it meanwhile
- * comes in between; a transaction of theirs is waited for.
+ * The one connection of a caller's `Client`. Transactions and statements of ours use it one after another. The caller's
+ * own statements may come between them; ours wait while the caller has a transaction open.
  */
-export class OneConnection implements Connections {
-  readonly renewable = false;
+export class OneConnection implements PgConnections {
+  readonly canReconnect = false;
   readonly idleLosses = 0;
   readonly #client: PgClient;
   readonly #waiting: (() => void)[] = [];
-  #taken = false;
+  #isHeld = false;
 
   constructor(client: PgClient) {
     this.#client = client;
-    listenTo(client);
+    ignoreErrorsOf(client);
   }
 
-  async take(statement = ""): Promise<Held> {
-    if (this.#taken) await this.#turn();
-    this.#taken = true;
-    if (!READS.test(statement)) await this.#untilCallerIsDone();
-    let held = true;
+  async acquire(statement = ""): Promise<HeldClient> {
+    if (this.#isHeld) await this.#turn();
+    this.#isHeld = true;
+    if (!isPlainRead(statement)) await this.#untilCallerHasCommitted();
+    let isReleased = false;
     return {
       client: this.#client,
-      lend: ignore,
-      giveBack: () => {
-        if (held) this.#giveBack();
-        held = false;
+      stopPipelining: () => {},
+      release: () => {
+        if (!isReleased) this.#release();
+        isReleased = true;
       },
     };
   }
 
   async close(): Promise<void> {}
 
-  async #untilCallerIsDone(): Promise<void> {
+  async #untilCallerHasCommitted(): Promise<void> {
     const since = systemClock.monotonic();
-    const inTransaction = () => ["T", "E"].includes(this.#client.getTransactionStatus?.() ?? "");
-    while (inTransaction()) {
-      if (systemClock.monotonic() - since > PATIENCE) {
-        this.#giveBack();
-        throw busy("a transaction of your own is open on it");
+    const isInTransaction = () => ["T", "E"].includes(this.#client.getTransactionStatus?.() ?? "");
+    while (isInTransaction()) {
+      if (systemClock.monotonic() - since > TURN_TIMEOUT) {
+        this.#release();
+        throw busy("a transaction of yours is open on it");
       }
       await sleepReal(1 + Math.random() * 10);
     }
   }
 
-  #giveBack(): void {
-    this.#taken = false;
+  #release(): void {
+    this.#isHeld = false;
     this.#waiting.shift()?.();
   }
 
   #turn(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const mine = () => {
+      const onTurn = () => {
         cancel();
-        // Before anybody who comes meanwhile.
-        this.#taken = true;
+        // Taken here, not by the caller of #turn: another acquire() may run before that caller resumes.
+        this.#isHeld = true;
         resolve();
       };
-      const cancel = systemClock.after(PATIENCE, () => {
-        this.#waiting.splice(this.#waiting.indexOf(mine), 1);
-        reject(busy("others were in its turn before"));
+      const cancel = systemClock.after(TURN_TIMEOUT, () => {
+        this.#waiting.splice(this.#waiting.indexOf(onTurn), 1);
+        reject(busy("earlier statements of Punctual were still running on it"));
       });
-      this.#waiting.push(mine);
+      this.#waiting.push(onTurn);
     });
   }
 }
 
-function busy(why: string): PunctualError {
+function busy(reason: string): PunctualError {
   return new PunctualError(
     "DATABASE_BUSY",
-    `The one PostgreSQL connection that Punctual was given stayed in use: ${why}. Give Punctual a Pool instead of a Client.`,
+    `The only PostgreSQL connection that Punctual was given was not free for ${TURN_TIMEOUT / 1000} s: ${reason}. Pass a Pool instead of a Client.`,
   );
 }

@@ -1,10 +1,8 @@
-import { PunctualError } from "../../errors.ts";
 import type { MissingObject, VacuumReport } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
+import { acquireSpare } from "../server/connections.ts";
 import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
-import { takeSpare } from "../server/spare.ts";
 import type {
-  ColumnType,
   Param,
   ServerDatabase,
   Sql,
@@ -15,43 +13,33 @@ import type {
 } from "../sql/database.ts";
 import { lookUp, using } from "../sql/dialect.ts";
 import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
-import type { Connections, Held } from "./connections.ts";
+import type { HeldClient, PgConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
-import type { PgClient } from "./driver.ts";
 import {
   isConflict,
+  isConnectionLost,
   isIdTaken,
   isLockTimeout,
-  isLost,
-  isMistake,
-  isStale,
-  isUnprepared,
+  isMisconfiguration,
+  isStalePlan,
+  isStatementUnknown,
   translate,
 } from "./errors.ts";
-import { PreparedNames, query } from "./query.ts";
-import { beside } from "./schema.ts";
-import { Conversation } from "./transaction.ts";
+import { NO_TIMEOUT, type QueryOptions, query, StatementNames } from "./query.ts";
+import { inSchemaOf } from "./schema.ts";
+import { runTransaction, type TransactionSettings } from "./transaction.ts";
 import { vacuumReport } from "./vacuum.ts";
 
-/** No session state, so that a pooler may give each transaction to another session; hence the level with each. */
-const BEGIN = "begin isolation level read committed";
-
 /**
- * A plan is kept that was made while the tables were empty: it must be the one for full tables. And the price put on
- * reading a whole table must not make PostgreSQL compile what takes less than a millisecond.
+ * A migration that waits for a lock on a table blocks every later statement on that table. After a second it gives up its
+ * place in the lock queue and is retried.
  */
-const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
+const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
-/**
- * A migration that waits for a table that somebody reads makes every dispatch wait behind it. It gives up its place in
- * line after a second, and tries again when the others are through.
- */
-const LOCK_BRIEFLY = "set local lock_timeout = '1s'";
-
-/** A server that was never reached is more likely not there. */
+/** Longest the first connection is retried, in milliseconds: a server that never answered is likely a wrong address. */
 const FIRST_PATIENCE = 5000;
 
-/** PostgreSQL, from version 13 on. */
+/** PostgreSQL 13 or newer. */
 export class PostgresDatabase implements ServerDatabase {
   readonly name = "postgres";
   readonly forUpdate = " for update";
@@ -66,6 +54,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly insertsLock = false;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
+  readonly rows: typeof dialect.rows = dialect.rows;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
@@ -75,22 +64,19 @@ export class PostgresDatabase implements ServerDatabase {
   readonly using: typeof using = using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
-  readonly #names = new PreparedNames();
-  readonly #connections: Connections;
+  readonly #names = new StatementNames();
+  readonly #connections: PgConnections;
   readonly #pending: Pending;
-  /** The server has answered once. */
-  #reached = false;
+  #wasReached = false;
   #losses = 0;
   #closed = false;
 
-  constructor(connections: Connections, pending: Pending = new Pending()) {
+  constructor(connections: PgConnections, pending: Pending = new Pending()) {
     this.#connections = connections;
     this.#pending = pending;
   }
 
-  readonly rows: (columns: Record<string, ColumnType>) => string = dialect.rows;
-
-  /** The insert passes over them. */
+  /** `unlessKeyHeld` makes the insert skip such runs, so that none is refused. */
   isKeyHeld(): boolean {
     return false;
   }
@@ -108,7 +94,7 @@ export class PostgresDatabase implements ServerDatabase {
     return vacuumReport(this, tables);
   }
 
-  /** An index whose making was broken off is there, but is not used. */
+  /** Leaves out indexes that are not valid: `create index concurrently` was interrupted, and PostgreSQL does not use them. */
   objects(tables: Tables): Statement {
     const text = `select c.relname as name from pg_class c left join pg_index i on i.indexrelid = c.oid
        where coalesce(i.indisvalid, true)
@@ -116,11 +102,16 @@ export class PostgresDatabase implements ServerDatabase {
     return { text, params: [tables.migrations] };
   }
 
-  /** An index is built beside the work of others, which no transaction can do. One that was broken off has the name. */
+  /**
+   * Builds an index concurrently, so that others can write meanwhile; PostgreSQL does not allow that in a transaction. An
+   * invalid index of an interrupted build still has the name and is dropped first.
+   */
   async restore(tables: Tables, { name, kind, statement }: MissingObject): Promise<void> {
     if (kind !== "index") return this.alone(tables.prefix, (tx) => tx.run(statement));
-    await this.#once(`drop index concurrently if exists ${beside(tables, name)}`, [], { limit: 0 });
-    await this.#once(statement, [], { limit: 0 });
+    await this.#once(`drop index concurrently if exists ${inSchemaOf(tables, name)}`, [], {
+      timeout: NO_TIMEOUT,
+    });
+    await this.#once(statement, [], { timeout: NO_TIMEOUT });
   }
 
   async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
@@ -133,41 +124,37 @@ export class PostgresDatabase implements ServerDatabase {
 
   beside(tx: Sql): Sql {
     const all = async <Row>(text: string, ...params: Param[]): Promise<Row[]> => {
-      const spare = await takeSpare(this.#connections);
+      const spare = await acquireSpare(this.#connections);
       return spare ? this.#on<Row>(spare, text, params) : tx.all<Row>(text, ...params);
     };
     return { all, run: async (text, ...params) => void (await all(text, ...params)) };
   }
 
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
-    return this.#patiently(() => this.#once<Row>(text, params));
+    return this.#retry(() => this.#once<Row>(text, params));
   }
 
-  /** On any connection, by itself. */
-  async #once<Row>(
-    text: string,
-    params: Param[],
-    how: { prepared?: PreparedNames; limit?: number } = {},
-  ): Promise<Row[]> {
-    return this.#on(await this.#take(text), text, params, how);
+  /** Sends one statement outside any transaction, and does not retry it. */
+  async #once<Row>(text: string, params: Param[], options: QueryOptions = {}): Promise<Row[]> {
+    return this.#on(await this.#acquire(text), text, params, options);
   }
 
   async #on<Row>(
-    held: Held,
+    held: HeldClient,
     text: string,
     params: Param[],
-    { prepared, limit }: { prepared?: PreparedNames; limit?: number } = {},
+    options: QueryOptions = {},
   ): Promise<Row[]> {
     let broken = true;
     try {
-      const result = await query(held.client, text, params, limit, prepared);
+      const result = await query(held.client, text, params, options);
       broken = false;
       return result.rows as Row[];
     } catch (error) {
-      broken = isLost(error);
+      broken = isConnectionLost(error);
       throw error;
     } finally {
-      held.giveBack(broken);
+      held.release(broken);
     }
   }
 
@@ -186,23 +173,23 @@ export class PostgresDatabase implements ServerDatabase {
     const text = `with one as (${one.text}) ${other.text}`;
     const params = [...one.params, ...other.params];
     try {
-      await this.#pending.wait(() => this.#once(text, params, { prepared: this.#names }));
+      await this.#pending.wait(() => this.#once(text, params, { names: this.#names }));
     } catch (error) {
-      if (!this.#isPassing(error) || this.#closed) throw error;
+      if (!this.#isTransient(error) || this.#closed) throw error;
       await this.transaction(again);
     }
   }
 
-  /** Waits for whoever else installs, however long it takes them. */
+  /** Waits until another process has finished installing, however long that takes. */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return this.#transaction(
       async (tx) => {
         await tx.all("select pg_advisory_xact_lock(hashtextextended(?, 0))", `punctual install ${prefix}`);
-        await tx.run(LOCK_BRIEFLY);
+        await tx.run(SET_LOCK_TIMEOUT);
         return work(tx);
       },
       true,
-      { limit: 0, waits: BETWEEN_INSTALLS },
+      { timeout: NO_TIMEOUT, waits: BETWEEN_INSTALLS },
     ).catch((error) => {
       throw isLockTimeout(error) ? tablesInUse(error) : error;
     });
@@ -216,78 +203,37 @@ export class PostgresDatabase implements ServerDatabase {
   #transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     retry: boolean,
-    { waits, ...rest }: { first?: string | undefined; limit?: number; waits?: Patience["waits"] },
+    { waits, ...settings }: Pick<TransactionSettings, "first" | "timeout"> & { waits?: Patience["waits"] },
   ): Promise<Result> {
     const state = new Try();
-    return this.#patiently(
-      async () => {
-        state.begin();
-        const held = await this.#take();
-        return this.#inside(held, state, work, { ours: retry, ...rest });
-      },
-      () => retry || !state.entered,
-      !retry || rest.limit === 0,
+    const once = async () => {
+      state.begin();
+      const held = await this.#acquire();
+      return runTransaction(held, state, work, { isOurs: retry, names: this.#names, ...settings });
+    };
+    return this.#retry(once, {
+      mayRetry: () => retry || !state.entered,
+      mayTakeLong: !retry || settings.timeout === NO_TIMEOUT,
       waits,
-    );
+    });
   }
 
-  async #inside<Result>(
-    { client, lend, giveBack }: Held,
-    state: Try,
-    work: (tx: Transaction) => Promise<Result>,
-    { ours, first, limit }: { ours: boolean; first?: string | undefined; limit?: number },
-  ): Promise<Result> {
-    let broken = true;
-    const talk = new Conversation(client, { limit, prepared: ours ? this.#names : undefined });
-    try {
-      if (!ours) lend();
-      const begin = ours ? BEGIN_OURS : BEGIN;
-      const opening = first && !state.again ? `${begin}; ${first}` : begin;
-      if (ours) talk.post(opening, []);
-      // What others send on the connection must not overtake what is ours.
-      else await talk.send(opening, []);
-      state.entered = true;
-      const result = await work({
-        handle: client,
-        again: state.again,
-        all: async <Row>(text: string, ...params: Param[]) => (await talk.send(text, params)).rows as Row[],
-        run: async (text, ...params) => {
-          if (ours) talk.post(text, params);
-          else await talk.send(text, params);
-        },
-      });
-      state.committing = true;
-      await commit(talk);
-      talk.end();
-      broken = false;
-      return result;
-    } catch (error) {
-      talk.end();
-      // An answer to commit, be it a refusal, means that nothing is left open or in doubt.
-      if (!isLost(error)) {
-        state.committing = false;
-        broken = !(await rolledBack(client));
-      }
-      throw error;
-    } finally {
-      giveBack(broken);
-    }
-  }
-
-  /** `mayRetry` is asked after each fault. */
-  #patiently<Result>(
+  /** Retries `work` after transient errors. `mayRetry` is asked after each of them. */
+  #retry<Result>(
     work: () => Promise<Result>,
-    mayRetry: () => boolean = () => true,
-    mayTakeLong = false,
-    waits?: Patience["waits"],
+    {
+      mayRetry = () => true,
+      mayTakeLong = false,
+      waits,
+    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: Patience["waits"] | undefined } = {},
   ): Promise<Result> {
     return patiently(work, {
       ...(waits && { waits }),
       mayTakeLong,
       pending: this.#pending,
-      isPassing: (error) => this.#isPassing(error) && mayRetry() && !this.#closed,
+      isPassing: (error) => this.#isTransient(error) && mayRetry() && !this.#closed,
       translate: (error) => error,
-      patience: () => (this.#reached ? PATIENCE : FIRST_PATIENCE),
+      patience: () => (this.#wasReached ? PATIENCE : FIRST_PATIENCE),
     });
   }
 
@@ -295,42 +241,27 @@ export class PostgresDatabase implements ServerDatabase {
     return this.#losses + this.#connections.idleLosses;
   }
 
-  #isPassing(error: unknown): boolean {
-    if (isLost(error)) this.#losses++;
-    if (isUnprepared(error)) {
+  #isTransient(error: unknown): boolean {
+    if (isConnectionLost(error)) this.#losses++;
+    if (isStatementUnknown(error)) {
       this.#names.stop();
       return true;
     }
-    if (isStale(error) || isConflict(error)) return true;
-    return isLost(error) && this.#connections.renewable && (this.#reached || !isMistake(error));
+    if (isStalePlan(error) || isConflict(error)) return true;
+    return (
+      isConnectionLost(error) &&
+      this.#connections.canReconnect &&
+      (this.#wasReached || !isMisconfiguration(error))
+    );
   }
 
-  async #take(statement?: string): Promise<Held> {
+  async #acquire(statement?: string): Promise<HeldClient> {
     try {
-      const held = await this.#connections.take(statement);
-      this.#reached = true;
+      const held = await this.#connections.acquire(statement);
+      this.#wasReached = true;
       return held;
     } catch (error) {
       throw translate(error);
     }
-  }
-}
-
-/** PostgreSQL answers the commit of a transaction in which a statement has failed by rolling it back, without an error. */
-async function commit(talk: Conversation): Promise<void> {
-  const { command } = await talk.send("commit", []);
-  if (command === "COMMIT") return;
-  throw new PunctualError(
-    "DATABASE",
-    "The transaction was not committed: one of its statements had failed, and the error was passed over. Let it end the transaction, or use a savepoint.",
-  );
-}
-
-async function rolledBack(client: PgClient): Promise<boolean> {
-  try {
-    await query(client, "rollback", []);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -16,7 +16,7 @@ export function rows(columns: Record<string, ColumnType>): string {
     const value = `e.v ->> ${index}`;
     return `${type === "text" ? value : `(${value})::${TYPES[type]}`} as ${column}`;
   });
-  // By way of text: a library of the caller's may encode what it takes for JSON once more.
+  // First cast to text: a library of the caller's may otherwise encode a json parameter a second time.
   return `(select ${values.join(", ")} from jsonb_array_elements(?::text::jsonb) as e (v))`;
 }
 
@@ -31,7 +31,7 @@ export function deleteFrom(table: string, column: string, from: string): string 
 }
 
 export function move({ from, to, rows, given, where, columns, besides, when, told }: Moving): string {
-  // What a parameter is has to be said where it goes into no column.
+  // A parameter that is not assigned to a column has no type: cast it.
   const values = given.map(({ name, value, type }) => `cast(${value} as ${TYPES[type]}) as ${name}`);
   const known = Object.entries({ ...columns, ...besides }).map(([name, value]) => `${value} as ${name}`);
   const names = Object.keys(columns).join(", ");
@@ -56,7 +56,10 @@ export function upsert(
   );
 }
 
-/** Compared as rows: with `name = ?` it may go by the ids of all names, where it expects this one to be spread over them evenly. */
+/**
+ * Compares rows, not columns. With `name = ?` PostgreSQL may scan the primary key instead, if it expects the runs of this
+ * name to be spread evenly over all ids.
+ */
 export function stretch(name: string, after: number, upTo: number): Way {
   return {
     text: "(r.name, r.id) > (?, ?) and (r.name, r.id) <= (?, ?)",
@@ -65,12 +68,12 @@ export function stretch(name: string, after: number, upTo: number): Way {
   };
 }
 
-/** The sequence that numbers the runs. */
+/** Name of the sequence that the ids of runs come from. */
 export function idSequence(t: Tables): string {
   return `${t.runs}_id_seq`;
 }
 
-/** One step in the index for each queue: `distinct` would read every ready run. */
+/** A loose index scan, one index lookup for each queue: `distinct` would read every ready run. */
 export function readyQueues(t: Tables): string {
   const steps = (name: string, limited: number) => {
     const ready = `from ${t.runs} where state = 1 and limited = ${limited} and owner is null`;
@@ -85,16 +88,16 @@ export function readyQueues(t: Tables): string {
     union all select queue, 1 from bound where queue is not null`;
 }
 
-/** One step in the index for each lane, however many runs are in it. */
+/** A loose index scan, one index lookup for each lane, however many runs are in it. */
 export function readyLanes(
   t: Tables,
   queue: string,
   after: { priority: number; lane: string },
   count: number,
 ): Statement {
-  const next = (place: string) =>
+  const next = (position: string) =>
     `select priority, lane from ${t.runs}
-      where state = 1 and limited = 1 and owner is null and queue = ? and (priority, lane) > ${place}
+      where state = 1 and limited = 1 and owner is null and queue = ? and (priority, lane) > ${position}
       order by priority, lane limit 1`;
   return {
     text: `with recursive heads as (
@@ -107,17 +110,17 @@ export function readyLanes(
   };
 }
 
-/** Half characters and NUL, which PostgreSQL does not take in JSON; `JSON.stringify` writes both as escapes. */
-const UNREADABLE = String.raw`(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})`;
+/** Escapes of NUL and of lone surrogates, which `JSON.stringify` writes and PostgreSQL rejects in JSON. */
+const REJECTED_ESCAPE = String.raw`(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})`;
 
 const STEPS = "array(select jsonb_array_elements_text(?::text::jsonb))";
 
-/** In a list PostgreSQL counts these from its end, or reads over the sign. */
+/** A signed number as a path step: in an array, PostgreSQL counts a negative one from the end and ignores a plus. */
 const SIGNED = /^\s*[+-]/;
 
 export function scalar(column: string, path: string[]): Statement {
-  const readable = `case when strpos(${column}, '\\u') > 0 then regexp_replace(${column}, '${UNREADABLE}', '\\1?', 'g') else ${column} end`;
-  const before = path.flatMap((step, place) => (SIGNED.test(step) ? [path.slice(0, place)] : []));
+  const readable = `case when strpos(${column}, '\\u') > 0 then regexp_replace(${column}, '${REJECTED_ESCAPE}', '\\1?', 'g') else ${column} end`;
+  const before = path.flatMap((step, index) => (SIGNED.test(step) ? [path.slice(0, index)] : []));
   const noLists = before.map(() => `json_typeof(d.j #> ${STEPS}) is distinct from 'array'`);
   return {
     text: `(case when ${column} ~ '^[[:space:]]*[{[]' then (

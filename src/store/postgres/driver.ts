@@ -1,13 +1,13 @@
 import { PunctualError } from "../../errors.ts";
 
-/** What Punctual uses of a `pg` client; the caller's own may be of another version, or wrapped. */
+/** The part of a `pg` client that Punctual uses. A caller's client may be of another version, or wrapped. */
 export interface PgClient {
   query(config: PgQuery): Promise<PgResult>;
   on(event: string, listener: (...args: never[]) => void): unknown;
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
   /** "I" outside a transaction, "T" inside, "E" in one that has failed; missing in old versions of pg. */
   getTransactionStatus?(): string | null;
-  /** Whether a statement is sent before those ahead of it are answered; missing in old versions of pg. */
+  /** Whether statements are sent before earlier ones are answered; missing in old versions of pg. */
   pipeline?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface PgPool {
   readonly totalCount: number;
 }
 
-/** A client that is ours to connect and to end. */
+/** A client that Punctual connects and ends itself. */
 export interface PgOwnClient extends PgClient {
   connect(): Promise<unknown>;
   end(): Promise<void>;
@@ -49,7 +49,7 @@ export interface PgConfig {
   keepAlive: boolean;
   keepAliveInitialDelayMillis: number;
   fallback_application_name: string;
-  /** Makes the socket of each connection. */
+  /** Returns the socket for a new connection. */
   stream?: () => object;
   max?: number;
   allowExitOnIdle?: boolean;
@@ -62,7 +62,7 @@ export interface Pg {
   Client: new (config: PgConfig) => PgOwnClient;
 }
 
-/** `pg` is an optional peer: it is loaded when a PostgreSQL database is opened, not before. */
+/** Loads `pg`, an optional peer dependency, when a PostgreSQL database is opened. */
 export async function loadPg(): Promise<Pg> {
   let found: { default: unknown };
   try {
@@ -70,14 +70,14 @@ export async function loadPg(): Promise<Pg> {
   } catch (error) {
     throw new PunctualError(
       "DRIVER_MISSING",
-      'PostgreSQL needs the package "pg", and it cannot be loaded here. Add it with: npm i pg',
+      'PostgreSQL needs the package "pg", which cannot be loaded. Install it: npm i pg',
       { cause: error },
     );
   }
   return found.default as Pg;
 }
 
-/** A `Pool` of the caller's: it counts its connections. */
+/** Whether this is a `Pool` of pg: it has a count of its connections. */
 export function isPool(value: unknown): boolean {
   const pool = value as { query?: unknown; connect?: unknown; totalCount?: unknown } | null;
   return (
@@ -87,7 +87,7 @@ export function isPool(value: unknown): boolean {
   );
 }
 
-/** A `Client`, or one that a pool has lent; it can escape text by the rules of its server, which drivers of others do not offer. */
+/** Whether this is a `Client` of pg, from a pool or not. Other drivers have no `escapeLiteral`. */
 export function isClient(value: unknown): boolean {
   const client = value as { query?: unknown; escapeLiteral?: unknown; totalCount?: unknown } | null;
   return (
@@ -97,7 +97,7 @@ export function isClient(value: unknown): boolean {
   );
 }
 
-/** Whether this is a handle of the package `pg`; told by its shape, so that nothing is loaded for the question. */
+/** Whether this is a `Pool` or `Client` of pg. Checked by its shape, so that pg need not be loaded. */
 export function isPostgresHandle(value: unknown): boolean {
   return (typeof value === "object" || typeof value === "function") && (isPool(value) || isClient(value));
 }

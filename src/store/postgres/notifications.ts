@@ -3,77 +3,80 @@ import { systemClock } from "../../time.ts";
 import type { Sql } from "../sql/database.ts";
 import type { PgOwnClient } from "./driver.ts";
 
-/** Longer names are refused. */
-const LONGEST_CHANNEL = 63;
+/** PostgreSQL rejects longer channel names. */
+const MAX_CHANNEL_LENGTH = 63;
 
-/** One for each set of tables; two of one name in different schemas of a search path wake each other, which does no harm. */
+/**
+ * Returns the name of the notification channel of these tables. Tables of the same name in two schemas of a search path
+ * share a channel; their workers wake up needlessly, and find nothing.
+ */
 export function channelOf(schema: string | null, prefix: string): string {
   const name = `${schema === null ? "" : `${schema}.`}${prefix.toLowerCase()}runs`;
-  return name.length <= LONGEST_CHANNEL ? name : `punctual_${hash("sha256", name, "hex").slice(0, 32)}`;
+  return name.length <= MAX_CHANNEL_LENGTH ? name : `punctual_${hash("sha256", name, "hex").slice(0, 32)}`;
 }
 
-/** A process tells at most this often; what comes meanwhile is told together. */
-const SPACING = 5;
+/** Shortest time between two notifications of a process, in milliseconds. Announcements in between share the next one. */
+const NOTIFY_INTERVAL = 5;
 
-/** Tells others of new runs. It is a hint: where it does not arrive, they look by themselves a little later. */
+/** Notifies other processes of new runs. A notification is a hint: workers that miss it poll a little later. */
 export class Announcer {
   readonly #sql: Sql;
   readonly #channel: string;
-  /** Ends when nothing is left to tell. */
-  #telling: Promise<void> | null = null;
-  #more = false;
+  /** Ends when everything announced so far was sent. */
+  #sending: Promise<void> | null = null;
+  #isDue = false;
 
   constructor(sql: Sql, channel: string) {
     this.#sql = sql;
     this.#channel = channel;
   }
 
-  /** In the caller's transaction it is heard when that commits; otherwise nobody waits for it. */
+  /** Notifies within the caller's transaction, which delivers at its commit; null: by a statement that is not awaited. */
   async announce(caller: Sql | null): Promise<void> {
     if (caller) {
       await caller.all("select cast(pg_notify(cast(? as text), '') as text) as told", this.#channel);
       return;
     }
-    this.#more = true;
-    this.#telling ??= this.#tell();
+    this.#isDue = true;
+    this.#sending ??= this.#send();
   }
 
-  /** What was announced is told before the connections end. */
+  /** Waits for the notifications that are due, before the connections close. */
   async close(): Promise<void> {
-    await this.#telling;
+    await this.#sending;
   }
 
-  async #tell(): Promise<void> {
-    while (this.#more) {
-      this.#more = false;
-      const spaced = new Promise<void>((resolve) => systemClock.after(SPACING, resolve));
-      // A hint need not wait for the disk.
+  async #send(): Promise<void> {
+    while (this.#isDue) {
+      this.#isDue = false;
+      const interval = new Promise<void>((resolve) => systemClock.after(NOTIFY_INTERVAL, resolve));
+      // No need to wait for the disk: a hint may be lost in a crash.
       const text = "select set_config('synchronous_commit', 'off', true), pg_notify(cast(? as text), '')";
       await this.#sql.run(text, this.#channel).catch(() => {});
-      await spaced;
+      await interval;
     }
-    this.#telling = null;
+    this.#sending = null;
   }
 }
 
-const FIRST_WAIT = 100;
-const LONGEST_WAIT = 30_000;
+const RECONNECT = { first: 100, longest: 30_000 };
 
-/** How often the connection is tried, for nothing else is sent on it; and how long the answer may take. */
+/** How often the idle connection is tested, in milliseconds: without traffic a loss would go unnoticed. */
 const HEARTBEAT = 30_000;
-const LONGEST_ANSWER = 10_000;
+const HEARTBEAT_TIMEOUT = 10_000;
 
 /**
- * Hears others' announcements, on a connection of its own that is there while somebody listens and does not keep the
- * process alive. Where it cannot be had, nothing is heard; it is tried again and again.
+ * Listens for notifications on a connection of its own, which is open while there are listeners and does not keep the
+ * process alive. While it cannot connect it retries, and the workers rely on polling.
  */
 export class Listener {
   readonly #connect: () => PgOwnClient;
   readonly #channel: string;
   readonly #listeners = new Set<() => void>();
   #client: PgOwnClient | null = null;
+  /** Cancels the next heartbeat, or the next try to connect. */
   #cancel: () => void = () => {};
-  #faults = 0;
+  #failures = 0;
 
   constructor(connect: () => PgOwnClient, channel: string) {
     this.#connect = connect;
@@ -81,7 +84,7 @@ export class Listener {
   }
 
   listen(onChange: () => void): () => void {
-    // A function of its own for each: the same one may listen twice.
+    // A new function for each call: the same `onChange` may be passed twice.
     const listener = () => onChange();
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) void this.#open();
@@ -102,21 +105,21 @@ export class Listener {
       client = this.#connect();
       this.#client = client;
       const mine = client;
-      client.on("error", () => this.#lost(mine));
-      client.on("end", () => this.#lost(mine));
-      client.on("notification", () => this.#tellAll());
+      client.on("error", () => this.#onLost(mine));
+      client.on("end", () => this.#onLost(mine));
+      client.on("notification", () => this.#callAll());
       client.unref?.();
       await client.connect();
-      // With TLS it is another socket by now.
+      // Once more: with TLS the client now has another socket.
       client.unref?.();
-      await client.query({ text: `listen "${this.#channel}"`, query_timeout: LONGEST_ANSWER });
+      await client.query({ text: `listen "${this.#channel}"`, query_timeout: HEARTBEAT_TIMEOUT });
       if (this.#client !== client) return;
-      this.#faults = 0;
-      // What came before somebody listened, or while nobody could.
-      this.#tellAll();
+      this.#failures = 0;
+      // Counts as a change: notifications sent before `listen` were missed.
+      this.#callAll();
       this.#beat(client);
     } catch {
-      this.#lost(client ?? null);
+      this.#onLost(client ?? null);
     }
   }
 
@@ -124,20 +127,20 @@ export class Listener {
     this.#cancel = systemClock.after(
       HEARTBEAT,
       () => {
-        client.query({ text: "select 1", query_timeout: LONGEST_ANSWER }).then(
+        client.query({ text: "select 1", query_timeout: HEARTBEAT_TIMEOUT }).then(
           () => this.#client === client && this.#beat(client),
-          () => this.#lost(client),
+          () => this.#onLost(client),
         );
       },
       { background: true },
     );
   }
 
-  #lost(client: PgOwnClient | null): void {
+  #onLost(client: PgOwnClient | null): void {
     if (this.#client !== client) return;
     this.#drop();
     if (this.#listeners.size === 0) return;
-    const wait = Math.random() * Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#faults++);
+    const wait = Math.random() * Math.min(RECONNECT.longest, RECONNECT.first * 2 ** this.#failures++);
     this.#cancel = systemClock.after(wait, () => void this.#open(), { background: true });
   }
 
@@ -149,7 +152,7 @@ export class Listener {
     client?.end().catch(() => {});
   }
 
-  #tellAll(): void {
+  #callAll(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -5,8 +5,8 @@ import type { ServerParts } from "../server/parts.ts";
 import { ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
-import { Callers } from "./caller-transaction.ts";
-import { type Connections, OneConnection, PoolConnections } from "./connections.ts";
+import { CallerTransactions } from "./caller-transaction.ts";
+import { OneConnection, type PgConnections, PoolConnections } from "./connections.ts";
 import { PostgresDatabase } from "./database.ts";
 import { isPool, loadPg, type PgClient, type PgConfig, type PgOwnClient, type PgPool } from "./driver.ts";
 import { Announcer, channelOf, Listener } from "./notifications.ts";
@@ -14,40 +14,44 @@ import { schema } from "./schema.ts";
 import { type PostgresUrl, parsePostgresUrl, schemaName } from "./url.ts";
 
 export interface PostgresOptions extends OpenOptions {
-  /** The schema the tables are in; with a URL `schema=<name>` says the same. Default: the first of the search path. */
+  /** The schema of the tables; `schema=<name>` in a URL wins. Default: the first schema of the search path. */
   schema?: string;
 }
 
-interface Opened {
-  connections: Connections;
-  most: number;
+interface ConnectionSource {
+  connections: PgConnections;
+  maxConnections: number;
   schema: string | null;
-  /** A connection outside the pool; null: nobody is told of anything, nor hears. */
+  /** Makes a client outside the pool, to listen on; null: notifications are neither sent nor received. */
   connect: (() => PgOwnClient) | null;
 }
 
 /**
- * A URL, a `Pool`, or a `Client` of the caller's. The pool stays open when Punctual closes. A client is one connection:
- * everything goes through it in turn, and other processes are neither heard nor told at once.
+ * Opens a store on a URL, or on a `Pool` or `Client` of the caller's, which stays open when the store closes. A client is
+ * one connection: all statements share it, and other processes learn of new runs by polling only.
  */
+export async function openPostgres(source: string | object, options: PostgresOptions): Promise<Store> {
+  return new ServerStore(await postgresParts(source, options));
+}
+
 export async function postgresParts(
   source: string | object,
-  { clock, prefix, schema: asked, pending = new Pending() }: PostgresOptions,
+  { clock, prefix, schema: requestedSchema, pending = new Pending() }: PostgresOptions,
 ): Promise<ServerParts> {
-  const opened = typeof source === "string" ? await openUrl(source, pending) : openHandle(source);
-  const place = opened.schema ?? schemaName(asked);
-  const tables = tablesWith(place === null ? prefix : `"${place}".${prefix}`);
-  const db = new PostgresDatabase(opened.connections, pending);
-  const callers = new Callers(db, tables);
-  const channel = channelOf(place, prefix);
-  const announcer = opened.connect && new Announcer(db, channel);
-  const listener = opened.connect && new Listener(opened.connect, channel);
+  const from = typeof source === "string" ? await openUrl(source, pending) : openHandle(source);
+  const schemaOfTables = from.schema ?? schemaName(requestedSchema);
+  const tables = tablesWith(schemaOfTables === null ? prefix : `"${schemaOfTables}".${prefix}`);
+  const db = new PostgresDatabase(from.connections, pending);
+  const callers = new CallerTransactions(db, tables);
+  const channel = channelOf(schemaOfTables, prefix);
+  const announcer = from.connect && new Announcer(db, channel);
+  const listener = from.connect && new Listener(from.connect, channel);
   return {
     db,
     schema,
     tables,
     clock,
-    connections: opened.most,
+    connections: from.maxConnections,
     enter: (tx) => callers.enter(tx),
     announce: async (caller) => announcer?.announce(caller),
     watch: (onChange) => listener?.listen(onChange) ?? (() => {}),
@@ -59,12 +63,12 @@ export async function postgresParts(
   };
 }
 
-async function openUrl(source: string, pending: Pending): Promise<Opened> {
+async function openUrl(source: string, pending: Pending): Promise<ConnectionSource> {
   const url = parsePostgresUrl(source);
   const pg = await loadPg();
   const config = { ...configOf(url), stream: () => pending.socket() };
   const connect = () => new pg.Client(config);
-  check(connect);
+  checkConfig(connect);
   const pool = new pg.Pool({
     ...config,
     max: url.pool,
@@ -74,7 +78,7 @@ async function openUrl(source: string, pending: Pending): Promise<Opened> {
   });
   return {
     connections: new PoolConnections(pool, true),
-    most: url.pool,
+    maxConnections: url.pool,
     schema: url.schema,
     connect: url.notify ? connect : null,
   };
@@ -90,8 +94,11 @@ function configOf(url: PostgresUrl): PgConfig {
   };
 }
 
-/** A client reads the URL, and the files it names, when it is made. Its error has the URL in it: it goes no further. */
-function check(makeClient: () => unknown): void {
+/**
+ * Makes a client once, without connecting: that reads the URL and the certificate files it names. pg's error contains the
+ * URL, perhaps with a password, so it does not become the cause of ours.
+ */
+function checkConfig(makeClient: () => unknown): void {
   try {
     makeClient();
   } catch (error) {
@@ -99,14 +106,19 @@ function check(makeClient: () => unknown): void {
     const file = code === "ENOENT" ? `: the file ${path} does not exist` : "";
     throw new PunctualError(
       "DATABASE_URL",
-      `The PostgreSQL URL cannot be read${file}. Write "postgres://user:password@host:5432/database", special characters of user and password percent-encoded.`,
+      `The PostgreSQL URL cannot be parsed${file}. Write "postgres://user:password@host:5432/database", with special characters in the user and password percent-encoded.`,
     );
   }
 }
 
-function openHandle(source: object): Opened {
+function openHandle(source: object): ConnectionSource {
   if (!isPool(source)) {
-    return { connections: new OneConnection(source as PgClient), most: 1, schema: null, connect: null };
+    return {
+      connections: new OneConnection(source as PgClient),
+      maxConnections: 1,
+      schema: null,
+      connect: null,
+    };
   }
   const pool = source as PgPool & {
     Client?: new (options: unknown) => PgOwnClient;
@@ -115,13 +127,9 @@ function openHandle(source: object): Opened {
   const { Client, options } = pool;
   return {
     connections: new PoolConnections(pool, false),
-    // What pg takes where nothing is said.
-    most: options?.max ?? 10,
+    // The default of pg is 10.
+    maxConnections: options?.max ?? 10,
     schema: null,
     connect: Client && options ? () => new Client(options) : null,
   };
-}
-
-export async function openPostgres(source: string | object, options: PostgresOptions): Promise<Store> {
-  return new ServerStore(await postgresParts(source, options));
 }

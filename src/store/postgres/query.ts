@@ -1,18 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Param } from "../sql/database.ts";
 import type { PgClient, PgResult } from "./driver.ts";
-import { isStale, translate } from "./errors.ts";
+import { isStalePlan, translate } from "./errors.ts";
 
 const BOOL = 16;
-/** int8, int2, int4, oid, float4, float8, numeric. None of ours is beyond what a number holds exactly. */
+/** int8, int2, int4, oid, float4, float8, numeric. Every number that Punctual stores is a safe integer. */
 const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
 const asText = (text: string): unknown => text;
 
-/**
- * Given with each query, for the parsers of a caller's pool are the caller's: whatever they make of an int8, here it is
- * a number.
- */
+/** Type parsers, passed with each query: a caller's pool may have parsers of its own, which return an int8 as text, say. */
 const types = {
   getTypeParser(oid: number): (text: string) => unknown {
     if (NUMBERS.has(oid)) return Number;
@@ -20,95 +17,106 @@ const types = {
   },
 };
 
-/** An answer that takes longer does not come any more: the other end is gone without a word. */
-const LONGEST_ANSWER = 60_000;
+/** Longest wait for an answer, in milliseconds. No statement of ours runs this long: the connection is dead. */
+const ANSWER_TIMEOUT = 60_000;
 
+/** As `QueryOptions.timeout`: waits for the answer however long it takes. */
+export const NO_TIMEOUT = 0;
+
+export interface QueryOptions {
+  /** Longest wait for the answer, in milliseconds. Default: one minute. */
+  timeout?: number | undefined;
+  /** Prepares the statement under a name from here once it has come often enough; absent: never. */
+  names?: StatementNames | undefined;
+}
+
+/** Sends one statement, with `?` for its parameters, and returns the answer. Throws a translated error. */
 export async function query(
   client: PgClient,
   text: string,
   params: Param[],
-  limit: number = LONGEST_ANSWER,
-  prepared?: PreparedNames,
+  { timeout = ANSWER_TIMEOUT, names }: QueryOptions = {},
 ): Promise<PgResult> {
-  const name = prepared?.nameOf(text);
+  const name = names?.nameOf(text);
   try {
     return await client.query({
       text: params.length > 0 ? numbered(text) : text,
       ...(name !== undefined && { name }),
       ...(params.length > 0 && { values: params }),
       types,
-      query_timeout: limit,
+      query_timeout: timeout,
     });
   } catch (error) {
-    if (isStale(error)) prepared?.renew(text);
+    if (isStalePlan(error)) names?.renew(text);
     throw translate(error);
   }
 }
 
-/** What a `?` may stand in without being a parameter: literals, quoted names, comments, dollar quotes. */
-const QUOTED_OR_MARK =
+/** A placeholder, or a token in which `?` is no placeholder: a literal, a quoted name, a comment, a dollar quote. */
+const QUOTED_OR_PLACEHOLDER =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-z_]*)\$[\s\S]*?\$\1\$|\?/gi;
 
-/** Lists of parameters differ in length, so there is no end of texts. */
-const MOST_REMEMBERED = 1000;
+/** Bound of the cache: lists of parameters differ in length, so the number of different texts has no limit. */
+const MAX_CACHED_TEXTS = 1000;
 
-const remembered = new Map<string, string>();
+const numberedTexts = new Map<string, string>();
 
-/** `?` as `$1`, `$2`, …: the shared statements are written with the one, PostgreSQL reads the other. */
+/** Returns the text with `$1`, `$2`, … instead of `?`: PostgreSQL only knows the numbered form. */
 export function numbered(text: string): string {
-  const known = remembered.get(text);
-  if (known !== undefined) return known;
+  const cached = numberedTexts.get(text);
+  if (cached !== undefined) return cached;
   let count = 0;
-  const result = text.replace(QUOTED_OR_MARK, (found) => (found === "?" ? `$${++count}` : found));
-  if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-  remembered.set(text, result);
+  const result = text.replace(QUOTED_OR_PLACEHOLDER, (token) => (token === "?" ? `$${++count}` : token));
+  if (numberedTexts.size >= MAX_CACHED_TEXTS) numberedTexts.clear();
+  numberedTexts.set(text, result);
   return result;
 }
 
-/** So many statements stay prepared on a connection at most: the driver never gives one up. */
-const MOST = 200;
+/** Most statements that stay prepared on a connection: pg never deallocates one. */
+const MAX_PREPARED = 200;
 
-/** How often a text has to come before it is worth it: lists of parameters differ in length, so there is no end of texts. */
-const OFTEN = 3;
+/** A text is prepared when it comes for the third time: one with a long parameter list may never come again. */
+const PREPARE_AT = 3;
 
 /**
- * Names for statements that come again and again. Planning costs most of a small statement's time, and a prepared one
- * is planned once. The name is made from the text: behind a pooler that mixes up sessions, a name can only ever mean
- * the statement it was made from.
+ * Names under which statements stay prepared. Planning takes most of the time of a small statement; a prepared statement
+ * is planned once. The name is a hash of the text: behind a pooler that moves us between sessions, a name can never
+ * mean another statement.
  */
-export class PreparedNames {
-  readonly #seen = new Map<string, number | string>();
-  readonly #renewed = new Map<string, number>();
-  #count = 0;
-  #off = false;
+export class StatementNames {
+  /** For each text its name, or how often it has come before it got one. */
+  readonly #texts = new Map<string, number | string>();
+  readonly #versions = new Map<string, number>();
+  #named = 0;
+  #isOff = false;
 
   nameOf(text: string): string | undefined {
-    if (this.#off) return undefined;
-    const seen = this.#seen.get(text) ?? 0;
-    if (typeof seen === "string") return seen;
-    if (seen + 1 < OFTEN || this.#count >= MOST) {
-      if (this.#seen.size < 10 * MOST) this.#seen.set(text, seen + 1);
+    if (this.#isOff) return undefined;
+    const known = this.#texts.get(text) ?? 0;
+    if (typeof known === "string") return known;
+    if (known + 1 < PREPARE_AT || this.#named >= MAX_PREPARED) {
+      if (this.#texts.size < 10 * MAX_PREPARED) this.#texts.set(text, known + 1);
       return undefined;
     }
-    this.#count++;
-    return this.#make(text, 0);
+    this.#named++;
+    return this.#name(text, 0);
   }
 
-  /** Gives the statement another name, under which each session prepares it again. */
+  /** Gives the statement a new name, so that each session prepares it again. */
   renew(text: string): void {
-    if (typeof this.#seen.get(text) === "string") this.#make(text, (this.#renewed.get(text) ?? 0) + 1);
+    if (typeof this.#texts.get(text) === "string") this.#name(text, (this.#versions.get(text) ?? 0) + 1);
   }
 
-  #make(text: string, version: number): string {
+  /** Stops preparing: a pooler runs each transaction in another session, which has none of our statements. */
+  stop(): void {
+    this.#isOff = true;
+  }
+
+  #name(text: string, version: number): string {
     const hash = createHash("sha256").update(version === 0 ? text : `${version} ${text}`);
     const name = `punctual_${hash.digest("hex").slice(0, 32)}`;
-    this.#seen.set(text, name);
-    if (version > 0) this.#renewed.set(text, version);
+    this.#texts.set(text, name);
+    if (version > 0) this.#versions.set(text, version);
     return name;
-  }
-
-  /** A pooler gives each transaction to another session, which knows nothing of the names. */
-  stop(): void {
-    this.#off = true;
   }
 }

@@ -4,16 +4,16 @@ import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
 import { refuseOlder } from "./errors.ts";
 
-/** Names are compared by bytes, whatever the database's language. */
+/** Names are compared by bytes, whatever the collation of the database. */
 const NAME = 'text collate "C"';
 
-/** A table may stand in a schema; an index has its name alone and is where its table is. */
+/** A table name may be schema-qualified; an index name may not: an index lives in its table's schema. */
 function withoutSchema(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 
-/** A name in the schema of the tables, where they have one. */
-export function beside(t: Tables, name: string): string {
+/** Returns the name qualified with the schema of the tables, if they have one. */
+export function inSchemaOf(t: Tables, name: string): string {
   const schema = schemaOf(t);
   return schema === null ? name : `${schema}.${name}`;
 }
@@ -23,30 +23,34 @@ function schemaOf(t: Tables): string | null {
   return dot < 0 ? null : t.prefix.slice(0, dot);
 }
 
-/** UTC milliseconds as people read them. */
+/** A column of UTC milliseconds as a readable time, for the views. */
 function readable(column: string): string {
   return `to_char(to_timestamp(${column} / 1000.0) at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS')`;
 }
 
 /**
- * Rows come and go: dead ones are cleared away by their number, not by a share of the table, which may be large for the
- * delayed runs in it. Free space in each page keeps an update that changes no indexed column out of the indexes.
+ * Storage of a table whose rows come and go. Autovacuum starts at a number of dead rows, not at a fraction of the table:
+ * many delayed runs would make that fraction large. Free space in each page lets an update that changes no indexed column
+ * stay out of the indexes (HOT).
  */
 const QUEUE =
   "with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)";
 
-/** A few rows that are updated over and over. */
+/** Storage of a table with few rows that are updated often: half of each page stays free for new row versions. */
 const HOT = "with (fillfactor = 50)";
 
-/** Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped. */
+/**
+ * The tables of PostgreSQL. Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed,
+ * 4 failed, 5 cancelled, 6 skipped.
+ */
 export const schema: Schema = {
-  // Only what is missing is asked for: whoever may not create anything can still find everything installed.
+  // Creates only objects that are missing: a user without the privilege to create can still run install().
   ledger(t) {
     const schema = schemaOf(t);
-    const place = schema
+    const createSchema = schema
       ? `if to_regnamespace('${schema}') is null then create schema ${schema}; end if;`
       : "";
-    return `do $$ begin ${place}
+    return `do $$ begin ${createSchema}
       if to_regclass('${t.migrations}') is null then
         create table ${t.migrations} (number bigint primary key, applied_at bigint not null);
       end if;
@@ -107,13 +111,13 @@ export const schema: Schema = {
              created_at bigint not null
            ) ${QUEUE}`,
           `alter sequence ${idSequence(t)} owned by ${t.runs}.id`,
-          // One index for each thing the worker asks, in exactly the order it asks for; a run is in two or three of them at a time.
+          // One index for each query of the worker, in the order that the query reads. A run is in two or three of them.
           `create index ${runs}_ready on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 0 and owner is null`,
           `create index ${runs}_limited on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 1 and owner is null`,
           `create index ${runs}_lanes on ${t.runs} (queue, priority, lane, run_at, id) where state = 1 and limited = 1 and owner is null`,
           `create index ${runs}_owned on ${t.runs} (owner, state, priority, run_at, id) where owner is not null`,
           `create index ${runs}_scheduled on ${t.runs} (run_at, id) where state = 0`,
-          // Never a column that renewals change: every renewal would rewrite the index.
+          // No index contains a column that lease renewals update: each renewal would have to write to the index.
           `create index ${runs}_leased on ${t.runs} (locked_by) where state = 2`,
           `create index ${runs}_counted on ${t.runs} (name, lane, queue) where state = 2 and limited = 1`,
           `create index ${runs}_cancelled on ${t.runs} (locked_by) where state = 2 and cancelled_at is not null`,
@@ -303,14 +307,14 @@ export const schema: Schema = {
         `alter table ${t.jobs} add column last_failure bigint`,
         `create table ${t.aliases} (name ${NAME} primary key, job ${NAME} not null)`,
         `alter table ${t.receipts} add column nonce bigint`,
-        // 1: a run that crashed before, and no other run is in its process.
+        // 1: the run crashed before and is now executed alone in its process.
         `alter table ${t.runs} add column isolated smallint not null default 0`,
-        // JSON: the hook or filter that has not settled for some seconds.
+        // JSON: the hook or filter that has not returned for some seconds.
         `alter table ${t.runs} add column hook text`,
         `alter table ${t.runs} add column retries text`,
         `alter table ${t.history} add column retries text`,
-        // A limit counts every running run, whatever was known of limits when it was inserted.
-        `drop index ${beside(t, `${withoutSchema(t.runs)}_counted`)}`,
+        // A limit counts every running run, also those inserted before there was a limit.
+        `drop index ${inSchemaOf(t, `${withoutSchema(t.runs)}_counted`)}`,
         `create index ${withoutSchema(t.runs)}_counted on ${t.runs} (name, lane, queue, owner) where state = 2`,
       ],
     },

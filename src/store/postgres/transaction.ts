@@ -1,52 +1,136 @@
-import type { Param } from "../sql/database.ts";
+import { PunctualError } from "../../errors.ts";
+import type { Param, Transaction } from "../sql/database.ts";
+import type { Try } from "../sql/patience.ts";
+import type { HeldClient } from "./connections.ts";
 import type { PgClient, PgResult } from "./driver.ts";
-import { type PreparedNames, query } from "./query.ts";
+import { isConnectionLost } from "./errors.ts";
+import { type QueryOptions, query, type StatementNames } from "./query.ts";
 
-export interface Manner {
-  /** How long an answer may take. */
-  limit?: number | undefined;
-  /** Statements with parameters stay prepared under these names; absent: none does. */
-  prepared?: PreparedNames | undefined;
+/** Sets nothing for the session: a pooler may run each transaction in another one. Hence the isolation level each time. */
+const BEGIN = "begin isolation level read committed";
+
+/**
+ * Prepared plans outlive the moment they are made in, and empty tables would get a plan with sequential scans that is
+ * kept when they are full. The high cost that `enable_seqscan = off` puts on such scans must not trigger JIT
+ * compilation, which takes longer than our statements.
+ */
+const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
+
+export interface TransactionSettings {
+  /** False: the caller's code shares the transaction. It sends statements of its own on the same client. */
+  isOurs: boolean;
+  /** A statement without parameters that is sent in one packet with `begin`. */
+  first?: string | undefined;
+  /** Longest wait for each answer, in milliseconds; `NO_TIMEOUT`: however long it takes. */
+  timeout?: number | undefined;
+  names: StatementNames;
+}
+
+/** Runs `work` between begin and commit, rolls back if it throws, and releases the connection. */
+export async function runTransaction<Result>(
+  { client, stopPipelining, release }: HeldClient,
+  state: Try,
+  work: (tx: Transaction) => Promise<Result>,
+  { isOurs, first, timeout, names }: TransactionSettings,
+): Promise<Result> {
+  let broken = true;
+  const pipeline = new Pipeline(client, { timeout, names: isOurs ? names : undefined });
+  try {
+    if (!isOurs) stopPipelining();
+    const begin = isOurs ? BEGIN_OURS : BEGIN;
+    const opening = first && !state.again ? `${begin}; ${first}` : begin;
+    if (isOurs) pipeline.post(opening, []);
+    // Awaited: the caller's statements do not go through the pipeline and could overtake ours.
+    else await pipeline.send(opening, []);
+    state.entered = true;
+    const result = await work({
+      handle: client,
+      again: state.again,
+      all: async <Row>(text: string, ...params: Param[]) => (await pipeline.send(text, params)).rows as Row[],
+      run: async (text, ...params) => {
+        if (isOurs) pipeline.post(text, params);
+        else await pipeline.send(text, params);
+      },
+    });
+    state.committing = true;
+    await commit(pipeline);
+    pipeline.end();
+    broken = false;
+    return result;
+  } catch (error) {
+    pipeline.end();
+    // The server has answered, if only with an error: the transaction is known not to be committed.
+    if (!isConnectionLost(error)) {
+      state.committing = false;
+      broken = !(await rollBack(client));
+    }
+    throw error;
+  } finally {
+    release(broken);
+  }
 }
 
 /**
- * The statements of one transaction, in order. Where the driver can, a statement leaves before those ahead of it are
- * answered: what nobody waits for costs no round trip.
+ * Sends the statements of one transaction in order. With pg's pipeline mode a statement is sent before the ones ahead of
+ * it are answered, so that a statement whose answer nobody awaits costs no round trip.
  */
-export class Conversation {
+class Pipeline {
   readonly #client: PgClient;
-  readonly #manner: Manner;
+  readonly #options: QueryOptions;
   #last: Promise<unknown> = Promise.resolve();
-  #fault: { error: unknown } | null = null;
+  #failure: { error: unknown } | null = null;
 
-  constructor(client: PgClient, manner: Manner) {
+  constructor(client: PgClient, options: QueryOptions) {
     this.#client = client;
-    this.#manner = manner;
+    this.#options = options;
   }
 
-  /** The first fault is everybody's: what comes behind it in a transaction only fails because of it. */
+  /**
+   * Sends a statement and returns its answer. After the first error of the transaction, every statement throws that
+   * error: the later ones fail only because of it.
+   */
   async send(text: string, params: Param[]): Promise<PgResult> {
-    const { limit, prepared } = this.#manner;
+    const { timeout, names } = this.#options;
     const ask = async () => {
-      if (this.#fault) throw this.#fault.error;
-      return query(this.#client, text, params, limit, params.length > 0 ? prepared : undefined);
+      if (this.#failure) throw this.#failure.error;
+      return query(this.#client, text, params, { timeout, names: params.length > 0 ? names : undefined });
     };
     const answer = this.#client.pipeline ? ask() : this.#last.then(ask);
     this.#last = answer;
     const result = await answer.catch((error) => {
-      this.#fault ??= { error };
+      this.#failure ??= { error };
     });
-    if (this.#fault) throw this.#fault.error;
+    if (this.#failure) throw this.#failure.error;
     return result!;
   }
 
-  /** What comes later is not sent: the connection may be another's by then. */
-  end(): void {
-    this.#fault ??= { error: new Error("The transaction is over.") };
-  }
-
-  /** A statement whose answer does not matter; its fault is told with the next one. */
+  /** Sends a statement without waiting for its answer; the next `send` throws its error. */
   post(text: string, params: Param[]): void {
     this.send(text, params).catch(() => {});
+  }
+
+  /** Refuses later statements: another transaction may have the connection by then. */
+  end(): void {
+    this.#failure ??= { error: new Error("The transaction has ended.") };
+  }
+}
+
+/** PostgreSQL rolls back a transaction in which a statement has failed when it is told to commit, and reports no error. */
+async function commit(pipeline: Pipeline): Promise<void> {
+  const { command } = await pipeline.send("commit", []);
+  if (command === "COMMIT") return;
+  throw new PunctualError(
+    "DATABASE",
+    "The transaction was rolled back instead of committed: one of its statements had failed, and your code caught the error. Let the error leave the function, or use a savepoint.",
+  );
+}
+
+/** Whether the rollback was answered: if not, the connection must not be used again. */
+async function rollBack(client: PgClient): Promise<boolean> {
+  try {
+    await query(client, "rollback", []);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -2,19 +2,19 @@ import { PunctualError, show } from "../../errors.ts";
 import { closeNames } from "../../validate/names.ts";
 
 export interface PostgresUrl {
-  /** What is pg's to understand. */
+  /** The URL without Punctual's own parameters. */
   connectionString: string;
   schema: string | null;
   pool: number;
   notify: boolean;
-  /** Milliseconds that a connection may take. */
+  /** Longest that connecting may take, in milliseconds. */
   connectTimeout: number;
 }
 
-const OWN = ["schema", "pool", "notify", "connect_timeout"];
+const OWN_PARAMETERS = ["schema", "pool", "notify", "connect_timeout"];
 
-/** What pg reads. It has no list of them, and ignores the rest. */
-const THEIRS = `
+/** Parameters that pg reads. It exports no such list, and ignores unknown ones. */
+const PG_PARAMETERS = `
   application_name binary client_encoding db enableChannelBinding encoding fallback_application_name host
   idle_in_transaction_session_timeout lock_timeout options password port query_timeout replication ssl sslcert sslkey
   sslmode sslnegotiation sslrootcert statement_timeout user uselibpqcompat
@@ -22,8 +22,8 @@ const THEIRS = `
   .trim()
   .split(/\s+/);
 
-/** What others read, and a URL may have for them. */
-const OTHERS = `
+/** Parameters that libpq, Prisma and poolers read: a URL that is shared with them may contain these. */
+const FOREIGN_PARAMETERS = `
   channel_binding connection_limit dbname gssencmode hostaddr keepalives keepalives_count keepalives_idle
   keepalives_interval passfile pgbouncer pool_timeout requiressl service socket_timeout sslaccept sslcompression sslcrl
   sslcrldir sslidentity sslpassword sslsni statement_cache_size target_session_attrs tcp_user_timeout
@@ -31,31 +31,35 @@ const OTHERS = `
   .trim()
   .split(/\s+/);
 
-const POOL = 10;
-const CONNECT_TIMEOUT = 10;
+const DEFAULT_POOL = 10;
+/** In seconds. */
+const DEFAULT_CONNECT_TIMEOUT = 10;
 
-/** `postgres://user:password@host:port/database?…` with everything pg takes, and what is ours. */
+/** Parses `postgres://user:password@host:port/database?…` with the parameters of pg and Punctual's own. */
 export function parsePostgresUrl(url: string): PostgresUrl {
   const [address = "", query = ""] = url.split(/\?(.*)/s);
   const parts = query.split("&").filter((part) => part !== "");
   for (const part of parts) refuseMisspelt(part.split("=")[0]!);
-  const isOurs = (part: string) => OWN.includes(part.split("=")[0]!);
+  const isOurs = (part: string) => OWN_PARAMETERS.includes(part.split("=")[0]!);
   const own = new URLSearchParams(parts.filter(isOurs).join("&"));
-  // The rest is left as it was written: pg has its own way of reading it.
+  // The rest is not decoded and encoded again: pg parses it differently from URLSearchParams.
   const rest = parts.filter((part) => !isOurs(part)).join("&");
   return {
     connectionString: rest === "" ? address : `${address}?${rest}`,
     schema: schemaName(own.get("schema")),
-    pool: wholeNumber("pool", own.get("pool"), POOL),
+    pool: wholeNumber("pool", own.get("pool"), DEFAULT_POOL),
     notify: onOrOff("notify", own.get("notify")),
-    connectTimeout: wholeNumber("connect_timeout", own.get("connect_timeout"), CONNECT_TIMEOUT) * 1000,
+    connectTimeout:
+      wholeNumber("connect_timeout", own.get("connect_timeout"), DEFAULT_CONNECT_TIMEOUT) * 1000,
   };
 }
 
-/** Nobody can know all that may stand in a URL; but what is nearly one of the known is meant to be it. */
+/** Unknown parameters pass through; near-misses of known ones are rejected as typos. */
 function refuseMisspelt(name: string): void {
-  if ([...OWN, ...THEIRS, ...OTHERS].includes(name)) return;
-  const close = closeNames(name, [...OWN, ...THEIRS]).find((one) => Math.abs(one.length - name.length) <= 2);
+  if ([...OWN_PARAMETERS, ...PG_PARAMETERS, ...FOREIGN_PARAMETERS].includes(name)) return;
+  const close = closeNames(name, [...OWN_PARAMETERS, ...PG_PARAMETERS]).find(
+    (one) => Math.abs(one.length - name.length) <= 2,
+  );
   if (close === undefined) return;
   throw new PunctualError(
     "DATABASE_URL",
@@ -63,17 +67,20 @@ function refuseMisspelt(name: string): void {
   );
 }
 
-/** Quoted it may be nearly anything; a dot or a quote would make two names of one, and two dollars are a quote. */
+/**
+ * Checks a schema's name. It is quoted in statements, but code that splits table names at a dot or quotes them again
+ * would misread a dot or a quote, and `$$` ends a dollar quote.
+ */
 export function schemaName(name: string | null | undefined): string | null {
   if (name === null || name === undefined) return null;
   if (/^(?!.*\$\$)[a-z_][a-z0-9_$-]{0,62}$/i.test(name)) return name;
   throw new PunctualError(
     "DATABASE_URL",
-    `Expected the PostgreSQL schema as at most 63 letters, digits, underscores and hyphens, such as schema=jobs in the URL, got ${show(name)}.`,
+    `Expected a PostgreSQL schema name of at most 63 letters, digits, underscores and hyphens, such as schema=jobs in the URL, got ${show(name)}.`,
   );
 }
 
-/** The same URL with the tables in this schema. */
+/** Returns the URL with its parameter `schema` set. */
 export function withSchema(url: string, schema: string): string {
   if (parsePostgresUrl(url).schema === schemaName(schema)) return url;
   const [address = "", query = ""] = url.split(/\?(.*)/s);

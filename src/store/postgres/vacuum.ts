@@ -1,7 +1,7 @@
 import type { VacuumReport } from "../maintenance.ts";
 import type { Sql, Tables } from "../sql/database.ts";
 
-interface Row {
+interface TableStatistics {
   name: string;
   live: number;
   dead: number;
@@ -9,9 +9,12 @@ interface Row {
   enabled: number;
 }
 
-/** Reads how autovacuum keeps up with our tables, and the oldest open transaction, which holds it back. */
+/**
+ * Reads how well autovacuum keeps up with our tables, and the oldest open transaction: vacuum cannot remove rows that it
+ * may still see.
+ */
 export async function vacuumReport(sql: Sql, tables: Tables): Promise<VacuumReport> {
-  const rows = await sql.all<Row>(
+  const rows = await sql.all<TableStatistics>(
     `select c.relname as name, cast(s.n_live_tup as double precision) as live,
             cast(s.n_dead_tup as double precision) as dead,
             cast(extract(epoch from greatest(s.last_vacuum, s.last_autovacuum)) * 1000 as double precision) as vacuumed,
@@ -26,7 +29,7 @@ export async function vacuumReport(sql: Sql, tables: Tables): Promise<VacuumRepo
     tables.migrations,
     tables.prefix.slice(tables.prefix.lastIndexOf(".") + 1),
   );
-  // Without the right to see others' sessions, their times are null.
+  // xact_start is null for sessions of other users, unless this user has pg_read_all_stats.
   const [oldest] = await sql.all<{ pid: number; program: string; since: number }>(
     `select pid, coalesce(nullif(application_name, ''), usename, backend_type) as program,
             cast(extract(epoch from xact_start) * 1000 as double precision) as since
