@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { Dispatch } from "./dispatch/dispatch.ts";
+import { DispatchRecorder } from "./dispatch/recorder.ts";
 import { Sender } from "./dispatch/sender.ts";
 import type { DispatchOptions, Shape } from "./dispatch/shape.ts";
 import { PunctualError } from "./errors.ts";
@@ -22,106 +23,144 @@ import type { Run, RunControl } from "./run/run.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
 import type { ChildRunner } from "./supervisor/child-runner.ts";
-import { inside, instanceNumber, refuseFunction } from "./supervisor/inside.ts";
+import { inside, instanceNumberOf, refuseFunction } from "./supervisor/inside.ts";
 import type { SuperviseOptions } from "./supervisor/options.ts";
-import type { ChildInfo, Supervisor, SupervisorParts } from "./supervisor/supervisor.ts";
+import type { ChildInfo, Supervisor } from "./supervisor/supervisor.ts";
 import { type Clock, checkClock, systemClock } from "./time.ts";
 import { checkName } from "./validate/names.ts";
 import { checkInteger } from "./validate/options.ts";
 import { inTime, LAST_WRITES } from "./worker/deadline.ts";
+import { JobSync } from "./worker/job-sync.ts";
 import { Logbook } from "./worker/logbook.ts";
+import type { InstanceParts } from "./worker/parts.ts";
+import { Presence } from "./worker/presence.ts";
 import { type RepairReport, repair } from "./worker/repair.ts";
-import { alreadyWorking, Host } from "./worker/work-sessions.ts";
+import { alreadyWorking, WorkSessions } from "./worker/work-sessions.ts";
 
 /**
- * What an instance runs on: its store, its jobs, its worker, wired. Apart from `Punctual`, which is only the way in, since
- * the instances of job files that are loaded together come to share one.
+ * The store, the jobs and the worker of an instance, wired together. `Punctual` is the public class in front of it: job
+ * files that are loaded together share one engine.
  */
 export class Engine {
   readonly id: string = randomText().slice(0, 12);
   readonly options: PunctualOptions;
-  readonly store: LazyStore;
+  readonly logger: Logger;
   readonly clock: Clock;
   readonly events: Emitter;
-  readonly logger: Logger;
   readonly defaults: Settings;
-  readonly registry: Registry = new Registry((message) => this.logger.warn(message));
+  readonly store: LazyStore;
+  readonly registry: Registry;
   readonly queueLimits: Map<string, number> = new Map<string, number>();
-  readonly sender: Sender;
+  readonly counts: JobCounts;
+  readonly sessions: WorkSessions;
   readonly preparer: Preparer;
-  readonly host: Host;
-  readonly #supervising: Omit<SupervisorParts, "number">;
+  readonly sender: Sender;
+  readonly #parts: InstanceParts;
   #supervisor: Supervisor | null = null;
-  #serving: ChildRunner | null = null;
+  #childRunner: ChildRunner | null = null;
   #stopping: Promise<void> | null = null;
 
   /** `source` null: the default database. */
   constructor(source: DatabaseSource | null, options: PunctualOptions, control: RunControl) {
     this.options = options;
-    this.logger = toLogger(options.logger);
-    this.clock = options.clock === undefined ? systemClock : checkClock(options.clock);
-    this.events = new Emitter(this.logger, this.clock);
-    this.defaults = toSettings(options.defaults);
-    this.store = new LazyStore(
-      source === null ? defaultSource(jobFileLoader() ? null : this.logger) : source,
-      {
-        clock: this.clock,
-        prefix: options.prefix ?? "punctual_",
-        install: options.install ?? true,
-      },
-    );
-    const { id, clock, events, logger, registry, queueLimits } = this;
-    const store = () => this.store.get();
-    const shared = {
-      id,
-      store,
+    const logger = toLogger(options.logger);
+    const clock = options.clock === undefined ? systemClock : checkClock(options.clock);
+    const random = options.random ?? Math.random;
+    const events = new Emitter(logger, clock);
+    const defaults = toSettings(options.defaults);
+    const maxPayload = checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1);
+    this.logger = logger;
+    this.clock = clock;
+    this.events = events;
+    this.defaults = defaults;
+
+    // The database, opened on first use.
+    this.store = new LazyStore(source === null ? defaultSource(jobFileLoader() ? null : logger) : source, {
       clock,
+      prefix: options.prefix ?? "punctual_",
+      install: options.install ?? true,
+    });
+    const openStore = () => this.store.get();
+
+    // What is defined, counted and logged here.
+    const registry = new Registry((message) => logger.warn(message));
+    const counts = new JobCounts({
+      openStore,
+      clock,
+      report: (error) => events.report(error, "writing counts"),
+    });
+    const logbook = new Logbook({ openStore, clock, events, logger }, options.logs ?? true);
+    this.registry = registry;
+    this.counts = counts;
+
+    // The worker.
+    const parts: InstanceParts = {
+      id: this.id,
+      hostname: hostname(),
+      clock,
+      random,
       events,
       logger,
       registry,
-      counts: new JobCounts(),
-      logbook: new Logbook({ store, clock, events, logger }, options.logs ?? true),
-      queueLimits,
-      instance: this as object,
-      random: options.random ?? Math.random,
-      host: hostname(),
+      queueLimits: this.queueLimits,
+      counts,
+      logbook,
+      openStore,
       pending: this.store.pending,
+      instance: this,
     };
-    this.host = new Host(shared);
-    this.#supervising = { ...shared, workers: this.host, defaults: this.defaults };
-    const maxPayload = checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1);
-    this.preparer = new Preparer({
-      ...shared,
-      defaults: this.defaults,
-      owner: id,
+    const jobSync = new JobSync(parts);
+    const presence = new Presence(parts, jobSync);
+    const sessions = new WorkSessions(parts, jobSync, presence);
+    this.#parts = parts;
+    this.sessions = sessions;
+
+    // The path of a dispatch: `preparer` makes the row, `sender` inserts it, `recorder` counts it.
+    const preparer = new Preparer({
+      openStore,
+      registry,
+      defaults,
+      owner: this.id,
       maxPayload,
       now: () => clock.now(),
-      beat: () => this.host.present(),
+      beat: () => presence.show(),
       report: (error) => events.report(error, "writing beside a dispatch in a transaction"),
       warn: (message) => logger.warn(message),
     });
+    const recorder = new DispatchRecorder({
+      clock,
+      events,
+      counts,
+      forgetAdHoc: (lane) => registry.forgetAdHoc(lane),
+    });
+    this.preparer = preparer;
     this.sender = new Sender({
-      store: shared.store,
-      prepare: (dispatch, within) => this.preparer.prepare(dispatch, within),
+      openStore,
+      prepare: (dispatch, within) => preparer.prepare(dispatch, within),
       control,
       maxPayload,
-      sent: (runs, inserted) => this.host.sent(runs, inserted),
+      sent: (runs, inserted) => {
+        recorder.record(runs, inserted);
+        // A worker's janitor flushes the counts.
+        if (!sessions.hasWorker) counts.flushSoon();
+        sessions.wake();
+      },
       unheard: (error) => events.report(error, "a dispatch that nobody awaited"),
     });
   }
 
-  /** Takes over the jobs, limits and listeners of another one, which then stops. */
+  /** Takes over the jobs, limits and listeners of another engine, and stops that one. */
   take(other: Engine): Promise<void> {
     for (const definition of other.registry.definitions()) this.registry.define(definition);
     this.registry.take(other.registry);
     for (const [queue, limit] of other.queueLimits)
       if (!this.queueLimits.has(queue)) this.queueLimits.set(queue, limit);
     this.events.take(other.events);
-    this.host.definitionsChanged();
+    this.sessions.definitionsChanged();
     return other.stop();
   }
 
-  /** A dispatch of a job, with everything that this process knows of the job captured now. */
+  /** Dispatches a job as this process defines it at this moment. */
   send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
     const parentId = this.#parentId();
     return new Dispatch<never>(this.preparer.capture(job), shape, parentId, this.sender);
@@ -137,7 +176,7 @@ export class Engine {
     return this.sender.sendMany(this.preparer.many(job, all, shape, parentId));
   }
 
-  /** A dispatch of a function, which only this process can run. */
+  /** Dispatches a function, which only this process can run. */
   sendFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
     this.refuseStopped();
     checkName(name, "a job name");
@@ -151,7 +190,7 @@ export class Engine {
     return new AdHocDispatch({ ...adHoc, lane }, shape, this.#parentId(), this.sender);
   }
 
-  /** Whose handler dispatches. Once stopped only a handler may, while the worker drains: what follows is part of its work. */
+  /** Returns the run whose handler dispatches. After `stop()` only handlers may dispatch, while the worker drains. */
   #parentId(): number | null {
     const current = currentRun.getStore();
     if (current?.instance === this) return current.id;
@@ -161,46 +200,48 @@ export class Engine {
 
   async repair(): Promise<RepairReport> {
     const installed = await this.store.install({});
-    return { ...(await repair(await this.store.get(), () => this.host.reap())), installed };
+    return { ...(await repair(await this.store.get(), this.#parts)), installed };
   }
 
-  /** Works with child processes; in one of them, for the process that started it. */
+  /** Works with child processes; inside a child process, works for its parent. */
   async supervise(options: SuperviseOptions): Promise<number> {
-    // Before anything is awaited: the children count the calls as they come, and come to the same number.
-    const number = instanceNumber(this);
+    // Counted before the first await: parent and children count the calls in the same order, and get the same number.
+    const instanceNumber = instanceNumberOf(this);
     const child = inside();
-    if (child) return number === child.instance ? this.#serve() : 0;
+    if (child) return instanceNumber === child.instanceNumber ? this.#runForParent() : 0;
     const { Supervisor } = await import("./supervisor/supervisor.ts");
     if (this.#stopping) return 0;
-    const supervisor = new Supervisor({ ...this.#supervising, number }, options);
+    const { sessions, defaults } = this;
+    const supervisor = new Supervisor({ ...this.#parts, sessions, defaults, instanceNumber }, options);
     const supervised = supervisor.supervise();
     this.#supervisor = supervisor;
     return supervised;
   }
 
-  async #serve(): Promise<number> {
+  async #runForParent(): Promise<number> {
     const { ChildRunner } = await import("./supervisor/child-runner.ts");
-    if (this.#serving?.isServing) throw alreadyWorking("supervise()");
+    if (this.#childRunner?.isRunning) throw alreadyWorking("supervise()");
     const flush = async () => {
       await this.sender.flush();
-      await this.host.writeCounts();
+      await this.counts.flush();
     };
-    this.#serving = new ChildRunner({ ...this.#supervising, flush });
-    this.host.beside = this.#serving;
-    return this.#serving.serve();
+    const childRunner = new ChildRunner({ ...this.#parts, defaults: this.defaults, flush });
+    this.#childRunner = childRunner;
+    this.sessions.parentLink = childRunner;
+    return childRunner.run();
   }
 
-  /** Whether something works here, also for another process. */
+  /** Whether this process works, for itself or for a supervisor. */
   get isWorking(): boolean {
-    return this.host.isWorking || this.#serving?.isServing === true;
+    return this.sessions.isWorking || this.#childRunner?.isRunning === true;
   }
 
-  /** The child processes there are. */
+  /** The child processes of `supervise()`. */
   children(): ChildInfo[] {
     return this.#supervisor?.children() ?? [];
   }
 
-  /** Whether a call that would work is left out, because this process works for another. */
+  /** Whether a call that would work is ignored, because this process is a child of a supervisor. */
   isHeld(method: string): boolean {
     const child = inside();
     if (!child) return false;
@@ -210,12 +251,12 @@ export class Engine {
 
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
-      await this.#serving?.stop();
-      // What was dispatched has the time that handlers have; meanwhile the worker stops.
-      const { grace } = this.host;
-      this.host.stopWorking();
+      await this.#childRunner?.stop();
+      // Dispatches have as long as handlers. Meanwhile the worker stops.
+      const { grace } = this.sessions;
+      this.sessions.stopWorking();
       await this.#inTime(this.sender.flush(), grace);
-      await this.host.stop();
+      await this.sessions.stop();
       await this.#inTime(this.sender.flush(), LAST_WRITES);
       await this.#inTime(this.store.close(), LAST_WRITES);
     })();
@@ -233,7 +274,7 @@ export class Engine {
     if (!this.#stopping) return;
     throw new PunctualError(
       "CLOSED",
-      "This instance was stopped: it takes no more work. Make a new Punctual().",
+      "This instance was stopped and accepts no more work. Create a new Punctual().",
     );
   }
 }

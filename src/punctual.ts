@@ -108,7 +108,7 @@ export class Punctual extends Control {
     if (this.#engine.registry.define(definition) === 1) queueMicrotask(() => this.#lookAtFresh());
     if (!named) warnIfMinified(what, this.#engine.logger);
     jobFileLoader()?.defined(definition);
-    this.#engine.host.definitionsChanged();
+    this.#engine.sessions.definitionsChanged();
     return definition;
   }
 
@@ -131,7 +131,7 @@ export class Punctual extends Control {
     }
     checkKeys(options, ["concurrency"], "queue()");
     this.#engine.queueLimits.set(name, checkConcurrency(options.concurrency));
-    this.#engine.host.definitionsChanged();
+    this.#engine.sessions.definitionsChanged();
     return this;
   }
 
@@ -187,7 +187,7 @@ export class Punctual extends Control {
     const { plan, overrides } = toRecurrence(cron, options, definition.settings.args);
     definition.recur(plan, overrides);
     this.#warnOf(definition.name, plan.warning(this.clock.now()));
-    this.#engine.host.definitionsChanged();
+    this.#engine.sessions.definitionsChanged();
     return this;
   }
 
@@ -240,14 +240,14 @@ export class Punctual extends Control {
       );
     }
     if (jobFileLoader()?.holds("run()") || this.#engine.isHeld("run()")) return Promise.resolve(0);
-    return this.#engine.host.run(options);
+    return this.#engine.sessions.run(options);
   }
 
   /** Works until stop(), SIGINT or SIGTERM; gives how many runs it ran. */
   forever(options: ForeverOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
     if (jobFileLoader()?.holds("forever()") || this.#engine.isHeld("forever()")) return Promise.resolve(0);
-    return this.#engine.host.forever(options);
+    return this.#engine.sessions.forever(options);
   }
 
   /**
@@ -299,11 +299,11 @@ export class Punctual extends Control {
   }
 
   protected override writeCounts(): Promise<void> {
-    return this.#engine.host.writeCounts();
+    return this.#engine.counts.flush();
   }
 
   protected override wakeWorker(): void {
-    this.#engine.host.wake();
+    this.#engine.sessions.wake();
   }
 
   protected override store(): Promise<Store> {

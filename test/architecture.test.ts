@@ -21,7 +21,15 @@ function importsOf(file: string): string[] {
 }
 
 /** What each room may import beside itself. A file named here is open to those that name it, its room is not. */
-const PURE = ["time.ts", "errors.ts", "random.ts", "backoff.ts", "run/states.ts", "run/lanes.ts"];
+const PURE = [
+  "time.ts",
+  "errors.ts",
+  "random.ts",
+  "backoff.ts",
+  "bisect.ts",
+  "run/states.ts",
+  "run/lanes.ts",
+];
 const CONTRACT = [
   "store/store.ts",
   "store/records.ts",
@@ -38,6 +46,7 @@ const ROOMS: Record<string, string[]> = {
   "node-version.ts": ["errors.ts"],
   "random.ts": [],
   "backoff.ts": [],
+  "bisect.ts": [],
   "validate/": [],
   "events/": ["run/failure.ts"],
   "store/queue-selection.ts": [],
@@ -75,7 +84,7 @@ const ROOMS: Record<string, string[]> = {
   "schedule/": [...CONTRACT],
   "query/": [...CONTRACT, "validate/names.ts", "schedule/zones.ts"],
   "run/": [...CONTRACT, "validate/"],
-  "dispatch/": [...CONTRACT, "run/", "validate/"],
+  "dispatch/": [...CONTRACT, "run/", "validate/", "events/"],
   "status/": [...CONTRACT, "run/", "validate/"],
   "operate/": [...CONTRACT, "run/", "status/", "validate/", "events/", "query/"],
   "job/": [...CONTRACT, "run/", "dispatch/", "validate/", "schedule/"],

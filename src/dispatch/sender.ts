@@ -1,3 +1,4 @@
+import { bisect } from "../bisect.ts";
 import { isRefusal } from "../errors.ts";
 import { Run, type RunControl } from "../run/run.ts";
 import type { InsertResult, NewRun, Store } from "../store/store.ts";
@@ -9,7 +10,7 @@ const GROUP_BYTES = 4 * 1024 * 1024;
 
 export interface SenderParts {
   /** Opens the database on first use. */
-  store(): Promise<Store>;
+  openStore(): Promise<Store>;
   /** What the dispatch comes to as a row; validates it. */
   prepare(dispatch: Dispatch<never>, within: boolean): Promise<NewRun> | NewRun;
   control: RunControl;
@@ -81,7 +82,7 @@ export class Sender implements Sending {
   }
 
   async #insert(group: NewRun[], tx?: unknown): Promise<InsertResult[]> {
-    const store = await this.#parts.store();
+    const store = await this.#parts.openStore();
     const inserted = await store.insert(group, tx);
     this.#parts.sent(group, inserted);
     return inserted;
@@ -130,25 +131,22 @@ export class Sender implements Sending {
     await this.#insertAll(groups.rest(), tx);
   }
 
-  /** Where the database refuses a group for one row of it, the group is halved until that row is alone. */
+  /** Inserts a group, and settles its dispatches. If the database refuses one row, only the dispatch of that row fails. */
   async #insertAll(ready: Ready[], tx?: unknown): Promise<void> {
     if (ready.length === 0) return;
-    try {
-      const inserted = await this.#insert(
-        ready.map(({ run }) => run),
-        tx,
-      );
-      for (const [index, { dispatch, run }] of ready.entries())
-        dispatch.resolve(this.#toRun(run, inserted[index]!));
-    } catch (error) {
-      if (ready.length === 1 || tx !== undefined || !isRefusal(error)) {
-        for (const { dispatch } of ready) dispatch.reject(error);
-        return;
-      }
-      const half = Math.ceil(ready.length / 2);
-      await this.#insertAll(ready.slice(0, half));
-      await this.#insertAll(ready.slice(half));
-    }
+    await bisect(ready, {
+      send: async (part) => {
+        const rows = part.map(({ run }) => run);
+        const inserted = await this.#insert(rows, tx);
+        for (const [index, { dispatch, run }] of part.entries())
+          dispatch.resolve(this.#toRun(run, inserted[index]!));
+      },
+      // Within the caller's transaction nothing can be inserted after a refusal.
+      divides: (error) => tx === undefined && isRefusal(error),
+      refused: (part, error) => {
+        for (const { dispatch } of part) dispatch.reject(error);
+      },
+    });
   }
 }
 

@@ -16,7 +16,6 @@ import type { Place } from "./place.ts";
 import { checkedInstant, type MisfireOptions, toEnvironments, toMisfire } from "./recurrence.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
-import type { ShownJob } from "./ticks.ts";
 
 const NO_NAMES: readonly string[] = [];
 
@@ -37,8 +36,6 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
   turn = 0;
   /** Made when its class was dispatched or its name was asked for, without schedule() or recur(). */
   isImplicit = false;
-  /** What the database was last told of it. */
-  shown: ShownJob | null = null;
   #recurring: Map<string, { plan: Plan; overrides: ScheduleOverrides }> | null = null;
 
   constructor(

@@ -19,7 +19,8 @@ import type { Settings } from "./settings.ts";
 const REMEMBERED = 30_000;
 
 export interface PrepareParts {
-  store(): Promise<Store>;
+  /** Opens the database on first use. */
+  openStore(): Promise<Store>;
   registry: Registry;
   defaults: Settings;
   owner: string;
@@ -157,7 +158,7 @@ export class Preparer {
     const known = this.#known.get(name);
     const now = this.#parts.now();
     if (known && known.until > now) return known.row;
-    const store = await this.#parts.store();
+    const store = await this.#parts.openStore();
     let row = await store.job(name);
     if (!row) {
       if (!this.#parts.registry.isDeclared(name))

@@ -1,51 +1,97 @@
 import type { JobMinute, Store } from "../store/store.ts";
+import type { Clock } from "../time.ts";
 import type { Outcome } from "./states.ts";
 
 const MINUTE = 60_000;
 
-/** How many counts are kept while the database is away: a row for each job and minute. */
+/** Most counts that are kept while the database is unavailable: one for each job and minute. */
 const MOST = 10_000;
 
-/** What happened to each job since the last flush; kept here so that no settle touches a job's row. */
+/** Interval between two writes of counts. */
+export const FLUSH_EVERY = 1000;
+
+export interface JobCountsParts {
+  openStore(): Promise<Pick<Store, "flush">>;
+  clock: Clock;
+  /** Reports a failed write that nobody awaits. */
+  report(error: unknown): void;
+}
+
+/** Counts what happens to each job, and writes the sums now and then, so that no settle writes to a job's row. */
 export class JobCounts {
-  #tallies = new Map<string, JobMinute>();
+  readonly #parts: JobCountsParts;
+  #minutes = new Map<string, JobMinute>();
+  #flushing: Promise<void> = Promise.resolve();
+  #cancelFlush: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(parts: JobCountsParts) {
+    this.#parts = parts;
+  }
 
   dispatched(name: string, now: number, count = 1): void {
-    const { counts } = this.#at(name, now);
+    const { counts } = this.#minuteOf(name, now);
     counts.dispatched = (counts.dispatched ?? 0) + count;
   }
 
   crashed(name: string, error: string, now: number): void {
-    const tally = this.#at(name, now);
-    tally.counts.crashed = (tally.counts.crashed ?? 0) + 1;
-    failOnce(tally, error, now);
+    const minute = this.#minuteOf(name, now);
+    minute.counts.crashed = (minute.counts.crashed ?? 0) + 1;
+    countFailure(minute, error, now);
   }
 
-  /** Of a run that was not settled: its process was gone. */
+  /** Counts a run that was ended without a settlement, because its process was gone. */
   ended(name: string, outcome: "failed" | "cancelled", now: number): void {
-    const { counts } = this.#at(name, now);
+    const { counts } = this.#minuteOf(name, now);
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
 
   settled(name: string, outcome: Outcome, duration: number, error: string | null, now: number): void {
-    const tally = this.#at(name, now);
-    tally.counts[outcome] = (tally.counts[outcome] ?? 0) + 1;
-    tally.busy += duration;
+    const minute = this.#minuteOf(name, now);
+    minute.counts[outcome] = (minute.counts[outcome] ?? 0) + 1;
+    minute.busy += duration;
     if (outcome === "completed") {
-      tally.lastRun = now;
-      tally.last = { ok: true, failed: 0, error: null };
+      minute.lastRun = now;
+      minute.last = { ok: true, failed: 0, error: null };
     } else if (outcome === "failed" || outcome === "retried") {
-      failOnce(tally, error, now);
+      countFailure(minute, error, now);
     }
   }
 
-  /** Writes what was counted. Counts that could not be written are kept, and go with the next flush. */
-  async flushTo(store: () => Pick<Store, "flush"> | Promise<Pick<Store, "flush">>): Promise<void> {
-    const taken = this.#tallies;
+  /** Writes all counts. Counts that could not be written are part of the next flush. Flushes run one after the other. */
+  flush(): Promise<void> {
+    const flushed = this.#flushing.then(() => this.#write());
+    this.#flushing = flushed.catch(() => {});
+    return flushed;
+  }
+
+  /** Flushes within a second, for a process that only dispatches: it has no worker whose janitor flushes. */
+  flushSoon(): void {
+    if (this.#cancelFlush) return;
+    const flush = async () => {
+      this.#cancelFlush = null;
+      try {
+        await this.flush();
+      } catch (error) {
+        if (!this.#isClosed) this.#parts.report(error);
+      }
+    };
+    this.#cancelFlush = this.#parts.clock.after(FLUSH_EVERY, flush, { background: true });
+  }
+
+  /** Cancels the flush that `flushSoon()` has scheduled. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelFlush?.();
+  }
+
+  async #write(): Promise<void> {
+    const taken = this.#minutes;
     if (taken.size === 0) return;
-    this.#tallies = new Map();
+    this.#minutes = new Map();
     try {
-      await (await store()).flush([...taken.values()]);
+      const store = await this.#parts.openStore();
+      await store.flush([...taken.values()]);
     } catch (error) {
       this.#putBack(taken);
       throw error;
@@ -53,25 +99,25 @@ export class JobCounts {
   }
 
   #putBack(earlier: Map<string, JobMinute>): void {
-    const later = this.#tallies;
-    this.#tallies = earlier;
-    for (const [key, tally] of later) {
+    const later = this.#minutes;
+    this.#minutes = earlier;
+    for (const [key, minute] of later) {
       const known = earlier.get(key);
-      earlier.set(key, known ? sumOf(known, tally) : tally);
+      earlier.set(key, known ? sumOf(known, minute) : minute);
     }
-    // In order of time: the oldest go first.
+    // The map is in order of time: the oldest counts are dropped.
     for (const key of [...earlier.keys()].slice(0, -MOST)) earlier.delete(key);
   }
 
-  #at(name: string, now: number): JobMinute {
+  #minuteOf(name: string, now: number): JobMinute {
     const minute = Math.floor(now / MINUTE);
     const key = `${minute} ${name}`;
-    let tally = this.#tallies.get(key);
-    if (!tally) {
-      tally = { name, minute, counts: {}, busy: 0, lastRun: null, lastFailure: null, last: null };
-      this.#tallies.set(key, tally);
+    let counted = this.#minutes.get(key);
+    if (!counted) {
+      counted = { name, minute, counts: {}, busy: 0, lastRun: null, lastFailure: null, last: null };
+      this.#minutes.set(key, counted);
     }
-    return tally;
+    return counted;
   }
 }
 
@@ -86,7 +132,7 @@ function sumOf(earlier: JobMinute, later: JobMinute): JobMinute {
     busy: earlier.busy + later.busy,
     lastRun: later.lastRun ?? earlier.lastRun,
     lastFailure: later.lastFailure ?? earlier.lastFailure,
-    // After a success only the failures that followed it count.
+    // A success resets the count of failures in a row.
     last: !later.last
       ? earlier.last
       : later.last.ok
@@ -95,8 +141,8 @@ function sumOf(earlier: JobMinute, later: JobMinute): JobMinute {
   };
 }
 
-function failOnce(tally: JobMinute, error: string | null, now: number): void {
-  const { last } = tally;
-  tally.lastFailure = now;
-  tally.last = { ok: last?.ok ?? false, failed: (last?.failed ?? 0) + 1, error };
+function countFailure(minute: JobMinute, error: string | null, now: number): void {
+  const { last } = minute;
+  minute.lastFailure = now;
+  minute.last = { ok: last?.ok ?? false, failed: (last?.failed ?? 0) + 1, error };
 }

@@ -4,39 +4,52 @@ import type { Clock } from "../time.ts";
 import { decideTicks } from "./misfire.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** Schedules that one transaction ticks at most. About 10 ms on SQLite: the worker claims between two of them. */
+/** Most schedules of one transaction: about 10 ms on SQLite. The worker claims between two slices. */
 const SLICE = 200;
 
-/** Pause after a failed slice, and after one whose due schedules other workers have locked. */
+/** Pause after a slice that failed. */
 const RETRY = 1000;
+
+/** Pause after a slice whose due schedules other workers have locked. */
 const BUSY = 50;
+
+/** A schedule, and the run that each of its ticks inserts. */
+export interface TickingSchedule {
+  schedule: Schedule;
+  run: Omit<TickRun, "tickAt">;
+}
+
+/** A job as this process has synced it with the database. */
+export interface TickingJob {
+  readonly fingerprint: string;
+  schedule(slot: string): TickingSchedule | undefined;
+}
 
 export interface TickerParts {
   store: Store;
   clock: Clock;
-  /** The schedule as this process defines it, and the run it asks for; null: other code has the say. */
-  find(due: DueSchedule): { schedule: Schedule; run: Omit<TickRun, "tickAt"> } | null;
-  /** Jobs that others define and this process does not. */
+  /** The jobs that this process has synced, by name. */
+  jobs: ReadonlyMap<string, TickingJob>;
+  /** Names of jobs that the database knows and this process does not define. */
   elsewhere(): Promise<string[]>;
-  ticked(ticked: ScheduleTicks): void;
 }
 
 /**
- * Turns due schedules into runs. Every worker may; there is no leader, and no run is made in advance: what ticks next
- * stands in the schedule.
+ * Turns due schedules into runs. Every worker may tick: there is no leader. No run is inserted in advance: the row of a
+ * schedule holds its next tick.
  */
 export class Ticker {
   readonly #parts: TickerParts;
-  /** On the monotonic clock: the wall clock here may be another than the database's. */
+  /** On the monotonic clock: the wall clocks of this host and of the database may differ. Null: no tick is known. */
   #next: number | null = Number.NEGATIVE_INFINITY;
-  /** Schedules of jobs that newer code than ours has the say about. */
+  /** Jobs whose definition in the database is not the one of this process. */
   readonly #foreign = new Set<string>();
 
   constructor(parts: TickerParts) {
     this.#parts = parts;
   }
 
-  /** Milliseconds until the next tick that this process knows of. */
+  /** Milliseconds until the next tick that this process knows. */
   get wait(): number {
     return this.#next === null ? Number.POSITIVE_INFINITY : this.#next - this.#parts.clock.monotonic();
   }
@@ -46,20 +59,23 @@ export class Ticker {
     return this.wait <= 0;
   }
 
-  /** Schedules may have changed: look at them all again. */
+  /** Makes the next slice look at all schedules: some may have changed. */
   forget(): void {
     this.#next = Number.NEGATIVE_INFINITY;
     this.#foreign.clear();
   }
 
-  /** Ticks one slice of what is due, the earliest first; `isDue` tells whether more is left. Returns the number of runs made. */
-  async tick(): Promise<number> {
+  /**
+   * Ticks one slice of the due schedules, the earliest first, and calls `record` for each; `isDue` says whether more are
+   * left. Returns the number of runs inserted.
+   */
+  async tick(record: (ticked: ScheduleTicks) => void): Promise<number> {
     const { store, clock } = this.#parts;
     this.#next = clock.monotonic() + RETRY;
     const known = this.#foreign.size;
     const exclude = [...(await this.#parts.elsewhere()), ...this.#foreign];
     const { ticked, nextTick } = await store.tick({ exclude, limit: SLICE, decide: this.#decide });
-    for (const one of ticked) this.#parts.ticked(one);
+    for (const one of ticked) record(one);
     this.#next = await monotonicOf(nextTick, { store, clock });
     if (ticked.length === 0 && this.#foreign.size === known && this.wait <= 0) {
       this.#next = clock.monotonic() + BUSY;
@@ -67,15 +83,17 @@ export class Ticker {
     return ticked.reduce((sum, { runs }) => sum + runs.length, 0);
   }
 
+  /** The store calls this inside its transaction. Null: another process ticks this schedule, by its own definition. */
   readonly #decide = (due: DueSchedule, now: number): TickDecision | null => {
-    const found = this.#parts.find(due);
-    if (!found) {
+    const job = this.#parts.jobs.get(due.job);
+    const ticking = job?.fingerprint === due.jobFingerprint ? job.schedule(due.slot) : undefined;
+    if (!ticking) {
       this.#foreign.add(due.job);
       return null;
     }
-    const { schedule, run } = found;
-    const paused = due.resumedAt !== null && due.nextTick <= due.resumedAt;
-    const from = paused ? schedule.next(due.resumedAt!) : due.nextTick;
+    const { schedule, run } = ticking;
+    const isPaused = due.resumedAt !== null && due.nextTick <= due.resumedAt;
+    const from = isPaused ? schedule.next(due.resumedAt!) : due.nextTick;
     if (from === null || from > now) return { last: null, next: from, missed: 0, runs: [] };
     const { ticks, last, next, missed } = decideTicks(
       schedule,

@@ -2,7 +2,7 @@ import type { PunctualError } from "../errors.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { abortReasons } from "../worker/attempt-ends.ts";
-import { GRACE } from "../worker/execute.ts";
+import { ABORT_GRACE } from "../worker/execute.ts";
 import type { Execution, Result, Runnable } from "../worker/executor.ts";
 import type { Child } from "./child.ts";
 
@@ -60,14 +60,14 @@ export class Assignment implements Execution {
     this.#isAborted = true;
     const { code, message } = reason;
     this.child.post({ type: "abort", ticket: this.ticket, code, message });
-    this.#expect(GRACE, reason);
+    this.#expect(ABORT_GRACE, reason);
   }
 
   /** Its handler is about to run: from here on its timeout counts, by the child's clock and, should that stand still, by ours. */
   begin(): void {
     this.hasBegun = true;
     const timeout = this.run.timeout ?? this.job.settings.timeout;
-    if (timeout !== null) this.#expect(timeout + GRACE, abortReasons.timeout(timeout));
+    if (timeout !== null) this.#expect(timeout + ABORT_GRACE, abortReasons.timeout(timeout));
   }
 
   /** Writes in the order of the calls, and before the outcome: after it there is nothing to write to. */

@@ -9,14 +9,14 @@ import { digest } from "../schedule/schedule.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, sleep } from "../time.ts";
 import { abortReasons } from "../worker/attempt-ends.ts";
-import { type ExecuteParts, GRACE, LocalExecution } from "../worker/execute.ts";
+import { ABORT_GRACE, type ExecuteParts, LocalExecution } from "../worker/execute.ts";
 import { completeWith } from "../worker/in-process.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
 import { toSent } from "./results.ts";
 
-export interface ServeParts {
+export interface ChildRunnerParts {
   /** Opens a connection of the child's own, on first use. */
-  store(): Promise<Store>;
+  openStore(): Promise<Store>;
   clock: Clock;
   registry: Registry;
   queueLimits: ReadonlyMap<string, number>;
@@ -29,7 +29,7 @@ export interface ServeParts {
 
 /** The other end of the channel: a child that executes what its parent gives it, until it is told to end. */
 export class ChildRunner {
-  readonly #parts: ServeParts;
+  readonly #parts: ChildRunnerParts;
   readonly #mailbox = new Mailbox<ToParent>(
     (envelope) => process.connected && process.send!(envelope, () => {}),
   );
@@ -40,12 +40,12 @@ export class ChildRunner {
   #hasEnded = false;
   #ran = 0;
 
-  constructor(parts: ServeParts) {
+  constructor(parts: ChildRunnerParts) {
     this.#parts = parts;
   }
 
   /** Another beside it would be given the same runs. */
-  get isServing(): boolean {
+  get isRunning(): boolean {
     return !this.#hasEnded;
   }
 
@@ -54,7 +54,7 @@ export class ChildRunner {
   }
 
   /** Something was defined since it began to serve: the parent has to know before it claims a run of it. */
-  changed(): void {
+  definitionsChanged(): void {
     if (this.#isChanged) return;
     this.#isChanged = true;
     // When the definition's calls are complete.
@@ -79,7 +79,7 @@ export class ChildRunner {
   }
 
   /** Gives how many runs it ran. */
-  async serve(): Promise<number> {
+  async run(): Promise<number> {
     const mark = digest(JSON.stringify(this.#description()));
     const { promise: told, resolve: end } = Promise.withResolvers<void>();
     const listeners = {
@@ -197,7 +197,7 @@ export class ChildRunner {
         run.logged++;
         this.#mailbox.post({ type: "logged", ticket, message, data: sendable(data) });
       },
-      completeWith: async (...of) => completeWith(await this.#parts.store(), ...of),
+      completeWith: async (...of) => completeWith(await this.#parts.openStore(), ...of),
     };
   }
 
@@ -209,7 +209,7 @@ export class ChildRunner {
     const { clock, registry } = this.#parts;
     // Of a lease so much is left at least, unless a renewal had failed twice: after it another may begin the run.
     const left = executions.map(({ run }) => registry.definition(run.name)!.settings.lease / 3);
-    await Promise.race([all, sleep(clock, Math.min(GRACE, ...left))]);
+    await Promise.race([all, sleep(clock, Math.min(ABORT_GRACE, ...left))]);
     process.exit(1);
   }
 }

@@ -19,7 +19,7 @@ export type ChildState = "starting" | "ready" | "retiring" | "gone";
 export interface ChildParts {
   number: number;
   generation: number;
-  instance: number;
+  instanceNumber: number;
   clock: Clock;
   heard(child: Child, message: ToParent): void;
   /** It takes in again what it is given. */
@@ -63,7 +63,7 @@ export class Child {
   #answered: (() => void)[] = [];
   readonly #silence: Silence;
 
-  constructor({ number, generation, instance, clock, heard, awake, gone }: ChildParts) {
+  constructor({ number, generation, instanceNumber, clock, heard, awake, gone }: ChildParts) {
     this.number = number;
     this.generation = generation;
     this.#clock = clock;
@@ -72,7 +72,7 @@ export class Child {
     this.#process = fork(process.argv[1]!, process.argv.slice(2), {
       // A debugger's port cannot be shared.
       execArgv: process.execArgv.filter((option) => !option.startsWith("--inspect")),
-      env: { ...process.env, [NUMBER]: String(number), [INSTANCE]: String(instance) },
+      env: { ...process.env, [NUMBER]: String(number), [INSTANCE]: String(instanceNumber) },
       serialization: "advanced",
       stdio: ["ignore", "inherit", "pipe", "ipc"],
     });

@@ -29,7 +29,7 @@ export interface CrewParts {
   events: Emitter;
   logger: Logger;
   random(): number;
-  instance: number;
+  instanceNumber: number;
   supervision: Supervision;
   heard(child: Child, message: ToParent): void;
   /** What it had is lost. */
@@ -185,7 +185,7 @@ export class Crew {
 
   /** Settles when the child takes runs; rejects if it ends first, or if the system has no room for one. */
   async #boot(slot: Slot, generation: number): Promise<void> {
-    const { clock, instance, heard } = this.#parts;
+    const { clock, instanceNumber, heard } = this.#parts;
     slot.cancelRestart?.();
     slot.cancelRestart = null;
     slot.booting?.cancel();
@@ -194,7 +194,7 @@ export class Crew {
     const child = new Child({
       number: slot.number,
       generation,
-      instance,
+      instanceNumber,
       clock,
       heard: (from, message) => (this.#hear(from, message, slot) ? undefined : heard(from, message)),
       awake: () => this.#parts.changed(),

@@ -8,7 +8,7 @@ export const INSTANCE = "PUNCTUAL_CHILD_OF";
 
 export interface Inside {
   number: number;
-  instance: number;
+  instanceNumber: number;
 }
 
 /** Through the global object: a program may have loaded several copies of the package. */
@@ -25,10 +25,12 @@ type Global = { [KEY]?: Shared };
 function shared(): Shared {
   const global = globalThis as Global;
   if (global[KEY]) return global[KEY];
-  const instance = process.env[INSTANCE];
+  const instanceNumber = process.env[INSTANCE];
   delete process.env[INSTANCE];
-  const isChild = instance !== undefined && typeof process.send === "function";
-  const child = isChild ? { number: Number(process.env[NUMBER]), instance: Number(instance) } : null;
+  const isChild = instanceNumber !== undefined && typeof process.send === "function";
+  const child = isChild
+    ? { number: Number(process.env[NUMBER]), instanceNumber: Number(instanceNumber) }
+    : null;
   global[KEY] = { child, known: 0 };
   return global[KEY];
 }
@@ -43,7 +45,7 @@ shared();
 const instances = new WeakMap<object, number>();
 
 /** Which of the instances that were to be supervised this is: the same in the parent and in its children. */
-export function instanceNumber(instance: object): number {
+export function instanceNumberOf(instance: object): number {
   const number = instances.get(instance) ?? shared().known++;
   instances.set(instance, number);
   return number;

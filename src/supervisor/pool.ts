@@ -19,7 +19,7 @@ export interface PoolParts {
   events: Emitter;
   logger: Logger;
   random(): number;
-  instance: number;
+  instanceNumber: number;
   supervision: Supervision;
   store: Pick<Store, "progress" | "slowHook">;
   logbook: Logbook;

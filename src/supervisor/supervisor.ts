@@ -3,8 +3,8 @@ import type { Settings } from "../job/settings.ts";
 import type { Store } from "../store/store.ts";
 import { InProcess } from "../worker/in-process.ts";
 import { JobSync } from "../worker/job-sync.ts";
-import type { HostParts } from "../worker/parts.ts";
-import type { Host } from "../worker/work-sessions.ts";
+import type { InstanceParts } from "../worker/parts.ts";
+import type { WorkSessions } from "../worker/work-sessions.ts";
 import { Catalog } from "./catalog.ts";
 import type { Child } from "./child.ts";
 import { type SuperviseOptions, type Supervision, toSupervision } from "./options.ts";
@@ -25,12 +25,10 @@ export interface ChildInfo {
   startedAt: Date;
 }
 
-export interface SupervisorParts extends HostParts {
-  host: string;
-  workers: Host;
+export interface SupervisorParts extends InstanceParts {
+  sessions: WorkSessions;
   defaults: Settings;
-  /** Which of the program's instances is supervised. */
-  number: number;
+  instanceNumber: number;
 }
 
 /** A worker whose executor is a pool of child processes. */
@@ -39,7 +37,7 @@ export class Supervisor {
   readonly #supervision: Supervision;
   readonly #signals: boolean;
   readonly #catalog: Catalog;
-  readonly #showing: JobSync;
+  readonly #jobSync: JobSync;
   #pool: Pool | null = null;
   readonly #first = Promise.withResolvers<void>();
   #failure: PunctualError | null = null;
@@ -49,9 +47,9 @@ export class Supervisor {
     this.#supervision = toSupervision(options);
     this.#signals = options.signals !== false;
     this.#catalog = new Catalog(parts.registry, parts.defaults, () =>
-      parts.workers.definitionsChanged(this.#showing),
+      parts.sessions.definitionsChanged(this.#jobSync),
     );
-    this.#showing = new JobSync({
+    this.#jobSync = new JobSync({
       ...parts,
       registry: this.#catalog,
       queueLimits: this.#catalog.queueLimits,
@@ -70,16 +68,17 @@ export class Supervisor {
 
   /** Until it is stopped; gives how many runs its children ran. Throws at once if something works already. */
   supervise(): Promise<number> {
-    const { workers } = this.#parts;
-    workers.refuseSecond();
+    const { sessions } = this.#parts;
+    sessions.refuseSecond();
     const reload = () => void this.#pool?.crew.reload();
     if (this.#signals) process.on("SIGHUP", reload);
-    return workers
+    return sessions
       .keepWorking(
         {
           name: "supervise()",
           options: this.#supervision.worker,
-          showing: this.#showing,
+          isLasting: true,
+          jobSync: this.#jobSync,
           open: (store) => this.#open(store),
           stopping: () => this.#stop(),
           kill: () => this.#pool?.crew.kill(),
@@ -91,24 +90,23 @@ export class Supervisor {
   }
 
   async #open(store: Store): Promise<Pool> {
-    const { workers } = this.#parts;
+    const { sessions } = this.#parts;
     const pool = new Pool({
       ...this.#parts,
-      instance: this.#parts.number,
       supervision: this.#supervision,
       store,
-      own: new InProcess(this.#supervision.parallel, { ...this.#parts, store }),
-      wake: () => workers.wake(),
+      own: new InProcess(this.#supervision.parallel, store, this.#parts),
+      wake: () => sessions.wake(),
       described: (description, isNewer) => {
         this.#catalog.describe(description, isNewer);
         // What the first child of newer code defines has the say from now on.
-        if (isNewer) this.#showing.renew();
-        workers.definitionsChanged(this.#showing);
+        if (isNewer) this.#jobSync.renew();
+        sessions.definitionsChanged(this.#jobSync);
         this.#first.resolve();
       },
       failed: (error) => {
         this.#failure = error;
-        workers.stopWorking();
+        sessions.stopWorking();
       },
     });
     this.#pool = pool;

@@ -3,22 +3,24 @@ import { policyOf, type RetryPolicy, retryDelay } from "../run/retries.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import type { Result } from "./executor.ts";
-/** How a handler ends its try by itself; thrown, and remembered in case the handler catches it. */
+
+/** How a handler ends its attempt itself, by `snooze()` or `discard()`. */
 export type EarlyEnd = { kind: "snoozed"; delay: number } | { kind: "discarded"; reason: string | null };
 
+/** Thrown to leave the handler. The context keeps the `EarlyEnd` too, in case the handler catches this error. */
 export class EndOfTry extends Error {
-  readonly ending: EarlyEnd;
+  readonly end: EarlyEnd;
 
-  constructor(ending: EarlyEnd) {
-    super(`The handler ended its try: ${ending.kind}.`);
+  constructor(end: EarlyEnd) {
+    super(`The handler ended its attempt: ${end.kind}.`);
     this.name = "EndOfTry";
-    this.ending = ending;
+    this.end = end;
   }
 }
 
 brand(EndOfTry, "EndOfTry");
 
-export function snoozeEnding(delay: Duration): EarlyEnd {
+export function snoozeEnd(delay: Duration): EarlyEnd {
   return { kind: "snoozed", delay: toMilliseconds(delay, "snooze()") };
 }
 
@@ -36,16 +38,16 @@ export const abortReasons = {
     ),
 };
 
-/** What a failed try comes to: another one, or the end. Tries that were lost with a process do not count. */
+/** Returns the result of a failed attempt: a retry, or the end. Attempts that were lost in a crash do not count. */
 export function afterFailure(
   run: ClaimedRun,
   job: RetryPolicy,
   error: unknown,
   random: () => number,
-  isWorthIt: () => boolean = () => true,
+  isWorthRetrying: () => boolean = () => true,
 ): Result {
   const retries = policyOf(job, run.retries);
   const failures = run.attempts - run.crashes;
-  if (failures >= retries.max || !isWorthIt()) return { outcome: "failed", error };
+  if (failures >= retries.max || !isWorthRetrying()) return { outcome: "failed", error };
   return { outcome: "retried", error, delay: retryDelay(retries, failures, error, random) };
 }

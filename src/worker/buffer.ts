@@ -1,18 +1,19 @@
 import type { ClaimedRun } from "../store/store.ts";
 
-/** Among those of one priority the ones under limits come first: while they wait, they keep others from running elsewhere. */
-export const inOrder = (a: ClaimedRun, b: ClaimedRun): number =>
+/** Order of claimed runs. Of one priority, limited runs start first: a claimed run uses its limit while it waits. */
+export const byUrgency = (a: ClaimedRun, b: ClaimedRun): number =>
   a.priority - b.priority || Number(b.limited) - Number(a.limited) || a.runAt - b.runAt || a.id - b.id;
 
-interface Waiting {
+interface Buffered {
   run: ClaimedRun;
+  /** Monotonic. */
   since: number;
 }
 
-/** Runs that are claimed and not yet started, best first. Queues that share by weight come in the order of their claims. */
+/** Claimed runs that have not started, the most urgent first. Queues with weights keep the order in which they were claimed. */
 export class Buffer {
   readonly inShares: boolean;
-  #runs: Waiting[] = [];
+  #runs: Buffered[] = [];
   #next = 0;
 
   constructor(inShares: boolean) {
@@ -23,7 +24,7 @@ export class Buffer {
     return this.#runs.length - this.#next;
   }
 
-  /** How many of them are under limits. */
+  /** Number of buffered runs that are under a limit. */
   get limited(): number {
     return this.#runs.slice(this.#next).filter(({ run }) => run.limited).length;
   }
@@ -32,7 +33,7 @@ export class Buffer {
     if (runs.length === 0) return;
     const rest = this.#runs.slice(this.#next);
     for (const run of runs) rest.push({ run, since });
-    this.#runs = this.inShares ? inTurn(rest) : rest.sort((a, b) => inOrder(a.run, b.run));
+    this.#runs = this.inShares ? inTurn(rest) : rest.sort((a, b) => byUrgency(a.run, b.run));
     this.#next = 0;
   }
 
@@ -44,7 +45,7 @@ export class Buffer {
     return this.size > 0 ? this.#runs[this.#next++]!.run : undefined;
   }
 
-  /** Takes out whatever has waited since `before` or longer. */
+  /** Takes out the runs that were claimed at `before` or earlier. */
   takeWaiting(before: number): ClaimedRun[] {
     return this.#extract(({ since }) => since <= before);
   }
@@ -57,7 +58,7 @@ export class Buffer {
     return this.#extract(() => true);
   }
 
-  #extract(wanted: (one: Waiting) => boolean): ClaimedRun[] {
+  #extract(wanted: (one: Buffered) => boolean): ClaimedRun[] {
     const rest = this.#runs.slice(this.#next);
     const taken = rest.filter(wanted);
     this.#runs = taken.length > 0 ? rest.filter((one) => !wanted(one)) : rest;
@@ -66,11 +67,11 @@ export class Buffer {
   }
 }
 
-/** Each queue keeps its places, and has its best runs in the first of them. */
-function inTurn(all: Waiting[]): Waiting[] {
+/** Keeps the places of each queue, and puts its most urgent runs into the first of them. */
+function inTurn(all: Buffered[]): Buffered[] {
   const queues = Map.groupBy(all, ({ run }) => run.queue);
   const next = new Map(
-    [...queues].map(([queue, runs]) => [queue, runs.sort((a, b) => inOrder(a.run, b.run)).values()]),
+    [...queues].map(([queue, runs]) => [queue, runs.sort((a, b) => byUrgency(a.run, b.run)).values()]),
   );
   return all.map(({ run }) => next.get(run.queue)!.next().value!);
 }

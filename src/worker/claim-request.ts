@@ -1,13 +1,46 @@
 import { randomText } from "../random.ts";
-import { monotonicOf } from "../schedule/ticker.ts";
 import type { ClaimRequest } from "../store/store.ts";
+import type { Buffer } from "./buffer.ts";
+import type { Executor } from "./executor.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";
 import type { WorkerOptions } from "./options.ts";
+import type { Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
-import type { Room } from "./room.ts";
 import { untilAnswered } from "./waits.ts";
 
-/** A claim for this room. Asks the database for the jobs of others, if they are not known. */
+/** How many runs a claim may bring. */
+export type Room = Pick<ClaimRequest, "limit" | "start" | "limited" | "crashed">;
+
+export const NO_ROOM: Room = { limit: 0, start: 0, limited: 0, crashed: 0 };
+
+export interface RoomParts {
+  executor: Executor;
+  options: WorkerOptions;
+  buffer: Buffer;
+  pace: Pace;
+  /** Runs that were claimed so far. */
+  claimed: number;
+  /** Crashed runs that the claim may bring. */
+  crashed: number;
+}
+
+/** Returns how many runs the worker has room for, how many of them start at once, and how many limited ones it may take. */
+export function roomFor({ executor, options, buffer, pace, claimed, crashed }: RoomParts, now: number): Room {
+  const { places, free } = executor;
+  if (places === 0) return NO_ROOM;
+  const { batch, budget } = options;
+  const open = free - buffer.size;
+  const room = open + pace.ahead(now);
+  const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - claimed, batch ?? room);
+  const start = Math.max(0, Math.min(limit, open));
+  // Buffered unlimited runs would starve limited ones: while some are buffered, the claim also takes limited runs that
+  // start next.
+  const { size, limited } = buffer;
+  const next = size > limited ? Math.min(limit, places, pace.next(now) - limited) : 0;
+  return { limit, start, limited: Math.max(start, next), crashed };
+}
+
+/** Returns a claim for this room. Asks the database for the jobs of other processes if they are not known. */
 export async function claimRequest(
   parts: WorkerParts,
   { queues, exceptQueues }: WorkerOptions,
@@ -15,10 +48,7 @@ export async function claimRequest(
   room: Room,
 ): Promise<ClaimRequest> {
   const { known, registry, id: owner } = parts;
-  const exclude = await untilAnswered(() => known.elsewhere(), "asking for jobs", parts);
-  const leases = known.unusualLeases();
-  const lease = DEFAULT_LEASE;
-  const computesKey = (name: string) => (registry.definition(name)?.settings.perKey ?? 0) > 0;
+  const exclude = await untilAnswered(() => known.elsewhere(), "reading the names of jobs", parts);
   return {
     token: randomText(),
     ...room,
@@ -26,31 +56,9 @@ export async function claimRequest(
     exceptQueues,
     stride,
     exclude,
-    computesKey,
+    computesKey: (name) => (registry.definition(name)?.settings.perKey ?? 0) > 0,
     owner,
-    lease,
-    leases,
+    lease: DEFAULT_LEASE,
+    leases: known.unusualLeases(),
   };
-}
-
-/** When the next run is due, on the monotonic clock. */
-export function nextDueOf(nextDue: number | null, parts: WorkerParts): Promise<number | null> {
-  return untilAnswered(() => monotonicOf(nextDue, parts), "asking for the time", parts);
-}
-
-const TICKING = "ticking schedules";
-
-/** How many runs it made. A fault here must not keep the runs that are there from starting. */
-export async function tickSlice(
-  ticker: NonNullable<WorkerParts["ticker"]>,
-  { events, deadline }: WorkerParts,
-): Promise<number> {
-  try {
-    const made = await ticker.tick();
-    events.succeeded(TICKING);
-    return made;
-  } catch (error) {
-    if (!deadline.isOver) events.failed(error, TICKING);
-    return 0;
-  }
 }

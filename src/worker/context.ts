@@ -6,9 +6,9 @@ import { encodePayload, type JsonValue } from "../run/payload.ts";
 import { policyOf } from "../run/retries.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
-import { type EarlyEnd, EndOfTry, snoozeEnding } from "./attempt-ends.ts";
+import { type EarlyEnd, EndOfTry, snoozeEnd } from "./attempt-ends.ts";
 
-/** Between two writes of progress. */
+/** Shortest interval between two writes of progress. */
 const PROGRESS_EVERY = 100;
 
 export interface ContextParts {
@@ -35,13 +35,13 @@ export class Context implements RunContext {
   readonly parentId: number | null;
   readonly traceparent: string | null;
   readonly signal: AbortSignal;
-  /** Set when the handler ended its try by itself, even if it caught what was thrown for it. */
-  ending: EarlyEnd | null = null;
+  /** Set when the handler ended its attempt itself, even if it caught the `EndOfTry`. */
+  earlyEnd: EarlyEnd | null = null;
   readonly #run: ClaimedRun;
   readonly #parts: ContextParts;
   #progress: string | null = null;
   #writing: Promise<void> | null = null;
-  /** Made with the first progress: an abort for each run would cost more than the rest of it. */
+  /** Created with the first progress: an AbortController for each run would cost more than the rest of the context. */
   #over: AbortController | null = null;
 
   constructor(run: ClaimedRun, settings: Settings, signal: AbortSignal, parts: ContextParts) {
@@ -74,7 +74,7 @@ export class Context implements RunContext {
   }
 
   snooze(delay: Duration): never {
-    return this.#end(snoozeEnding(delay));
+    return this.#end(snoozeEnd(delay));
   }
 
   discard(reason?: string): never {
@@ -85,15 +85,15 @@ export class Context implements RunContext {
     return this.#parts.transact(work as (tx: unknown) => unknown);
   }
 
-  /** The last progress is written, and nothing more will be. */
+  /** Writes the last progress, and resolves when it is written. */
   async close(): Promise<void> {
     this.#over?.abort();
     await this.#writing;
   }
 
-  #end(ending: EarlyEnd): never {
-    this.ending ??= ending;
-    throw new EndOfTry(ending);
+  #end(end: EarlyEnd): never {
+    this.earlyEnd ??= end;
+    throw new EndOfTry(end);
   }
 
   async #writeProgress(): Promise<void> {
@@ -115,6 +115,6 @@ function toText(message: unknown): string {
   try {
     return String(message);
   } catch {
-    return "(a message that cannot be read)";
+    return "(message without text)";
   }
 }

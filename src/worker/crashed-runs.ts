@@ -1,54 +1,39 @@
 import { PunctualError } from "../errors.ts";
-import type { Emitter } from "../events/events.ts";
-import type { Registry } from "../job/registry.ts";
 import { failureText, readFailure, toFailure } from "../run/failure.ts";
-import type { JobCounts } from "../run/job-counts.ts";
 import { defaultRetention } from "../run/retention.ts";
-import type { ClaimedRun, CrashCap, ReapedRun, Store } from "../store/store.ts";
-import type { Clock } from "../time.ts";
-import type { Deadline } from "./deadline.ts";
-import type { Executor } from "./executor.ts";
+import type { ClaimedRun, CrashCap, ReapedRun } from "../store/store.ts";
+import type { WorkerParts } from "./parts.ts";
 import { untilAnswered } from "./waits.ts";
 
-/** CrashedRuns that end a run. With neighbours more of them, for the crash may have been a neighbour's doing (note 29). */
+/** Number of crashes that ends a run: higher for a run with neighbours, because one of them may have caused it (note 29). */
 export const CRASH_CAP: CrashCap = { isolated: 3, shared: 5 };
 
+/** The failure of a run whose worker died. */
 export const crashed: string = crashText(
   new PunctualError("RUN_CRASHED", "Its process ended, or lost its lease, in the middle of the run."),
 );
 
-/** Without a stack: it would lead to where we noticed, not to what went wrong. */
+/** Leaves out the stack: it shows where the crash was noticed, not what caused it. */
 function crashText(error: PunctualError): string {
   return failureText({ ...toFailure(error), stack: null });
 }
 
-export interface CrashParts {
-  store: Store;
-  clock: Clock;
-  events: Emitter;
-  counts: JobCounts;
-  registry: Registry;
-  executor: Executor;
-}
+export type CrashParts = Pick<WorkerParts, "clock" | "events" | "counts" | "registry" | "executor">;
 
-interface OwnCrashParts extends CrashParts {
-  deadline: Deadline;
-}
-
-/** Takes back the runs that were lost with a child process, at once: nobody has to wait for their leases. */
+/** Runs that were lost with a child process, until the store has taken them back. Nobody waits for their leases to expire. */
 export class CrashedRuns {
-  readonly #parts: OwnCrashParts;
+  readonly #parts: WorkerParts;
   readonly #written: (run: ClaimedRun) => void;
+  /** Runs that are not being written yet, by the text of their failure. */
   #lost = new Map<string, ClaimedRun[]>();
   readonly #unwritten = new Set<ClaimedRun>();
 
-  /** `written`: the run is another's by now, or waits for one. */
-  constructor(parts: OwnCrashParts, written: (run: ClaimedRun) => void) {
+  /** `written`: the store has taken the run back. */
+  constructor(parts: WorkerParts, written: (run: ClaimedRun) => void) {
     this.#parts = parts;
     this.#written = written;
   }
 
-  /** Runs that are not taken back yet. */
   get size(): number {
     return this.#unwritten.size;
   }
@@ -63,7 +48,7 @@ export class CrashedRuns {
     const runs = this.#lost.get(text);
     if (runs) runs.push(run);
     else this.#lost.set(text, [run]);
-    // Those of one process are told of in one turn.
+    // All runs of one child process are added in one turn.
     if (!runs) queueMicrotask(() => process.nextTick(() => void this.#takeBack(text)));
   }
 
@@ -77,7 +62,7 @@ export class CrashedRuns {
       "taking back runs that were lost with a child process",
       this.#parts,
     );
-    for (const run of reaped) tellReaped(run, text, this.#parts);
+    for (const run of reaped) recordReaped(run, text, this.#parts);
     for (const run of runs) {
       this.#unwritten.delete(run);
       this.#written(run);
@@ -86,10 +71,10 @@ export class CrashedRuns {
 }
 
 /** Counts a reaped run, emits its events, and calls the hooks of a run that its crashes ended. */
-export function tellReaped(
+export function recordReaped(
   { ended, ...run }: ReapedRun,
   error: string,
-  { counts, events, clock, registry, executor }: Omit<CrashParts, "store">,
+  { counts, events, clock, registry, executor }: CrashParts,
 ): void {
   const now = clock.now();
   if (run.crashed) counts.crashed(run.name, error, now);

@@ -1,24 +1,28 @@
+import type { Emitter } from "../events/events.ts";
+import type { Logger } from "../events/logger.ts";
+import type { Pending } from "../store/pending.ts";
 import { systemClock } from "../time.ts";
 
-/** How long the last writes of a worker may take: what it has to say before it ends, when nothing runs any more. */
+/** Longest a worker or an instance waits for its last writes, once no handler runs. */
 export const LAST_WRITES = 3000;
 
-const LOOK_EVERY = 500;
+/** Interval between two checks of `setWhen`. */
+const CHECK_EVERY = 500;
 
-/** Thrown where something waits that the deadline ends. */
+/** Thrown to whatever waits when a deadline passes. */
 export class Overdue extends Error {}
 
 /**
- * When a worker that was asked to stop ends without the database's answer. In real milliseconds, whatever the clock says:
- * it is the database that is waited for.
+ * The moment at which a stopping worker ends without the database's answer. Counted in real milliseconds, also under a
+ * test's clock: the database answers in real time.
  */
 export class Deadline {
   readonly #passed = new AbortController();
   readonly #giveUp: () => void;
   #cancel: (() => void) | null = null;
-  #cancelLook: () => void = () => {};
+  #cancelCheck: () => void = () => {};
 
-  /** `giveUp`: called as it passes, for what is under way at the database. */
+  /** Calls `giveUp` when it passes, to reject the statements without an answer. */
   constructor(giveUp: () => void) {
     this.#giveUp = giveUp;
   }
@@ -31,16 +35,18 @@ export class Deadline {
     return this.signal.aborted;
   }
 
-  /** In this many milliseconds, unless it was set before. */
+  /** Lets the deadline pass in `ms` milliseconds, unless it is set already. */
   set(ms: number): void {
     this.#cancel ??= systemClock.after(ms, () => this.pass());
   }
 
-  /** As `set`, once `isDue` says so. */
+  /** Calls `set(ms)` as soon as `isDue` returns true. */
   setWhen(isDue: () => boolean, ms: number): void {
     if (isDue()) this.set(ms);
-    else
-      this.#cancelLook = systemClock.after(LOOK_EVERY, () => this.setWhen(isDue, ms), { background: true });
+    else {
+      const check = () => this.setWhen(isDue, ms);
+      this.#cancelCheck = systemClock.after(CHECK_EVERY, check, { background: true });
+    }
   }
 
   pass(): void {
@@ -51,7 +57,7 @@ export class Deadline {
 
   clear(): void {
     this.#cancel?.();
-    this.#cancelLook();
+    this.#cancelCheck();
   }
 
   /** Settles as `work` does; throws `Overdue` if the deadline passes first. */
@@ -65,7 +71,7 @@ export class Deadline {
   }
 }
 
-/** Whether `work` succeeds in time; hands on what it threw, and says when it is late. */
+/** Whether `work` succeeds within `ms` milliseconds. Calls `failed` with its error, or `late` when the time is over. */
 export async function inTime(
   work: Promise<unknown>,
   ms: number,
@@ -82,4 +88,17 @@ export async function inTime(
   } finally {
     deadline.clear();
   }
+}
+
+/** Whether the last writes of a worker or an instance succeed. Stops waiting for a database that does not answer. */
+export function writeLast(
+  during: string,
+  write: () => Promise<void>,
+  { events, logger, pending }: { events: Emitter; logger: Logger; pending: Pending },
+): Promise<boolean> {
+  const late = () => {
+    logger.warn(`${during}: the database did not answer, and they were not written`);
+    pending.giveUp();
+  };
+  return inTime(write(), LAST_WRITES, { late, failed: (error) => events.report(error, during) });
 }

@@ -12,25 +12,25 @@ import { Context } from "./context.ts";
 import type { Execution, Result, Runnable } from "./executor.ts";
 
 /** How long a handler has to return after its signal aborted. */
-export const GRACE = 5000;
+export const ABORT_GRACE = 5000;
 
-/** A call of a hook that takes longer is logged, and told by `why()`. */
+/** A hook or filter that takes longer than this is logged and shown by `why()`. */
 const SLOW_HOOK = 5000;
 
 export interface ExecuteParts {
   store: Pick<Store, "progress" | "slowHook">;
   clock: Clock;
   events: Pick<Emitter, "report">;
-  /** Tells of a line that the handler logged, and keeps it. */
+  /** Emits and keeps a line that the handler logged. */
   log(run: ClaimedRun, message: string, data: unknown): void;
   random(): number;
-  /** The instance: what a handler dispatches through it gets this run as its parent. */
+  /** The instance: a run that the handler dispatches through it gets this run as its parent. */
   instance: object;
-  /** Completes the run in the transaction of `work`; false if the lease is lost. */
+  /** Runs `work` and completes the run in one transaction. Returns false if the lease is lost. */
   completeWith(run: ClaimedRun, work: (tx: unknown) => unknown, keep: Retention): Promise<boolean>;
 }
 
-/** One try at one run, in this process. */
+/** One attempt at one run, in this process. */
 export class LocalExecution implements Execution {
   readonly run: ClaimedRun;
   readonly result: Promise<Result>;
@@ -43,10 +43,10 @@ export class LocalExecution implements Execution {
   #abandoned = Promise.withResolvers<never>();
   readonly #pending = new Set<Promise<unknown>>();
   #completed = false;
-  #telling: Promise<unknown> | null = null;
+  #writingSlowHook: Promise<unknown> | null = null;
   #cancelTimers: (() => void)[] = [];
 
-  /** `crash`: crashes have ended the run before, and only its hooks are called. */
+  /** `crash`: its crashes have ended the run, so only its hooks are called. */
   constructor(run: ClaimedRun, job: Runnable, parts: ExecuteParts, crash: PunctualError | null = null) {
     this.run = run;
     this.#job = job;
@@ -68,10 +68,10 @@ export class LocalExecution implements Execution {
 
   abort(reason: PunctualError): void {
     if (this.#controller.signal.aborted) return;
-    // Its own transaction has completed the run: there is no lease any more, and nothing to lose.
+    // The handler's transaction has completed the run, which ended its lease.
     if (this.#completed && reason.code === "LEASE_LOST") return;
     this.#controller.abort(reason);
-    this.#after(GRACE, () => this.#abandoned.reject(reason));
+    this.#after(ABORT_GRACE, () => this.#abandoned.reject(reason));
   }
 
   async #allReturned(): Promise<void> {
@@ -84,7 +84,7 @@ export class LocalExecution implements Execution {
     const result = crash ? await this.#afterCrash(crash) : await this.#pipeline();
     this.duration = clock.monotonic() - startedAt;
     for (const cancel of this.#cancelTimers) cancel();
-    if (this.#telling) await this.#telling;
+    if (this.#writingSlowHook) await this.#writingSlowHook;
     await this.#context.close();
     if (this.#completed) return { outcome: "completed", result: null, value: undefined, written: true };
     return this.#code() === "LEASE_LOST" ? { outcome: null } : result;
@@ -108,11 +108,11 @@ export class LocalExecution implements Execution {
       for (const hook of settings.before)
         await this.#bounded("onBefore", () => hook(args as never, this.#context));
       const value = await this.#call(() => this.#job.handler(args, this.#context));
-      result = this.#ended() ?? this.#completion(value);
+      result = this.#endedEarly() ?? this.#completion(value);
     } catch (error) {
-      result = this.#completed ? this.#lateFailure(error) : (this.#ended() ?? this.#failure(error));
+      result = this.#completed ? this.#lateFailure(error) : (this.#endedEarly() ?? this.#failure(error));
     }
-    this.#renewPatience();
+    this.#renewGrace();
     await this.#callHooks(result, args);
     return result;
   }
@@ -127,7 +127,7 @@ export class LocalExecution implements Execution {
       args = decodePayload(this.run.args) ?? {};
       args = await this.#validated(args);
     } catch {
-      // As in a try that its arguments fail, the hooks get what could be read.
+      // The hooks get the arguments as far as they could be read, as in an attempt whose arguments are invalid.
     }
     await this.#callHooks(result, args);
     return result;
@@ -142,24 +142,24 @@ export class LocalExecution implements Execution {
     const { settings } = this.#job;
     if (result.outcome === "completed") {
       for (const hook of settings.success)
-        await this.#report("onSuccess", () => hook(args as never, this.#context));
+        await this.#callHook("onSuccess", () => hook(args as never, this.#context));
     } else if (result.outcome === "failed" || result.outcome === "retried") {
       const { error } = result;
       for (const hook of settings.error)
-        await this.#report("onError", () => hook(error, args as never, this.#context));
+        await this.#callHook("onError", () => hook(error, args as never, this.#context));
     }
     for (const hook of settings.after)
-      await this.#report("onAfter", () => hook(args as never, this.#context));
+      await this.#callHook("onAfter", () => hook(args as never, this.#context));
   }
 
-  /** A handler that was given up on has used its own time, not that of the hooks after it. */
-  #renewPatience(): void {
+  /** Gives the hooks after an aborted handler an `ABORT_GRACE` of their own. */
+  #renewGrace(): void {
     const { aborted, reason } = this.#controller.signal;
     if (!aborted) return;
     const abandoned = Promise.withResolvers<never>();
     abandoned.promise.catch(() => {});
     this.#abandoned = abandoned;
-    this.#after(GRACE, () => abandoned.reject(reason));
+    this.#after(ABORT_GRACE, () => abandoned.reject(reason));
   }
 
   async #refusal(args: unknown): Promise<string | null> {
@@ -173,7 +173,7 @@ export class LocalExecution implements Execution {
     return null;
   }
 
-  /** The user's code, waited for until it returns or the try is given up. */
+  /** Calls the user's code, and waits until it returns or the attempt is abandoned. */
   #call<Value>(code: () => Value | Promise<Value>): Promise<Value> {
     const returning = (async () => code())();
     this.#pending.add(returning);
@@ -182,7 +182,7 @@ export class LocalExecution implements Execution {
     return Promise.race([returning, this.#abandoned.promise]);
   }
 
-  /** A filter or a hook: one that does not settle in time is not waited for, and keeps neither the outcome nor the place. */
+  /** Calls a filter or a hook. One that does not settle within `hookTimeout` delays neither the outcome nor the next run. */
   async #bounded<Value>(what: string, code: () => Value | Promise<Value>): Promise<Value> {
     const { clock, log } = this.#parts;
     const limit = this.#job.settings.hookTimeout;
@@ -192,7 +192,7 @@ export class LocalExecution implements Execution {
     const slow = () => {
       isSlow = true;
       log(this.run, `(${what} has not settled for ${SLOW_HOOK / 1000} s)`, undefined);
-      this.#tellSlow({ name: what, elapsed: SLOW_HOOK, limit });
+      this.#writeSlowHook({ name: what, elapsed: SLOW_HOOK, limit });
     };
     const cancelSlow = clock.after(SLOW_HOOK, slow, { background: true });
     const cancel = clock.after(limit, () => {
@@ -204,20 +204,20 @@ export class LocalExecution implements Execution {
     } finally {
       cancelSlow();
       cancel();
-      if (isSlow) this.#tellSlow(null);
+      if (isSlow) this.#writeSlowHook(null);
     }
   }
 
-  /** In order, and before the outcome: after it there is nothing to write it to. */
-  #tellSlow(slow: Parameters<Store["slowHook"]>[1]): void {
+  /** Writes in the order of the calls, and before the outcome: the settlement ends the lease that these writes need. */
+  #writeSlowHook(slow: Parameters<Store["slowHook"]>[1]): void {
     const { store, events } = this.#parts;
-    this.#telling = Promise.resolve(this.#telling)
+    this.#writingSlowHook = Promise.resolve(this.#writingSlowHook)
       .then(() => store.slowHook(this.run, slow))
       .catch((error) => events.report(error, `writing the slow hook of run ${this.run.id}`));
   }
 
-  /** Hooks after the handler change nothing by throwing. */
-  async #report(hook: string, code: () => unknown): Promise<void> {
+  /** Calls a hook after the handler: its error is reported and does not change the outcome. */
+  async #callHook(hook: string, code: () => unknown): Promise<void> {
     try {
       await this.#bounded(hook, code);
     } catch (error) {
@@ -227,24 +227,24 @@ export class LocalExecution implements Execution {
     }
   }
 
-  #ended(): Result | null {
-    const { ending } = this.#context;
-    if (ending === null) return null;
-    return ending.kind === "snoozed"
-      ? { outcome: "snoozed", delay: ending.delay }
-      : { outcome: "cancelled", reason: ending.reason };
+  #endedEarly(): Result | null {
+    const { earlyEnd: end } = this.#context;
+    if (end === null) return null;
+    return end.kind === "snoozed"
+      ? { outcome: "snoozed", delay: end.delay }
+      : { outcome: "cancelled", reason: end.reason };
   }
 
   #completion(value: unknown): Result {
     const { json, dropped } = encodeResult(value);
     if (dropped) {
-      const error = new PunctualError("INVALID_PAYLOAD", `its result is not kept: ${dropped}`);
+      const error = new PunctualError("INVALID_PAYLOAD", `its result was not kept: ${dropped}`);
       this.#parts.events.report(error, `run ${this.run.id} of "${this.run.name}" completed, but`);
     }
     return { outcome: "completed", result: json, value, written: false };
   }
 
-  /** Its transaction has completed the run: what comes after cannot fail it. */
+  /** An error after the handler's transaction has completed the run cannot fail it. */
   #lateFailure(error: unknown): Result {
     this.#parts.events.report(error, `run ${this.run.id} of "${this.run.name}", after it was completed`);
     return { outcome: "completed", result: null, value: undefined, written: true };
@@ -255,7 +255,7 @@ export class LocalExecution implements Execution {
     const code = this.#code();
     if (code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
     if (code === "SHUTDOWN") return { outcome: "released" };
-    // What a handler throws after a timeout is the timeout's doing.
+    // The handler threw because of the timeout: the timeout is the cause.
     const error = code === "RUN_TIMED_OUT" ? this.#controller.signal.reason : thrown;
     const { retries } = this.#job.settings;
     return afterFailure(this.run, retries, error, this.#parts.random, () => this.#worthRetrying(error));
@@ -267,7 +267,7 @@ export class LocalExecution implements Execution {
       return false;
     try {
       const answer: unknown = this.#job.settings.retries.when?.(error) ?? true;
-      // An async function is a mistake here; its rejection must not take the process down as well.
+      // An async function is a mistake here. Its rejection must not end the process.
       if (answer instanceof Promise) answer.catch(() => {});
       return Boolean(answer);
     } catch (fault) {
@@ -302,6 +302,6 @@ function validated(schema: StandardSchema, args: unknown, name: string): Promise
 function hookTimedOut(what: string, ms: number): PunctualError {
   return new PunctualError(
     "HOOK_TIMED_OUT",
-    `${what} did not settle within ${ms / 1000} s and is not waited for. Give it more time with hookTimeout(), or make it settle.`,
+    `${what} did not settle within ${ms / 1000} s, and the run goes on without it. Give it more time with hookTimeout(), or make it settle.`,
   );
 }

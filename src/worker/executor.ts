@@ -5,42 +5,42 @@ import type { Settings } from "../job/settings.ts";
 import type { Failure } from "../run/failure.ts";
 import type { ClaimedRun } from "../store/store.ts";
 
-/** What a worker needs of a job to run it. */
+/** The parts of a job that an executor needs. */
 export interface Runnable {
   handler: Handler<unknown>;
   schema: StandardSchema | null;
   settings: Settings;
 }
 
-/** What one try came to. */
+/** The result of one attempt. */
 export type Result =
-  /** `written`: in the handler's own transaction already. */
+  /** `written`: the handler's own transaction has completed the run. */
   | { outcome: "completed"; result: string | null; readonly value: unknown; written: boolean }
-  /** `failure`: the error as another process has described it. */
+  /** `failure`: the error as a child process has described it. */
   | { outcome: "retried"; error: unknown; delay: number; failure?: Failure }
   | { outcome: "failed"; error: unknown; failure?: Failure }
   | { outcome: "skipped" | "cancelled"; reason: string | null }
   | { outcome: "snoozed"; delay: number }
-  /** `lane`: of a run that was claimed for its key to be computed. */
+  /** `lane`: of a run that was claimed only to compute its key. */
   | { outcome: "released"; lane?: string }
-  /** It was lost with its child process. */
+  /** The run was lost with its child process. */
   | { outcome: "crashed"; error: PunctualError }
-  /** The lease is lost: nothing may be written any more. */
+  /** The lease is lost: nothing more may be written. */
   | { outcome: null };
 
-/** A result that is written by a settlement. */
+/** A result that a settlement writes. */
 export type Settleable = Exclude<Result, { outcome: null } | { outcome: "crashed" }>;
 
-/** One try at one run, wherever it happens. */
+/** One attempt at one run, in this process or in a child. */
 export interface Execution {
   readonly run: ClaimedRun;
-  /** Settles when it is known what the try came to. Never rejects. */
+  /** Resolves when the result of the attempt is known. Never rejects. */
   readonly result: Promise<Result>;
-  /** Settles when the handler has really returned: until then it uses its place, whatever was written. */
+  /** Resolves when the handler has returned: until then it uses its place, even if the run is settled. */
   readonly returned: Promise<void>;
-  /** Milliseconds, once the result is known. */
+  /** In milliseconds, once the result is known. */
   readonly duration: number;
-  /** Tells the handler why; if it has not returned some seconds later, the try ends without it. */
+  /** Aborts the handler's signal. If the handler has not returned within `ABORT_GRACE`, the attempt ends without it. */
   abort(reason: PunctualError): void;
 }
 
@@ -48,7 +48,7 @@ export interface Execution {
 export interface Cell {
   /** Whether no run is left in it. */
   isEmpty(): boolean;
-  /** Asks for an empty process instead of waiting for runs that do not end. False: there is no other. */
+  /** Asks for an empty process instead of waiting for runs that do not end. Returns false if no other can be had. */
   vacate(): boolean;
   execute(run: ClaimedRun, job: Runnable): Execution;
   /** Lets the process start other runs again. */
@@ -57,18 +57,18 @@ export interface Cell {
 
 /** Where handlers run: in this process, or in child processes. */
 export interface Executor {
-  /** How many processes start new runs: those that live and are not closed. */
+  /** Number of live processes that start new runs: none of them is closed. */
   readonly processes: number;
-  /** How many runs may be under way at once in these. Changes as child processes come and go. */
+  /** Number of runs that may be under way at once in these processes. Changes as child processes start and end. */
   readonly places: number;
-  /** How many of these are free. */
+  /** Number of free places. */
   readonly free: number;
-  /** Begins a try. */
+  /** Starts an attempt. */
   execute(run: ClaimedRun, job: Runnable): Execution;
   /** Closes a process for one run. */
   close(run: ClaimedRun): Cell;
-  /** Begins to call the hooks of a run that its crashes have ended; the outcome is written. */
+  /** Starts to call the hooks of a run that its crashes have ended. Its outcome is written already. */
   callCrashHooks(run: ClaimedRun, job: Runnable, error: PunctualError): void;
-  /** Settles when no such call is under way in this process. */
+  /** Resolves when no such call is under way in this process. */
   crashHooksCalled(): Promise<void>;
 }

@@ -7,24 +7,26 @@ import type { Logbook } from "./logbook.ts";
 import { toSettling } from "./settle.ts";
 
 interface InProcessParts extends Omit<ExecuteParts, "completeWith" | "log" | "store"> {
-  store: Store;
   logbook: Logbook;
 }
 
-/** Runs handlers in this process, which is its only cell. */
+/** Runs handlers in this process, which is the only cell there is. */
 export class InProcess implements Executor {
   readonly #parallel: number;
   readonly #parts: ExecuteParts;
-  /** Handlers that have not returned, settled or not. */
+  /** Number of handlers that have not returned, whether their runs are settled or not. */
   #busy = 0;
   readonly #cells = new Set<Cell>();
   readonly #crashHooks = new Set<Promise<unknown>>();
 
-  constructor(parallel: number, parts: InProcessParts) {
+  constructor(parallel: number, store: Store, { clock, events, random, instance, logbook }: InProcessParts) {
     this.#parallel = parallel;
-    const { store, logbook } = parts;
     this.#parts = {
-      ...parts,
+      store,
+      clock,
+      events,
+      random,
+      instance,
       log: (...of) => logbook.add(...of),
       completeWith: async (run, ...of) => {
         if (logbook.holds(run)) await logbook.flush();
@@ -74,7 +76,7 @@ export class InProcess implements Executor {
   }
 }
 
-/** The handler's own writes and the completion in one transaction; false if the lease is lost. */
+/** Runs `work` and completes the run in one transaction. Returns false if the lease is lost. */
 export async function completeWith(
   store: Store,
   run: ClaimedRun,

@@ -8,45 +8,46 @@ import { untilAnswered } from "./waits.ts";
 /** Longest a crashed run waits for its neighbours to finish, so that it starts alone. */
 const CLEARED_WITHIN = 10_000;
 
-/** How long other runs wait for a crashed run where no other process is open to them. Most runs that kill their process do so early. */
+/** Longest other runs wait for a crashed run when no process is open to them. Most runs that crash their process do so early. */
 const ALONE_FOR = 5000;
 
-/** A run with this many crashes shares no process with another crashed run, so that two runs meet in at most two crashes. */
+/** A run with this many crashes shares no process with another crashed run: so two runs share at most two crashes. */
 const APART_FROM = 2;
 
-/** A claimed run that crashed before, and the process that is closed for it. */
+/** A claimed run that has crashed before, and the process that is closed for it. */
 export interface Isolated {
   readonly run: ClaimedRun;
   readonly cell: Cell;
-  /** `waiting`: its neighbours have not finished. `admitting`: the store is told that it has neighbours again. */
+  /** `waiting`: its neighbours have not finished. `admitting`: the store is writing that it has neighbours again. */
   phase: "waiting" | "starting" | "alone" | "admitting" | "shared";
-  /** Monotonic: when it was claimed, then when it started. */
+  /** When it was claimed, later when it started; monotonic. */
   since: number;
 }
 
 export interface IsolationParts {
   clock: Clock;
+  random(): number;
   events: Emitter;
   executor: Executor;
   store: Pick<Store, "start">;
   deadline: Deadline;
-  /** Something may be due, or startable. */
+  /** Wakes the worker: a run may be due, or may start. */
   wake(): void;
 }
 
 /**
- * Keeps runs that crashed before apart from others: such a run may kill its process, and must not take others with it.
- * It never closes all processes for longer than CLEARED_WITHIN and ALONE_FOR together, nor for more than half of the
- * time while other runs wait (note 29).
+ * Keeps runs that have crashed before apart from others: such a run may crash its process again. While other runs wait,
+ * it closes all processes for at most `CLEARED_WITHIN` + `ALONE_FOR` at a time, and for at most half of the time (note 29).
  */
 export class Isolation {
   readonly #parts: IsolationParts;
   readonly #clock: Clock;
   readonly #executor: Executor;
   #all: Isolated[] = [];
-  /** Since when no process is open to other runs. */
+  /** Since when no process is open to other runs; monotonic. */
   #closedSince: number | null = null;
-  #restsUntil = Number.NEGATIVE_INFINITY;
+  /** The last open process is not closed before this moment; monotonic. */
+  #openUntil = Number.NEGATIVE_INFINITY;
 
   constructor(parts: IsolationParts) {
     this.#parts = parts;
@@ -54,7 +55,7 @@ export class Isolation {
     this.#executor = parts.executor;
   }
 
-  /** How many of its runs have not started. */
+  /** Number of isolated runs that have not started. */
   get waiting(): number {
     return this.#all.filter(({ phase }) => phase === "waiting" || phase === "starting").length;
   }
@@ -64,21 +65,21 @@ export class Isolation {
     return this.#executor.processes === 0 && this.#all.some(({ phase }) => phase !== "shared");
   }
 
-  /** How many crashed runs the next claim may bring. One process stays open; the last one is closed only now and then. */
+  /** Number of crashed runs that the next claim may bring. One process stays open; the last one is closed at times only. */
   get capacity(): number {
     const { processes } = this.#executor;
     if (processes !== 1) return Math.max(0, processes - 1);
     const isApart = this.#all.some(({ phase, run }) => phase === "shared" && run.crashes >= APART_FROM);
-    return isApart || this.#clock.monotonic() < this.#restsUntil ? 0 : 1;
+    return isApart || this.#clock.monotonic() < this.#openUntil ? 0 : 1;
   }
 
   /**
-   * Isolates the crashed runs that a claim brought. True: another claim may bring more, because this one left crashed
-   * runs, or others for the sake of crashed ones.
+   * Isolates the crashed runs that a claim brought. Returns true if another claim may bring more: this one left out
+   * crashed runs, or other runs because of crashed ones.
    */
   add(claim: Pick<ClaimRequest, "crashed">, claimed: ClaimedRun[]): boolean {
-    // No other runs wait: the last process need not stay open for them.
-    if (claim.crashed === 0 && claimed.length === 0) return this.#endRest();
+    // No other run waits, so the last process need not stay open.
+    if (claim.crashed === 0 && claimed.length === 0) return this.#endOpenTime();
     const crashed = claimed.filter(hasCrashed);
     for (const run of crashed) {
       const since = this.#clock.monotonic();
@@ -89,7 +90,7 @@ export class Isolation {
     return crashed.length > 0;
   }
 
-  /** Those that may start now: their cells are empty, or their neighbours have had their time. */
+  /** Returns the runs that may start: their cells are empty, or their neighbours have used up `CLEARED_WITHIN`. */
   startable(): Isolated[] {
     const late = this.#clock.monotonic() - CLEARED_WITHIN;
     return this.#all.filter(
@@ -105,7 +106,7 @@ export class Isolation {
     return one.cell;
   }
 
-  /** Opens the process of the run that was alone longest, if other runs have waited for it long enough. */
+  /** Opens the process of the run that has been alone longest, once other runs have waited for `ALONE_FOR`. */
   admitOthers(): void {
     if (!this.isClosed || this.#all.some(({ phase }) => phase === "admitting")) return;
     const late = this.#clock.monotonic() - ALONE_FOR;
@@ -119,7 +120,7 @@ export class Isolation {
     const { store, wake } = this.#parts;
     const { run } = one;
     one.phase = "admitting";
-    // First, so that a crash from here on is not taken for one of a run that was alone.
+    // Written before the process opens: a later crash must not count as that of an isolated run.
     await untilAnswered(() => store.start(run, false), `admitting others beside run ${run.id}`, this.#parts);
     one.phase = "shared";
     one.cell.open();
@@ -127,7 +128,7 @@ export class Isolation {
     wake();
   }
 
-  /** Its handler has returned, or it was not started after all. */
+  /** Opens the process: the handler has returned, or was not started. */
   end(one: Isolated): void {
     one.cell.open();
     this.#all = this.#all.filter((other) => other !== one);
@@ -135,7 +136,7 @@ export class Isolation {
     this.#parts.wake();
   }
 
-  /** Its lease is lost: other runs need not wait for a handler that may never return. */
+  /** Ends the isolation of a run whose lease is lost: its handler may never return. */
   lose(run: ClaimedRun): void {
     const lost = this.#all.find((one) => one.run === run);
     if (lost) this.end(lost);
@@ -148,23 +149,23 @@ export class Isolation {
     return taken.map(({ run }) => run);
   }
 
-  /** False: it was over. */
-  #endRest(): boolean {
+  /** Returns false if the time was over. */
+  #endOpenTime(): boolean {
     const now = this.#clock.monotonic();
-    const isResting = now < this.#restsUntil;
-    this.#restsUntil = Math.min(now, this.#restsUntil);
-    return isResting;
+    const hadToStayOpen = now < this.#openUntil;
+    this.#openUntil = Math.min(now, this.#openUntil);
+    return hadToStayOpen;
   }
 
-  /** After all processes were closed, the last one stays open for as long. */
+  /** Notes when all processes were closed: afterwards the last one stays open for as long. */
   #note(): void {
     const now = this.#clock.monotonic();
     if (this.isClosed) this.#closedSince ??= now;
     else if (this.#closedSince !== null) {
-      const rest = now - this.#closedSince;
+      const closedFor = now - this.#closedSince;
       this.#closedSince = null;
-      this.#restsUntil = now + rest;
-      this.#wakeAfter(rest);
+      this.#openUntil = now + closedFor;
+      this.#wakeAfter(closedFor);
     }
   }
 

@@ -1,75 +1,60 @@
 import { PunctualError } from "../errors.ts";
-import type { Emitter } from "../events/events.ts";
-import type { Registry } from "../job/registry.ts";
-import { failureText, toFailure } from "../run/failure.ts";
-import type { JobCounts } from "../run/job-counts.ts";
+import { toFailure } from "../run/failure.ts";
+import { FLUSH_EVERY } from "../run/job-counts.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Pending } from "../store/pending.ts";
-import { type Store, WORKER_DEAD_AFTER } from "../store/store.ts";
-import type { Clock } from "../time.ts";
-import { CRASH_CAP, type CrashParts, crashed, tellReaped } from "./crashed-runs.ts";
-import type { Executor } from "./executor.ts";
+import { WORKER_DEAD_AFTER } from "../store/store.ts";
+import { CRASH_CAP, type CrashParts, crashed, recordReaped } from "./crashed-runs.ts";
+import { SYNC_EVERY } from "./job-sync.ts";
 import { Lapses } from "./lapses.ts";
 import { RENEWING } from "./leases.ts";
-import type { Logbook } from "./logbook.ts";
+import type { WorkerParts } from "./parts.ts";
+import { BEAT_EVERY, handlerGone } from "./presence.ts";
 
-export const FLUSH_EVERY = 1000;
 const REAP_EVERY = 10_000;
-export const BEAT_EVERY = 5000;
-export const SYNC_EVERY = 30_000;
 const PRUNE_EVERY = 60_000;
-/** How soon a duty is tried again that failed. */
+const WATCH_EVERY = 1000;
+
+/** Longest wait before a failed duty is repeated. */
 const RETRY_WITHIN = 2000;
+
 /** How long live workers have after an outage to renew their leases and write their outcomes before others reap. */
 const REAP_AFTER_OUTAGE = 5000;
-const BEATING = "showing that this worker lives";
-const WATCH_EVERY = 1000;
-const WAITING = "waiting for an answer";
-/** A statement that takes longer is not slow: the database does not answer. */
-const UNANSWERED = 4000;
-const REAPING = "taking back expired leases";
-/** More than one worker can hold: all that a dead one held are judged together. */
-const REAPED_AT_ONCE = 1000;
 
-export const handlerGone: string = failureText(
-  toFailure(
-    new PunctualError(
-      "HANDLER_GONE",
-      "The handler is gone: the process that dispatched this function has ended.",
-    ),
-  ),
-);
-
-export interface JanitorParts {
-  id: string;
-  store: Store;
-  clock: Clock;
-  events: Emitter;
-  registry: Registry;
-  executor: Executor;
-  counts: JobCounts;
-  logbook: Logbook;
-  beat(): Promise<void>;
-  sync(): Promise<void>;
-  /** Aborts executions whose leases are over: their runs may be reaped from now on, by this process too. */
-  checkLeases(): void;
-  /** Something may be due. */
-  wake(): void;
-  pending: Pending;
-}
-
-/** After a lapse: processes that were frozen together with this one have this long to renew their leases and to beat. */
+/** How long processes that were frozen together with this one have to renew their leases and send a heartbeat. */
 const REAP_AFTER_LAPSE = 5000;
 
-/** A worker whose last heartbeat is older sends one before it reaps. */
+/** A worker whose last heartbeat is older than this sends one before it reaps. */
 const LATE_BEAT = WORKER_DEAD_AFTER / 2;
 
-/** Takes back what dead workers held; gives how many runs these were. */
-export async function reap(parts: CrashParts & { id: string }): Promise<number> {
+/** A statement that has been unanswered for longer than this counts as an outage. */
+const UNANSWERED = 4000;
+
+/** Larger than any worker's capacity, so that all runs of a dead worker are reaped in one batch. */
+const REAPED_AT_ONCE = 1000;
+
+const BEATING = "sending a heartbeat";
+const WAITING = "waiting for an answer";
+const REAPING = "reaping expired leases";
+
+type Shared = "id" | "store" | "clock" | "random" | "events" | "registry" | "executor" | "counts" | "logbook";
+
+export interface JanitorParts extends Pick<WorkerParts, Shared> {
+  pending: Pending;
+  beat(): Promise<void>;
+  sync(): Promise<void>;
+  /** Aborts executions whose leases have expired: from then on their runs may be reaped, also by this process. */
+  checkLeases(): void;
+  /** Wakes the worker. */
+  wake(): void;
+}
+
+/** Reaps the runs of dead workers. Returns their number. */
+export async function reap(parts: CrashParts & Pick<WorkerParts, "id" | "store">): Promise<number> {
   const { store, id } = parts;
   for (let count = 0; ; ) {
     const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, crashed, defaultRetention.failed);
-    for (const run of reaped) tellReaped(run, crashed, parts);
+    for (const run of reaped) recordReaped(run, crashed, parts);
     count += reaped.length;
     if (reaped.length >= REAPED_AT_ONCE) continue;
     await store.reapOwnerless(id, handlerGone, defaultRetention.failed);
@@ -77,18 +62,17 @@ export async function reap(parts: CrashParts & { id: string }): Promise<number> 
   }
 }
 
-/** The duties beside the work: takes back what dead workers held, writes counts and lines, shows that this worker lives, prunes. */
+/** The periodic duties of a worker: sends heartbeats, syncs jobs, writes counts and log lines, reaps and prunes. */
 export class Janitor {
   readonly #parts: JanitorParts;
   readonly #lapses: Lapses;
-  /** When the last heartbeat was sent that was answered, on the monotonic clock. */
+  /** When the last answered heartbeat was sent, on the monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY;
-  /** On the monotonic clock. */
+  /** No reaping before this moment on the monotonic clock. */
   #reapAfter = Number.NEGATIVE_INFINITY;
   #cancels = new Set<() => void>();
-  #flushing: Promise<void> = Promise.resolve();
   #stopped = false;
-  /** When the last answer came before the database stopped answering. */
+  /** When the last answer before the outage came. */
   #unansweredSince = 0;
 
   constructor(parts: JanitorParts) {
@@ -97,15 +81,15 @@ export class Janitor {
   }
 
   start(): void {
-    const { sync, logbook } = this.#parts;
+    const { sync, counts, logbook } = this.#parts;
     this.#lapses.start();
     this.#every(WATCH_EVERY, "watching the database", async () => this.#watch());
-    this.#every(FLUSH_EVERY, "writing counts", () => this.flush());
-    // Never rejects: the logbook reports its own faults.
+    this.#every(FLUSH_EVERY, "writing counts", () => counts.flush());
+    // Never rejects: the logbook reports its own errors.
     this.#every(FLUSH_EVERY, "flushing the logbook", () => logbook.flush());
     this.#every(this.#reapInterval(), REAPING, () => this.#reapInTurn());
     this.#every(BEAT_EVERY, BEATING, () => this.beat());
-    this.#every(SYNC_EVERY, "showing this worker's jobs", sync);
+    this.#every(SYNC_EVERY, "syncing jobs", sync);
     this.#every(PRUNE_EVERY, "pruning", () => this.#prune());
   }
 
@@ -115,17 +99,6 @@ export class Janitor {
     for (const cancel of this.#cancels) cancel();
   }
 
-  /** One after the other, so that who stops waits for what is being written. */
-  flush(): Promise<void> {
-    const flushed = this.#flushing.then(() => this.#flush());
-    this.#flushing = flushed.catch(() => {});
-    return flushed;
-  }
-
-  async #flush(): Promise<void> {
-    await this.#parts.counts.flushTo(() => this.#parts.store);
-  }
-
   async beat(): Promise<void> {
     const at = this.#parts.clock.monotonic();
     await this.#parts.beat();
@@ -133,7 +106,7 @@ export class Janitor {
   }
 
   async reap(): Promise<void> {
-    // Others could renew their leases as little as this process.
+    // During an outage the other workers could not renew their leases either.
     const { outage } = this.#parts.events;
     if (outage.wasWithin(REAP_AFTER_OUTAGE, REAPING)) return;
     if (outage.failedWithin(REAP_AFTER_OUTAGE, RENEWING, BEATING)) return;
@@ -158,16 +131,16 @@ export class Janitor {
     this.beat().catch((error) => events.failed(error, BEATING));
   }
 
-  /** Reports an outage after UNANSWERED: the store itself retries a statement for 30 s before it fails. */
+  /** Reports an outage after `UNANSWERED`: the store itself retries a statement for 30 s before it fails. */
   #watch(): void {
     const { events, pending } = this.#parts;
     const { unansweredFor, answeredAt, fault } = pending;
-    // A statement may have been sent again meanwhile, so only an answer ends the outage.
+    // The store may have sent the statement again, so only an answer ends the outage.
     if (answeredAt > this.#unansweredSince) events.succeeded(WAITING);
     if (unansweredFor < UNANSWERED) return;
     this.#unansweredSince = answeredAt;
     const why = fault === null ? "" : ` ${toFailure(fault).message}`;
-    const message = `There has been no answer for ${UNANSWERED / 1000} s.${why}`;
+    const message = `The database has not answered for ${UNANSWERED / 1000} s.${why}`;
     const error = new PunctualError("DATABASE_UNAVAILABLE", message, { cause: fault });
     events.outage.failed(WAITING, error, unansweredFor);
   }
@@ -181,7 +154,7 @@ export class Janitor {
     });
   }
 
-  /** Short leases are for those who want a run back soon. */
+  /** Shorter than `REAP_EVERY` if a job has a short lease: its author wants a lost run back soon. */
   #reapInterval(): number {
     let shortest = REAP_EVERY;
     for (const { settings } of this.#parts.registry.definitions())
@@ -189,20 +162,20 @@ export class Janitor {
     return Math.max(500, shortest);
   }
 
-  #every(interval: number, what: string, duty: () => Promise<void>): void {
-    const { clock, events } = this.#parts;
-    // Not all workers that were started together at the same moment.
-    const next = (wait: number) => clock.after(wait * (0.9 + Math.random() * 0.2), go, { background: true });
+  #every(interval: number, name: string, duty: () => Promise<void>): void {
+    const { clock, events, random } = this.#parts;
+    // Jitter: workers that were started together must not all do a duty at the same moment.
+    const next = (wait: number) => clock.after(wait * (0.9 + random() * 0.2), go, { background: true });
     let cancel: () => void;
     const go = async () => {
       this.#cancels.delete(cancel);
       let wait = interval;
       try {
         await duty();
-        events.succeeded(what);
+        events.succeeded(name);
       } catch (error) {
         wait = Math.min(interval, RETRY_WITHIN);
-        if (!this.#stopped) events.failed(error, what);
+        if (!this.#stopped) events.failed(error, name);
       }
       if (this.#stopped) return;
       cancel = next(wait);

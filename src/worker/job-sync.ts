@@ -1,8 +1,11 @@
 import type { Registry } from "../job/registry.ts";
-import { Ticks } from "../job/ticks.ts";
-import type { Store, SyncRequest } from "../store/store.ts";
+import { SyncedJob } from "../job/synced-job.ts";
+import type { TickingJob } from "../schedule/ticker.ts";
+import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import { SYNC_EVERY } from "./janitor.ts";
+
+/** Interval between two syncs of the same definitions: a job that no worker syncs counts as unseen. */
+export const SYNC_EVERY = 30_000;
 
 export interface JobSyncParts {
   id: string;
@@ -11,52 +14,64 @@ export interface JobSyncParts {
   queueLimits: ReadonlyMap<string, number>;
 }
 
-/** Tells the database which jobs are defined here, as they are now. */
+/** Keeps the database's copy of the jobs that a registry defines up to date. */
 export class JobSync {
   readonly registry: Registry;
-  readonly ticks: Ticks;
   readonly #parts: JobSyncParts;
+  readonly #tickingJobs = new Map<string, TickingJob>();
   #startedAt: number | null = null;
-  /** What the database was last told; null: it has changed since. */
-  #shown: SyncRequest["jobs"] | null = null;
-  #shownAt = 0;
+  /** The jobs of the last sync; null: a definition has changed since. */
+  #synced: SyncedJob[] | null = null;
+  #syncedAt = 0;
 
   constructor(parts: JobSyncParts) {
     this.#parts = parts;
     this.registry = parts.registry;
-    this.ticks = new Ticks(parts.registry);
+  }
+
+  /** The jobs of the last sync, by name: their schedules tick as they were then. */
+  get tickingJobs(): ReadonlyMap<string, TickingJob> {
+    return this.#tickingJobs;
+  }
+
+  /** Whether a definition has changed since the last sync, or the last sync is too long ago. */
+  get isStale(): boolean {
+    return this.#synced === null || this.#parts.clock.now() - this.#syncedAt >= SYNC_EVERY;
   }
 
   changed(): void {
-    this.#shown = null;
+    this.#synced = null;
   }
 
-  /** What is defined from now on is newer than whatever was shown before, here or elsewhere. */
+  /** Makes these definitions newer than all that were synced before, here or by another process. */
   renew(): void {
     this.#startedAt = null;
     this.changed();
   }
 
-  /** By the database's time, for it decides whose definitions are the latest. */
+  /** Time on the database's clock: of two workers, the one that started later wins. */
   async startedAt(store: Store): Promise<number> {
     this.#startedAt ??= await store.now();
     return this.#startedAt;
   }
 
-  async show(store: Store): Promise<void> {
-    const { registry, queueLimits, id, clock } = this.#parts;
-    this.#shown ??= registry.fromEach((definition) => this.ticks.show(definition));
-    this.#shownAt = clock.now();
+  async sync(store: Store): Promise<void> {
+    const { queueLimits, id, clock } = this.#parts;
+    const jobs = this.#synced ?? this.#capture();
+    this.#syncedAt = clock.now();
     await store.syncJobs({
       worker: id,
       startedAt: await this.startedAt(store),
-      jobs: this.#shown,
+      jobs,
       queues: [...queueLimits].map(([name, limit]) => ({ name, limit })),
     });
   }
 
-  /** Passes that come one after the other show the jobs as often as a worker does. */
-  get isStale(): boolean {
-    return this.#shown === null || this.#parts.clock.now() - this.#shownAt >= SYNC_EVERY;
+  #capture(): SyncedJob[] {
+    const jobs = this.registry.fromEach((definition) => new SyncedJob(definition));
+    this.#tickingJobs.clear();
+    for (const job of jobs) this.#tickingJobs.set(job.name, job);
+    this.#synced = jobs;
+    return jobs;
   }
 }

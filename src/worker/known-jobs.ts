@@ -2,14 +2,14 @@ import type { Logger } from "../events/logger.ts";
 import type { Registry } from "../job/registry.ts";
 import type { Store } from "../store/store.ts";
 
-/** Of jobs that say nothing else. */
+/** Lease of jobs that do not set one. */
 export const DEFAULT_LEASE = 60_000;
 
-/** What a claim has to say about jobs: which ones are not ours, and which leases differ. Kept until something changes. */
+/** What a claim says about jobs: the names that this process does not define, and the leases that differ. Cached. */
 export class KnownJobs {
   readonly #store: Store;
   readonly #registry: Registry;
-  /** Names without a row: a run may come back from history after its job was pruned. */
+  /** Names that this process does not define and that have no row: a run may be retried after its job was pruned. */
   readonly #refused = new Set<string>();
   #elsewhere: string[] | null = null;
   #leases: Record<string, number> | null = null;
@@ -19,26 +19,26 @@ export class KnownJobs {
     this.#registry = registry;
   }
 
-  /** Jobs were defined here, or shown by others. */
+  /** Clears the cache: jobs were defined here or synced by others. */
   forget(): void {
     this.#elsewhere = null;
     this.#leases = null;
   }
 
   /**
-   * A run was claimed here whose name nobody here defines: this worker claims no more of that name, unless it is a
-   * former one; then the run is moved to its job.
+   * Handles a claimed run whose job this process does not define. If the name is a former name of a job, the store moves
+   * the run to that job; otherwise this worker claims no more runs of that name.
    */
   async refuse({ id, name }: { id: number; name: string }, logger: Logger): Promise<void> {
     if ((await this.#store.adopt(id)) || this.#refused.has(name)) return;
     this.#refused.add(name);
     this.#elsewhere = null;
     logger.info(
-      `${JSON.stringify(name)} is not defined here: its runs wait for a worker that was started with it`,
+      `${JSON.stringify(name)} is not defined in this process: its runs wait for a worker that defines it`,
     );
   }
 
-  /** Jobs that the database knows and this process does not define. */
+  /** Returns the names of jobs that the database knows and this process does not define. */
   async elsewhere(): Promise<string[]> {
     if (this.#elsewhere === null) {
       const names = new Set([...(await this.#store.jobNames()), ...this.#refused]);
@@ -47,6 +47,7 @@ export class KnownJobs {
     return this.#elsewhere;
   }
 
+  /** Returns the leases that differ from `DEFAULT_LEASE`, by job name. */
   unusualLeases(): Record<string, number> {
     if (this.#leases === null) {
       this.#leases = Object.create(null) as Record<string, number>;

@@ -1,17 +1,17 @@
 import { type Clock, type ClockReading, readClock } from "../time.ts";
 
-/** How often the clocks are compared. */
+/** Interval between two comparisons of the clocks. */
 const EVERY = 1000;
 
-/** Clocks that are slewed part by less between two looks. */
+/** More than the difference that NTP slewing causes within an interval. */
 const GAP = 500;
 
-/** A look that is this much late means that the process was stopped, or its event loop blocked. */
+/** A comparison that is later than this means that the process was stopped or its event loop was blocked. */
 const LATE = 5000;
 
 /**
- * Notices that time has passed without this process: it was stopped, something blocked its event loop, or its host was
- * suspended. A wall clock that somebody set looks like the latter.
+ * Detects that this process did not run for a while: it was stopped, its event loop was blocked, or its host was
+ * suspended. A change of the wall clock looks like a suspended host.
  */
 export class Lapses {
   readonly #clock: Clock;

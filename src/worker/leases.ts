@@ -1,28 +1,32 @@
+import { backoffWait } from "../backoff.ts";
 import type { Emitter } from "../events/events.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type ClockReading, elapsedSince, readClock } from "../time.ts";
 
-/** Longest wait before a renewal is sent again that failed, found a row locked or has not been answered. */
+/** Longest wait before a renewal is repeated that failed, found a row locked or was not answered. */
 const RETRY_WITHIN = 1000;
 
-/** First wait after a failed renewal; it doubles with each failure. */
-const FIRST_RETRY = 50;
+/** Waits after failed renewals, up to `RETRY_WITHIN`. */
+const BACKOFF = { first: 100, longest: 60_000 };
 
-/** Renewals that may be unanswered at once: a connection that died silently must not cost a lease, nor an outage all connections. */
+/**
+ * Most renewals without an answer: more than one, so that a silently dead connection does not cost a lease; few, so that
+ * an outage does not use up all connections.
+ */
 const MOST_UNANSWERED = 4;
 
-/** Time for a renewal to be answered when the wall clock says that a lease is over and the monotonic clock does not. */
+/** Time for the answer to a renewal when a lease has expired by the wall clock but not by the monotonic clock. */
 const DOUBTED_FOR = 5000;
 
-/** The duty, as it is reported. */
+/** The duty, as events report it. */
 export const RENEWING = "renewing leases";
 
 interface HeldLease {
   run: ClaimedRun;
   lease: number;
-  /** When the claim or renewal was sent from which the lease counts. */
+  /** When the claim or renewal was sent that began the lease. */
   sent: ClockReading;
-  /** On the monotonic clock: past this the lease is lost, whatever the database would say. */
+  /** On the monotonic clock: after this moment the lease counts as lost, even if the database still has it. */
   trustedUntil: number;
   /** On the monotonic clock. */
   renewAt: number;
@@ -32,16 +36,17 @@ export interface LeaseParts {
   store: Pick<Store, "renew">;
   clock: Clock;
   events: Pick<Emitter, "failed" | "succeeded">;
-  /** Of the worker. */
+  random(): number;
+  /** The id of the worker. */
   id: string;
-  /** `expired`: it is not trusted any more, but nobody may have taken the run. */
+  /** `expired`: the lease is not trusted, but the run may still belong to this worker in the database. */
   lost(run: ClaimedRun, expired: boolean): void;
   cancelled(ids: number[]): void;
 }
 
 /**
- * Keeps the leases of one process alive, many in one statement, from before the handler starts until its outcome is
- * written; and gives up each one in time, whether renewals fail, hang or find its row locked.
+ * Renews the leases of one worker, many in one statement, from the claim until the outcome is written. Gives up each
+ * lease before it expires in the database, whether renewals fail, hang or find the row locked.
  */
 export class Leases {
   readonly #parts: LeaseParts;
@@ -56,17 +61,17 @@ export class Leases {
     this.#parts = parts;
   }
 
-  /** `sent`: when the claim was sent; the lease may have begun as early as that. */
+  /** `sent`: when the claim was sent. The lease may have begun as early as that. */
   hold(run: ClaimedRun, lease: number, sent: ClockReading): void {
     const earlier = this.#held.get(run.id);
     const held = { run, lease, sent, ...times(lease, sent) };
     this.#held.set(run.id, held);
-    // This process lost the run without noticing, and claimed it again: the first execution must not go on beside the next.
+    // This process lost the run without noticing and has claimed it again: the first execution must end.
     if (earlier) this.#parts.lost(earlier.run, false);
     this.#wakeAt(this.#nextOf(held));
   }
 
-  /** Whether a handler may still begin under the lease the run was claimed with. */
+  /** Whether a handler may start under the lease that the run was claimed with. */
   trusts(run: ClaimedRun): boolean {
     const held = this.#held.get(run.id);
     return held?.run === run && this.#isTrusted(held);
@@ -82,7 +87,7 @@ export class Leases {
     this.#held.clear();
   }
 
-  /** Gives up leases that are over, renews those that are due, and sets the timer for what comes next. */
+  /** Gives up leases that have expired, renews those that are due, and sets the timer for the next check. */
   check(): void {
     this.#expire();
     this.#renewDue();
@@ -90,7 +95,7 @@ export class Leases {
     this.#timer = null;
     let next = Number.POSITIVE_INFINITY;
     for (const held of this.#held.values()) next = Math.min(next, this.#nextOf(held));
-    // Nothing is left to renew, so that no renewal can end an outage.
+    // Without a lease to renew, no renewal can end the outage.
     if (this.#held.size === 0) this.#parts.events.succeeded(RENEWING);
     this.#wakeAt(next);
   }
@@ -118,7 +123,7 @@ export class Leases {
     for (const held of this.#held.values()) {
       if (held.trustedUntil <= now) this.#lose(held, true);
       else if (!this.#isTrusted(held) && held.renewAt > 0) {
-        // The host was suspended, or somebody set its clock: only the database knows, and it is asked at once.
+        // The host was suspended, or its clock was set. Only the database knows which: renew at once.
         held.renewAt = 0;
         held.trustedUntil = Math.min(held.trustedUntil, now + DOUBTED_FOR);
         this.#notBefore = 0;
@@ -131,12 +136,12 @@ export class Leases {
     if (now < this.#notBefore || this.#unanswered >= MOST_UNANSWERED) return;
     const all = [...this.#held.values()];
     if (!all.some(({ renewAt }) => renewAt <= now)) return;
-    // Those that are half way to their renewal go along: fewer statements.
+    // Leases that are half way to their renewal are renewed along with the others: fewer statements.
     void this.#renew(all.filter(({ renewAt, lease }) => renewAt - lease / 6 <= now));
   }
 
   async #renew(due: HeldLease[]): Promise<void> {
-    const { store, clock, id: worker, events } = this.#parts;
+    const { store, clock, random, id: worker, events } = this.#parts;
     const sent = readClock(clock);
     const wait = Math.min(RETRY_WITHIN, ...due.map(({ lease }) => lease / 12));
     this.#notBefore = sent.monotonic + wait * 2 ** this.#unanswered++;
@@ -146,7 +151,7 @@ export class Leases {
       this.#unanswered--;
       for (const one of due) {
         const { id } = one.run;
-        // Settled or lost while the renewal was under way.
+        // The run was settled or lost while the renewal was under way.
         if (this.#held.get(id) !== one) continue;
         if (held.has(id)) this.#prolong(one, sent);
         else if (!locked.has(id)) this.#lose(one, false);
@@ -159,12 +164,14 @@ export class Leases {
       this.#failures++;
       if (this.#held.size > 0) events.failed(error, RENEWING);
     }
-    const backOff = FIRST_RETRY * 2 ** Math.min(this.#failures, 10) * (0.5 + Math.random() / 2);
-    this.#notBefore = this.#failures > 0 ? clock.monotonic() + Math.min(wait, backOff) : 0;
+    this.#notBefore = 0;
+    if (this.#failures > 0) {
+      this.#notBefore = clock.monotonic() + Math.min(wait, backoffWait(this.#failures, BACKOFF, random));
+    }
     this.check();
   }
 
-  /** Answers may come late or out of order: what counts is when the renewal was sent. */
+  /** Extends a lease from the moment its renewal was sent. Ignores answers that come late or out of order. */
   #prolong(held: HeldLease, sent: ClockReading): void {
     if (sent.monotonic < held.sent.monotonic) return;
     if (elapsedSince(sent, this.#parts.clock) >= trusted(held.lease)) return;
@@ -177,12 +184,12 @@ export class Leases {
   }
 }
 
-/** A third of the lease is one renewal: two may fail before it is lost. */
+/** Renews after a third of the lease: two renewals may fail before the lease is lost. */
 function times(lease: number, sent: ClockReading): Pick<HeldLease, "trustedUntil" | "renewAt"> {
   return { trustedUntil: sent.monotonic + trusted(lease), renewAt: sent.monotonic + lease / 3 };
 }
 
-/** A margin for the way to the database and for clocks that run at different speeds. */
+/** Returns how long a lease is trusted: shorter than the lease, for the round trip and for clock drift. */
 function trusted(lease: number): number {
   return lease - Math.max(lease / 10, Math.min(2000, lease / 4));
 }

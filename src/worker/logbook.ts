@@ -1,3 +1,4 @@
+import { bisect } from "../bisect.ts";
 import { isDataFault, isOutage } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
@@ -6,66 +7,66 @@ import { encodeLogData } from "../run/log-data.ts";
 import type { ClaimedRun, NewLogLine, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 
-/** So many lines of an attempt are kept. */
+/** Most lines that are kept of one attempt. */
 export const MOST_LINES = 1000;
 
-/** The longest message, in bytes. */
+/** Longest message, in bytes. */
 export const LONGEST_MESSAGE: number = 4 * 1024;
 
-/** What waits in memory is no more than this while the database is away; in bytes, about. */
+/** Most bytes, roughly, that wait in memory while the database is unavailable. */
 const MOST_WAITING: number = 16 * 1024 * 1024;
 
-/** One statement writes no more lines, and no more bytes. */
+/** Most lines and bytes of one statement. */
 const GROUP = 500;
 const GROUP_BYTES: number = 1024 * 1024;
 
-/** What a line takes besides its texts. */
+/** Bytes of a line beside its texts. */
 const LINE = 100;
 
-/** A group that is refused is halved to find the line: so many refusals are enough to find one. */
+/** Most refused groups in one flush that are halved: enough to find one refused line. */
 const REFUSALS = 20;
 
 export interface LogbookParts {
-  store(): Promise<Store>;
+  openStore(): Promise<Store>;
   clock: Clock;
   events: Emitter;
   logger: Logger;
 }
 
-/** A line on its way; its time is the database's, known when it is written. */
+/** A line that is not written yet. Its time is the database's, which is known when the line is written. */
 interface Line extends NewLogLine {
   run: ClaimedRun;
-  /** By the monotonic clock. */
+  /** When it was logged; monotonic. */
   saidAt: number;
   size: number;
 }
 
-/** Lines that could not be written, though the database is there. */
+/** Lines that the database refused, but not because of their data. */
 interface Refused {
   lines: Set<Line>;
-  /** How many groups were refused. */
+  /** Number of refused groups. */
   times: number;
   error?: unknown;
 }
 
-const DUTY = "writing what handlers logged";
+const DUTY = "writing log lines of handlers";
 
-/** What handlers log gathers here and is written in groups: no handler waits for it, and none fails because of it. */
+/** Writes the lines that handlers log, in groups. No handler waits for these writes or fails because of them. */
 export class Logbook {
   readonly #parts: LogbookParts;
   readonly #keeps: boolean;
   #waiting: Line[] = [];
-  /** How many lines of a try are not written yet. */
+  /** Number of unwritten lines of an attempt. */
   readonly #unwritten = new Map<ClaimedRun, number>();
   #size = 0;
   #lastPosition = 0;
   #writing: Promise<void> = Promise.resolve();
   #next: Promise<void> | null = null;
-  /** Told once, until lines can be written again. */
+  /** Whether the last flush failed. It is reported once, until lines can be written again. */
   #isFailing = false;
   #isFull = false;
 
-  /** `keeps` false: lines are only told of. */
+  /** `keeps` false: lines are emitted as events, but not written. */
   constructor(parts: LogbookParts, keeps: boolean) {
     this.#parts = parts;
     this.#keeps = keeps;
@@ -79,12 +80,12 @@ export class Logbook {
     else this.#keep(run, `(more was logged: the first ${MOST_LINES} lines of an attempt are kept)`, null);
   }
 
-  /** Whether lines of this try are still to be written. */
+  /** Whether lines of this attempt are not written yet. */
   holds(run: ClaimedRun): boolean {
     return this.#unwritten.size > 0 && this.#unwritten.has(run);
   }
 
-  /** Tries once to write all there is; never rejects. Who asks while it is under way waits for the next, which all share. */
+  /** Tries once to write all lines. Never rejects. Concurrent callers share the next flush. */
   flush(): Promise<void> {
     if (this.#next) return this.#next;
     if (this.#waiting.length === 0) return this.#writing;
@@ -101,7 +102,7 @@ export class Logbook {
     if (this.#size + size > MOST_WAITING) {
       if (!this.#isFull)
         this.#parts.logger.warn(
-          "what handlers log comes faster than the database takes it, or the database is away: lines are left out",
+          "handlers log faster than the database can write, or the database is unavailable: log lines are dropped",
         );
       this.#isFull = true;
       return;
@@ -119,7 +120,7 @@ export class Logbook {
     const lines = this.#waiting;
     this.#waiting = [];
     try {
-      const store = await this.#parts.store();
+      const store = await this.#parts.openStore();
       await this.#place(lines, store);
       const refused: Refused = { lines: new Set(), times: 0 };
       while (lines.length > 0) {
@@ -148,7 +149,7 @@ export class Logbook {
     this.#isFailing = true;
   }
 
-  /** Once for each line: one that is sent again, because the answer was lost, is the same line. */
+  /** Gives each new line its time and position. A line that is sent again keeps them, and so is written once. */
   async #place(lines: Line[], store: Store): Promise<void> {
     const now = await store.now();
     const moment = this.#parts.clock.monotonic();
@@ -160,24 +161,23 @@ export class Logbook {
     }
   }
 
-  /** Lines with a fault in their data are left out; those that are refused for another reason are kept for the next flush. */
+  /** Drops lines whose data the database rejects. Keeps lines that are refused for another reason for the next flush. */
   async #send(store: Store, lines: Line[], refused: Refused): Promise<void> {
-    try {
-      await store.log(lines);
-    } catch (error) {
-      if (isOutage(error)) throw error;
-      if (lines.length > 1 && ++refused.times <= REFUSALS) {
-        const half = Math.ceil(lines.length / 2);
-        await this.#send(store, lines.slice(0, half), refused);
-        await this.#send(store, lines.slice(half), refused);
-      } else if (isDataFault(error)) {
-        const which = lines.length === 1 ? `a line of run ${lines[0]!.runId}` : `${lines.length} lines`;
-        this.#parts.events.report(error, `writing ${which} that handlers logged; left out`);
-      } else {
-        refused.error = error;
-        for (const line of lines) refused.lines.add(line);
-      }
-    }
+    await bisect(lines, {
+      send: (part) => store.log(part),
+      divides: (error) => !isOutage(error) && ++refused.times <= REFUSALS,
+      refused: (part, error) => {
+        if (isOutage(error)) throw error;
+        if (isDataFault(error)) {
+          const which =
+            part.length === 1 ? `a log line of run ${part[0]!.runId}` : `${part.length} log lines`;
+          this.#parts.events.report(error, `writing ${which}, which the database rejected; dropped`);
+        } else {
+          refused.error = error;
+          for (const line of part) refused.lines.add(line);
+        }
+      },
+    });
   }
 
   #forget(lines: Line[]): void {

@@ -4,21 +4,22 @@ import { type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkInteger } from "../validate/options.ts";
 
-/** Which queues a worker serves, and how they share it. */
+/** Which queues a worker serves, and their weights. */
 export interface QueueOptions {
-  /** Only these queues. Default: all. */
+  /** Serves only these queues. Default: all. */
   queues?: string[];
-  /** All queues but these. */
+  /** Serves all queues except these. */
   exceptQueues?: string[];
   /**
-   * How queues share the worker, such as `{ reports: 2 }`: while several have ready runs, so many of one start for each
-   * of another. From 1 to 1000; queues that are not named weigh 1. Default: no shares, the order is that of the runs.
+   * How queues share the worker, such as `{ reports: 2 }`: while several queues have ready runs, two runs of `reports`
+   * start for each run of a queue that is not named, whose weight is 1. From 1 to 1000. Default: no shares; runs start by
+   * priority and due time, whatever their queue.
    */
   weights?: Record<string, number>;
 }
 
 export interface WeightedQueues extends QueueSelection {
-  /** Null: no shares. */
+  /** Null: the queues have no weights. */
   weights: Record<string, number> | null;
 }
 
@@ -41,7 +42,7 @@ export function toWeightedQueues({ queues, exceptQueues = [], weights = {} }: Qu
   checkWeights(weights, { queues: queues ?? null, exceptQueues });
   return {
     queues: queues ? [...new Set(queues)] : null,
-    // Where queues are named, no other is served anyway.
+    // With a list of queues, all others are left out anyway.
     exceptQueues: queues ? [] : [...new Set(exceptQueues)],
     weights: Object.keys(weights).length > 0 ? { ...weights } : null,
   };
@@ -59,7 +60,9 @@ function checkWeights(weights: Record<string, number>, { queues, exceptQueues }:
       );
     }
     if (exceptQueues.includes(name) || queues?.includes(name) === false) {
-      throw refusal(`The queue ${show(name)} has a weight, and is not among those that are served.`);
+      throw refusal(
+        `The queue ${show(name)} has a weight, but this worker does not serve it. Serve it, or remove its weight.`,
+      );
     }
   }
 }
@@ -69,8 +72,9 @@ function refusal(message: string): PunctualError {
 }
 
 /**
- * How far a queue's next run stands behind the one before it. Drawn anew for each run, so that shares come out right
- * without anybody remembering what went before: also where each claim takes one run, and among any number of workers.
+ * Returns how far each run of a queue lies behind the one before it; null: the queues have no weights. Drawn at random for
+ * each run (exponentially distributed), so that shares come out right without a memory of earlier claims: also if each
+ * claim takes one run, and with any number of workers.
  */
 export function strideOf(
   { weights }: WeightedQueues,
@@ -82,47 +86,47 @@ export function strideOf(
 
 /** Options of `run()`. */
 export interface RunOptions extends QueueOptions {
-  /** The most runs of this pass. Default: 32. */
+  /** Most runs of this pass. Default: 32. */
   batch?: number;
-  /** Runs at once. Default: 10. */
+  /** Most runs at once. Default: 10. */
   parallel?: number;
-  /** Whether it ticks schedules. Default: true. */
+  /** Whether the worker ticks schedules. Default: true. */
   schedules?: boolean;
 }
 
 /** Options of `forever()`. */
 export interface ForeverOptions extends QueueOptions {
-  /** Runs at once in this process. Default: 10. */
+  /** Most runs at once in this process. Default: 10. */
   parallel?: number;
-  /** Whether it ticks schedules. Default: true. */
+  /** Whether the worker ticks schedules. Default: true. */
   schedules?: boolean;
-  /** The most that is claimed at once. Default: what will start within a tenth of a second. */
+  /** Most runs of one claim. Default: as many as will start within a tenth of a second. */
   batch?: number;
-  /** How long to sleep when nothing wakes it. Default: 200 ms. */
+  /** How long the worker sleeps when nothing wakes it. Default: 200 ms. */
   sleep?: Duration;
-  /** How long handlers may finish after stop() or a signal, before their signals abort. Default: 30 s. */
+  /** How long handlers may go on after stop() or a signal before they are aborted. Default: 30 s. */
   grace?: Duration;
-  /** Whether SIGINT and SIGTERM stop it. Default: true. */
+  /** Whether SIGINT and SIGTERM stop the worker. Default: true. */
   signals?: boolean;
-  /** Ends after so many runs. Default: never. */
+  /** Ends after this many runs. Default: never. */
   limit?: number;
-  /** Ends when nothing is due any more. Default: false. */
+  /** Ends when no run is due. Default: false. */
   untilEmpty?: boolean;
 }
 
 export interface WorkerOptions extends WeightedQueues {
-  /** Runs at once, in all places together. */
+  /** Most runs at once, in all processes together. */
   parallel: number;
-  /** Whether it ticks. */
+  /** Whether the worker ticks schedules. */
   schedules: boolean;
-  /** The most that is claimed at once; null: as many as will start soon. */
+  /** Most runs of one claim; null: as many as will start soon. */
   batch: number | null;
   sleep: number;
-  /** Ends after so many runs; null: never for their number. */
+  /** Number of runs after which the worker ends; null: no limit. */
   budget: number | null;
-  /** Ends when nothing is due. */
+  /** Whether the worker ends when no run is due. */
   untilEmpty: boolean;
-  /** How long stop() waits for handlers before it aborts them. */
+  /** How long `stop()` waits for handlers before it aborts them. */
   grace: number;
 }
 

@@ -1,19 +1,23 @@
+import { bisect } from "../bisect.ts";
 import { isDataFault, isOutage } from "../errors.ts";
+import type { Emitter } from "../events/events.ts";
+import type { Logger } from "../events/logger.ts";
 import { failureText, toFailure } from "../run/failure.ts";
+import type { Outcome } from "../run/states.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
 import { Overdue } from "./deadline.ts";
 import type { WorkerParts } from "./parts.ts";
 import { type Settling, settledEvent } from "./settle.ts";
-import { beforeTrying, waitBefore } from "./waits.ts";
+import { waitAfter, waitToRetry } from "./waits.ts";
 
 const DUTY = "claiming and settling";
 
-/** The answer to an exchange; `unclaimed`: the claim could not be made and is to be repeated. */
+/** The answer to an exchange. `unclaimed`: the claim was refused and is to be repeated. */
 interface Exchanged extends ExchangeResult {
   unclaimed?: boolean;
 }
 
-/** For each outcome whether it was written; null: refused, but not for its data. */
+/** `settled`: for each outcome whether it was written; null: refused, but not because of its data. */
 interface Sent extends Omit<Exchanged, "settled"> {
   settled: (boolean | null)[];
 }
@@ -21,49 +25,49 @@ interface Sent extends Omit<Exchanged, "settled"> {
 const NOTHING = { settled: [], claimed: [], nextDue: null, cancelled: [] };
 
 /**
- * Outcomes gather here while an exchange is under way, and leave together with the next. None is given up for a fault of
- * the database, only for one in its own data or for its lost lease: what a handler did must not be done twice.
+ * Holds outcomes until the next exchange takes them along. The outbox drops an outcome only if its data are rejected or
+ * its lease is lost, never because the database is unavailable: a handler's work must not be done twice.
  */
 export class Outbox {
   readonly #parts: WorkerParts;
   readonly #drop: (run: ClaimedRun) => void;
   readonly #wake: () => void;
   #waiting: Settling[] = [];
-  /** What is being sent; null: no exchange is under way. */
+  /** The outcomes being sent; null: no exchange is under way. */
   #underway: Settling[] | null = null;
-  /** Outcomes that the database refused, with how often; they are sent again, those beside them meanwhile. */
+  /** Outcomes that the database refused, with the number of refusals. They are sent again; others go on meanwhile. */
   readonly #refused = new Map<Settling, number>();
   #refusedClaims = 0;
 
-  /** `drop`: the outcome is written or lost, the lease need not be renewed any more. `wake`: there is something to send. */
+  /** `drop`: the outcome is written or lost, so its lease needs no renewal. `wake`: an outcome waits to be sent. */
   constructor(parts: WorkerParts, { drop, wake }: { drop(run: ClaimedRun): void; wake(): void }) {
     this.#parts = parts;
     this.#drop = drop;
     this.#wake = wake;
   }
 
-  /** Outcomes that the next exchange takes along. */
+  /** Number of outcomes that the next exchange takes along. */
   get size(): number {
     return this.#waiting.length;
   }
 
-  /** Nothing is being sent, and nothing waits to be. */
+  /** Whether no outcome is being sent or waits to be. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#underway === null;
   }
 
-  /** Everything that was added and is not written. */
+  /** Every outcome that was added and is not written. */
   get unwritten(): Settling[] {
     return [...new Set([...this.#waiting, ...(this.#underway ?? []), ...this.#refused.keys()])];
   }
 
-  /** Null: the lease was lost, there is nothing to write. */
+  /** `settling` null: the lease was lost, so there is nothing to write. */
   add(run: ClaimedRun, settling: Settling | null): void {
     if (settling === null) {
-      this.#lost(run);
+      this.#lose(run);
       this.#drop(run);
     } else if (settling.result.outcome === "completed" && settling.result.written) {
-      this.#tell(settling);
+      this.#record(settling);
       this.#drop(run);
     } else this.#waiting.push(settling);
   }
@@ -79,96 +83,114 @@ export class Outbox {
       if (written === null) this.#sendLater(settling);
       else {
         this.#refused.delete(settling);
-        if (written) this.#tell(settling);
-        else this.#lost(settling.run);
+        if (written) this.#record(settling);
+        else this.#lose(settling.run);
         this.#drop(settling.run);
       }
     }
     return { ...answer, settled: settled.map(Boolean) };
   }
 
-  /** Sends until there is an answer, however long the database is away. */
+  /** Settles and claims in one exchange. If the database refuses it, settles alone, to find the refused outcome. */
   async #send(settle: Settling[], started: Lease[], claim: ClaimRequest | null): Promise<Sent> {
-    const { store, clock, events, id, deadline } = this.#parts;
+    if (claim === null && settle.length > 0) return this.#settle(settle, started);
+    try {
+      return await this.#exchangeUntilAnswered(settle, started, claim);
+    } catch (error) {
+      if (!this.#isRefused(error)) throw error;
+      if (settle.length > 0) return { ...(await this.#settle(settle, started)), unclaimed: true };
+      this.#parts.events.report(error, DUTY);
+      await waitToRetry(++this.#refusedClaims, this.#parts);
+      return { ...NOTHING, unclaimed: true };
+    }
+  }
+
+  async #settle(settle: Settling[], started: Lease[]): Promise<Sent> {
+    let answer: Sent = NOTHING;
+    let unsent = started;
+    const settled: (boolean | null)[] = [];
+    await bisect(settle, {
+      send: async (part) => {
+        answer = await this.#exchangeUntilAnswered(part, unsent, null);
+        unsent = [];
+        for (const one of answer.settled) settled.push(one);
+      },
+      divides: (error) => this.#isRefused(error),
+      refused: async ([settling], error) => {
+        if (!this.#isRefused(error)) throw error;
+        settled.push(await this.#settleRefused(settling!, error));
+      },
+    });
+    return { ...answer, settled };
+  }
+
+  /** Repeats an exchange for as long as the database is unavailable. Throws when the database refuses the exchange. */
+  async #exchangeUntilAnswered(
+    settle: Settling[],
+    started: Lease[],
+    claim: ClaimRequest | null,
+  ): Promise<Sent> {
+    const { store, events, id: worker, deadline } = this.#parts;
     const seq = this.#parts.nextSeq();
     const settlements = settle.map(({ settlement }) => settlement);
-    for (let tries = 0; ; tries++) {
+    for (let failures = 0; ; ) {
       if (deadline.isOver) throw new Overdue();
       try {
-        const again = tries > 0;
-        const answer = await store.exchange({ worker: id, seq, again, settle: settlements, started, claim });
+        const again = failures > 0;
+        const answer = await store.exchange({ worker, seq, again, settle: settlements, started, claim });
         events.succeeded(DUTY);
         if (claim) this.#refusedClaims = 0;
         return answer;
       } catch (error) {
-        if (deadline.isOver) throw error;
-        if (!isOutage(error)) return this.#sendApart(settle, started, claim, error);
+        if (deadline.isOver || !isOutage(error)) throw error;
         events.failed(error, DUTY);
-        await beforeTrying(clock, tries, deadline.signal);
+        await waitToRetry(++failures, this.#parts);
       }
     }
   }
 
-  /** The database refused something in the exchange: the claim, or one of the outcomes, which is found by halving. */
-  async #sendApart(
-    settle: Settling[],
-    started: Lease[],
-    claim: ClaimRequest | null,
-    error: unknown,
-  ): Promise<Sent> {
-    if (settle.length === 0) {
-      const { clock, events, deadline } = this.#parts;
-      events.report(error, DUTY);
-      await beforeTrying(clock, this.#refusedClaims++, deadline.signal);
-      return { ...NOTHING, unclaimed: true };
-    }
-    if (claim) return { ...(await this.#send(settle, started, null)), unclaimed: true };
-    if (settle.length === 1) return { ...NOTHING, settled: [await this.#settleAlone(settle[0]!, error)] };
-    const half = Math.ceil(settle.length / 2);
-    const first = await this.#send(settle.slice(0, half), started, null);
-    const second = await this.#send(settle.slice(half), [], null);
-    return { ...second, settled: [...first.settled, ...second.settled] };
+  #isRefused(error: unknown): boolean {
+    return !this.#parts.deadline.isOver && !(error instanceof Overdue) && !isOutage(error);
   }
 
-  /** A fault in its data: written without them. Any other refusal may pass. */
-  async #settleAlone(settling: Settling, error: unknown): Promise<boolean | null> {
+  /** Writes an outcome without its data if the database rejected these. An outcome refused otherwise is sent again. */
+  async #settleRefused(settling: Settling, error: unknown): Promise<boolean | null> {
     const { events } = this.#parts;
     const { settlement } = settling;
+    const during = `writing the outcome of run ${settlement.id}`;
     if (!isDataFault(error)) {
       if (!this.#refused.has(settling))
-        events.report(
-          error,
-          `writing the outcome of run ${settlement.id}, which is sent again until it is written`,
-        );
+        events.report(error, `${during}, which is sent again until it is written`);
       return null;
     }
     if (settling.isBare) {
-      events.report(error, `settling run ${settlement.id}; it will be tried again when its lease ends`);
+      events.report(error, `${during}; the run is tried again when its lease expires`);
       return false;
     }
-    events.report(error, `writing the outcome of run ${settlement.id}, which is written without its data`);
-    const kept = failureText(toFailure(new Error("What the run came to could not be stored as it was.")));
+    events.report(error, `${during}, which is written without its data`);
+    const kept = failureText(toFailure(new Error("The database rejected the data of this run's outcome.")));
     const bare = { ...settlement, result: null, error: settlement.error && kept };
     const { settled } = await this.#send([{ ...settling, settlement: bare, isBare: true }], [], null);
     return settled[0]!;
   }
 
   #sendLater(settling: Settling): void {
-    const { clock } = this.#parts;
-    const refusals = this.#refused.get(settling) ?? 0;
-    this.#refused.set(settling, refusals + 1);
+    const { clock, random } = this.#parts;
+    const refusals = (this.#refused.get(settling) ?? 0) + 1;
+    this.#refused.set(settling, refusals);
     const again = () => {
       this.#waiting.push(settling);
       this.#wake();
     };
-    clock.after(waitBefore(refusals), again, { background: true });
+    clock.after(waitAfter(refusals, random), again, { background: true });
   }
 
-  #tell(settling: Settling): void {
+  /** Counts a written outcome and emits its event. */
+  #record(settling: Settling): void {
     const { events, counts, registry, clock } = this.#parts;
     const { run, settlement } = settling;
     const { outcome, duration, lane } = settlement;
-    // Its key was computed, and nothing else.
+    // The run was claimed only to compute its key.
     if (lane !== undefined) return;
     if (run.owner === null) {
       counts.settled(run.name, outcome, duration, settlement.error, clock.now());
@@ -182,11 +204,48 @@ export class Outbox {
     }
   }
 
-  #lost({ id, name, queue, attempts }: ClaimedRun): void {
+  #lose({ id, name, queue, attempts }: ClaimedRun): void {
     const { logger, events } = this.#parts;
     logger.warn(
-      `run ${id} of "${name}" lost its lease: this process was paused, blocked or cut off for longer than it, or somebody cancelled the run by force, and what the run came to here is not written`,
+      `run ${id} of "${name}" lost its lease: this process was paused, blocked or disconnected for longer than the lease, or the run was cancelled by force; its result was discarded`,
     );
     events.emit("run.lost", { id, name, queue, attempt: attempts });
   }
+}
+
+/** A run that a worker left without writing its outcome; null: the outcome was not known. */
+export interface Unwritten {
+  run: ClaimedRun;
+  outcome: Outcome | null;
+}
+
+/** Most runs that a log line names. */
+const MOST_NAMED = 20;
+
+/**
+ * Logs the runs whose outcomes a worker could not write before its deadline, and returns their ids. Released runs are
+ * left out: other workers claim them when their leases expire.
+ */
+export function reportUnwritten(
+  unwritten: Unwritten[],
+  { logger, events }: { logger: Logger; events: Emitter },
+): number[] {
+  const lost = unwritten.filter(({ outcome }) => outcome !== "released");
+  if (lost.length === 0) {
+    logger.warn("stopped without an answer from the database");
+    return [];
+  }
+  const named = lost
+    .slice(0, MOST_NAMED)
+    .map(({ run, outcome }) => `run ${run.id} of "${run.name}" (${outcome ?? "outcome unknown"})`);
+  const more = lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : "";
+  const runs = lost.length === 1 ? "1 run" : `${lost.length} runs`;
+  logger.error(
+    `stopped without writing the outcome of ${runs}, because the database did not answer: ${named.join(", ")}${more}. Each is tried again when its lease expires.`,
+  );
+  for (const { run } of lost) {
+    const { id, name, queue, attempts: attempt } = run;
+    events.emit("run.lost", { id, name, queue, attempt });
+  }
+  return lost.map(({ run }) => run.id);
 }

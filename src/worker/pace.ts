@@ -1,34 +1,34 @@
-/** What is claimed ahead is to start within this time. */
+/** Prefetched runs are to start within this time. */
 const AHEAD = 100;
 
-/** Where exchanges are slow, it is to last until the next one brings more, but nothing is held for longer than this. */
+/** Longest a prefetched run may wait, even on slow links. */
 export const HELD_AT_MOST = 200;
 
-/** So soon do those start that are next: of what is claimed ahead, this part. */
+/** Fraction of the prefetched runs that counts as "next". */
 const NEXT = 0.1;
 
-/** More than this is never claimed ahead: a process that dies keeps it from the others for a lease. */
+/** Most prefetched runs: if this process dies, they wait for their leases to expire. */
 const MOST = 500;
 
-/** Outcomes gather for no longer than this before they are written. */
+/** Longest an outcome waits for others before it is written. */
 const GATHERED_AT_MOST = 50;
 
-/** Less is not worth a timer. */
+/** Shorter waits are not worth a timer. */
 const GATHERED_AT_LEAST = 5;
 
-/** So much must have been seen before it counts: this long, or this many. */
-const LONG = 5;
-const MANY = 20;
+/** Minimum sample before the rate is trusted: busy milliseconds, or runs. */
+const SAMPLE_TIME = 5;
+const SAMPLE_RUNS = 20;
 
-/** Measures how fast runs are done here while there are any, and so how many may be claimed ahead. */
+/** Measures how fast this worker finishes runs while it has any, to decide how many it may prefetch. */
 export class Pace {
   #rate = 0;
   #running = 0;
   #done = 0;
-  /** How long there were any, and since when there are. */
+  /** How long runs were under way, and since when some are. */
   #busy = 0;
   #since = 0;
-  /** The last exchange: how long it took, and when it was answered. */
+  /** How long the last exchange took, and when its answer came. */
   #exchange = 0;
   #answeredAt = 0;
 
@@ -46,18 +46,18 @@ export class Pace {
     this.#answeredAt = answeredAt;
   }
 
-  /** Until when outcomes gather where there is enough to do meanwhile: the slower the exchanges, the more of them go in one. */
+  /** Until when outcomes gather while other runs are buffered. The slower the exchanges, the more outcomes go in one. */
   get gathered(): number {
     const gathering = Math.min(GATHERED_AT_MOST, this.#exchange / 2);
     return this.#answeredAt + (gathering >= GATHERED_AT_LEAST ? gathering : 0);
   }
 
-  /** How many runs will start within the next moments. */
+  /** Returns how many runs may be prefetched: as many as will start within `AHEAD`. */
   ahead(now: number): number {
     const busy = this.#busy + (this.#running > 0 ? now - this.#since : 0);
-    if (busy >= LONG || (busy > 0 && this.#done >= MANY)) {
+    if (busy >= SAMPLE_TIME || (busy > 0 && this.#done >= SAMPLE_RUNS)) {
       const rate = this.#done / busy;
-      // Slower counts at once: what was claimed for a pace that is gone keeps others waiting.
+      // A lower rate counts at once: runs prefetched for a higher one would wait here while other workers are idle.
       this.#rate = rate < this.#rate ? rate : this.#rate / 2 + rate / 2;
       this.#busy = 0;
       this.#since = now;
@@ -67,7 +67,7 @@ export class Pace {
     return Math.min(MOST, Math.floor(this.#rate * window));
   }
 
-  /** How many of these are next. */
+  /** Returns how many prefetched runs count as "next". */
   next(now: number): number {
     return Math.ceil(this.ahead(now) * NEXT);
   }

@@ -2,6 +2,7 @@ import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
 import type { Registry } from "../job/registry.ts";
 import type { JobCounts } from "../run/job-counts.ts";
+import type { Ticker } from "../schedule/ticker.ts";
 import type { Pending } from "../store/pending.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
@@ -10,29 +11,46 @@ import type { Executor } from "./executor.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 import type { Logbook } from "./logbook.ts";
 
-export interface WorkerParts {
+/** What all parts of one instance share. `engine.ts` makes it. */
+export interface InstanceParts {
+  /** Identifies the instance in the database: the id of its worker, and the owner of its ad hoc runs. */
   id: string;
-  store: Store;
+  hostname: string;
   clock: Clock;
+  random(): number;
   events: Emitter;
+  logger: Logger;
   registry: Registry;
+  queueLimits: ReadonlyMap<string, number>;
   counts: JobCounts;
   logbook: Logbook;
-  logger: Logger;
+  /** Opens the database on first use. */
+  openStore(): Promise<Store>;
+  /** Statements without an answer. */
+  pending: Pending;
+  /** The object that handlers dispatch through: a run that they dispatch gets the handler's run as its parent. */
   instance: object;
-  random(): number;
-  nextSeq(): number;
-  known: KnownJobs;
-  /** Null: it does not tick. */
-  ticker: { readonly wait: number; readonly isDue: boolean; tick(): Promise<number> } | null;
-  executor: Executor;
-  deadline: Deadline;
 }
 
-export interface HostParts
-  extends Omit<WorkerParts, "store" | "nextSeq" | "ticker" | "known" | "executor" | "deadline"> {
-  store(): Promise<Store>;
-  pending: Pending;
-  queueLimits: ReadonlyMap<string, number>;
-  host: string;
+type Shared =
+  | "id"
+  | "clock"
+  | "random"
+  | "events"
+  | "logger"
+  | "registry"
+  | "counts"
+  | "logbook"
+  | "instance";
+
+/** What one worker works with. */
+export interface WorkerParts extends Pick<InstanceParts, Shared> {
+  store: Store;
+  executor: Executor;
+  known: KnownJobs;
+  /** Null: this worker ticks no schedules. */
+  ticker: Pick<Ticker, "wait" | "isDue" | "tick"> | null;
+  deadline: Deadline;
+  /** Numbers the exchanges of this instance. */
+  nextSeq(): number;
 }

@@ -1,33 +1,66 @@
-import type { Emitter } from "../events/events.ts";
-import type { Registry } from "../job/registry.ts";
-import type { Clock } from "../time.ts";
-import { BEAT_EVERY } from "./janitor.ts";
+import { PunctualError } from "../errors.ts";
+import type { Events } from "../events/events.ts";
+import { failureText, toFailure } from "../run/failure.ts";
+import { defaultRetention } from "../run/retention.ts";
+import type { Store } from "../store/store.ts";
+import type { JobSync } from "./job-sync.ts";
+import type { WorkerOptions } from "./options.ts";
+import type { InstanceParts } from "./parts.ts";
 
-export interface PresenceParts {
-  clock: Clock;
-  events: Emitter;
-  registry: Registry;
-  /** Unless a worker of this process does. */
-  beat(): Promise<void>;
+/** Interval between two heartbeats. */
+export const BEAT_EVERY = 5000;
+
+/** The failure of an ad hoc run whose process has ended. */
+export const handlerGone: string = failureText(
+  toFailure(
+    new PunctualError(
+      "HANDLER_GONE",
+      "The handler is gone: the process that dispatched this function has ended.",
+    ),
+  ),
+);
+
+const NO_WORKER = { parallel: 0, queues: null, exceptQueues: [], weights: null, schedules: false };
+
+/** Returns the options of a worker that others see; null: of a process without a worker. */
+export function publicOptions(options: WorkerOptions | null): Omit<Events["worker.started"], "worker"> {
+  const { parallel, queues, exceptQueues, weights, schedules } = options ?? NO_WORKER;
+  return { parallel, queues, exceptQueues, weights, schedules };
 }
 
-/** Shows that this process lives, as long as it has functions that only it can run. */
+/**
+ * The row of this instance among the workers in the database. A worker's janitor keeps it alive; without a worker, this
+ * class does so while the instance has ad hoc functions, which no other process can run.
+ */
 export class Presence {
-  readonly #parts: PresenceParts;
+  readonly #parts: InstanceParts;
+  readonly #jobSync: JobSync;
   #shown: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
+  /** The work session under way: the row describes its worker. */
+  session: { options: WorkerOptions; jobSync: JobSync } | null = null;
+  /** Whether a worker's janitor sends the heartbeats. */
+  hasJanitor = false;
 
-  constructor(parts: PresenceParts) {
+  /** `jobSync`: of the instance's own definitions, for the time without a session. */
+  constructor(parts: InstanceParts, jobSync: JobSync) {
     this.#parts = parts;
+    this.#jobSync = jobSync;
   }
 
-  get isShown(): boolean {
-    return this.#shown !== null;
+  /** Sends one heartbeat. */
+  async beat(): Promise<void> {
+    const { id, hostname, openStore } = this.#parts;
+    const store = await openStore();
+    const { jobSync, options } = this.session ?? { jobSync: this.#jobSync, options: null };
+    const startedAt = await jobSync.startedAt(store);
+    await store.beat({ id, host: hostname, pid: process.pid, ...publicOptions(options), startedAt });
   }
 
-  show(beat: () => Promise<void>): Promise<void> {
-    this.#shown ??= beat()
-      .then(() => this.#next())
+  /** Sends heartbeats for as long as the instance has ad hoc functions. Resolves after the first one. */
+  show(): Promise<void> {
+    this.#shown ??= this.beat()
+      .then(() => this.#beatLater())
       .catch((error) => {
         this.#shown = null;
         throw error;
@@ -35,26 +68,44 @@ export class Presence {
     return this.#shown;
   }
 
-  /** The next function that is dispatched shows this process again. */
-  forget(): void {
+  /** Removes the row when a worker ends, unless the instance has ad hoc functions. */
+  async leave(store: Store): Promise<void> {
+    const { registry, id } = this.#parts;
+    if (registry.hasAdHoc()) return;
+    this.#stop();
+    await store.leave(id);
+  }
+
+  /** Removes the row when the instance stops, and fails its ad hoc runs: no other process can run them. */
+  async end(): Promise<void> {
+    const { id, openStore } = this.#parts;
+    if (this.#shown !== null) {
+      const store = await openStore();
+      await store.disown(id, handlerGone, defaultRetention.failed);
+      await store.leave(id);
+    }
+    this.#stop();
+  }
+
+  #stop(): void {
     this.#shown = null;
     this.#cancel?.();
   }
 
-  #next(): void {
-    const { clock, events, registry, beat } = this.#parts;
-    const again = async () => {
+  #beatLater(): void {
+    const { clock, events, registry } = this.#parts;
+    const next = async () => {
       if (!registry.hasAdHoc()) {
         this.#shown = null;
         return;
       }
       try {
-        await beat();
+        if (!this.hasJanitor) await this.beat();
       } catch (error) {
-        events.report(error, "showing that this process lives");
+        events.report(error, "sending a heartbeat");
       }
-      this.#next();
+      this.#beatLater();
     };
-    this.#cancel = clock.after(BEAT_EVERY, again, { background: true });
+    this.#cancel = clock.after(BEAT_EVERY, next, { background: true });
   }
 }

@@ -1,28 +1,31 @@
 import type { InstallReport } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
+import { InProcess } from "./in-process.ts";
+import { reap } from "./janitor.ts";
+import type { InstanceParts } from "./parts.ts";
 
 /** What `repair()` did. */
 export interface RepairReport extends Repairs {
-  /** The schema before and after, and the statements that led there; none where nothing was missing. */
+  /** The schema version before and after, and the statements that were run; none if nothing was missing. */
   installed: InstallReport;
 }
 
 export interface Repairs {
-  /** Indexes and views that were made again. */
+  /** Indexes and views that were created. */
   made: string[];
-  /** Those that could not be made, and why. */
+  /** Indexes and views that could not be created, with the reason. */
   failed: { name: string; message: string }[];
-  /** Runs of dead workers that were taken back. */
+  /** Number of runs that were reaped from dead workers. */
   reaped: number;
-  /** Rows of dead workers that were deleted. */
+  /** Number of rows of dead workers that were deleted. */
   workers: number;
 }
 
 /**
- * Tables are up to date by now. Makes indexes and views that are missing, takes back what dead workers held, and forgets
- * them. A table that was dropped is not made again: nobody knows what was in it.
+ * Creates missing indexes and views, reaps the runs of dead workers and deletes these workers. The tables are up to date
+ * when it is called. A dropped table is not created: its data are lost, and an empty table would hide that.
  */
-export async function repair(store: Store, reap: () => Promise<number>): Promise<Repairs> {
+export async function repair(store: Store, parts: InstanceParts): Promise<Repairs> {
   const { missing } = await store.inspect();
   const made: string[] = [];
   const failed: Repairs["failed"] = [];
@@ -37,6 +40,8 @@ export async function repair(store: Store, reap: () => Promise<number>): Promise
       failed.push({ name: object.name, message: error instanceof Error ? error.message : String(error) });
     }
   }
-  const reaped = await reap();
+  const executor = new InProcess(1, store, parts);
+  const reaped = await reap({ ...parts, store, executor });
+  await Promise.all([executor.crashHooksCalled(), parts.counts.flush()]);
   return { made, failed, reaped, workers: await store.forgetWorkers() };
 }

@@ -4,12 +4,12 @@ import { abortReasons } from "./attempt-ends.ts";
 import type { Execution } from "./executor.ts";
 
 /**
- * The executions of one worker whose outcome is not known yet, each by its own claim: a run that was lost and claimed
- * again by this same process has two.
+ * The executions of one worker whose outcome is not known, by claim: a run that this process lost and claimed again has
+ * two.
  */
 export class Running {
   readonly #executions = new Map<ClaimedRun, Execution>();
-  readonly #toldOf = new WeakSet<ClaimedRun>();
+  readonly #announced = new WeakSet<ClaimedRun>();
 
   get size(): number {
     return this.#executions.size;
@@ -39,7 +39,7 @@ export class Running {
     }
   }
 
-  /** False: it is not running. */
+  /** Aborts the execution of a run whose lease is lost. Returns false if the run is not running. */
   lose(run: ClaimedRun): boolean {
     const execution = this.#executions.get(run);
     execution?.abort(abortReasons.leaseLost());
@@ -47,15 +47,15 @@ export class Running {
   }
 
   /**
-   * Runs of which the database does not know yet that they began, or in which child: claimed ahead or given to one since.
-   * Those that are still running, for short ones are done before anybody has to be told.
+   * Returns the running runs whose start, or whose child process, has not been written yet: they were prefetched. Runs
+   * that have ended meanwhile need no such write.
    */
   startedSince(): ClaimedRun[] {
     const started: ClaimedRun[] = [];
     for (const { run } of this.#executions.values()) {
-      if (run.started && (run.child === undefined || this.#toldOf.has(run))) continue;
+      if (run.started && (run.child === undefined || this.#announced.has(run))) continue;
       run.started = true;
-      if (run.child !== undefined) this.#toldOf.add(run);
+      if (run.child !== undefined) this.#announced.add(run);
       started.push(run);
     }
     return started;

@@ -1,24 +1,27 @@
-import { Ticker } from "../schedule/ticker.ts";
-import type { Store } from "../store/store.ts";
-import type { JobSync } from "./job-sync.ts";
-import type { KnownJobs } from "./known-jobs.ts";
 import type { WorkerParts } from "./parts.ts";
 
-export function tickerOn(
-  store: Store,
-  known: KnownJobs,
-  { ticks }: JobSync,
-  { clock, events, counts }: Pick<WorkerParts, "clock" | "events" | "counts">,
-): Ticker {
-  return new Ticker({
-    store,
-    clock,
-    find: (due) => ticks.find(due),
-    elsewhere: () => known.elsewhere(),
-    ticked: ({ schedule, job, runs, missed }) => {
+const DUTY = "ticking schedules";
+
+type TickParts = Pick<WorkerParts, "clock" | "events" | "counts" | "deadline">;
+
+/**
+ * Ticks one slice of the due schedules, counts the runs and emits an event for each schedule. Returns the number of runs
+ * inserted. Reports an error instead of throwing it: ready runs start although schedules cannot tick.
+ */
+export async function tickSchedules(
+  ticker: NonNullable<WorkerParts["ticker"]>,
+  { clock, events, counts, deadline }: TickParts,
+): Promise<number> {
+  try {
+    const inserted = await ticker.tick(({ schedule, job, runs, missed }) => {
       counts.dispatched(job, clock.now(), runs.length);
-      const made = runs.map(({ id, tickAt }) => ({ id, scheduledFor: new Date(tickAt) }));
-      events.emit("schedule.ticked", { schedule, job, runs: made, missed });
-    },
-  });
+      const ticked = runs.map(({ id, tickAt }) => ({ id, scheduledFor: new Date(tickAt) }));
+      events.emit("schedule.ticked", { schedule, job, runs: ticked, missed });
+    });
+    events.succeeded(DUTY);
+    return inserted;
+  } catch (error) {
+    if (!deadline.isOver) events.failed(error, DUTY);
+    return 0;
+  }
 }

@@ -5,13 +5,13 @@ import type { FinishedState, Outcome } from "../run/states.ts";
 import type { ClaimedRun, Settlement } from "../store/store.ts";
 import type { Settleable } from "./executor.ts";
 
-/** An outcome on its way to the database. */
+/** An outcome that is not written yet. */
 export interface Settling {
   run: ClaimedRun;
   settlement: Settlement;
   result: Settleable;
   failure: Failure | null;
-  /** Without result and error text, which the database rejected. */
+  /** Whether result and error text were removed, because the database rejected them. */
   isBare?: boolean;
 }
 
@@ -57,13 +57,13 @@ export function toSettling(run: ClaimedRun, result: Settleable, duration: number
   return { run, settlement, result, failure };
 }
 
-/** The event that tells of a try's beginning. */
+/** Returns the event of an attempt that starts. */
 export function startedEvent(run: ClaimedRun): Events["run.started"] {
   const { id, name, queue, attempts: attempt } = run;
   return { id, name, queue, attempt, waited: Math.max(0, run.claimedAt - run.runAt) };
 }
 
-/** The event that tells of a settled try. */
+/** Returns the event of a settled attempt. */
 export function settledEvent({ run, settlement, result, failure }: Settling): {
   [Name in Outcome]: [`run.${Name}`, Events[`run.${Name}`]];
 }[Outcome] {

@@ -2,7 +2,7 @@ import { constants } from "node:os";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** First signal: stop. Second: stop now. Third: exit. Returns how to stop listening. */
+/** Calls `stop` at the first signal, `stopNow` at the second, and exits at the third. Returns a function that stops listening. */
 export function onSignals(levels: { stop(signal: string): void; stopNow(): void; exit(): void }): () => void {
   let received = 0;
   const listeners = SIGNALS.map((signal) => {
@@ -23,10 +23,10 @@ export function onSignals(levels: { stop(signal: string): void; stopNow(): void;
   };
 }
 
-/** What a worker that was told to stop says of its runs. */
-export function ending(running: number): string {
-  if (running === 0) return "nothing is running: ending";
+/** The log line of a worker that a signal stops. */
+export function stopMessage(running: number): string {
+  if (running === 0) return "nothing is running; stopping";
   return running === 1
-    ? "finishing 1 run; once more to abort it"
-    : `finishing ${running} runs; once more to abort them`;
+    ? "finishing 1 run; repeat the signal to abort it"
+    : `finishing ${running} runs; repeat the signal to abort them`;
 }

@@ -1,8 +1,9 @@
+import { backoffWait } from "../backoff.ts";
 import type { Emitter } from "../events/events.ts";
 import { type Clock, sleep } from "../time.ts";
 import { type Deadline, Overdue } from "./deadline.ts";
 
-/** A sleep that anybody may end. */
+/** A sleep that a wake-up ends. */
 export class Sleep {
   readonly #clock: Clock;
   #end: (() => void) | null = null;
@@ -11,7 +12,7 @@ export class Sleep {
     this.#clock = clock;
   }
 
-  /** Ends after so many milliseconds, then calls `overslept`; or earlier, by `end()`. */
+  /** Sleeps for `ms` milliseconds, then calls `overslept`; or until `end()` is called. */
   for(ms: number, overslept: () => void): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#clock.after(Math.max(0, ms), () => {
@@ -26,7 +27,7 @@ export class Sleep {
     });
   }
 
-  /** Until this moment, or until `isOver` says so, who is asked whenever somebody ends the sleep. */
+  /** Sleeps until `moment` on the monotonic clock. Every `end()` asks `isOver` whether to sleep on. */
   async until(moment: number, isOver: () => boolean): Promise<void> {
     for (;;) {
       const left = moment - this.#clock.monotonic();
@@ -40,28 +41,34 @@ export class Sleep {
   }
 }
 
-const FIRST_WAIT = 50;
-/** Outcomes wait this long at most after the database is back: less than `REAP_AFTER_OUTAGE`. */
-const LONGEST_WAIT = 2000;
+/** `longest` bounds the delay of outcomes once the database is back; it is less than `REAP_AFTER_OUTAGE`. */
+const BACKOFF = { first: 50, longest: 2000 };
 
-/** Milliseconds before the database is asked again: longer each time, and not the same for all workers. */
-export function waitBefore(triesBefore: number): number {
-  const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** Math.min(triesBefore, 10));
-  return wait * (0.5 + Math.random() / 2);
+/** Milliseconds to wait before a statement is sent again that has failed `failures` times (1 or more). */
+export function waitAfter(failures: number, random: () => number): number {
+  return backoffWait(failures, BACKOFF, random);
 }
 
-export function beforeTrying(clock: Clock, triesBefore: number, signal: AbortSignal): Promise<void> {
-  return sleep(clock, waitBefore(triesBefore), signal);
+export interface RetryParts {
+  clock: Clock;
+  random(): number;
+  deadline: Deadline;
 }
 
-/** Asks until there is an answer or the worker's deadline has passed, however long the database is away. */
+/** Waits before a retry; ends early when the deadline passes. */
+export function waitToRetry(failures: number, { clock, random, deadline }: RetryParts): Promise<void> {
+  return sleep(clock, waitAfter(failures, random), deadline.signal);
+}
+
+/** Repeats `ask` until the database answers. Throws when the worker's deadline has passed. */
 export async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
   during: string,
-  { clock, events, deadline }: { clock: Clock; events: Emitter; deadline: Deadline },
+  parts: RetryParts & { events: Emitter },
 ): Promise<Answer> {
-  for (let tries = 0; ; tries++) {
-    // A statement that begins now would keep the process alive for as long as the store is patient.
+  const { events, deadline } = parts;
+  for (let failures = 1; ; failures++) {
+    // A statement sent after the deadline would keep the process alive for as long as the store retries.
     if (deadline.isOver) throw new Overdue();
     try {
       const answer = await ask();
@@ -70,7 +77,7 @@ export async function untilAnswered<Answer>(
     } catch (error) {
       if (deadline.isOver) throw error;
       events.failed(error, during);
-      await beforeTrying(clock, tries, deadline.signal);
+      await waitToRetry(failures, parts);
     }
   }
 }

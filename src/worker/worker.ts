@@ -1,28 +1,27 @@
 import { PunctualError } from "../errors.ts";
 import { defaultRetention } from "../run/retention.ts";
+import { monotonicOf } from "../schedule/ticker.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.ts";
 import { readClock, yieldToEventLoop } from "../time.ts";
 import { abortReasons } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
-import { claimRequest, nextDueOf, tickSlice } from "./claim-request.ts";
+import { claimRequest, NO_ROOM, type Room, roomFor } from "./claim-request.ts";
 import { CrashedRuns } from "./crashed-runs.ts";
 import { LAST_WRITES, Overdue } from "./deadline.ts";
-import { GRACE } from "./execute.ts";
+import { ABORT_GRACE } from "./execute.ts";
 import type { Cell, Executor, Result } from "./executor.ts";
 import { type Isolated, Isolation } from "./isolation.ts";
 import { Leases } from "./leases.ts";
-import type { WorkerOptions } from "./options.ts";
-import { strideOf } from "./options.ts";
-import { Outbox } from "./outbox.ts";
+import { strideOf, type WorkerOptions } from "./options.ts";
+import { Outbox, type Unwritten } from "./outbox.ts";
 import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
-import { NO_ROOM, type Room, roomFor } from "./room.ts";
 import { Running } from "./running.ts";
+import { tickSchedules } from "./schedule-ticks.ts";
 import { startedEvent, toSettling } from "./settle.ts";
-import { toUnwritten, type Unwritten } from "./unwritten.ts";
-import { Sleep } from "./waits.ts";
+import { Sleep, untilAnswered } from "./waits.ts";
 
-/** The loop that claims for free capacity, executes, and settles: each exchange carries what is done and brings what is next. */
+/** The loop that claims for free places, executes and settles. One exchange writes outcomes and brings claimed runs. */
 export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
@@ -31,18 +30,19 @@ export class Worker {
   readonly #outbox: Outbox;
   readonly leases: Leases;
   readonly #pace = new Pace();
-  readonly #rest: Sleep;
+  readonly #sleep: Sleep;
   readonly #executor: Executor;
   readonly #isolation: Isolation;
-  readonly #crashes: CrashedRuns;
+  readonly #crashed: CrashedRuns;
   readonly #stride: ClaimRequest["stride"];
-  /** There may be more to claim. */
+  /** Whether the database may have more runs to claim. */
   #hungry = true;
-  /** Time to ask the database even with nothing to settle and no room: somebody may have cancelled a run. */
+  /** Whether to exchange even without outcomes or room: another process may have cancelled a run. */
   #looking = true;
   #stopping = false;
   #claimed = 0;
   #ran = 0;
+  /** When the next run is due, on the monotonic clock. */
   #nextDue: number | null = null;
   #cancelGrace: (() => void) | null = null;
 
@@ -51,19 +51,19 @@ export class Worker {
     this.#options = options;
     this.#stride = strideOf(options, parts.random);
     this.#buffer = new Buffer(this.#stride !== null);
-    this.#rest = new Sleep(parts.clock);
+    this.#sleep = new Sleep(parts.clock);
     this.#outbox = new Outbox(parts, {
       drop: (run) => this.leases.drop(run),
       wake: () => this.wake(),
     });
     this.leases = new Leases({
       ...parts,
-      lost: (run, expired) => this.#lost(run, expired),
+      lost: (run, expired) => this.#lose(run, expired),
       cancelled: (ids) => this.#cancel(ids),
     });
     this.#executor = parts.executor;
     this.#isolation = new Isolation({ ...parts, wake: () => this.wake() });
-    this.#crashes = new CrashedRuns(parts, (run) => {
+    this.#crashed = new CrashedRuns(parts, (run) => {
       this.leases.drop(run);
       this.wake();
     });
@@ -73,19 +73,21 @@ export class Worker {
     return this.#running.size;
   }
 
-  /** Runs of this worker of which the database does not know what became of them. */
+  /** Runs of this worker whose outcome is not in the database. */
   get unwritten(): Unwritten[] {
-    return toUnwritten(this.#outbox.unwritten, [...this.#running.runs, ...this.#crashes.runs]);
+    const settling = this.#outbox.unwritten.map(({ run, settlement: { outcome } }) => ({ run, outcome }));
+    const others = [...this.#running.runs, ...this.#crashed.runs];
+    return [...settling, ...others.map((run) => ({ run, outcome: null }))];
   }
 
-  /** Something may be due: look now. */
+  /** Makes the worker exchange now: something may be due. */
   wake(): void {
     this.#hungry = true;
     this.#looking = true;
-    this.#rest.end();
+    this.#sleep.end();
   }
 
-  /** Until it is stopped or its budget is used; gives how many runs it ran. */
+  /** Works until it is stopped or its budget is used. Returns how many runs it ran. */
   async work(): Promise<number> {
     try {
       await this.#parts.deadline.until(this.#loop());
@@ -104,7 +106,7 @@ export class Worker {
       this.#releaseHeld();
       this.#fill();
       await this.#tick();
-      await this.#rest.until(this.#pace.gathered, () => this.#isNeeded());
+      await this.#sleep.until(this.#pace.gathered, () => this.#mustExchange());
       const claim = await this.#claimRequest();
       if (claim || this.#outbox.size > 0 || this.#looking) {
         const got = await this.#exchange(claim);
@@ -112,24 +114,24 @@ export class Worker {
         if (got > 0 || this.#outbox.size > 0) continue;
       }
       if (this.#isDone()) return this.#executor.crashHooksCalled();
-      await this.#sleep();
+      await this.#sleepUntilDue();
     }
   }
 
-  /** Claims nothing more, gives back what has not started, waits; after the grace it aborts what still runs. */
+  /** Stops claiming, releases runs that have not started, and waits for the others; aborts them when the grace is over. */
   stop(): void {
     if (this.#stopping) return;
     this.#stopping = true;
-    this.#giveBackAll();
+    this.#releaseAll();
     const { clock, events, id } = this.#parts;
     events.emit("worker.stopping", { worker: id, running: this.#running.size });
     this.#cancelGrace = clock.after(this.#options.grace, () => this.stopNow(), { background: true });
-    this.#rest.end();
+    this.#sleep.end();
   }
 
   stopNow(): void {
     this.stop();
-    this.#parts.deadline.set(this.#running.size > 0 ? GRACE + LAST_WRITES : LAST_WRITES);
+    this.#parts.deadline.set(this.#running.size > 0 ? ABORT_GRACE + LAST_WRITES : LAST_WRITES);
     this.#running.abortAll(abortReasons.shutdown());
   }
 
@@ -137,7 +139,7 @@ export class Worker {
     const sent = readClock(this.#parts.clock);
     if (claim) this.#hungry = false;
     this.#looking = false;
-    const answer = await this.#outbox.exchange(this.#running.startedSince(), claim);
+    const { nextDue, ...answer } = await this.#outbox.exchange(this.#running.startedSince(), claim);
     this.#pace.exchanged(sent.monotonic, this.#parts.clock.monotonic());
     if (claim && (answer.unclaimed || answer.claimed.length >= claim.limit)) this.#hungry = true;
     this.#claimed += answer.claimed.length;
@@ -145,10 +147,11 @@ export class Worker {
     if (claim && this.#isolation.add(claim, answer.claimed)) this.#hungry = true;
     const others = answer.claimed.filter((run) => !hasCrashed(run));
     this.#buffer.add(others, this.#parts.clock.monotonic());
-    if (this.#stopping) this.#giveBackAll();
+    if (this.#stopping) this.#releaseAll();
     this.#cancel(answer.cancelled);
     this.#fill();
-    this.#nextDue = await nextDueOf(answer.nextDue, this.#parts);
+    const readTime = () => monotonicOf(nextDue, this.#parts);
+    this.#nextDue = await untilAnswered(readTime, "reading the database's time", this.#parts);
     return answer.claimed.length;
   }
 
@@ -157,7 +160,7 @@ export class Worker {
     const { ticker, events, id: worker } = this.#parts;
     if (events.hears("worker.turned")) events.emit("worker.turned", { worker });
     if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
-    if ((await tickSlice(ticker, this.#parts)) > 0) this.#hungry = true;
+    if ((await tickSchedules(ticker, this.#parts)) > 0) this.#hungry = true;
   }
 
   async #claimRequest(): Promise<ClaimRequest | null> {
@@ -168,13 +171,20 @@ export class Worker {
     return this.#stopping ? null : claim;
   }
 
-  /** How many runs there is room for, how many of them would start at once, and how many at once or next. */
   #room(): Room {
     if (this.#stopping) return NO_ROOM;
-    const used = { buffer: this.#buffer, claimed: this.#claimed, crashed: this.#isolation.capacity };
-    return roomFor(this.#executor, used, this.#options, this.#pace, this.#parts.clock.monotonic());
+    const parts = {
+      executor: this.#executor,
+      options: this.#options,
+      buffer: this.#buffer,
+      pace: this.#pace,
+      claimed: this.#claimed,
+      crashed: this.#isolation.capacity,
+    };
+    return roomFor(parts, this.#parts.clock.monotonic());
   }
 
+  /** Starts as many claimed runs as there are free places. */
   #fill(): void {
     this.#isolation.admitOthers();
     const isQuiet = !this.#isolation.isClosed || this.#isEmptied();
@@ -182,15 +192,15 @@ export class Worker {
     while (this.#executor.free > 0) {
       const next = this.#buffer.take();
       if (!next) return;
-      // After a pause of the process it may be another worker's by now; if not, it is claimed again.
+      // After a pause of this process another worker may have the run. If none has, the run is claimed again.
       if (this.leases.trusts(next)) void this.#start(next);
-      else this.#giveBack(next);
+      else this.#release(next);
     }
   }
 
-  /** Releases the rest of the batch: it counts as started, and would be charged with the crash of a run that is alone here. */
+  /** Releases the rest of the batch: otherwise it is charged with the crash of the isolated run. */
   #isEmptied(): boolean {
-    for (const run of this.#buffer.takeAll()) this.#giveBack(run);
+    for (const run of this.#buffer.takeAll()) this.#release(run);
     return this.#outbox.isEmpty;
   }
 
@@ -198,25 +208,25 @@ export class Worker {
     const { run, cell } = one;
     one.phase = "starting";
     try {
-      // Before the handler starts, so that one more crash is charged to this run and to no other.
-      const held = await this.#parts.store.start(run, cell.isEmpty());
+      // Written before the handler starts, so that a further crash is charged to this run only.
+      const isHeld = await this.#parts.store.start(run, cell.isEmpty());
       run.started = true;
-      if (!held) this.#outbox.add(run, null);
-      else if (this.#stopping || !this.leases.trusts(run)) this.#giveBack(run);
+      if (!isHeld) this.#outbox.add(run, null);
+      else if (this.#stopping || !this.leases.trusts(run)) this.#release(run);
       else await this.#start(run, this.#isolation.started(one));
     } catch (error) {
       this.#parts.events.report(error, `starting run ${run.id}`);
-      this.#giveBack(run);
+      this.#release(run);
     }
     this.#isolation.end(one);
   }
 
-  /** Settles when the handler has returned. */
+  /** Resolves when the handler has returned. */
   #start(run: ClaimedRun, cell?: Cell): Promise<void> {
     const job = this.#parts.registry.handlerOf(run);
     if (!job) return this.#refuse(run);
     const { events, clock } = this.#parts;
-    // Its key is computed where its handler would run. It comes back with the next claim that finds room for the key.
+    // An unkeyed run only has its key computed. A later claim brings it again, once the limit of the key allows it.
     if (run.unkeyed) this.#claimed--;
     else {
       this.#ran++;
@@ -228,29 +238,30 @@ export class Worker {
     const end = (result: Result) => {
       this.#running.remove(execution);
       this.#pace.done(clock.monotonic());
-      if (result.outcome === "crashed") this.#crashes.add(run, result.error);
+      if (result.outcome === "crashed") this.#crashed.add(run, result.error);
       else if (result.outcome === null) this.#outbox.add(run, null);
       else this.#outbox.add(run, toSettling(run, result, execution.duration, job.settings.keep));
-      this.#rest.end();
+      this.#sleep.end();
     };
     const { logbook } = this.#parts;
     void execution.result.then((result) => {
-      // Before its outcome: who sees that a run has ended sees all that it said, and what is not kept is deleted with its lines.
+      // Log lines are written before the outcome: readers of a finished run see all of its lines, and a run that is not
+      // kept is deleted together with them.
       if (logbook.holds(run)) void logbook.flush().then(() => end(result));
       else end(result);
     });
     return execution.returned.then(() => {
-      // Its outcome has left already, with a claim for less than there is room for now.
+      // The outcome has left with a claim for fewer runs than there is room for now.
       if (this.#outbox.size === 0) this.#hungry = true;
       this.#fill();
-      this.#rest.end();
+      this.#sleep.end();
     });
   }
 
-  /** Claimed before this worker knew the name: another process defines it, or its job has another name now. */
+  /** Gives back a run whose job this process does not define: the claim was sent before the worker knew the name. */
   async #refuse(run: ClaimedRun): Promise<void> {
     if (run.owner === null) {
-      this.#giveBack(run);
+      this.#release(run);
       const { known, logger, events } = this.#parts;
       return known.refuse(run, logger).catch((error) => events.report(error, `giving back run ${run.id}`));
     }
@@ -258,16 +269,16 @@ export class Worker {
     this.#outbox.add(run, toSettling(run, { outcome: "failed", error }, 0, defaultRetention));
   }
 
-  #giveBackAll(): void {
-    for (const run of this.#takeIf(() => true)) this.#giveBack(run);
+  #releaseAll(): void {
+    for (const run of this.#takeIf(() => true)) this.#release(run);
   }
 
-  /** Of those that have not begun. */
+  /** Takes runs that have not started out of the buffer and the isolation. */
   #takeIf(wanted: (run: ClaimedRun) => boolean): ClaimedRun[] {
     return [...this.#buffer.takeIf(wanted), ...this.#isolation.takeIf(wanted)];
   }
 
-  #giveBack(run: ClaimedRun): void {
+  #release(run: ClaimedRun): void {
     this.#claimed--;
     this.#outbox.add(run, toSettling(run, { outcome: "released" }, 0, defaultRetention));
   }
@@ -275,13 +286,13 @@ export class Worker {
   #releaseHeld(): void {
     if (this.#buffer.size === 0) return;
     const before = this.#parts.clock.monotonic() - HELD_AT_MOST;
-    for (const run of this.#buffer.takeWaiting(before)) this.#giveBack(run);
+    for (const run of this.#buffer.takeWaiting(before)) this.#release(run);
   }
 
-  #lost(run: ClaimedRun, expired: boolean): void {
+  #lose(run: ClaimedRun, expired: boolean): void {
     if (!this.#running.lose(run)) {
-      // Forgotten, a run that nobody has taken would wait for its lease to end.
-      for (const one of this.#takeIf((one) => one === run)) if (expired) this.#giveBack(one);
+      // An expired lease may still be this worker's in the database: a run that is dropped would wait until it ends there.
+      for (const one of this.#takeIf((one) => one === run)) if (expired) this.#release(one);
     }
     this.#isolation.lose(run);
   }
@@ -294,28 +305,28 @@ export class Worker {
     }
   }
 
-  /** The database is to be asked now, however much there is to do here. */
-  #isNeeded(): boolean {
+  /** Whether to exchange now instead of gathering more outcomes. */
+  #mustExchange(): boolean {
     return this.#buffer.size === 0 || this.#looking || this.#stopping;
   }
 
   #isDone(): boolean {
     const waiting = this.#buffer.size + this.#isolation.waiting;
-    const unsettled = this.#running.size + waiting + this.#outbox.unwritten.length + this.#crashes.size;
+    const unsettled = this.#running.size + waiting + this.#outbox.unwritten.length + this.#crashed.size;
     if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#stopping)) return false;
     const { budget, untilEmpty } = this.#options;
     return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);
   }
 
-  /** Until an outcome, a wake-up, the next due run, or the time to look again. */
-  async #sleep(): Promise<void> {
+  /** Sleeps until an outcome, a wake-up, the next due run or tick, or the end of `sleep`. */
+  async #sleepUntilDue(): Promise<void> {
     if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
     if (this.#parts.ticker?.isDue && !this.#stopping) return yieldToEventLoop();
     const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
-    await this.#rest.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
+    await this.#sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }
 
-  /** What is due ends the sleep only if something can be done about it: else it would end it again and again. */
+  /** A due run ends the sleep only if there is room for it: otherwise the worker would wake again and again. */
   #untilDue(): number {
     if (this.#stopping) return Number.POSITIVE_INFINITY;
     const { clock, ticker } = this.#parts;

@@ -111,7 +111,7 @@ test("a message of any kind and size", async () => {
   expect(lines.slice(0, 4).map(({ message }) => message)).toEqual([
     "42",
     "Symbol(s)",
-    "(a message that cannot be read)",
+    "(message without text)",
     "a\uFFFDb \uFFFD",
   ]);
   const long = lines[4]!.message;
@@ -300,14 +300,14 @@ test("a line that a trigger refuses changes nothing for the run, and is written 
   await jobs.run();
   expect(await jobs.state(id)).toBe("completed");
   expect((await jobs.logs(id)).map(({ message }) => message)).toEqual(["good", "good too"]);
-  expect(errors.splice(0)).toMatchObject([{ during: "writing what handlers logged" }]);
+  expect(errors.splice(0)).toMatchObject([{ during: "writing log lines of handlers" }]);
   db.exec("drop trigger no");
   await jobs.dispatch("task");
   await jobs.run();
   expect((await jobs.logs(id)).map(({ message }) => message)).toEqual(["good", "bad", "good too"]);
 });
 
-test("a line with a fault in its data is left out", async () => {
+test("a line whose data the database rejects is dropped", async () => {
   const db = new DatabaseSync(":memory:");
   const { jobs, errors } = open({}, db);
   jobs.schedule("task", (_: unknown, run) => {
@@ -319,7 +319,7 @@ test("a line with a fault in its data is left out", async () => {
   await jobs.run();
   expect((await jobs.logs(id)).map(({ message }) => message)).toEqual(["good", "bad", "good too"]);
   expect(errors.splice(0)).toMatchObject([
-    { during: `writing a line of run ${id} that handlers logged; left out` },
+    { during: `writing a log line of run ${id}, which the database rejected; dropped` },
   ]);
 });
 

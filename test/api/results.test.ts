@@ -57,7 +57,7 @@ describe("what a handler returns", () => {
     const [reported] = one.errors.splice(0);
     expect(reported?.during).toBe(`run ${run.id} of "task" completed, but`);
     const { message } = reported!.error as Error;
-    expect(message).toContain("its result is not kept");
+    expect(message).toContain("its result was not kept");
     expect(message).toContain(reason);
   });
 

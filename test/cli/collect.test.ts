@@ -113,7 +113,7 @@ test("gives back what it has not finished when it is told to end", async () => {
   const collecting = start(["collect"], { cwd });
   await collecting.shows("slow began");
   collecting.child.kill("SIGTERM");
-  await collecting.shows("once more to abort it");
+  await collecting.shows("repeat the signal to abort it");
   collecting.child.kill("SIGTERM");
   const { code, stdout } = await collecting.ended;
   expect(stdout).toContain("1 released");

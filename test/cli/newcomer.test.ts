@@ -38,14 +38,14 @@ test("a worker that is older than a job says that it does not have it, once", as
   await working.shows("Ctrl-C to drain");
   await dispatch(cwd, "newer");
   await working.shows(
-    'punctual: "newer" is not defined here: its runs wait for a worker that was started with it',
+    'punctual: "newer" is not defined in this process: its runs wait for a worker that defines it',
   );
   await dispatch(cwd, "newer");
   await dispatch(cwd, "ok");
   await working.shows(/DONE ok #\d+/);
   working.child.kill("SIGINT");
   const { stdout, stderr } = await working.ended;
-  expect(stderr.split('"newer" is not defined here')).toHaveLength(2);
+  expect(stderr.split('"newer" is not defined in this process')).toHaveLength(2);
   expect(stdout).not.toContain("RELEASED");
 });
 

@@ -55,8 +55,8 @@ export const mutants: Mutant[] = [
   {
     rule: "After all processes were closed, the last one stays open for as long.",
     file: "src/worker/isolation.ts",
-    find: "this.#restsUntil = now + rest;",
-    replace: "this.#restsUntil = now;",
+    find: "this.#openUntil = now + closedFor;",
+    replace: "this.#openUntil = now;",
     ...api,
     only: "of many long ones",
   },
@@ -87,7 +87,7 @@ export const mutants: Mutant[] = [
   {
     rule: "The runs that were claimed with a crashed run are released before it starts.",
     file: "src/worker/worker.ts",
-    find: "for (const run of this.#buffer.takeAll()) this.#giveBack(run);",
+    find: "for (const run of this.#buffer.takeAll()) this.#release(run);",
     replace: "",
     ...api,
     only: "claimed together",

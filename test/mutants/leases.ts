@@ -56,8 +56,8 @@ export const mutants: Mutant[] = [
   {
     rule: "Runs that have not begun are given back when their lease is not trusted any more.",
     file: "src/worker/worker.ts",
-    find: "if (expired) this.#giveBack(one);",
-    replace: "if (!expired) this.#giveBack(one);",
+    find: "if (expired) this.#release(one);",
+    replace: "if (!expired) this.#release(one);",
     tests: ["test/unit/worker.test.ts"],
     only: "while the database hangs are given back",
   },

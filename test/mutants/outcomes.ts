@@ -12,9 +12,8 @@ export const mutants: Mutant[] = [
   {
     rule: "An outcome is written although the claim beside it is refused.",
     file: "src/worker/outbox.ts",
-    find: "if (claim) return { ...(await this.#send(settle, started, null)), unclaimed: true };",
-    replace:
-      "if (claim && settle.length > 1) return { ...(await this.#send(settle, started, null)), unclaimed: true };",
+    find: "if (settle.length > 0) return { ...(await this.#settle(settle, started)), unclaimed: true };",
+    replace: "if (settle.length > 1) return { ...(await this.#settle(settle, started)), unclaimed: true };",
     tests: ["test/api/outages.test.ts"],
     only: "is written although the claim",
   },
@@ -61,8 +60,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A hook that has settled is not named any more.",
     file: "src/worker/execute.ts",
-    find: "if (isSlow) this.#tellSlow(null);",
-    replace: "if (isSlow && !limit) this.#tellSlow(null);",
+    find: "if (isSlow) this.#writeSlowHook(null);",
+    replace: "if (isSlow && !limit) this.#writeSlowHook(null);",
     tests: ["test/api/hooks.test.ts"],
     only: "names it after five seconds",
   },

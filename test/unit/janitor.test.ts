@@ -34,10 +34,11 @@ function scene() {
     id: "me",
     store: store as Store,
     clock: own,
+    random: Math.random,
     events: new Emitter(toLogger(false), own),
     executor: {} as JanitorParts["executor"],
     registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
-    counts: { take: () => [] } as unknown as JanitorParts["counts"],
+    counts: { flush: async () => {} } as unknown as JanitorParts["counts"],
     logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],
     pending: new Pending(),
     beat: async () => {

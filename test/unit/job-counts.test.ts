@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { JobCounts } from "../../src/run/job-counts.ts";
 import type { JobMinute } from "../../src/store/store.ts";
+import { TestClock } from "../../src/testing/clock.ts";
 
 const MINUTE = 60_000;
 
@@ -9,28 +10,34 @@ function database() {
   const flushed: JobMinute[][] = [];
   const store = {
     isAway: false,
+    onFlush: () => {},
     async flush(counts: JobMinute[]) {
+      store.onFlush();
       if (store.isAway) throw new Error("away");
       flushed.push(structuredClone(counts));
     },
   };
-  return { store, flushed };
+  const counts = new JobCounts({
+    openStore: async () => store,
+    clock: new TestClock(),
+    report: () => {},
+  });
+  return { store, flushed, counts };
 }
 
 test("what could not be written is added to the next flush", async () => {
-  const { store, flushed } = database();
-  const counts = new JobCounts();
+  const { store, flushed, counts } = database();
   counts.dispatched("job", 0, 2);
   counts.settled("job", "completed", 10, null, 1);
   counts.settled("job", "failed", 5, "first", 2);
   store.isAway = true;
-  await expect(counts.flushTo(() => store)).rejects.toThrow("away");
+  await expect(counts.flush()).rejects.toThrow("away");
   counts.settled("job", "failed", 7, "second", 3);
   counts.settled("job", "completed", 1, null, MINUTE);
-  await expect(counts.flushTo(() => store)).rejects.toThrow("away");
+  await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
-  await counts.flushTo(() => store);
-  await counts.flushTo(() => store);
+  await counts.flush();
+  await counts.flush();
   expect(flushed).toEqual([
     [
       {
@@ -56,26 +63,24 @@ test("what could not be written is added to the next flush", async () => {
 });
 
 test("what is counted while a flush fails is added too, and a success ends a row of failures", async () => {
-  const { store, flushed } = database();
-  const counts = new JobCounts();
+  const { store, flushed, counts } = database();
   counts.settled("job", "failed", 1, "why", 1);
   store.isAway = true;
-  const flushing = counts.flushTo(() => store);
-  counts.settled("job", "completed", 1, null, 2);
-  await expect(flushing).rejects.toThrow("away");
+  store.onFlush = () => counts.settled("job", "completed", 1, null, 2);
+  await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
-  await counts.flushTo(() => store);
+  store.onFlush = () => {};
+  await counts.flush();
   expect(flushed[0]).toMatchObject([{ counts: { failed: 1, completed: 1 }, last: { ok: true, failed: 0 } }]);
 });
 
 test("a long outage keeps the latest 10,000", async () => {
-  const { store, flushed } = database();
-  const counts = new JobCounts();
+  const { store, flushed, counts } = database();
   store.isAway = true;
   for (let minute = 0; minute < 10_003; minute++) counts.dispatched("job", minute * MINUTE);
-  await expect(counts.flushTo(() => store)).rejects.toThrow("away");
+  await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
-  await counts.flushTo(() => store);
+  await counts.flush();
   expect(flushed[0]).toHaveLength(10_000);
   expect(flushed[0]![0]!.minute).toBe(3);
 });

@@ -42,6 +42,7 @@ function scene() {
   const leases = new Leases({
     store: { renew },
     clock,
+    random: Math.random,
     events: { failed: (error) => errors.push(error), succeeded: () => {} },
     id: "w1",
     lost: ({ token }) => lost.push({ token, at: clock.monotonic() }),

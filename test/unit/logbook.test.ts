@@ -31,7 +31,10 @@ async function scene(count: number) {
       return store.log(...of);
     },
   };
-  const logbook = new Logbook({ store: async () => fickle as unknown as Store, clock, events, logger }, true);
+  const logbook = new Logbook(
+    { openStore: async () => fickle as unknown as Store, clock, events, logger },
+    true,
+  );
   const lines = async (run: ClaimedRun) => (await store.logs(run.id, 0, 1000)).map(({ message }) => message);
   return { clock, store, runs, said, state, logbook, lines };
 }
@@ -80,13 +83,13 @@ test("a database that is away: they wait, it is told once, and all are there whe
   expect(told()).toHaveLength(2);
 });
 
-test("a database that stays away: memory is bounded, and it is told once that lines are left out", async () => {
+test("while the database is unavailable, memory is bounded and one warning says that lines are dropped", async () => {
   const { runs, logbook, state, said, store } = await scene(20);
   state.away = true;
   const text = "x".repeat(4000);
   for (const run of runs) for (let n = 0; n < 500; n++) logbook.add(run, text, undefined);
   await logbook.flush();
-  const warned = said.filter((line) => line.includes("left out"));
+  const warned = said.filter((line) => line.includes("dropped"));
   expect(warned).toHaveLength(1);
   state.away = false;
   await logbook.flush();

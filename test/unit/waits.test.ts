@@ -17,7 +17,7 @@ test("is asked until there is an answer, and each fault is told of", async () =>
       return "here";
     },
     "asking",
-    { clock: systemClock, events, deadline: new Deadline(() => {}) },
+    { clock: systemClock, random: Math.random, events, deadline: new Deadline(() => {}) },
   );
   expect(answer).toBe("here");
   expect(asked).toBe(3);
