@@ -155,7 +155,7 @@ export class Engine {
     this.registry.take(other.registry);
     for (const [queue, limit] of other.queueLimits)
       if (!this.queueLimits.has(queue)) this.queueLimits.set(queue, limit);
-    this.events.take(other.events);
+    this.events.adopt(other.events);
     this.sessions.definitionsChanged();
     return other.stop();
   }

@@ -15,8 +15,8 @@ export type { ClassMethod, Handler, JobClass, Resolve } from "./job/handlers.ts"
 export type { RecurOptions } from "./job/recurrence.ts";
 export type { StandardSchema } from "./job/schema.ts";
 export type { Defaults } from "./job/settings.ts";
-export { type Probe, type Probed, type ProbeOptions, startProbe } from "./metrics/probe.ts";
-export type { ChildFigures } from "./metrics/process-figures.ts";
+export { type Probe, type ProbeOptions, type ProbeTarget, startProbe } from "./metrics/probe.ts";
+export type { ChildMetrics } from "./metrics/process-metrics.ts";
 export type { BulkOptions, BulkReport } from "./operate/bulk.ts";
 export type { LogsOptions, RunsPage } from "./operate/control.ts";
 export type { RunsFilter, RunsQuery } from "./operate/filter.ts";

@@ -23,7 +23,7 @@ export class DispatchRecorder {
   record(runs: NewRun[], inserted: InsertResult[]): void {
     const { clock, events, counts, forgetAdHoc } = this.#parts;
     const now = clock.now();
-    const isHeard = events.hears("run.dispatched");
+    const isHeard = events.hasListeners("run.dispatched");
     for (const [index, run] of runs.entries()) {
       const { name, queue, owner, lane } = run;
       const answer = inserted[index]!;

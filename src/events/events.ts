@@ -5,43 +5,43 @@ import { type Clock, systemClock } from "../time.ts";
 import type { Logger } from "./logger.ts";
 import { Outage } from "./outage.ts";
 
-interface OfRun {
+interface RunEvent {
   id: number;
   name: string;
   queue: string;
 }
 
-interface OfAttempt extends OfRun {
+interface AttemptEvent extends RunEvent {
   attempt: number;
 }
 
-interface OfSettled extends OfAttempt {
-  /** Milliseconds the attempt took. */
+interface AttemptEndEvent extends AttemptEvent {
+  /** Duration of the attempt in milliseconds. */
   duration: number;
 }
 
-/** Every event, with what its listeners get. Each is also published on the diagnostics channel `punctual:<event>`. */
+/** Every event with its payload. Each is also published on the diagnostics channel `punctual:<event>`. */
 export interface Events {
-  "run.dispatched": OfRun & { inserted: boolean; runAt: Date };
-  /** `waited`: milliseconds from when it was due to its claim. */
-  "run.started": OfAttempt & { waited: number };
-  "run.logged": OfAttempt & { message: string; data: unknown };
-  "run.completed": OfSettled & { result: unknown };
-  "run.retried": OfSettled & { error: Failure; delay: number };
-  "run.failed": OfSettled & { error: Failure };
-  "run.skipped": OfSettled & { reason: string | null };
-  "run.cancelled": OfSettled & { reason: string | null };
-  "run.snoozed": OfSettled & { delay: number };
-  "run.released": OfSettled;
-  /** The outcome of the attempt was not written: its lease was lost, or the database did not answer before the worker ended. */
-  "run.lost": OfAttempt;
-  /** A lease ended without its worker; `state` is what became of the run. */
-  "run.reaped": OfSettled & {
+  "run.dispatched": RunEvent & { inserted: boolean; runAt: Date };
+  /** `waited`: milliseconds between the run's due time and its claim. */
+  "run.started": AttemptEvent & { waited: number };
+  "run.logged": AttemptEvent & { message: string; data: unknown };
+  "run.completed": AttemptEndEvent & { result: unknown };
+  "run.retried": AttemptEndEvent & { error: Failure; delay: number };
+  "run.failed": AttemptEndEvent & { error: Failure };
+  "run.skipped": AttemptEndEvent & { reason: string | null };
+  "run.cancelled": AttemptEndEvent & { reason: string | null };
+  "run.snoozed": AttemptEndEvent & { delay: number };
+  "run.released": AttemptEndEvent;
+  /** The outcome of the attempt was not written: its lease was lost, or the database did not answer before the worker stopped. */
+  "run.lost": AttemptEvent;
+  /** A lease expired and a janitor reaped the run; `state` is the run's new state. */
+  "run.reaped": AttemptEndEvent & {
     worker: string | null;
     state: "ready" | "failed" | "cancelled";
     crashed: boolean;
   };
-  /** A schedule's moment came: the runs made for it, and how many ticks got none. */
+  /** A schedule ticked: the runs created, and the number of ticks missed. */
   "schedule.ticked": {
     schedule: number;
     job: string;
@@ -51,38 +51,40 @@ export interface Events {
   "worker.started": {
     worker: string;
     parallel: number;
-    /** Null: all but `exceptQueues`. */
+    /** Null: all queues except `exceptQueues`. */
     queues: string[] | null;
     exceptQueues: string[];
-    /** Null: no shares. */
+    /** Null: queues are not weighted. */
     weights: Record<string, number> | null;
-    /** Whether it ticks. */
+    /** Whether it ticks schedules. */
     schedules: boolean;
   };
-  /** Its loop came round: it has claimed, settled or slept. At least twice a minute, unless something holds it. */
+  /** The worker's loop has completed a turn. A healthy worker emits it at least twice a minute. */
   "worker.turned": { worker: string };
   "worker.stopping": { worker: string; running: number };
-  /** `unwritten`: runs whose outcomes it could not write, for the database did not answer in time. */
+  /** `unwritten`: ids of runs whose outcome could not be written, because the database did not answer in time. */
   "worker.stopped": { worker: string; ran: number; unwritten: number[] };
-  /** A child process of the supervisor has loaded the definitions and takes runs. */
+  /** A child process of the supervisor has loaded the definitions and accepts runs. */
   "child.started": { number: number; pid: number };
-  /** A child process is gone; `runs`: how many it had not finished. */
+  /** A child process has exited; `runs`: the number of runs it had not finished. */
   "child.exited": { number: number; pid: number; code: number | null; signal: string | null; runs: number };
-  /** A child process gets nothing more and ends when it has finished what it has. */
+  /** A child process gets no more runs and exits when its current ones have finished. */
   "child.retired": { number: number; pid: number; reason: string };
-  /** A worker cannot use its database: once for each outage, whatever fails meanwhile. */
+  /** The database has become unavailable. Emitted once per outage. */
   "database.unavailable": { error: unknown; during: string };
-  /** Everything that failed since `database.unavailable` has succeeded; `duration` in milliseconds. */
+  /** Every operation that has failed since `database.unavailable` has succeeded again; `duration` in milliseconds. */
   "database.available": { duration: number };
-  /** Something went wrong that nobody awaited. */
+  /** An operation failed that no caller awaits. */
   error: { error: unknown; during: string };
 }
 
 export type EventName = keyof Events;
 
+/** Emits the events of an instance to its listeners and diagnostics channels, and logs errors that no caller awaits. */
 export class Emitter {
   readonly #listeners = new Map<EventName, Set<(event: never) => void>>();
-  #taker: Emitter | null = null;
+  /** The emitter that has adopted the listeners of this one. */
+  #adopter: Emitter | null = null;
   readonly #channels = new Map<EventName, ReturnType<typeof channel>>();
   readonly #logger: Logger;
   readonly outage: Outage;
@@ -99,53 +101,53 @@ export class Emitter {
     return () => this.#forget(name, listener);
   }
 
-  /** Its listeners listen here from now on. */
-  take(other: Emitter): void {
-    other.#taker = this;
+  /** Adds the listeners of another emitter to this one. */
+  adopt(other: Emitter): void {
+    other.#adopter = this;
     for (const [name, listeners] of other.#listeners)
       for (const listener of listeners) this.on(name, listener as never);
   }
 
   #forget(name: EventName, listener: (event: never) => void): void {
     this.#listeners.get(name)?.delete(listener);
-    if (this.#taker) this.#taker.#forget(name, listener);
+    if (this.#adopter) this.#adopter.#forget(name, listener);
   }
 
-  /** Whether anybody would hear it: an event for each run is only made when somebody listens. */
-  hears(name: EventName): boolean {
+  /** Whether the event has a listener or a channel subscriber. Callers that emit once per run ask before they build the event. */
+  hasListeners(name: EventName): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0 || this.#channel(name).hasSubscribers;
   }
 
-  /** Never throws: a listener's fault is logged and stays the listener's. */
+  /** Calls the listeners. Never throws: what a listener throws is logged. */
   emit<Name extends EventName>(name: Name, event: Events[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
-      const faulty = (error: unknown) =>
+      const logFault = (error: unknown) =>
         this.#logger.error(`a listener for "${name}" threw: ${toFailure(error).message}`);
       try {
         const returned = (listener as (event: Events[Name]) => unknown)(event);
-        if (returned instanceof Promise) returned.catch(faulty);
+        if (returned instanceof Promise) returned.catch(logFault);
       } catch (error) {
-        faulty(error);
+        logFault(error);
       }
     }
     const published = this.#channel(name);
     if (published.hasSubscribers) published.publish(event);
   }
 
-  /** A fault that nobody awaits: told to listeners and to the log, never to `unhandledRejection`. */
+  /** Logs an error that no caller awaits and emits `error`; there is no unhandled rejection. During an outage it logs at debug level. */
   report(error: unknown, during: string): void {
     const level = this.outage.isOn && isOutage(error) ? "debug" : "error";
     this.#logger[level](`${during}: ${toFailure(error).message}`);
     this.emit("error", { error, during });
   }
 
-  /** As `report`, of a duty that is tried again and again: while the database is away, all of them are one outage. */
+  /** As `report`, for a duty that is retried until it succeeds: duties that fail together are one outage. */
   failed(error: unknown, duty: string): void {
     this.outage.failed(duty, error);
     this.report(error, duty);
   }
 
-  /** A duty that may have failed before has succeeded. */
+  /** Records that a duty has succeeded, which may end an outage. */
   succeeded(duty: string): void {
     if (this.outage.isOn) this.outage.succeeded(duty);
   }

@@ -1,4 +1,4 @@
-/** Where Punctual writes what a person should know: anything with the methods of `console`. */
+/** Receives log messages: any object with these methods of `console`. */
 export interface Logger {
   debug(message: string): void;
   info(message: string): void;
@@ -6,24 +6,24 @@ export interface Logger {
   error(message: string): void;
 }
 
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** To standard error, so that a program's own output stays its own. */
-const terse: Logger = {
+/** Writes to standard error, because standard output belongs to the program. */
+const stderrLogger: Logger = {
   debug() {},
   info: (message) => console.error(`punctual: ${message}`),
   warn: (message) => console.error(`punctual: warning: ${message}`),
   error: (message) => console.error(`punctual: error: ${message}`),
 };
 
-/** A logger that throws must not end the worker that wanted to tell something. */
+/** Returns a logger that never throws: a faulty logger must not end the worker. False turns logging off. */
 export function toLogger(chosen: Logger | false | undefined): Logger {
-  const logger = chosen === false ? silent : (chosen ?? terse);
+  const logger = chosen === false ? silentLogger : (chosen ?? stderrLogger);
   const safely = (level: keyof Logger) => (message: string) => {
     try {
       logger[level](message);
     } catch {
-      // There is nowhere left to tell it.
+      // The logger itself is broken: nothing is left to report it to.
     }
   };
   return { debug: safely("debug"), info: safely("info"), warn: safely("warn"), error: safely("error") };

@@ -5,16 +5,16 @@ import type { Emitter } from "./events.ts";
 import type { Logger } from "./logger.ts";
 
 /**
- * Whether the database can be worked with, as all duties of one process see it together: the claims, renewals, ticks,
- * heartbeats and flushes that fail while it is away are one outage, which is logged when it begins and when it ends.
+ * Tracks outages of the database. A duty is work that is retried until it succeeds: claims, renewals, ticks, heartbeats,
+ * flushes. All duties that fail together are one outage, which is logged when it begins and when it ends.
  */
 export class Outage {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #events: Pick<Emitter, "emit">;
-  /** Duties that failed and have not succeeded since. */
+  /** Duties that have failed and not succeeded since. */
   readonly #failing = new Set<string>();
-  /** When each duty last failed, for whatever reason. */
+  /** When each duty last failed, whether by an outage or by another error. */
   readonly #failedAt = new Map<string, number>();
   #since = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -29,19 +29,19 @@ export class Outage {
     return this.#failing.size > 0;
   }
 
-  /** Whether there is an outage in which more fails than this duty, or there was one within the last milliseconds. */
+  /** Whether a duty other than this one is failing now, or an outage ended less than `ms` ago. */
   wasWithin(ms: number, duty: string): boolean {
     for (const failing of this.#failing) if (failing !== duty) return true;
     return this.#clock.monotonic() - this.#endedAt < ms;
   }
 
-  /** Whether one of these duties has failed within the last milliseconds, for whatever reason. */
+  /** Whether one of these duties has failed less than `ms` ago, whether by an outage or by another error. */
   failedWithin(ms: number, ...duties: string[]): boolean {
     const since = this.#clock.monotonic() - ms;
     return duties.some((duty) => (this.#failedAt.get(duty) ?? Number.NEGATIVE_INFINITY) > since);
   }
 
-  /** `duty` is tried again and again, and says when it succeeds. `past`: how long it has been failing unnoticed. */
+  /** Records a failure of a duty. `past`: milliseconds for which it had been failing before this call. */
   failed(duty: string, error: unknown, past = 0): void {
     this.#failedAt.set(duty, this.#clock.monotonic());
     if (!isOutage(error)) return;
@@ -50,7 +50,7 @@ export class Outage {
     if (!isNew) return;
     this.#since = this.#clock.monotonic() - past;
     const { message } = toFailure(error);
-    this.#logger.error(`the database is not available (${duty}): ${message} Trying again until it is.`);
+    this.#logger.error(`the database is not available (${duty}): ${message} Retrying until it is.`);
     this.#events.emit("database.unavailable", { error, during: duty });
   }
 
@@ -66,7 +66,7 @@ export class Outage {
     this.#events.emit("database.available", { duration });
   }
 
-  /** The worker has ended, and none of its duties is tried again. `isOver`: its last writes have succeeded. */
+  /** Forgets all failures when the worker has stopped and retries nothing. `isOver`: its last writes have succeeded. */
   forget(isOver: boolean): void {
     const wasOn = this.isOn;
     this.#failing.clear();

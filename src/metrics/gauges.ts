@@ -1,16 +1,16 @@
 import type { ScheduleInfo, StatusReport } from "../status/report.ts";
-import { OTHERS } from "./figures.ts";
+import { OTHERS } from "./instruments.ts";
 import type { Family, Sample } from "./prometheus.ts";
 
-/** What the database says, as gauges. Of more than `cap` names the first are told. */
-export function gaugesOf(status: StatusReport, schedules: ScheduleInfo[], cap: number): Family[] {
+/** Returns the gauges that come from the database, for at most `cap` jobs, queues and schedules. */
+export function statusGauges(status: StatusReport, schedules: ScheduleInfo[], cap: number): Family[] {
   const { now, jobs, workers } = status;
   const queues = status.queues.slice(0, cap);
-  const told = schedules.slice(0, cap);
+  const listed = schedules.slice(0, cap);
   const seconds = (date: Date) => date.getTime() / 1000;
   const ofSchedule = ({ id, job }: ScheduleInfo) => ({ schedule: String(id), job });
   const lastSuccess = new Map(jobs.map(({ name, lastRun }) => [name, lastRun]));
-  // One that runs nothing only shows that its functions have an owner.
+  // A worker with `parallel` 0 executes nothing: it only shows that the owner of ad hoc runs is alive.
   const working = workers.filter(({ parallel }) => parallel > 0);
   const slots = working.reduce((sum, { parallel }) => sum + parallel, 0);
   const busy = status.queues.reduce((sum, { running }) => sum + running, 0);
@@ -21,11 +21,11 @@ export function gaugesOf(status: StatusReport, schedules: ScheduleInfo[], cap: n
         { labels: { queue, state: "scheduled" }, value: scheduled },
         { labels: { queue, state: "running" }, value: running },
       ]),
-      ...rest(status.queues.slice(cap)),
+      ...sumOfOthers(status.queues.slice(cap)),
     ]),
     gauge(
       "queue_oldest_age_seconds",
-      "How long the first of the ready runs of a queue has been due.",
+      "Time since the oldest ready run of a queue was due.",
       queues.map(({ name: queue, oldest }) => ({
         labels: { queue },
         value: oldest === null ? 0 : Math.max(0, seconds(now) - seconds(oldest)),
@@ -36,8 +36,8 @@ export function gaugesOf(status: StatusReport, schedules: ScheduleInfo[], cap: n
       "1 while a queue is paused.",
       queues.map(({ name: queue, paused }) => ({ labels: { queue }, value: paused ? 1 : 0 })),
     ),
-    gauge("workers", "Workers that are alive, in all processes.", [{ labels: {}, value: working.length }]),
-    gauge("worker_slots", "Runs at once of all living workers together.", [
+    gauge("workers", "Live workers, in all processes.", [{ labels: {}, value: working.length }]),
+    gauge("worker_slots", "Concurrent runs that all live workers together allow.", [
       { labels: { state: "busy" }, value: Math.min(busy, slots) },
       { labels: { state: "free" }, value: Math.max(0, slots - busy) },
     ]),
@@ -49,15 +49,15 @@ export function gaugesOf(status: StatusReport, schedules: ScheduleInfo[], cap: n
     gauge(
       "schedule_last_success_timestamp_seconds",
       "When the job of a schedule last completed.",
-      told.flatMap((one) => {
+      listed.flatMap((one) => {
         const at = lastSuccess.get(one.job);
         return at ? [{ labels: ofSchedule(one), value: seconds(at) }] : [];
       }),
     ),
     gauge(
       "schedule_next_timestamp_seconds",
-      "The next tick of a schedule; in the past: it is late.",
-      told.flatMap((one) =>
+      "Next tick of a schedule; a time in the past means that it is late.",
+      listed.flatMap((one) =>
         one.nextTick === null || one.paused
           ? []
           : [{ labels: ofSchedule(one), value: seconds(one.nextTick) }],
@@ -66,8 +66,8 @@ export function gaugesOf(status: StatusReport, schedules: ScheduleInfo[], cap: n
     {
       ...gauge(
         "schedule_missed_total",
-        "Ticks of a schedule that no run was made for.",
-        told.map((one) => ({ labels: ofSchedule(one), value: one.missed })),
+        "Ticks of a schedule for which no run was created.",
+        listed.map((one) => ({ labels: ofSchedule(one), value: one.missed })),
       ),
       type: "counter",
     },
@@ -78,7 +78,7 @@ export function gauge(name: string, help: string, samples: Sample[]): Family {
   return { name: `punctual_${name}`, type: "gauge", help, samples };
 }
 
-function rest(queues: StatusReport["queues"]): Sample[] {
+function sumOfOthers(queues: StatusReport["queues"]): Sample[] {
   if (queues.length === 0) return [];
   return (["ready", "scheduled", "running"] as const).map((state) => ({
     labels: { queue: OTHERS, state },

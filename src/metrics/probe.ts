@@ -6,88 +6,90 @@ import type { InstallReport } from "../store/maintenance.ts";
 import { inside } from "../supervisor/inside.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { type Address, LOOPBACK } from "./address.ts";
-import { DatabaseFigures } from "./database-figures.ts";
-import { type Heard, Metrics } from "./metrics.ts";
-import { type ChildFigures, processFigures } from "./process-figures.ts";
+import { DatabaseMetrics } from "./database-metrics.ts";
+import { EventMetrics, type InstanceEvents } from "./event-metrics.ts";
+import { Liveness } from "./liveness.ts";
+import { type ChildMetrics, processMetrics } from "./process-metrics.ts";
 import { CONTENT_TYPE, toText } from "./prometheus.ts";
-import { Pulse } from "./pulse.ts";
 
-/** What the probe asks of an instance. */
-export interface Probed extends Heard {
+/** Methods of an instance that the probe calls. */
+export interface ProbeTarget extends InstanceEvents {
   status(): Promise<StatusReport>;
   schedules(): Promise<ScheduleInfo[]>;
   find(id: number): Promise<unknown>;
   install(options: { dryRun: true }): Promise<InstallReport>;
-  /** Of a supervisor; asked at each scrape. */
-  children(): readonly ChildFigures[];
+  /** Child processes of a supervisor; called at each scrape. */
+  children(): readonly ChildMetrics[];
 }
 
-/** Where a probe listens and what it tells. */
+/** Options of `startProbe()`. */
 export interface ProbeOptions {
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
-  /** Default: 127.0.0.1, which only this machine reaches. */
+  /** Default: 127.0.0.1, which is reachable from this machine only. */
   host?: string;
-  /** Whether readiness needs a worker in this process. Default: true. */
+  /** Whether `/readyz` requires a worker in this process. Default: true. */
   worker?: boolean;
-  /** The most names of jobs and of queues that metrics have. Default: 500. */
+  /** Most job names, and most queue names, that appear as labels. Default: 500. */
   labels?: number;
-  /** For tests. */
+  /** Source of time, for tests. */
   clock?: Clock;
 }
 
-/** A probe that listens; in a child process of `supervise()`, the parent's. */
+/** A listening probe; in a child process of `supervise()` it stands for the parent's. */
 export interface Probe {
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** Closes every connection, also one that a scraper keeps open. */
+  /** Stops listening and closes every connection, also one that a scraper keeps open. */
   stop(): Promise<void>;
 }
 
-/** A loop that stands still for so long is not slow but stuck: the database's own patience ends before. */
+/** A worker whose loop has not completed a turn for this long is stuck: every statement fails sooner than that. */
 const STUCK_AFTER = 120_000;
 const LABELS = 500;
 
 type Answer = { status: number; type?: string; body: string };
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` of an instance. It does not keep the process alive. In a child process of
- * `supervise()` nothing listens: the probe of the parent reports for all of them.
+ * Serves `/healthz`, `/readyz` and `/metrics` of an instance over HTTP. Does not keep the process alive. Does not listen
+ * in a child process of `supervise()`: the parent's probe reports on all children.
  */
-export async function startProbe(jobs: Probed, options: ProbeOptions): Promise<Probe> {
+export async function startProbe(jobs: ProbeTarget, options: ProbeOptions): Promise<Probe> {
   const { host = LOOPBACK, port, worker = true, labels = LABELS, clock = systemClock } = options;
   if (inside()) return { host, port, url: urlOf(host, port), stop: async () => {} };
-  const pulse = new Pulse(jobs, clock);
-  const metrics = new Metrics(jobs, labels);
-  const figures = new DatabaseFigures(jobs, labels, clock);
+  const liveness = new Liveness(jobs, clock);
+  const metrics = new EventMetrics(jobs, labels);
+  const database = new DatabaseMetrics(jobs, labels, clock);
   const stopListening = () => {
-    pulse.stop();
+    liveness.stop();
     metrics.stop();
   };
   const answers: Record<string, () => Promise<Answer>> = {
     "/healthz": async () => {
-      const stuck = pulse.stuck(STUCK_AFTER);
+      const stuck = liveness.whyStuck(STUCK_AFTER);
       return stuck === null ? ok() : unavailable(stuck);
     },
     "/readyz": async () => {
       const fault =
-        (worker ? pulse.notWorking : null) ?? pulse.stuck(STUCK_AFTER) ?? (await figures.notReady());
+        (worker ? liveness.whyNotWorking : null) ??
+        liveness.whyStuck(STUCK_AFTER) ??
+        (await database.whyNotReady());
       return fault === null ? ok() : unavailable(fault);
     },
     "/metrics": async () => ({
       status: 200,
       type: CONTENT_TYPE,
       body: toText([
-        ...processFigures(clock, pulse.lag, jobs.children()),
+        ...processMetrics(clock, liveness.lag, jobs.children()),
         ...metrics.families(),
-        ...(await figures.families()),
+        ...(await database.families()),
       ]),
     }),
   };
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => void respond(request, response, answers));
-  // Small and short, as these requests are: nobody can hold the process with slow or many ones.
+  // Low limits: these requests are small and short, and a client must not tie up the process with slow or many ones.
   Object.assign(server, { headersTimeout: 5000, requestTimeout: 10_000, maxConnections: 100 });
   try {
     await listen(server, { host, port });
@@ -125,14 +127,14 @@ async function respond(
   const known = Object.hasOwn(answers, path) ? answers[path]! : null;
   let answer: Answer;
   if (known === null)
-    answer = { status: 404, body: `not found; there is ${Object.keys(answers).join(", ")}\n` };
+    answer = { status: 404, body: `not found; the paths are ${Object.keys(answers).join(", ")}\n` };
   else if (method !== "GET" && method !== "HEAD") answer = { status: 405, body: "only GET and HEAD\n" };
   else answer = await known().catch((error) => unavailable(String((error as Error)?.message ?? error)));
   response.writeHead(answer.status, {
     "content-type": answer.type ?? "text/plain; charset=utf-8",
     "content-length": Buffer.byteLength(answer.body),
     "cache-control": "no-store",
-    // A connection each: none is left over when the probe stops, and none for a worker to hold.
+    // One connection per request, so that none is left open when the probe stops.
     connection: "close",
     ...(answer.status === 405 && { allow: "GET, HEAD" }),
   });
@@ -150,7 +152,7 @@ function unavailable(why: string): Answer {
 function listen(server: Server, { host, port }: Address): Promise<void> {
   return new Promise((listening, refused) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = WHY[cause.code ?? ""] ?? cause.message;
+      const why = LISTEN_FAULTS[cause.code ?? ""] ?? cause.message;
       refused(
         new PunctualError("CANNOT_LISTEN", `The probe cannot listen on ${host}:${port}: ${why}.`, { cause }),
       );
@@ -159,9 +161,9 @@ function listen(server: Server, { host, port }: Address): Promise<void> {
   });
 }
 
-const WHY: Record<string, string> = {
-  EADDRINUSE: "something else does already. Stop that, or choose another port",
-  EACCES: "this user may not. Choose a port above 1023",
-  EADDRNOTAVAIL: "this machine has no such address",
-  ENOTFOUND: "there is no such host",
+const LISTEN_FAULTS: Record<string, string> = {
+  EADDRINUSE: "the port is in use. Stop the other process, or choose another port",
+  EACCES: "permission denied. Choose a port above 1023",
+  EADDRNOTAVAIL: "this machine does not have that address",
+  ENOTFOUND: "the host name cannot be resolved",
 };

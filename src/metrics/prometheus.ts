@@ -1,12 +1,12 @@
-/** One line of a family. */
+/** One value of a family. */
 export interface Sample {
-  /** Behind the family's name: `_bucket`, `_sum` and `_count` of a histogram. */
+  /** Appended to the family's name: `_bucket`, `_sum` or `_count` of a histogram. */
   suffix?: string;
   labels: Record<string, string>;
   value: number;
 }
 
-/** What is measured, in base units: seconds and bytes. */
+/** A metric with all its samples, in base units: seconds and bytes. */
 export interface Family {
   name: string;
   type: "counter" | "gauge" | "histogram";
@@ -16,7 +16,7 @@ export interface Family {
 
 export const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** The text that Prometheus reads, in its format 0.0.4. A family without samples is left out. */
+/** Returns the metrics in the text format 0.0.4 of Prometheus. A family without samples is left out. */
 export function toText(families: Iterable<Family>): string {
   const lines: string[] = [];
   for (const { name, type, help, samples } of families) {
@@ -37,7 +37,7 @@ function labelsOf(labels: Record<string, string>): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** Names of jobs may hold anything; half a surrogate pair would not be UTF-8. */
+/** Escapes a label value. A job's name may contain any character, also a lone surrogate, which is not valid UTF-8. */
 function escaped(value: string): string {
   return value.toWellFormed().replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
 }

@@ -156,7 +156,7 @@ export abstract class Control extends Pausing implements RunControl {
   }
 
   async #tellCancelled(id: number): Promise<void> {
-    const run = this.events.hears("run.cancelled") ? await this.find(id) : null;
+    const run = this.events.hasListeners("run.cancelled") ? await this.find(id) : null;
     if (!run) return;
     const { name, queue, attempts: attempt } = run;
     this.events.emit("run.cancelled", { id, name, queue, attempt, duration: 0, reason: null });

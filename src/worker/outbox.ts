@@ -198,7 +198,7 @@ export class Outbox {
       registry.forgetAdHoc(run.lane);
     }
     const name = `run.${outcome}` as const;
-    if (events.hears(name)) {
+    if (events.hasListeners(name)) {
       const [event, payload] = settledEvent(settling);
       events.emit(event, payload as never);
     }

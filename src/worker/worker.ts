@@ -158,7 +158,7 @@ export class Worker {
   /** Ticks one slice of the due schedules. */
   async #tick(): Promise<void> {
     const { ticker, events, id: worker } = this.#parts;
-    if (events.hears("worker.turned")) events.emit("worker.turned", { worker });
+    if (events.hasListeners("worker.turned")) events.emit("worker.turned", { worker });
     if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
     if ((await tickSchedules(ticker, this.#parts)) > 0) this.#hungry = true;
   }
@@ -230,7 +230,7 @@ export class Worker {
     if (run.unkeyed) this.#claimed--;
     else {
       this.#ran++;
-      if (events.hears("run.started")) events.emit("run.started", startedEvent(run));
+      if (events.hasListeners("run.started")) events.emit("run.started", startedEvent(run));
     }
     const execution = (cell ?? this.#executor).execute(run, job);
     this.#running.add(execution);

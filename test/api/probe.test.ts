@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { type Probe, type Probed, type ProbeOptions, startProbe } from "../../src/index.ts";
+import { type Probe, type ProbeOptions, type ProbeTarget, startProbe } from "../../src/index.ts";
 import { toAddress } from "../../src/metrics/address.ts";
 import { TestClock } from "../../src/testing/index.ts";
 import { heard, open } from "./support/instance.ts";
@@ -9,7 +9,7 @@ import { expectRefusal } from "./support/refusal.ts";
 
 const probes: Probe[] = [];
 
-async function probe(jobs: Probed, options: Partial<ProbeOptions> = {}): Promise<Probe> {
+async function probe(jobs: ProbeTarget, options: Partial<ProbeOptions> = {}): Promise<Probe> {
   const started = await startProbe(jobs, { port: 0, ...options });
   probes.push(started);
   return started;
@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 /** An instance of which something is told otherwise. */
-function wrapped(jobs: Probed, other: Partial<Probed>): Probed {
+function wrapped(jobs: ProbeTarget, other: Partial<ProbeTarget>): ProbeTarget {
   return {
     on: (name, listener) => jobs.on(name, listener),
     status: () => jobs.status(),
@@ -101,7 +101,7 @@ describe("health and readiness", () => {
     // The worker's own time does not pass, so that it sleeps on.
     await watch.advance(130);
     const { status, body } = await get(at, "/healthz");
-    expect([status, body]).toEqual([503, "the worker's loop has not come round for 130 s\n"]);
+    expect([status, body]).toEqual([503, "the worker's loop has not completed a turn for 130 s\n"]);
     const again = heard(jobs, "worker.turned");
     await clock.advance(1);
     await again;
@@ -263,7 +263,7 @@ describe("its manners", () => {
     await expectRefusal(
       () => startProbe(jobs, { port }),
       "CANNOT_LISTEN",
-      `The probe cannot listen on 127.0.0.1:${port}: something else does already. Stop that, or choose another port.`,
+      `The probe cannot listen on 127.0.0.1:${port}: the port is in use. Stop the other process, or choose another port.`,
     );
     other.close();
   });

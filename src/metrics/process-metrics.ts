@@ -3,19 +3,19 @@ import { version } from "../version.ts";
 import { gauge } from "./gauges.ts";
 import type { Family } from "./prometheus.ts";
 
-/** A child process of a supervisor, as far as the probe tells of it. */
-export interface ChildFigures {
+/** What the probe reports about a child process of a supervisor. */
+export interface ChildMetrics {
   pid: number;
-  /** Such as `starting`, `idle`, `busy`, `stalled`. */
+  /** Such as `starting`, `idle`, `busy` or `stalled`. */
   state: string;
-  /** Runs it has now. */
+  /** Number of its current runs. */
   running: number;
-  /** Resident bytes; null: not known yet. */
+  /** Resident memory in bytes; null: not known yet. */
   memory: number | null;
 }
 
-/** Of this process, under the names that every exporter uses, and of its children. */
-export function processFigures(clock: Clock, lag: number, children: readonly ChildFigures[]): Family[] {
+/** Returns the metrics of this process, under the usual names of Prometheus exporters, and of its children. `lag` in milliseconds. */
+export function processMetrics(clock: Clock, lag: number, children: readonly ChildMetrics[]): Family[] {
   const { user, system } = process.cpuUsage();
   const one = (name: string, type: "counter" | "gauge", help: string, value: number): Family => ({
     name,
@@ -24,28 +24,28 @@ export function processFigures(clock: Clock, lag: number, children: readonly Chi
     samples: [{ labels: {}, value }],
   });
   return [
-    gauge("build_info", "1; the labels tell what runs here.", [
+    gauge("build_info", "Always 1; the labels have the versions.", [
       { labels: { version: version(), node: process.versions.node }, value: 1 },
     ]),
-    one("process_cpu_seconds_total", "counter", "Time on a processor.", (user + system) / 1e6),
-    one("process_resident_memory_bytes", "gauge", "Memory in use.", process.memoryUsage.rss()),
+    one("process_cpu_seconds_total", "counter", "CPU time used.", (user + system) / 1e6),
+    one("process_resident_memory_bytes", "gauge", "Resident memory.", process.memoryUsage.rss()),
     one(
       "process_start_time_seconds",
       "gauge",
-      "When the process started.",
+      "Start time of the process.",
       clock.now() / 1000 - process.uptime(),
     ),
     one(
       "punctual_event_loop_lag_seconds",
       "gauge",
-      "The longest turn of the event loop of late.",
+      "Longest delay of the event loop in the last 30 seconds.",
       lag / 1000,
     ),
-    ...ofChildren(children),
+    ...childMetrics(children),
   ];
 }
 
-function ofChildren(children: readonly ChildFigures[]): Family[] {
+function childMetrics(children: readonly ChildMetrics[]): Family[] {
   const states = new Map<string, number>();
   for (const { state } of children) states.set(state, (states.get(state) ?? 0) + 1);
   return [
@@ -56,12 +56,12 @@ function ofChildren(children: readonly ChildFigures[]): Family[] {
     ),
     gauge(
       "child_runs",
-      "Runs that a child process has now.",
+      "Current runs of a child process.",
       children.map(({ pid, running }) => ({ labels: { pid: String(pid) }, value: running })),
     ),
     gauge(
       "child_resident_memory_bytes",
-      "Memory in use by a child process.",
+      "Resident memory of a child process.",
       children.flatMap(({ pid, memory }) =>
         memory === null ? [] : [{ labels: { pid: String(pid) }, value: memory }],
       ),

@@ -1,10 +1,10 @@
 import type { Family, Sample } from "./prometheus.ts";
 
-/** What stands in place of names beyond the cap: each set of labels is a series that Prometheus keeps for weeks. */
+/** Label value for all names beyond the cap. Prometheus keeps each set of labels as a series for weeks, so their number must be bounded. */
 export const OTHERS = "(others)";
 
-/** Values by labels, of at most `cap` names; what comes later is counted together. */
-class Labelled<Value> {
+/** Values by labels, for at most `cap` sets of job and queue names; further names share one value. */
+class LabelledValues<Value> {
   readonly #found = new Map<string, { labels: Record<string, string>; value: Value }>();
   readonly #names = new Set<string>();
   readonly #fresh: () => Value;
@@ -36,7 +36,7 @@ class Labelled<Value> {
   }
 }
 
-/** Only names can be any number; an outcome is one of a few. */
+/** Labels with an unbounded number of values; an outcome is one of a few. */
 const NAMES = new Set(["job", "queue"]);
 
 function withoutNames(labels: Record<string, string>): Record<string, string> {
@@ -49,16 +49,16 @@ function keyOf(labels: Record<string, string>): string {
   return JSON.stringify(Object.values(labels));
 }
 
-/** Only goes up. */
+/** A Prometheus counter: its values only grow. */
 export class Counter {
   readonly #name: string;
   readonly #help: string;
-  readonly #counts: Labelled<number>;
+  readonly #counts: LabelledValues<number>;
 
   constructor(name: string, help: string, cap: number) {
     this.#name = name;
     this.#help = help;
-    this.#counts = new Labelled(() => 0, cap);
+    this.#counts = new LabelledValues(() => 0, cap);
   }
 
   add(labels: Record<string, string>, by = 1): void {
@@ -71,22 +71,23 @@ export class Counter {
   }
 }
 
-/** Upper ends in seconds: from a call of a cache to a nightly export. */
+/** Upper bounds of the buckets in seconds: from a cache lookup to a nightly export. */
 export const BUCKETS: number[] = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200];
 
+/** A Prometheus histogram of durations. */
 export class Histogram {
   readonly #name: string;
   readonly #help: string;
-  readonly #spread: Labelled<{ counts: number[]; sum: number; count: number }>;
+  readonly #distributions: LabelledValues<{ counts: number[]; sum: number; count: number }>;
 
   constructor(name: string, help: string, cap: number) {
     this.#name = name;
     this.#help = help;
-    this.#spread = new Labelled(() => ({ counts: BUCKETS.map(() => 0), sum: 0, count: 0 }), cap);
+    this.#distributions = new LabelledValues(() => ({ counts: BUCKETS.map(() => 0), sum: 0, count: 0 }), cap);
   }
 
   observe(labels: Record<string, string>, seconds: number): void {
-    const { value } = this.#spread.at(labels);
+    const { value } = this.#distributions.at(labels);
     const bucket = BUCKETS.findIndex((end) => seconds <= end);
     if (bucket >= 0) value.counts[bucket]!++;
     value.sum += seconds;
@@ -95,7 +96,7 @@ export class Histogram {
 
   family(): Family {
     const samples: Sample[] = [];
-    for (const { labels, value } of this.#spread.values()) {
+    for (const { labels, value } of this.#distributions.values()) {
       let below = 0;
       for (const [index, end] of BUCKETS.entries()) {
         below += value.counts[index]!;

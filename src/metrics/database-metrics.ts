@@ -1,0 +1,82 @@
+import type { Clock } from "../time.ts";
+import { gauge, statusGauges } from "./gauges.ts";
+import type { ProbeTarget } from "./probe.ts";
+import type { Family } from "./prometheus.ts";
+
+/** How long an answer of the database is cached, so that several scrapers do not load it. */
+const GAUGES_CACHED = 5000;
+const READINESS_CACHED = 1000;
+
+/** A request is answered within this time, even if the database does not answer: scrapers and orchestrators time out soon after. */
+const ANSWER_WITHIN = 4000;
+
+/** Metrics and readiness that need an answer of the database. */
+export class DatabaseMetrics {
+  /** Null: the database does not answer. */
+  readonly #gauges: CachedAnswer<Family[] | null>;
+  readonly #readiness: CachedAnswer<string | null>;
+
+  constructor(jobs: ProbeTarget, cap: number, clock: Clock) {
+    const ask = async () => statusGauges(await jobs.status(), await jobs.schedules(), cap);
+    this.#gauges = new CachedAnswer(clock, GAUGES_CACHED, () => ask().catch(() => null), null);
+    this.#readiness = new CachedAnswer(
+      clock,
+      READINESS_CACHED,
+      () => whyNotReady(jobs).catch((error: Error) => error.message),
+      `the database has not answered within ${ANSWER_WITHIN / 1000} s`,
+    );
+  }
+
+  async families(): Promise<Family[]> {
+    const found = await this.#gauges.get();
+    const up = { labels: {}, value: found === null ? 0 : 1 };
+    return [gauge("database_up", "1 if the database answers.", [up]), ...(found ?? [])];
+  }
+
+  /** Returns why the database cannot be used; null if it answers and has the tables of this version. */
+  whyNotReady(): Promise<string | null> {
+    return this.#readiness.get();
+  }
+}
+
+async function whyNotReady(jobs: ProbeTarget): Promise<string | null> {
+  // Any statement opens the database, which checks its tables, but only once. The dry run checks them each time.
+  await jobs.find(1);
+  const { from, to } = await jobs.install({ dryRun: true });
+  return from === to ? null : `the database is at schema ${from}, ${to} is needed: run punctual install`;
+}
+
+/** An answer that is cached for a while, asked for once at a time, and awaited no longer than `ANSWER_WITHIN`. */
+class CachedAnswer<Answer> {
+  readonly #clock: Clock;
+  readonly #lifetime: number;
+  readonly #ask: () => Promise<Answer>;
+  readonly #ifLate: Answer;
+  #asking: Promise<Answer> | null = null;
+  #cached: { answer: Answer; until: number } | null = null;
+
+  constructor(clock: Clock, lifetime: number, ask: () => Promise<Answer>, ifLate: Answer) {
+    this.#clock = clock;
+    this.#lifetime = lifetime;
+    this.#ask = ask;
+    this.#ifLate = ifLate;
+  }
+
+  get(): Promise<Answer> {
+    if (this.#cached && this.#clock.monotonic() < this.#cached.until)
+      return Promise.resolve(this.#cached.answer);
+    this.#asking ??= this.#ask().then((answer) => {
+      this.#cached = { answer, until: this.#clock.monotonic() + this.#lifetime };
+      this.#asking = null;
+      return answer;
+    });
+    const asking = this.#asking;
+    return new Promise((answered) => {
+      const cancel = this.#clock.after(ANSWER_WITHIN, () => answered(this.#ifLate), { background: true });
+      void asking.then((answer) => {
+        cancel();
+        answered(answer);
+      });
+    });
+  }
+}
