@@ -39,8 +39,8 @@ export const mutants: Mutant[] = [
   {
     rule: "The statement that moves runs into history is fenced by the token.",
     file: "src/store/sql/history.ts",
-    find: 'where: "r.lease_token = v.token",',
-    replace: 'where: "r.lease_token is not null",',
+    find: "where r.id = v.id and r.lease_token = v.token",
+    replace: "where r.id = v.id and r.lease_token is not null",
     ...postgres,
     only: "fenc|lease|settle",
   },
@@ -71,8 +71,8 @@ export const mutants: Mutant[] = [
   {
     rule: "History keeps a run that holds a unique key, whatever its retention.",
     file: "src/store/sql/history.ts",
-    find: "const isKept = ({ keep, uniqueUntil }: Ending) => keep !== 0 || (uniqueUntil ?? 0) > now;",
-    replace: "const isKept = ({ keep }: Ending) => keep !== 0;",
+    find: "const isKept = ({ keep, uniqueUntil }: RunEnding) => keep !== 0 || (uniqueUntil ?? 0) > now;",
+    replace: "const isKept = ({ keep }: RunEnding) => keep !== 0;",
     ...sqlite,
     only: "unique",
   },
@@ -103,8 +103,8 @@ export const mutants: Mutant[] = [
   {
     rule: "The first of two settlements of one lease counts.",
     file: "src/store/sql/settle.ts",
-    find: "for (const one of settlements) if (!byLease.has(leaseOf(one))) byLease.set(leaseOf(one), one);",
-    replace: "for (const one of settlements) byLease.set(leaseOf(one), one);",
+    find: "for (const one of settlements) if (!byLease.has(leaseKey(one))) byLease.set(leaseKey(one), one);",
+    replace: "for (const one of settlements) byLease.set(leaseKey(one), one);",
     ...sqlite,
     only: "settle|fenc",
   },

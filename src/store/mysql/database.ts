@@ -63,7 +63,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly isKeyHeld: (error: unknown) => boolean = isKeyHeld;
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
-  readonly move = null;
+  readonly movesRows = false;
   readonly lookUp: typeof dialect.lookUp = dialect.lookUp;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;

@@ -58,7 +58,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
-  readonly move: typeof dialect.move = dialect.move;
+  readonly movesRows = true;
   readonly lookUp: typeof lookUp = lookUp;
   readonly stretch: typeof dialect.stretch = dialect.stretch;
   readonly using: typeof using = using;

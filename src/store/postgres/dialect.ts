@@ -1,11 +1,4 @@
-import {
-  type ColumnType,
-  type Moving,
-  rowsOfMarks,
-  type Statement,
-  type Tables,
-  type Way,
-} from "../sql/database.ts";
+import { type ColumnType, rowsOfMarks, type Statement, type Tables, type Way } from "../sql/database.ts";
 
 export { like, pattern } from "../server/matching.ts";
 
@@ -28,16 +21,6 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
 
 export function deleteFrom(table: string, column: string, from: string): string {
   return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
-}
-
-export function move({ from, to, rows, given, where, columns, besides, when, told }: Moving): string {
-  // A parameter that is not assigned to a column has no type: cast it.
-  const values = given.map(({ name, value, type }) => `cast(${value} as ${TYPES[type]}) as ${name}`);
-  const known = Object.entries({ ...columns, ...besides }).map(([name, value]) => `${value} as ${name}`);
-  const names = Object.keys(columns).join(", ");
-  return `with gone as (delete from ${from} r using (select ${values.join(", ")} from ${rows} v) v where r.id = v.id and ${where} returning ${known.join(", ")}),
-    moved as (insert into ${to} (${names}) select ${names} from gone where ${when})
-    select ${told.join(", ")} from gone`;
 }
 
 export function upsert(

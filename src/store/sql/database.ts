@@ -40,26 +40,6 @@ export interface Way extends Statement {
   order: string[];
 }
 
-/** Rows that change tables. */
-export interface Moving {
-  from: string;
-  to: string;
-  /** The table expression (as `v`) that has the ids of those to move. */
-  rows: string;
-  /** What `v` has besides, or in place of what its rows have: a value of theirs, or a parameter. */
-  given: { name: string; value: string; type: ColumnType }[];
-  /** Which of them, besides, by their columns (as `r`) and those of the table expression. */
-  where: string;
-  /** What each column of the other table becomes. */
-  columns: Record<string, string>;
-  /** What else is known of each row that leaves. */
-  besides: Record<string, string>;
-  /** Which of them come into the other table, by either of these. */
-  when: string;
-  /** What is given back of each that leaves, of the same. */
-  told: string[];
-}
-
 export type ColumnType = "integer" | "text";
 
 /** A database, and where its SQL differs from the others'. */
@@ -117,8 +97,8 @@ export interface Database extends Sql {
   updateFrom(table: string, set: Record<string, string>, rows: string, where?: string): string;
   /** `delete` of the rows of `table` whose `column` is the `id` of a row of the table expression. */
   deleteFrom(table: string, column: string, rows: string): string;
-  /** Moves rows from one table to another in one statement; null: the database has none that does. */
-  readonly move: ((moving: Moving) => string) | null;
+  /** Whether one statement can delete rows and insert them into another table, as PostgreSQL's can. */
+  readonly movesRows: boolean;
   /**
    * Finished runs, as `r`, of one name, from after this id up to that one: the condition and the order, in either
    * direction, with which the database goes along the index of the two and meets no others.

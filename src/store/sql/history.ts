@@ -1,8 +1,8 @@
 import type { SqlContext } from "./context.ts";
-import type { ColumnType } from "./database.ts";
+import { asJson, type ColumnType } from "./database.ts";
 import { spread } from "./row-source.ts";
 
-/** What history takes over from the run as it is. */
+/** Columns that history copies from `runs`. */
 const COPIED = [
   "name",
   "queue",
@@ -28,7 +28,7 @@ const COPIED = [
   "created_at",
 ];
 
-/** What history says besides. */
+/** Columns that a run has only in history. */
 const ENDING: Record<string, ColumnType> = {
   id: "integer",
   state: "integer",
@@ -41,63 +41,33 @@ const ENDING: Record<string, ColumnType> = {
   child: "text",
 };
 
-/** How a run ends. */
-export interface Ending {
+/** How one run ends. */
+export interface RunEnding {
   id: number;
+  /** Code of the final state. */
   state: number;
   startedAt: number | null;
   error: string | null;
   fingerprint: string | null;
   result: string | null;
+  /** How long history keeps the run, in milliseconds; null: for ever, 0: not at all. */
   keep: number | null;
-  /** A run that holds a unique key for a while stays that long, whatever its retention. */
+  /** End of the unique key's window. History keeps the run at least until then: it holds the key. */
   uniqueUntil: number | null;
   attempts: number;
-  /** Lines logged under the attempt's number. */
+  /** Log lines under the number of the last attempt. */
   logged: number;
   child?: string | null;
 }
 
-/** How a run ends of which only the lease is known. */
-export interface HeldEnding extends Omit<Ending, "uniqueUntil" | "attempts"> {
-  token: string;
-}
-
-const HELD_ENDING: Record<string, ColumnType> = {
-  id: "integer",
-  token: "text",
-  state: "integer",
-  started_at: "integer",
-  now: "integer",
-  keep: "integer",
-  error: "text",
-  fingerprint: "text",
-  result: "text",
-  child: "text",
-};
-
-const KEPT =
-  "case when v.keep is null or v.keep <> 0 or coalesce(r.unique_until, 0) > v.now then 1 else 0 end";
-
-/** A run that has left, as it was. */
-export interface Ended {
-  id: number;
-  token: string;
-  name: string;
-  lane: string;
-  queue: string;
-  limited: number;
-  attempts: number;
-  logged: number;
-  /** 1: it is in history. */
-  kept: number;
-}
-
-/** Moves runs into history, or deletes them with their tries and lines where they are not kept. */
-export async function moveToHistory(tx: SqlContext, endings: Ending[], now: number): Promise<void> {
+/**
+ * Moves runs from `runs` to `history`. Runs that are not kept are deleted, with their attempts and log lines. The caller has
+ * locked the rows.
+ */
+export async function moveToHistory(tx: SqlContext, endings: RunEnding[], now: number): Promise<void> {
   const { db, t } = tx;
   if (endings.length === 0) return;
-  const isKept = ({ keep, uniqueUntil }: Ending) => keep !== 0 || (uniqueUntil ?? 0) > now;
+  const isKept = ({ keep, uniqueUntil }: RunEnding) => keep !== 0 || (uniqueUntil ?? 0) > now;
   const kept = endings.filter(isKept);
   if (kept.length > 0) {
     const { values, rows, params } = spread(
@@ -109,7 +79,7 @@ export async function moveToHistory(tx: SqlContext, endings: Ending[], now: numb
       }),
     );
     const copied = COPIED.map((column) => `r.${column}`).join(", ");
-    // The one who ends it may be another than the one who had it.
+    // A reaper ends runs without knowing the child process that had them.
     const child = `coalesce(${values.pop()}, r.child)`;
     await tx.run(
       `insert into ${t.history} (${COPIED.join(", ")}, worker, ${Object.keys(ENDING).join(", ")})
@@ -118,39 +88,60 @@ export async function moveToHistory(tx: SqlContext, endings: Ending[], now: numb
       ...params,
     );
   }
-  await forget(
+  await deleteTraces(
     tx,
     endings.filter((ending) => !isKept(ending)),
   );
-  await deleteAll(tx, t.runs, "id", endings);
+  await deleteByRun(tx, t.runs, "id", endings);
 }
 
-/** What cannot have left anything behind costs no statement. */
-async function forget(
-  tx: SqlContext,
-  forgotten: { id: number; attempts: number; logged: number }[],
-): Promise<void> {
-  const { t } = tx;
-  const tried = forgotten.filter(({ attempts }) => attempts > 1);
-  await deleteAll(tx, t.attempts, "run_id", tried);
-  const spoke = forgotten.filter(({ attempts, logged }) => attempts > 1 || logged > 0);
-  await deleteAll(tx, t.logs, "run_id", spoke);
+/** How a run ends of which only the lease is known. */
+export interface LeasedEnding extends Omit<RunEnding, "uniqueUntil" | "attempts"> {
+  token: string;
+}
+
+/** Columns of `v` in the statement below, with the types that PostgreSQL has for them. */
+const LEASED_ENDING = {
+  id: "integer",
+  token: "text",
+  state: "integer",
+  started_at: "integer",
+  now: "integer",
+  keep: "integer",
+  error: "text",
+  fingerprint: "text",
+  result: "text",
+  child: "text",
+} as const;
+
+/** A run that has left `runs`, as it was there. */
+export interface EndedRun {
+  id: number;
+  token: string;
+  name: string;
+  lane: string;
+  queue: string;
+  limited: number;
+  attempts: number;
+  logged: number;
+  /** 1: the run is in history; 0: it was deleted. */
+  kept: number;
 }
 
 /**
- * The same for runs of which only the lease is known, in one statement, where the database has one for it; gives those
- * whose leases were held.
+ * Does the same for runs of which only the lease is known, in one statement; only where `db.movesRows`, on PostgreSQL.
+ * Returns the runs whose leases were still held.
  */
-export async function moveHeldToHistory(
+export async function moveLeasedToHistory(
   tx: SqlContext,
-  endings: HeldEnding[],
+  endings: LeasedEnding[],
   now: number,
-): Promise<Ended[]> {
+): Promise<EndedRun[]> {
   const { db, t } = tx;
   if (endings.length === 0) return [];
   const { values, rows, params } = spread(
     db,
-    HELD_ENDING,
+    LEASED_ENDING,
     endings
       .sort((a, b) => a.id - b.id)
       .map(({ id, token, state, startedAt, keep, error, fingerprint, result, child = null }) => [
@@ -166,47 +157,52 @@ export async function moveHeldToHistory(
         child,
       ]),
   );
-  const text = db.move!({
-    from: t.runs,
-    to: t.history,
-    rows,
-    given: Object.entries(HELD_ENDING).map(([name, type], index) => ({
-      name,
-      type,
-      value: values[index]!,
-    })),
-    // Only what runs has a token. Asked for the state too, PostgreSQL goes through all that runs.
-    where: "r.lease_token = v.token",
-    columns: {
-      ...Object.fromEntries(COPIED.map((column) => [column, `r.${column}`])),
-      worker: "r.locked_by",
-      id: "r.id",
-      state: "v.state",
-      started_at: "v.started_at",
-      finished_at: "v.now",
-      keep_until:
-        "case when v.keep is not null then greatest(v.now + v.keep, coalesce(r.unique_until, 0)) end",
-      error: "v.error",
-      fingerprint: "v.fingerprint",
-      result: "v.result",
-      child: "coalesce(v.child, r.child)",
-    },
-    besides: { token: "v.token", logged: "r.logged", kept: KEPT },
-    when: "kept = 1",
-    told: ["id", "token", "name", "lane", "queue", "limited", "attempts", "logged", "kept"],
-  });
-  const ended = await tx.all<Ended>(text, ...params);
-  const before = new Map(endings.map(({ id, logged }) => [id, logged]));
-  await forget(
+  // PostgreSQL cannot infer the type of a parameter that is compared with no column.
+  const typed = Object.entries(LEASED_ENDING).map(
+    ([column, type], index) =>
+      `cast(${values[index]} as ${type === "integer" ? "bigint" : "text"}) as ${column}`,
+  );
+  const copied = COPIED.join(", ");
+  const ending = Object.keys(ENDING).join(", ");
+  const ended = await tx.all<EndedRun>(
+    // Only running runs have a token: adding `state = 2` makes PostgreSQL scan every running row.
+    `with gone as (
+       delete from ${t.runs} r using (select ${typed.join(", ")} from ${rows} v) v
+        where r.id = v.id and r.lease_token = v.token
+       returning ${COPIED.map((column) => `r.${column} as ${column}`).join(", ")}, r.locked_by as worker,
+         r.id as id, v.state as state, v.started_at as started_at, v.now as finished_at,
+         case when v.keep is not null then greatest(v.now + v.keep, coalesce(r.unique_until, 0)) end as keep_until,
+         v.error as error, v.fingerprint as fingerprint, v.result as result, coalesce(v.child, r.child) as child,
+         v.token as token, r.logged as logged,
+         case when v.keep is null or v.keep <> 0 or coalesce(r.unique_until, 0) > v.now then 1 else 0 end as kept),
+     moved as (
+       insert into ${t.history} (${copied}, worker, ${ending}) select ${copied}, worker, ${ending} from gone where kept = 1)
+     select id, token, name, lane, queue, limited, attempts, logged, kept from gone`,
+    ...params,
+  );
+  const newlyLogged = new Map(endings.map(({ id, logged }) => [id, logged]));
+  await deleteTraces(
     tx,
     ended
       .filter(({ kept }) => kept === 0)
-      .map((one) => ({ ...one, logged: one.logged + before.get(one.id)! })),
+      .map((run) => ({ ...run, logged: run.logged + newlyLogged.get(run.id)! })),
   );
   return ended;
 }
 
-async function deleteAll(
+/** Deletes the attempts and log lines of runs; no statement is sent for runs that cannot have any. */
+async function deleteTraces(
+  tx: SqlContext,
+  runs: { id: number; attempts: number; logged: number }[],
+): Promise<void> {
+  const { t } = tx;
+  const retried = runs.filter(({ attempts }) => attempts > 1);
+  await deleteByRun(tx, t.attempts, "run_id", retried);
+  const logging = runs.filter(({ attempts, logged }) => attempts > 1 || logged > 0);
+  await deleteByRun(tx, t.logs, "run_id", logging);
+}
+
+async function deleteByRun(
   tx: SqlContext,
   table: string,
   column: string,
@@ -214,8 +210,5 @@ async function deleteAll(
 ): Promise<void> {
   const { db } = tx;
   if (runs.length === 0) return;
-  await tx.run(
-    db.deleteFrom(table, column, db.rows({ id: "integer" })),
-    JSON.stringify(runs.map(({ id }) => [id])),
-  );
+  await tx.run(db.deleteFrom(table, column, db.rows({ id: "integer" })), asJson(runs.map(({ id }) => id)));
 }

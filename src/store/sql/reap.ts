@@ -3,7 +3,7 @@ import type { CrashCap, Lease, ReapedRun } from "../store.ts";
 import { compareRuns, RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, type Param } from "./database.ts";
-import { type Ending, moveToHistory } from "./history.ts";
+import { moveToHistory, type RunEnding } from "./history.ts";
 import { putBack, recordAttempts } from "./settle.ts";
 
 /** A run whose worker, or whose child process, is gone. */
@@ -111,7 +111,7 @@ async function giveUp(
     waiting.map((run) => ({ id: run.id, delay: 0, counts: run.crashed, logged: null })),
     now,
   );
-  const endings = reaped.flatMap(({ id, state }, index): Ending[] => {
+  const endings = reaped.flatMap(({ id, state }, index): RunEnding[] => {
     if (state === "ready") return [];
     const run = lost[index]!;
     const failure =

@@ -3,13 +3,13 @@ import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
 import type { RunRow } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import type { Database, Tables } from "./database.ts";
-import { type Ending, moveHeldToHistory, moveToHistory } from "./history.ts";
+import { moveLeasedToHistory, moveToHistory, type RunEnding } from "./history.ts";
 
-/** A run, and which limits it is under. */
-type Place = Pick<RunRow, "id" | "name" | "lane" | "queue">;
+/** A run that stopped running, with the columns that tell its limits. */
+type FreedRun = Pick<RunRow, "id" | "name" | "lane" | "queue">;
 
-/** A run whose lease is held, as the one who writes about it found it. */
-interface Held extends Place {
+/** A running run, as it was when its lease was compared. */
+interface HeldRun extends FreedRun {
   token: string;
   limited: number;
   attempts: number;
@@ -17,27 +17,27 @@ interface Held extends Place {
   unique_until: number | null;
 }
 
-export interface Settled {
-  /** In the order given: true where the lease was held. */
+export interface SettleResult {
+  /** For each settlement, in the order given: whether its lease was held, and so whether it was written. */
   written: boolean[];
-  /** Runs under limits that are not running any more, as far as this transaction goes. */
-  freed: Place[];
+  /** Runs under limits that these settlements ended or put back. */
+  freed: FreedRun[];
 }
 
-/** A run that goes back to wait. */
-interface Waiting {
+/** How a running run goes back to `scheduled` or `ready`. */
+interface Requeue {
   id: number;
   delay: number;
-  /** False: the try is given back, and the next one has its number. */
+  /** False: the attempt does not count, and the next one gets its number. */
   counts: boolean;
-  /** Lines logged under that number; null: as many as before. */
+  /** Log lines under that number; null: unchanged. */
   logged: number | null;
-  /** Its key was computed meanwhile. */
+  /** The lane with the key that the worker computed; undefined: unchanged. */
   lane?: string | undefined;
 }
 
-/** A try that is written down. */
-export interface Tried {
+/** An attempt to record in `attempts`. */
+export interface AttemptEntry {
   id: number;
   outcome: "retried" | "failed" | "crashed";
   startedAt: number;
@@ -45,20 +45,28 @@ export interface Tried {
   fingerprint: string | null;
 }
 
-/** What was settled, and the run as it was. */
-interface Mine {
+/** A settlement that was written, and its run as it was before. */
+interface WrittenSettlement {
   settlement: Settlement;
-  run: Place & { limited: number };
+  run: FreedRun & { limited: number };
 }
 
-function leaseOf({ id, token }: Lease): string {
+function leaseKey({ id, token }: Lease): string {
   return `${id} ${token}`;
 }
 
-export async function settleAll(tx: SqlContext, settlements: Settlement[], now: number): Promise<Settled> {
+/**
+ * Writes settlements, each only while its lease is held. Settlements that only move their run into history take one
+ * statement together where the database can; the others lock their runs first.
+ */
+export async function settleAll(
+  tx: SqlContext,
+  settlements: Settlement[],
+  now: number,
+): Promise<SettleResult> {
   const byLease = new Map<string, Settlement>();
-  // Of several about one run the first counts.
-  for (const one of settlements) if (!byLease.has(leaseOf(one))) byLease.set(leaseOf(one), one);
+  // The first settlement of a lease counts.
+  for (const one of settlements) if (!byLease.has(leaseKey(one))) byLease.set(leaseKey(one), one);
   const [atOnce, steps] = await Promise.all([
     settleAtOnce(tx, byLease, now),
     settleInSteps(
@@ -74,29 +82,38 @@ export async function settleAll(tx: SqlContext, settlements: Settlement[], now: 
   };
 }
 
-/** Whether all of it is one statement, so that what is asked behind it sees what it did. */
+/** Whether one statement writes all the settlements: a statement sent right behind it sees their effect. */
 export function isOneStatement(db: Database, settlements: Settlement[]): boolean {
   return settlements.every((one) => endsAtOnce(db, one));
 }
 
 function endsAtOnce(db: Database, { outcome }: Settlement): boolean {
   const { to, recorded } = outcomeRules[outcome];
-  return db.move !== null && to !== "waiting" && !recorded;
+  return db.movesRows && to !== "waiting" && !recorded;
 }
 
-/** Those that end their runs and leave nothing else to write. */
-async function settleAtOnce(tx: SqlContext, byLease: Map<string, Settlement>, now: number): Promise<Mine[]> {
+/** Writes the settlements that only move their runs into history. */
+async function settleAtOnce(
+  tx: SqlContext,
+  byLease: Map<string, Settlement>,
+  now: number,
+): Promise<WrittenSettlement[]> {
   const ending = [...byLease.values()].filter((one) => endsAtOnce(tx.db, one));
   const endings = ending.map(({ outcome, duration, ...one }) => ({
     ...one,
     state: stateCodes[outcomeRules[outcome].to as RunState],
     startedAt: now - duration,
   }));
-  const ended = await moveHeldToHistory(tx, endings, now);
-  return ended.map((run) => ({ run, settlement: byLease.get(leaseOf(run))! }));
+  const ended = await moveLeasedToHistory(tx, endings, now);
+  return ended.map((run) => ({ run, settlement: byLease.get(leaseKey(run))! }));
 }
 
-async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: number): Promise<Mine[]> {
+/** Locks the runs, then records attempts, puts back the runs that wait again, and moves the others into history. */
+async function settleInSteps(
+  tx: SqlContext,
+  settlements: Settlement[],
+  now: number,
+): Promise<WrittenSettlement[]> {
   const { db } = tx;
   if (settlements.length === 0) return [];
   const held = await readHeld(tx, settlements, db.forUpdate);
@@ -105,7 +122,11 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
     outcomeRules[outcome].to !== "waiting" && keep === 0 && !((held.get(id)!.unique_until ?? 0) > now);
   const tried = mine
     .filter((one) => outcomeRules[one.outcome].recorded && !forgets(one))
-    .map((one) => ({ ...one, outcome: one.outcome as Tried["outcome"], startedAt: now - one.duration }));
+    .map((one) => ({
+      ...one,
+      outcome: one.outcome as AttemptEntry["outcome"],
+      startedAt: now - one.duration,
+    }));
   await recordAttempts(tx, tried, now);
   const waiting = mine.filter(({ outcome }) => outcomeRules[outcome].to === "waiting");
   await putBack(
@@ -119,21 +140,22 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
     })),
     now,
   );
-  const endings = mine.flatMap(({ outcome, duration, ...one }): Ending[] => {
+  const endings = mine.flatMap(({ outcome, duration, ...one }): RunEnding[] => {
     const { to } = outcomeRules[outcome];
     if (to === "waiting") return [];
     const { unique_until: uniqueUntil, attempts, ...before } = held.get(one.id)!;
     const logged = one.logged + before.logged;
-    // From the duration, so that both ends of it are the database's time.
+    // Counted back from the database's time, so that both times are by the same clock.
     return [{ ...one, state: stateCodes[to], startedAt: now - duration, uniqueUntil, attempts, logged }];
   });
   await moveToHistory(tx, endings, now);
   return mine.map((settlement) => ({ settlement, run: held.get(settlement.id)! }));
 }
 
-async function readHeld(tx: SqlContext, leases: Lease[], lock: string): Promise<Map<number, Held>> {
+/** Reads the runs of leases, by id, with the tokens that they have now. */
+async function readHeld(tx: SqlContext, leases: Lease[], lock: string): Promise<Map<number, HeldRun>> {
   const { db, t } = tx;
-  const rows = await tx.all<Held>(
+  const rows = await tx.all<HeldRun>(
     `select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
        from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}${lock && ` order by r.id${db.lockOnly(lock, "r")}`}`,
     JSON.stringify(leases.map(({ id }) => [id])),
@@ -141,7 +163,8 @@ async function readHeld(tx: SqlContext, leases: Lease[], lock: string): Promise<
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-export async function putBack(tx: SqlContext, runs: Waiting[], now: number): Promise<void> {
+/** Lets runs wait again, without their leases. The caller has locked the rows. */
+export async function putBack(tx: SqlContext, runs: Requeue[], now: number): Promise<void> {
   const { db, t } = tx;
   if (runs.length === 0) return;
   await tx.run(
@@ -176,7 +199,7 @@ export async function putBack(tx: SqlContext, runs: Waiting[], now: number): Pro
         delay > 0 ? stateCodes.scheduled : stateCodes.ready,
         delay > 0 ? now + delay : null,
         counts ? 0 : 1,
-        // The next try has another number, and no lines under it.
+        // The next attempt has a new number, with no log lines yet.
         counts ? 0 : logged,
         lane,
       ]),
@@ -184,9 +207,10 @@ export async function putBack(tx: SqlContext, runs: Waiting[], now: number): Pro
   );
 }
 
-export async function recordAttempts(tx: SqlContext, tried: Tried[], now: number): Promise<void> {
+/** Records attempts that failed or crashed. The runs are still in `runs`, under the number of the attempt. */
+export async function recordAttempts(tx: SqlContext, entries: AttemptEntry[], now: number): Promise<void> {
   const { db, t } = tx;
-  if (tried.length === 0) return;
+  if (entries.length === 0) return;
   const rows = db.rows({
     id: "integer",
     outcome: "text",
@@ -200,7 +224,7 @@ export async function recordAttempts(tx: SqlContext, tried: Tried[], now: number
      select r.id, r.attempts, v.outcome, r.locked_by, v.started_at, v.finished_at, v.error, v.fingerprint
        from ${db.lookUp(rows, t.runs)}`,
     JSON.stringify(
-      tried.map(({ id, outcome, startedAt, error, fingerprint }) => [
+      entries.map(({ id, outcome, startedAt, error, fingerprint }) => [
         id,
         outcome,
         startedAt,
@@ -212,7 +236,7 @@ export async function recordAttempts(tx: SqlContext, tried: Tried[], now: number
   );
 }
 
-/** Marks runs as started that are still held. */
+/** Marks the runs as started whose leases are held. */
 export async function markStarted(tx: SqlContext, leases: Lease[], now: number): Promise<void> {
   const { db, t } = tx;
   if (leases.length === 0) return;
@@ -227,7 +251,7 @@ export async function markStarted(tx: SqlContext, leases: Lease[], now: number):
   );
 }
 
-/** Columns of one run, and which child has it, if its lease is held. The first start counts. */
+/** Sets columns of one run and the child process that has it; false: the lease is lost. The first start mark stands. */
 export async function updateHeld(
   tx: SqlContext,
   { id, token, child = null }: Lease,
@@ -248,28 +272,28 @@ export async function updateHeld(
   return true;
 }
 
-/** Whether the lease is held now; the row is not locked. */
+/** Whether the lease is held at this moment. Does not lock the row. */
 export async function holdsLease(tx: SqlContext, lease: Lease): Promise<boolean> {
   return (await readHeld(tx, [lease], "")).get(lease.id)?.token === lease.token;
 }
 
-/** Never waits for a lock: a settle of the same process holds its rows and may want others. */
+/** Prolongs leases without waiting for a lock: a settlement of the same process may hold some rows and want others. */
 export async function renew(
   tx: SqlContext,
   renewals: Renewal[],
   time: Promise<number>,
 ): Promise<Omit<RenewalResult, "cancelled">> {
   const { db, t } = tx;
-  const standing = (rows: Map<number, Held>) =>
+  const underToken = (rows: Map<number, HeldRun>) =>
     renewals.filter(({ id, token }) => rows.get(id)?.token === token);
   const [found, now] = await Promise.all([readHeld(tx, renewals, db.skipLocked), time]);
-  const free = standing(found);
+  const free = underToken(found);
   if (free.length > 0) {
     await tx.run(
       db.updateFrom(
         t.runs,
-        // Of two renewals under way the earlier one may come last, and must not shorten the lease. A longer gap means
-        // that the database's clock was set back.
+        // An earlier renewal may arrive after a later one and must not shorten the lease. A lease that is longer than
+        // `latest` was made before the database's clock was set back.
         {
           locked_until:
             "case when r.locked_until between v.until and v.latest then r.locked_until else v.until end",
@@ -282,18 +306,19 @@ export async function renew(
   const held = new Set(free.map(({ id }) => id));
   const locked = new Set<number>();
   if (free.length < renewals.length && db.skipLocked !== "") {
-    const seen = standing(await readHeld(tx, renewals, ""));
+    const seen = underToken(await readHeld(tx, renewals, ""));
     for (const { id } of seen) if (!held.has(id)) locked.add(id);
   }
   return { held, locked };
 }
 
+/** Returns the running runs of a worker for which a cancellation was requested. */
 export async function readCancelled(sql: SqlContext, worker: string): Promise<number[]> {
   const rows = await sql.all<{ id: number }>(cancelledOf(sql.db, sql.t), worker);
   return rows.map((row) => row.id);
 }
 
-/** The ids of runs of one worker that somebody asked to cancel. */
+/** A `select` of the ids that `readCancelled` returns; the worker is its parameter. */
 export function cancelledOf(db: Database, t: Tables): string {
   return `select id from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and cancelled_at is not null and locked_by = ?`;
 }

@@ -58,7 +58,7 @@ import {
   markStarted,
   readCancelled,
   renew,
-  type Settled,
+  type SettleResult,
   settleAll,
   updateHeld,
 } from "./settle.ts";
@@ -201,9 +201,9 @@ export abstract class SqlStore implements Store {
     tx: Transaction,
     { worker, seq, again, settle, started }: ExchangeRequest,
     now: number,
-  ): Promise<Settled> {
+  ): Promise<SettleResult> {
     const sql = this.sql.on(tx);
-    let settled: Settled = { written: [], freed: [] };
+    let settled: SettleResult = { written: [], freed: [] };
     if (settle.length > 0) {
       if (again || tx.again) {
         const known = await first(

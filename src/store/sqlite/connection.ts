@@ -28,7 +28,7 @@ export class Connection implements Database {
   readonly like: typeof dialect.like = dialect.like;
   readonly pattern: typeof dialect.pattern = dialect.pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
-  readonly move = null;
+  readonly movesRows = false;
   readonly lookUp: typeof lookUp = lookUp;
   readonly using: typeof using = using;
   readonly stretch: typeof stretch = stretch;
