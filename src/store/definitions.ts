@@ -1,54 +1,57 @@
 import type { JobRecord } from "./records.ts";
 
-/** What other processes must know of a job. */
+/** The settings of a job that other processes must know. */
 export interface JobDetails extends Omit<JobRecord, "name" | "fingerprint"> {
   schedules: ScheduleSync[];
 }
 
-/** Jobs and limits of queues as one worker defines them. */
+/** The jobs and queue limits that one worker defines. */
 export interface SyncRequest {
   worker: string;
+  /** When the worker started: the most recently started live worker wins. */
   startedAt: number;
   jobs: {
     name: string;
-    /** Changes with the details. */
+    /** Differs whenever the details differ. */
     fingerprint: string;
+    /** Former names of the job, whose runs and schedules it takes over. */
     formerly: readonly string[];
-    /** Made from its class alone: gives way to the definition of any other worker. */
+    /** Defined by its class alone: the definition of any other worker wins. */
     implicit?: boolean;
     details(): JobDetails;
   }[];
   queues: { name: string; limit: number }[];
 }
 
-/** A schedule as a definition says it. */
+/** A schedule as a worker defines it. */
 export interface ScheduleSync {
-  /** Stays the same while the schedule changes; the job's own one has an empty slot. */
+  /** Identifies the schedule within its job when its times change; empty for the schedule of the job itself. */
   slot: string;
   cron: string;
   timezone: string;
   args: string | null;
   queue: string | null;
-  /** Changes with whatever decides when it ticks. */
+  /** Differs whenever the ticks differ. */
   fingerprint: string;
+  /** Returns the first tick after a time; null: there is none. */
   next(after: number): number | null;
 }
 
-/** A schedule whose next tick has come. */
+/** A schedule whose next tick is due. */
 export interface DueSchedule {
   id: number;
   job: string;
   slot: string;
-  /** Of the definition that has the say. */
+  /** Fingerprint of the definition in the database. */
   jobFingerprint: string;
   nextTick: number;
-  /** Ticks up to here fell into a pause. */
+  /** End of the last pause: ticks before it are skipped. Null: no pause since the last tick. */
   resumedAt: number | null;
-  /** A run of an earlier tick has not started yet. */
+  /** Whether a run of an earlier tick has not started yet. */
   waiting: boolean;
 }
 
-/** The run that one tick asks for. */
+/** The run to insert for one tick. */
 export interface TickRun {
   name: string;
   queue: string;
@@ -58,22 +61,29 @@ export interface TickRun {
   tickAt: number;
 }
 
+/** What to do with a due schedule. */
 export interface TickDecision {
-  /** The new mark; null: it stays. */
+  /** New mark: the last tick that was dealt with; null: unchanged. */
   last: number | null;
+  /** The next tick; null: the schedule has ended. */
   next: number | null;
+  /** Ticks that get no run. */
   missed: number;
   runs: TickRun[];
 }
 
 export interface TickRequest {
-  /** Jobs whose schedules are left alone. */
+  /** Jobs whose schedules do not tick here. */
   exclude: string[];
+  /** Most schedules to tick. */
   limit: number;
-  /** Pure and synchronous: it is asked inside the transaction. Null: not ours to tick. */
+  /**
+   * Called inside the transaction: synchronous and without side effects. Null: this process does not tick the schedule.
+   */
   decide(schedule: DueSchedule, now: number): TickDecision | null;
 }
 
+/** The ticks of one schedule in one call. */
 export interface ScheduleTicks {
   schedule: number;
   job: string;
@@ -83,6 +93,6 @@ export interface ScheduleTicks {
 
 export interface TickResult {
   ticked: ScheduleTicks[];
-  /** The soonest tick of the schedules that were not excluded. */
+  /** The earliest next tick of the schedules that were not excluded; null: none. */
   nextTick: number | null;
 }

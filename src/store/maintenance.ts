@@ -1,89 +1,101 @@
 import type { FinishedState } from "../run/states.ts";
 
-/** A table, view or index that a fresh install has and the database has not. */
+/** A table, view, index or sequence that `install()` creates and the database lacks. */
 export interface MissingObject {
   name: string;
   kind: "table" | "index" | "view" | "sequence";
-  /** What makes it; for an index of a large table in the way that holds up others least. */
+  /** The statement that creates it; for an index the variant that blocks writers least. */
   statement: string;
 }
 
 export interface InstallReport {
+  /** The schema before; 0: no tables. */
   from: number;
+  /** The schema after. */
   to: number;
   statements: string[];
 }
 
-/** How PostgreSQL removes dead rows. */
+/** The state of PostgreSQL's vacuum. */
 export interface VacuumReport {
   tables: {
     name: string;
-    /** Rows by the statistics, not counted. */
+    /** Rows according to the statistics. */
     live: number;
     dead: number;
-    /** Null: never. */
+    /** Last vacuum or autovacuum; null: never. */
     vacuumedAt: number | null;
-    /** Whether autovacuum is on for it. */
+    /** Whether autovacuum is on for the table. */
     enabled: boolean;
   }[];
-  /** The oldest open transaction of others in this database: rows that died since it began stay. */
+  /** The oldest open transaction in this database: vacuum cannot remove rows that died since it began. */
   oldest: { pid: number; program: string; since: number } | null;
 }
 
-/** What a database says of itself. It is asked also where the tables are missing, or of another version. */
+/** A database, for diagnosis. Available also if the tables are missing, old or too new. */
 export interface Inspection {
+  /** Version of the database program. */
   version: string;
-  /** The installed schema, the newest one this code knows, and whether this code can use the installed one. */
+  /** The installed schema, the newest one that this code knows, and whether this code can use the installed one. */
   schema: { found: number; needed: number; usable: boolean };
-  /** Its own time. */
+  /** The database's time. */
   now: number;
-  /** Milliseconds that one statement took. */
+  /** Round trip of one statement, in milliseconds. */
   latency: number;
   missing: MissingObject[];
-  /** What the engine does not do although claims rely on it, in words; null: nothing, or it could not be checked. */
+  /** A guarantee that claims rely on and this engine breaks, in words; null: none, or the check was not possible. */
   unsafe: string | null;
-  /** How dead rows are removed; null where the database needs no vacuum. */
+  /** Null: the database needs no vacuum. */
   vacuum: VacuumReport | null;
-  /** Runs whose lease has ended and that nobody has taken back, and since when the oldest. */
+  /** Runs whose lease has ended and that no worker has reaped, and the end of the oldest of these leases. */
   expired: { count: number; since: number | null };
-  /** Rows of workers that died long ago: what a living one would have pruned. */
+  /** Rows of workers that died long ago. Any live worker prunes them. */
   deadWorkers: number;
-  /** By their own names, where they matter: `journal_mode`, `synchronous`, `file`. */
+  /** Settings that matter, by the database's names: `journal_mode`, `synchronous`, `file`. */
   settings: Record<string, string>;
 }
 
+/** What to delete. */
 export interface PruneRequest {
-  /** Only this job goes, with its schedules and waiting runs, once no worker has shown it for `jobsUnseenFor`; null: not so. */
+  /**
+   * Delete only this job, with its schedules and waiting runs, if no worker has defined it for `jobsUnseenFor`. Null:
+   * all jobs.
+   */
   job?: string | null;
-  /** Finished runs whose retention has ended; given a number, those finished longer ago than this as well. */
+  /** Delete finished runs after this time, whatever their retention; null: only those whose retention has ended. */
   finishedFor: number | null;
   /**
-   * Of each job so many stay, the newest by their ids, and all others go whatever their retention; with `finishedFor` only those
-   * finished that long ago. Null: retention decides.
+   * Keep this many finished runs of each job, the newest by id, and delete the others whatever their retention; with
+   * `finishedFor` only those that finished that long ago. Null: retention decides.
    */
   keep?: number | null;
-  /** Only finished runs in these states go, and count for `keep`; null: in any. */
+  /** Delete, and count for `keep`, only finished runs in these states; null: in all states. */
   states?: FinishedState[] | null;
-  /** Definitions that no worker has shown for this long, unless something of them is unfinished. */
+  /** Delete jobs that no worker has defined for this long and that have no unfinished runs; null: none. */
   jobsUnseenFor: number | null;
-  /** Waiting runs older than this whose job no worker has shown for this long; of any age with `job`. */
+  /**
+   * Delete waiting runs that are older than this and whose job no worker has defined for as long; with `job` of any
+   * age. Null: none.
+   */
   orphansOlderThan: number | null;
-  /** How many finished runs go at a time. */
+  /** Finished runs to delete in one transaction. */
   batch: number;
-  /** Told after each batch what went so far; false: no more. */
-  onBatch?: (so: PruneReport) => boolean;
+  /** Called after each batch with the report so far; returns false to stop. */
+  onBatch?: (soFar: PruneReport) => boolean;
 }
 
-/** How many of each were deleted. */
+/** Numbers of deleted rows. */
 export interface PruneReport {
+  /** Finished runs. */
   history: number;
   jobs: number;
+  /** Waiting runs. */
   orphans: number;
   workers: number;
 }
 
-/** What `prune` would delete now. */
+/** Numbers of rows that `prune()` would delete now. */
 export interface PruneForecast extends PruneReport {
-  /** There are more finished runs: they were counted up to 1,000,000. */
+  /** Whether there are more finished runs: counting stops at 1,000,000. */
   capped: boolean;
 }

@@ -51,7 +51,10 @@ const NO_SCHEMAS = {
     "MySQL and MariaDB have no schemas within a database: there a schema is a database. Name it in the URL (mysql://host/name), or give the tables a prefix of their own (prefix in punctual.config.ts).",
 };
 
-/** The URL of the same database with the tables in this schema, which only PostgreSQL has; the same URL, if it says so already. */
+/**
+ * The URL of the same database with the tables in this schema, which only PostgreSQL has; the same URL, if it says so
+ * already.
+ */
 export function inSchema(source: DatabaseSource, schema: string): string {
   const kind = kindOf(source);
   if (kind !== "postgres") throw new PunctualError("INVALID_OPTION", NO_SCHEMAS[kind]);

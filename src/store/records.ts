@@ -1,18 +1,21 @@
 import type { FinishedState, RunState } from "../run/states.ts";
 import type { QueueSelection } from "./queue-selection.ts";
 
-/** What a job's row says. Written by workers that define it, read by producers that do not. */
+/** A job as the database has it: written by the workers that define it, read by producers that do not. */
 export interface JobRecord {
   name: string;
   queue: string;
   priority: number;
+  /** Most runs at once; 0: no limit. */
   limit: number;
+  /** Most runs at once for each key; 0: no limit. */
   keyLimit: number;
   cron: string | null;
+  /** Differs whenever the definition differs. */
   fingerprint: string;
 }
 
-/** Who paused it and why, where they said so. */
+/** Since when something is paused, by whom and why, if that was given. */
 export interface Pause {
   since: number;
   by: string | null;
@@ -30,31 +33,33 @@ export interface ScheduleRecord {
   args: string | null;
   queue: string | null;
   lastTick: number | null;
-  /** Null: it will not tick again. */
+  /** Null: the schedule has ended. */
   nextTick: number | null;
-  /** Ticks that no run was made for. */
+  /** Ticks that got no run. */
   missed: number;
   paused: boolean;
   pause: Pause | null;
 }
 
-/** A worker as it shows itself. */
+/** A worker as it describes itself in its heartbeats. */
 export interface WorkerRecord extends QueueSelection {
   id: string;
   host: string;
   pid: number;
+  /** Most runs at once. */
   parallel: number;
-  /** How its queues share it: those that are not named weigh 1. Null: by priority alone. */
+  /** Shares of the queues; a queue that is not named has weight 1. Null: only priorities decide. */
   weights: Record<string, number> | null;
-  /** Whether it ticks. */
+  /** Whether it ticks schedules. */
   schedules: boolean;
   startedAt: number;
+  /** Time of the last heartbeat. */
   seenAt: number;
 }
 
 /** A line that a handler logged. */
 export interface LogRecord {
-  /** Orders the lines of a run: the time in microseconds, one more where two fall together. */
+  /** Orders the lines of a run: the time in microseconds, made unique by adding 1. */
   position: number;
   attempt: number;
   /** UTC milliseconds. */
@@ -112,17 +117,19 @@ export interface JobStatus extends JobRecord {
   pause: Pause | null;
   running: number;
   waiting: number;
-  /** When a try last succeeded. */
+  /** When an attempt last succeeded. */
   lastRun: number | null;
-  /** When a try last failed or was lost in a crash. */
+  /** When an attempt last failed or crashed. */
   lastFailure: number | null;
   lastError: string | null;
+  /** Failures since the last success. */
   fails: number;
+  /** When a worker last defined the job; null: it was only declared. */
   seenAt: number | null;
-  /** Of its running runs the lease that ends last: until when, and the worker that has it. */
+  /** End of the lease that ends last among its running runs, and the worker that holds it. */
   leasedUntil: number | null;
   leasedBy: string | null;
-  /** The next tick of its schedules. */
+  /** The earliest next tick of its schedules. */
   nextRun: number | null;
 }
 
@@ -135,7 +142,7 @@ export interface QueueStatus {
   ready: number;
   scheduled: number;
   running: number;
-  /** When the first of its ready runs was due. */
+  /** When the ready run that has waited longest was due. */
   oldest: number | null;
 }
 
@@ -144,63 +151,66 @@ export interface Status {
   jobs: JobStatus[];
   queues: QueueStatus[];
   workers: WorkerRecord[];
-  /** Ticks that came more than a few seconds ago and that nobody has ticked, at most 100. */
+  /** Schedules whose tick has been due for more than a few seconds; at most 100. */
   late: LateSchedule[];
   /** Workers that hold runs without a sign of life. */
   silent: SilentWorker[];
-  /** Runs whose lease ended a while ago and that nobody took back. */
+  /** Runs whose lease ended a while ago and that no worker has reaped. */
   expired: number;
   isolated: IsolatedRun[];
-  /** More runs wait than were counted: counts of waiting runs are "at least". */
+  /** Whether more runs wait than were counted: the counts of waiting runs are lower bounds. */
   capped: boolean;
 }
 
-/** The last trace of a worker; null: its row is gone, since it left or has been dead for minutes. */
+/** The last heartbeat of a worker; null: its row is gone, because it left or has been dead for minutes. */
 export type Trace = Pick<WorkerRecord, "host" | "pid" | "seenAt"> | null;
 
-/** A worker that holds runs and has sent no heartbeat for some time: it was killed, is frozen, or cannot reach the database. */
+/**
+ * A worker that holds runs and has sent no heartbeat for some time: it was killed, is frozen, or cannot reach the
+ * database.
+ */
 export interface SilentWorker {
   id: string;
   trace: Trace;
-  /** How many runs it holds. */
+  /** Number of runs that it holds. */
   runs: number;
   jobs: string[];
-  /** Of these runs the one whose lease ends last, and when it ends. */
+  /** The run among them whose lease ends last, and that lease's end. */
   last: { id: number; name: string };
   leasedUntil: number;
 }
 
-/** A claimed run that crashed before, and for which a worker keeps others out of a process. */
+/** A claimed run that crashed before, and that a worker executes alone in a process. */
 export interface IsolatedRun {
   id: number;
   name: string;
   worker: string;
-  /** The child process, as `number:pid`. Null: the worker's own, or the run has not started. */
+  /** The child process, as `number:pid`; null: the worker's own process, or the run has not started. */
   child: string | null;
-  /** Null: other runs have to leave the process first. */
+  /** Null: the run waits until other runs have left the process. */
   startedAt: number | null;
 }
 
-/** A schedule whose next tick has passed. */
+/** A schedule whose tick is overdue. */
 export interface LateSchedule {
   id: number;
   job: string;
   nextTick: number;
 }
 
-/** A hook, filter or schema of a running run that has not settled for some seconds. */
+/** A hook, filter or schema of a running run that has not returned for some seconds. */
 export interface SlowHook {
   name: string;
   since: number;
-  /** Milliseconds after which it is not waited for any more. */
+  /** Milliseconds after which the worker stops waiting for it. */
   limit: number;
 }
 
-/** What `why` needs to know about a run. */
+/** Everything that `why()` needs to explain a run. */
 export interface WaitFacts {
   now: number;
   run: RunRecord;
-  /** Whether it is known which key it has. */
+  /** Whether the run's key has been computed. */
   keyed: boolean;
   job: {
     limit: number;
@@ -213,15 +223,18 @@ export interface WaitFacts {
   runningOfJob: number;
   runningOfLane: number;
   runningOfQueue: number;
-  /** Ready runs of the same queue that come before it, counted up to 1,000. */
+  /** Ready runs of the same queue that are claimed before it, counted up to 1,000. */
   ahead: number;
   workers: WorkerRecord[];
-  /** The worker that holds the run, alive or not; null also for a run that nobody holds. */
+  /** The worker that holds the run, alive or not; null also if no worker holds it. */
   holder: Trace;
   isolated: IsolatedRun[];
   slowHook: SlowHook | null;
   ownerAlive: boolean;
 }
 
-/** `requested`: it is running, and its worker will be told. */
+/**
+ * `requested`: the run is running, and its worker will abort it. A finished state: the run had ended before. Null: no
+ * such run.
+ */
 export type CancelAnswer = "cancelled" | "requested" | FinishedState | null;

@@ -2,42 +2,46 @@ import type { Outcome } from "../run/states.ts";
 import type { QueueSelection } from "./queue-selection.ts";
 import type { LogRecord } from "./records.ts";
 
-/** A run to be inserted. Times are UTC milliseconds, durations milliseconds. */
+/** A run to insert. */
 export interface NewRun {
   name: string;
   queue: string;
-  /** What the run queues in under limits: its job, or job and key (`run/lanes.ts`). */
+  /** The job's name, or name and key: runs of one lane share the limits per job and per key (`run/lanes.ts`). */
   lane: string;
+  /** Lower numbers are claimed first. */
   priority: number;
-  /** When it is due; null: `delay` from the database's now. */
+  /** When the run is due; null: `delay` after the database's now. */
   runAt: number | null;
   delay: number;
   args: string | null;
   timeout: number | null;
-  /** The retry policy of this run alone, as JSON; null: its job's. */
+  /** Retry policy of this run alone, as JSON; null: the job's policy. */
   retries: string | null;
+  /** Key that no other run may hold until this one has started or finished, and for at least `for` ms. */
   unique: { key: string; until: "started" | "finished"; for: number } | null;
-  /** The instance that alone can run it (ad hoc). */
+  /** The only instance that can execute the run (ad hoc); null: any worker that defines the job. */
   owner: string | null;
   tags: string[];
   parentId: number | null;
   batchId: string | null;
-  /** Not started this long after dispatch: skipped. */
+  /** How long after the dispatch the run may still start; later it is skipped. Null: always. */
   expires: number | null;
   traceparent: string | null;
 }
 
 export interface InsertResult {
+  /** The new run, or the run that holds the unique key. */
   id: number;
-  /** False: the unique key was held, and `id` is the run that holds it. */
+  /** False: the unique key was held, and nothing was inserted. */
   inserted: boolean;
 }
 
-/** The right to settle a run: nobody else has this token, and it is worth nothing once the run was given to another. */
+/** The right to write about a running run. It is lost when the run is settled, reaped or claimed again. */
 export interface Lease {
   id: number;
+  /** Chosen by the claim; no other claim has the same. */
   token: string;
-  /** The child process of the worker that has the run, as `number:pid`; null: the worker itself. */
+  /** The child process that executes the run, as `number:pid`; null: the worker's own process. */
   child?: string | null;
 }
 
@@ -46,11 +50,12 @@ export interface ClaimedRun extends Lease {
   name: string;
   queue: string;
   lane: string;
+  /** Whether the run is under a limit. */
   limited: boolean;
   priority: number;
   runAt: number;
   args: string | null;
-  /** This try counted in. */
+  /** Number of this attempt, from 1. */
   attempts: number;
   crashes: number;
   timeout: number | null;
@@ -65,139 +70,150 @@ export interface ClaimedRun extends Lease {
   tickAt: number | null;
   createdAt: number;
   claimedAt: number;
-  /** Marked as started by the claim itself; otherwise it waits in the claimer's buffer. */
+  /** Whether the claim marked the run as started; a prefetched run is marked later. */
   started: boolean;
-  /** Claimed only for its key to be computed: its job has a limit per key, and its producer could not compute the key. */
+  /** Claimed only to compute its key: the job has a limit per key, and the producer could not compute the key. */
   unkeyed: boolean;
-  /** How many lines were logged under this attempt's number: by tries that were given back, then by this one. */
+  /** Log lines that released attempts with the same number left behind. */
   logged: number;
 }
 
-/** The outcome of one attempt, to be written only while its lease is held. */
+/** The outcome of one attempt. */
 export interface Settlement extends Lease {
   outcome: Outcome;
-  /** How long the try took. */
+  /** How long the attempt took. */
   duration: number;
-  /** retried, snoozed: how long to wait. */
+  /** retried, snoozed: how long the run waits. */
   delay: number;
-  /** failed, retried: the failure; skipped, cancelled: the reason. */
+  /** failed, retried: the failure, as JSON. skipped, cancelled: the reason. */
   error: string | null;
   fingerprint: string | null;
   result: string | null;
-  /** How long history keeps it: null for ever, 0 not at all. */
+  /** How long history keeps the run; null: for ever, 0: not at all. */
   keep: number | null;
-  /** Lines logged under this attempt's number: where the run is not kept, they go with it. */
+  /** Log lines of this attempt. They are deleted with the run if history does not keep it. */
   logged: number;
-  /** released: the lane of a run whose key was computed. */
+  /** released: the lane with the key that was computed. */
   lane?: string;
 }
 
-/** A line that a handler logged. */
+/** A log line to append. */
 export interface NewLogLine extends LogRecord {
   runId: number;
 }
 
 export interface ClaimRequest extends QueueSelection {
-  /** New for each claim; a claim sent again under the same token gives the same runs. */
+  /** New for each claim. A claim that is sent again under the same token returns the same runs. */
   token: string;
+  /** Most runs to claim. */
   limit: number;
-  /** How many of them start at once. */
+  /** How many of them the worker starts at once; the others are prefetched. */
   start: number;
-  /** How many of them may be under limits, the first ones: those start at once, or next. */
+  /** How many of the first runs may be under limits: a prefetched run would occupy its slot without running. */
   limited: number;
   /**
-   * How many of them may have crashed before: as many as the claimer can isolate now. A claim that leaves crashed runs
-   * ready may bring fewer runs than there are; a claim with 0 looks past them.
+   * How many runs may have crashed before: as many as the worker can isolate now. A claim that leaves crashed runs
+   * ready may return fewer runs than are ready; a claim with 0 looks past them.
    */
   crashed: number;
-  /** How far a queue's next run stands behind its last: the nearest comes first. Null: one order for all queues. */
+  /**
+   * Distance from a queue's last run to its next one in the claim's order, for shares by weight; null: queues have no
+   * shares.
+   */
   stride: ((queue: string) => number) | null;
-  /** Jobs that the database knows and this process does not define. */
+  /** Jobs in the database that this process does not define. */
   exclude: string[];
   /** Whether this process can compute the keys of a job's runs. */
   computesKey(name: string): boolean;
+  /** The instance whose ad hoc runs may be claimed. */
   owner: string;
+  /** Length of the leases. */
   lease: number;
-  /** Leases that differ from `lease`, by job. */
+  /** Lengths for the jobs where it differs. */
   leases: Record<string, number>;
 }
 
 export interface ExchangeRequest {
   worker: string;
-  /** Counts up with each exchange of this worker that settles. */
+  /** Number of the exchange, ascending with each exchange of this worker that settles. */
   seq: number;
-  /** The same exchange was sent before and its answer was lost. */
+  /** Whether this exchange was sent before and its answer was lost. */
   again: boolean;
   settle: Settlement[];
-  /** Runs that have started and were not told of: claimed ahead, or given to a child process since. */
+  /** Runs that started since they were claimed: prefetched, or given to a child process. */
   started: Lease[];
   claim: ClaimRequest | null;
 }
 
 export interface ExchangeResult {
-  /** One for each settlement, in order. False: the lease was lost, nothing was written. */
+  /** For each settlement, in order: whether it was written. False: the lease is lost. */
   settled: boolean[];
   claimed: ClaimedRun[];
-  /** When the next scheduled run is due; null when there is none. */
+  /** When the next scheduled run is due; null: none is scheduled. */
   nextDue: number | null;
-  /** Runs of this worker that somebody asked to cancel. */
+  /** Running runs of this worker that someone asked to cancel. */
   cancelled: number[];
 }
 
 export interface Renewal extends Lease {
+  /** New length of the lease, from now. */
   lease: number;
 }
 
-/** What became of leases that were to be prolonged, by the ids of their runs. A run in neither set is lost. */
+/** What became of the leases to renew, by run id. A lease in neither set is lost. */
 export interface RenewalResult {
   held: Set<number>;
-  /** Still under its token, but another transaction has locked the row: the lease was not prolonged. */
+  /** Leases that are held but were not prolonged: another transaction has locked the run. */
   locked: Set<number>;
-  /** Runs of this worker that somebody asked to cancel. */
+  /** Running runs of this worker that someone asked to cancel. */
   cancelled: number[];
 }
 
-/** What happened to a job since the last flush. Flushed in groups, so that the settle never touches the job's row. */
+/** Counts of a job in one minute. Workers flush them together, so that a settlement never touches the job's row. */
 export interface JobMinute {
   name: string;
+  /** UTC minutes since 1970. */
   minute: number;
   counts: Partial<Record<Outcome | "dispatched" | "crashed", number>>;
-  /** Sum of durations of finished tries. */
+  /** Sum of the durations of finished attempts. */
   busy: number;
-  /** When the last try succeeded. */
+  /** When the last attempt succeeded. */
   lastRun: number | null;
-  /** When the last try failed or was lost in a crash. */
+  /** When the last attempt failed or crashed. */
   lastFailure: number | null;
-  /** Null: no try ended. `ok`: one succeeded; `failed` counts the failures since then, `error` is the last one's. */
+  /**
+   * Null: no attempt ended. `ok`: one succeeded. `failed`: failures since then, or in all; `error`: the last one's.
+   */
   last: { ok: boolean; failed: number; error: string | null } | null;
 }
 
+/** A run that was taken back from a worker. */
 export interface ReapedRun {
   id: number;
   name: string;
   queue: string;
-  /** The number of the try that was lost. */
+  /** Number of the attempt that was lost. */
   attempt: number;
-  /** From its start until now; 0: it had not started. */
+  /** From the start until now; 0: the attempt had not started. */
   duration: number;
   worker: string | null;
-  /** ready: runs again; failed: too many crashes; cancelled: somebody had asked for it. */
+  /** ready: the run waits again. failed: it crashed too often. cancelled: someone had asked for it. */
   state: "ready" | "failed" | "cancelled";
-  /** False when the try had not begun and was given back. */
+  /** False: the attempt had not started, and does not count. */
   crashed: boolean;
-  /** The run that its crashes have ended as failed, for its hooks; null: it was not ended by them. */
+  /** The run, for its hooks, if its crashes ended it as failed; otherwise null. */
   ended: ClaimedRun | null;
 }
 
 /** The number of crashes that ends a run. */
 export interface CrashCap {
-  /** When it was alone in its process the last time: nothing else can have caused that crash. */
+  /** If the run was alone in its process at the last crash: no other run can have caused that crash. */
   isolated: number;
-  /** When it had neighbours. */
+  /** If other runs were in the process. */
   shared: number;
 }
 
-/** Whether a worker isolates a run. Not a function of one process: that process has survived the crash. */
+/** Whether a worker must isolate the run. Ad hoc runs are exempt: their process is the same and survived the crash. */
 export function hasCrashed({ crashes, owner }: { crashes: number; owner: string | null }): boolean {
   return crashes > 0 && owner === null;
 }

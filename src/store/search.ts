@@ -1,7 +1,7 @@
 import type { RunState } from "../run/states.ts";
 import type { RunRecord } from "./records.ts";
 
-/** Text that a column is compared with, by its bytes. */
+/** Compares a text column byte by byte: with a text, or with the pieces between `*` wildcards. */
 export type TextMatch = { is: string } | { like: string[] };
 
 export interface NumberMatch {
@@ -9,21 +9,21 @@ export interface NumberMatch {
   value: number;
 }
 
-/** Columns that are compared as text, and may be null. */
+/** Fields that are compared as text and may be null. */
 export type TextField = "job" | "queue" | "key" | "batch" | "worker" | "error" | "errortype" | "tag";
 
-/** `attempt` counts; `took` and `waited` are milliseconds, of a try that runs up to now. */
+/** Fields that are compared as numbers. `took` and `waited` are milliseconds; for a running run until now. */
 export type NumberField = "id" | "parent" | "attempt" | "took" | "waited";
 
-/** What a run may be beside its state. */
+/** Conditions of a run beside its state. */
 export type RunAspect = "late" | "retrying" | "cancelling";
 
 /**
- * One thing that is asked of a run: that any of the values given is so, or with `not` that none is.
+ * One condition of a search: any of the values matches, or with `not` none does. A null field matches nothing, so `not`
+ * holds for it.
  *
- * `like` are the pieces between stars, each of which stands for anything: `["send-", ""]` is `send-*`. The error of a
- * run that is not finished is that of its last try. A worker goes by its id, its host or `host:pid`; a schedule by its
- * id or its job.
+ * `like` has the pieces between wildcards: `["send-", ""]` is `send-*`. The error of an unfinished run is the one of
+ * its last attempt. A worker matches by id, host or `host:pid`; a schedule by id or job.
  */
 export type RunCondition = { not?: boolean } & (
   | { field: "state"; any: RunState[] }
@@ -31,21 +31,24 @@ export type RunCondition = { not?: boolean } & (
   | { field: TextField; any: TextMatch[] }
   | { field: NumberField; any: NumberMatch[] }
   | { field: "schedule"; any: (TextMatch | { id: number })[] }
-  /** A value within the arguments, as JSON writes it; texts without their quotes. Lists and objects have none. */
+  /** A value within the arguments as JSON writes it, a string without its quotes. Arrays and objects match nothing. */
   | { field: "payload"; path: string[]; any: TextMatch[] }
-  /** When it finished, else when it was asked for; `finished` says nothing about runs that are not. UTC milliseconds. */
+  /**
+   * `at`: when the run finished, or was dispatched if it has not. `finished`: the same, but holds for every unfinished
+   * run.
+   */
   | { field: "at" | "finished"; from?: number; to?: number }
-  /** Part of the job's name or of the error's message, or the id. */
+  /** Pieces within the job's name or the error's message, or the id. */
   | { field: "text"; pieces: string[] }
 );
 
-/** A run is late when it has been due for longer than this and has not begun. */
+/** A waiting run is late once it has been due for longer than this. */
 export const LATE_AFTER = 5000;
 
 export interface RunSearch {
-  /** All of them hold. */
+  /** All conditions must hold. */
   where: RunCondition[];
-  /** Only runs with a smaller id: `next` of the page before. */
+  /** Only runs with a smaller id: `next` of the previous page. */
   before?: number;
   limit: number;
 }
@@ -53,16 +56,13 @@ export interface RunSearch {
 /** Newest first. */
 export interface RunPage {
   runs: RunRecord[];
-  /**
-   * Where to go on; null: nothing is left. A page may be short, or empty, and not the last: one search reads a bounded
-   * number of rows.
-   */
+  /** `before` of the next page; null: this is the last. A page may be short or empty and not be the last. */
   next: number | null;
 }
 
-/** How many runs a search finds. */
+/** The number of runs that a search finds. */
 export interface RunCount {
   count: number;
-  /** There are more: counting stopped at the bound, or at the number of rows that one count reads. */
+  /** Whether there may be more: counting stopped at `cap`, or after reading a bounded number of rows. */
   capped: boolean;
 }

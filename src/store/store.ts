@@ -42,121 +42,201 @@ export * from "./runs.ts";
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
 
 /**
- * The contract that every database fulfils, proven by `test/conformance`.
+ * The contract between Punctual and a database. `test/conformance` runs the same tests against every implementation.
  *
- * "Now" is the database's time, or the clock's when a test moves it. Every write about a claimed run is fenced: it
- * happens only while the run is running under the token given.
+ * **Time.** Arguments and results are UTC milliseconds, durations are milliseconds. "Now" is the database's time, so
+ * that hosts whose clocks differ agree on what is due and which lease has ended; a test's clock replaces it.
+ *
+ * **Fencing.** A claim gives each run a lease: an id and a token. Every write about a running run names its lease, and
+ * takes effect only while the run is running under that token. A worker that lost its lease can write nothing more
+ * about the run.
+ *
+ * **Failures.** If the database does not answer, a call is retried for about 30 s and then rejects with a
+ * `PunctualError`. A call that rejected may have been carried out nevertheless. Repeating it is safe, except for
+ * `insert` and `flush`, which would take effect twice.
+ *
+ * Where a run, job or schedule may not exist, the answer is null or false.
  */
 export interface Store {
   readonly database: DatabaseName;
 
-  /** Brings the schema up to date, safe from several processes at once. With `dryRun` it only tells the statements. */
+  // The database and its tables.
+
+  /**
+   * Brings the schema up to date. Processes that install at the same time wait for each other. With `dryRun` nothing is
+   * changed: the report lists the statements.
+   */
   install(options?: { dryRun?: boolean }): Promise<InstallReport>;
-  /** Refuses a schema that is missing, or newer than this code. */
+  /**
+   * Rejects with `NOT_INSTALLED` if tables are missing or old, with `SCHEMA_TOO_NEW` if they need newer code than this.
+   */
   verify(): Promise<void>;
-  /** What the database says of itself, for diagnoses; tables that are missing or of another version are told, not refused. */
+  /** Describes the database for diagnosis. Resolves also if tables are missing, old or too new. */
   inspect(): Promise<Inspection>;
-  /** Makes an index or a view that is missing, without holding up others where the database can do so. */
+  /** Creates a missing index or view; an index without blocking writers, where the database can do that. */
   restore(missing: MissingObject): Promise<void>;
-  /** Deletes the rows of workers that died long ago, as `prune()` does; gives how many there were. */
+  /** Deletes the rows of workers that died long ago, as `prune()` does. Returns their number. */
   forgetWorkers(): Promise<number>;
+  /** Closes the connections that the store opened. */
   close(): Promise<void>;
+  /** Returns the database's time. */
   now(): Promise<number>;
 
-  /** Inserts all or none, in order. In `tx`, the caller's own transaction, they exist when it commits. */
+  // The life of a run: inserted, claimed, renewed, settled.
+
+  /**
+   * Inserts runs, all or none; their ids ascend in the order given. A run whose unique key is held is not inserted: its
+   * result names the holder. With `tx`, a transaction of the caller's, the runs exist once the caller commits.
+   */
   insert(runs: NewRun[], tx?: unknown): Promise<InsertResult[]>;
-  /** Writes outcomes, then claims: what was settled has freed its slots before the claim looks. */
+  /**
+   * Writes the outcomes of finished attempts, then claims runs, in one transaction: the claim can use the slots that
+   * the outcomes freed. A repeated exchange with `again` writes nothing twice and returns the runs that were claimed
+   * before.
+   */
   exchange(request: ExchangeRequest): Promise<ExchangeResult>;
-  /** Prolongs leases, and never waits for a row that another transaction has locked. */
+  /** Prolongs leases. Never waits for a row that another transaction has locked: the result lists it as locked. */
   renew(worker: string, renewals: Renewal[]): Promise<RenewalResult>;
   /**
-   * Marks one run as started before its handler runs: a crash from here on is charged to it. `isolated`: no other run is
-   * in its process. Called again with false before others are admitted.
+   * Marks a run as started, before its handler is called: if the process dies from then on, the run is charged with the
+   * crash. `isolated`: no other run is in the process. The worker calls it again with false before it admits other
+   * runs. Returns false if the lease is lost.
    */
   start(lease: Lease, isolated: boolean): Promise<boolean>;
-  /** Keeps how far a run has come, as JSON; false: the lease is lost. */
+  /** Stores the progress of a run, as JSON. Returns false if the lease is lost. */
   progress(lease: Lease, progress: string): Promise<boolean>;
-  /** Names a hook, filter or schema of a run that has not settled for some time; null: it has. False: the lease is lost. */
+  /**
+   * Records that a hook, filter or schema of a running run has not returned for `elapsed` ms; null: it has returned
+   * since. Returns false if the lease is lost.
+   */
   slowHook(lease: Lease, slow: { name: string; elapsed: number; limit: number } | null): Promise<boolean>;
   /**
-   * Writes lines that handlers logged; those that are there already, or whose run is not, are left out. Not fenced: a
-   * try that lost its lease has said what it said.
+   * Appends log lines. Lines that exist already, or whose run does not, are left out. Not fenced: lines that an attempt
+   * logged before it lost its lease are kept.
    */
   log(lines: NewLogLine[]): Promise<void>;
-  /** Runs `work` and writes the settlement in one transaction; false and nothing of either if the lease is lost. */
+  /**
+   * Calls `work` with a transaction, writes the settlement in the same transaction, and commits. Returns false, and
+   * rolls both back, if the lease is lost. `work` is called at most once.
+   */
   transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean>;
-  /** Takes back runs whose lease has ended, at most `limit`. */
-  reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
-  /** Takes back runs that were lost with a child process, each charged with a crash; those no longer held are left alone. */
-  takeBack(leases: Lease[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
-  /** Fails ad hoc runs that wait for an owner which is gone. `self` asks, so it is alive, however long ago it was seen. */
-  reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]>;
-  /** Fails the waiting ad hoc runs of this owner. */
-  disown(owner: string, error: string, keep: number | null): Promise<number[]>;
 
-  /** `requested`: it is running, and its worker will be told. With `force` it ends at once, and its lease with it. */
-  cancel(id: number, keep: number | null, force?: boolean): Promise<CancelAnswer>;
-  /** Moves a run that nobody has claimed; otherwise says what state it is in. */
-  move(id: number, runAt: number): Promise<"moved" | RunState | null>;
-  /** Brings a finished run back under its own id, with all its attempts before it; due now unless a time is given. */
-  revive(id: number, runAt?: number | null): Promise<"revived" | RunState | null>;
-  /** Deletes a run that is not running. */
-  remove(id: number): Promise<"removed" | RunState | null>;
-
-  /** Shows what a worker defines. Of several workers alive the latest started has the say. */
-  syncJobs(sync: SyncRequest): Promise<void>;
-  /** Makes names known that are dispatched here and defined elsewhere. */
-  declareJobs(names: string[], queue: string, priority: number): Promise<void>;
-  /** Moves a run that was dispatched under a former name to the job that has the name now; false: its name is none. */
-  adopt(id: number): Promise<boolean>;
-  /** By its name, or by a former one. */
-  job(name: string): Promise<JobRecord | null>;
-  /** Every job that was ever shown or declared, and not pruned. */
-  jobNames(): Promise<string[]>;
-  /** False: there is no such job. Ticks that fall into a pause are not missed. */
-  pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean>;
-  /** Until a time, or until it is resumed. The queue need not be known. */
-  pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void>;
-  /** Adds to the counts by the minute and to what jobs say of their last tries. May count twice if its answer is lost. */
-  flush(tallies: JobMinute[]): Promise<void>;
+  // Runs whose process died.
 
   /**
-   * Makes the runs of due schedules. A schedule's mark moves in the transaction that inserts them, so a tick happens
-   * once, whoever asks and however late, and whatever becomes of its run.
+   * Takes back runs whose lease has ended: they wait again, or end if they crashed too often. Reads `limit` of them and
+   * adds the other expired runs of the same workers, since the runs of one worker are judged together. `error` and
+   * `keep` are for runs that end.
+   */
+  reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
+  /**
+   * Does the same at once for runs that were lost with a child process. Each is charged with a crash. Leases that are
+   * lost are ignored.
+   */
+  takeBack(leases: Lease[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
+  /**
+   * Fails waiting ad hoc runs whose owner has not been seen for `WORKER_DEAD_AFTER`. `self` is the caller, which counts
+   * as alive. Returns the ids.
+   */
+  reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]>;
+  /** Fails the waiting ad hoc runs of this owner, which is stopping. Returns their ids. */
+  disown(owner: string, error: string, keep: number | null): Promise<number[]>;
+
+  // Operating on single runs.
+
+  /**
+   * Cancels a waiting run, or asks the worker of a running one to abort it (`requested`). With `force` a running run
+   * ends at once: its worker loses the lease. A finished run is left as it is; the answer is its state.
+   */
+  cancel(id: number, keep: number | null, force?: boolean): Promise<CancelAnswer>;
+  /** Changes when a waiting run is due. Any other run is left as it is; the answer is its state. */
+  move(id: number, runAt: number): Promise<"moved" | RunState | null>;
+  /**
+   * Takes a finished run out of history to run again, due at `runAt` or now. It keeps its id, its attempts and its
+   * crashes, but not its unique key. A run that is not finished is left as it is; the answer is its state.
+   */
+  revive(id: number, runAt?: number | null): Promise<"revived" | RunState | null>;
+  /** Deletes a run that is not running, with its attempts and log lines. The answer for a running one is its state. */
+  remove(id: number): Promise<"removed" | RunState | null>;
+
+  // Jobs, queues and schedules.
+
+  /**
+   * Writes a worker's definitions of jobs, schedules and queue limits. Where live workers define a job differently, the
+   * most recently started one wins.
+   */
+  syncJobs(sync: SyncRequest): Promise<void>;
+  /** Adds jobs that this process dispatches and no worker has defined yet; existing jobs are left as they are. */
+  declareJobs(names: string[], queue: string, priority: number): Promise<void>;
+  /**
+   * Moves a run that was dispatched under a former name to the job of that name today. Returns false if the name is not
+   * a former one.
+   */
+  adopt(id: number): Promise<boolean>;
+  /** Returns a job by its name, or by a former name. */
+  job(name: string): Promise<JobRecord | null>;
+  /** Returns the names of all jobs that were defined or declared, and not pruned since. */
+  jobNames(): Promise<string[]>;
+  /** Pauses or resumes a job. Ticks that fall into the pause are skipped. Returns false if the job does not exist. */
+  pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean>;
+  /** Pauses a queue until a time, or until it is resumed (null). The queue need not exist yet. */
+  pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void>;
+  /** Pauses or resumes a schedule, with the answer and the effect on ticks of `pauseJob`. */
+  pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean>;
+  /** Adds counts to the minutes of jobs, and updates their last attempts. */
+  flush(minutes: JobMinute[]): Promise<void>;
+  /**
+   * Inserts the runs of due schedules and moves the marks of these schedules, in one transaction: each tick happens
+   * once, whichever worker asks, however late, and whatever becomes of its run.
    */
   tick(request: TickRequest): Promise<TickResult>;
   schedules(): Promise<ScheduleRecord[]>;
-  /** False: there is no such schedule. Ticks that fall into a pause are not missed. */
-  pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean>;
 
+  // Workers.
+
+  /** Records that a worker is alive. */
   beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void>;
-  /** Takes a worker out of those alive; what it still holds stays its own until the leases end. */
+  /** Deletes a worker's row when it stops. Runs that it still holds are reaped once their leases end. */
   leave(worker: string): Promise<void>;
+  /** Calls back when another process may have dispatched or changed something. Returns a function that stops it. */
+  watch(onChange: () => void): () => void;
+
+  // Reading.
 
   find(id: number): Promise<RunRecord | null>;
-  /** Tries that failed or were lost, the first one first. */
+  /** Returns the attempts of a run that failed or crashed, in order. */
   attempts(id: number): Promise<AttemptRecord[]>;
-  /** The lines that its tries logged, in order, after a position. */
+  /** Returns log lines of a run, in order, after the position `after`. */
   logs(id: number, after: number, limit: number): Promise<LogRecord[]>;
   countLogs(id: number): Promise<number>;
-  /** The newest first. One call reads a bounded number of rows, however many there are. */
+  /**
+   * Returns a page of runs, the newest first. Reads a bounded number of rows: a page may be short without being the
+   * last.
+   */
   search(search: RunSearch): Promise<RunPage>;
-  /** How many runs a search would find, up to `cap`. */
+  /** Counts the runs that a search would find, up to `cap`. */
   count(where: RunCondition[], cap: number): Promise<RunCount>;
-  /** Its cost is bounded however many runs wait: from some number on they are not counted. */
+  /**
+   * Counts runs by job and queue, and lists workers and problems. Its cost is bounded: above some number waiting runs
+   * are not counted.
+   */
   status(): Promise<Status>;
+  /** Returns everything that `why()` needs to explain a run. */
   waitFacts(id: number): Promise<WaitFacts | null>;
 
-  /** Deletes in batches, and lets others have their turn between them. Nothing that is running. */
-  prune(request: PruneRequest): Promise<PruneReport>;
-  countPrunable(request: PruneRequest): Promise<PruneForecast>;
+  // Deleting.
 
-  /** Calls back when another process may have changed something; returns how to stop. */
-  watch(onChange: () => void): () => void;
+  /** Deletes finished runs, jobs and workers that are no longer needed, in batches. Running runs are never deleted. */
+  prune(request: PruneRequest): Promise<PruneReport>;
+  /** Counts what `prune()` would delete now. */
+  countPrunable(request: PruneRequest): Promise<PruneForecast>;
 }
 
-/** A worker counts as alive for people when it was seen within this time: three heartbeats, and some slack. */
+/** A worker is shown as alive if it was seen within this time: three heartbeats, and some slack. */
 export const WORKER_SEEN_WITHIN = 20_000;
 
-/** A worker that has not been seen for this long loses its functions, and its say about definitions. Neither comes back. */
+/**
+ * A worker that was not seen for this long is dead: its waiting ad hoc runs fail, and its definitions no longer prevent
+ * others. Neither is undone if the worker comes back.
+ */
 export const WORKER_DEAD_AFTER = 60_000;

@@ -1,8 +1,8 @@
 import type { Database, Param, Sql, Tables, Transaction, TransactionOptions } from "./database.ts";
 
 /**
- * Where statements run: on the database itself, each on its own, or in one transaction. It carries the dialect (`db`) and
- * the names of the tables (`t`), so that a function which writes SQL takes one argument for all three.
+ * Where statements run: on the database itself, each on its own, or in one transaction. It carries the dialect (`db`)
+ * and the names of the tables (`t`), so that a function which writes SQL takes one argument for all three.
  */
 export class SqlContext<Db extends Database = Database> implements Sql {
   readonly db: Db;
@@ -28,7 +28,9 @@ export class SqlContext<Db extends Database = Database> implements Sql {
     return new SqlContext(this.db, this.t, sql);
   }
 
-  /** Calls `work` with the context of a new transaction. As `Database.transaction`, it may call `work` more than once. */
+  /**
+   * Calls `work` with the context of a new transaction. As `Database.transaction`, it may call `work` more than once.
+   */
   transaction<Result>(
     work: (tx: SqlContext<Db>) => Promise<Result>,
     options?: TransactionOptions,

@@ -61,8 +61,8 @@ export interface RunEnding {
 }
 
 /**
- * Moves runs from `runs` to `history`. Runs that are not kept are deleted, with their attempts and log lines. The caller has
- * locked the rows.
+ * Moves runs from `runs` to `history`. Runs that are not kept are deleted, with their attempts and log lines. The
+ * caller has locked the rows.
  */
 export async function moveToHistory(tx: SqlContext, endings: RunEnding[], now: number): Promise<void> {
   const { db, t } = tx;

@@ -251,7 +251,9 @@ export async function markStarted(tx: SqlContext, leases: Lease[], now: number):
   );
 }
 
-/** Sets columns of one run and the child process that has it; false: the lease is lost. The first start mark stands. */
+/**
+ * Sets columns of one run and the child process that has it; false: the lease is lost. The first start mark stands.
+ */
 export async function updateHeld(
   tx: SqlContext,
   { id, token, child = null }: Lease,
