@@ -1,3 +1,5 @@
+import { isAbsolute } from "node:path";
+
 /** Every code an error of Punctual can have. Codes are stable: match on them, not on messages. */
 export type ErrorCode =
   | "CANNOT_LISTEN"
@@ -146,4 +148,9 @@ export function show(value: unknown): string {
     text = "an object";
   }
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+/** A path for a message: a relative one with the folder that it was looked for in. */
+export function showPath(path: string): string {
+  return isAbsolute(path) ? path : `${path} in ${process.cwd()}`;
 }

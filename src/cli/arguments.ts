@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { PunctualError, show } from "../errors.ts";
 import { type Address, toAddress } from "../metrics/address.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
@@ -17,6 +17,20 @@ export function integer(least: number, most: number = 2 ** 31 - 1): (text: strin
     const bound = number > most ? `at most ${grouped(most)}` : `at least ${grouped(least)}`;
     throw new InvalidArgumentError(`Expected a whole number of ${bound}.`);
   };
+}
+
+/**
+ * Whether the value of an option was written in one word with it, as in `--check=foo`. Where a blank stands between
+ * them, an optional value may as well be the next argument.
+ */
+export function isAttached(command: Command, flags: string[], value: string): boolean {
+  const root = rootOf(command) as Command & { rawArgs?: string[] };
+  const words = flags.map((flag) => (flag.startsWith("--") ? `${flag}=${value}` : `${flag}${value}`));
+  return (root.rawArgs ?? process.argv).some((argument) => words.includes(argument));
+}
+
+function rootOf(command: Command): Command {
+  return command.parent ? rootOf(command.parent) : command;
 }
 
 /** Digits that a number holds exactly; null: anything else. */

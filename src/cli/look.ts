@@ -1,7 +1,9 @@
+import { showPath } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Cli } from "./cli.ts";
 import { Exit, exitCodes } from "./exit-codes.ts";
 import { missingFile } from "./load/database.ts";
+import { plain } from "./output.ts";
 
 /** The instance to look at. Looking makes no database: a file that is not there is misspelt, or it is too early. */
 export async function openToLook(cli: Cli): Promise<Punctual> {
@@ -10,6 +12,6 @@ export async function openToLook(cli: Cli): Promise<Punctual> {
   if (file === null) return jobs;
   throw new Exit(
     exitCodes.database,
-    `There is no database ${file} in ${process.cwd()}. Name yours with --db; a new one is made by: punctual install`,
+    `There is no database ${showPath(plain(file))}. Name yours with --db; a new one is made by: punctual install`,
   );
 }

@@ -5,14 +5,10 @@ import { commands } from "./commands.ts";
 import type { Globals } from "./options.ts";
 import { Output } from "./output.ts";
 import { addCommands } from "./program.ts";
+import { pathOf } from "./usage-errors.ts";
 
 /** A command as hints name it. */
 const COMMAND = new RegExp(`\\bpunctual (${commands.map(({ name }) => name).join("|")})\\b`, "g");
-
-/** How a shell calls a command: `app jobs`. Asked for late, since commander may learn the name of a program when it parses. */
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
-}
 
 /**
  * Puts the commands of `punctual` on a commander program of yours: `status`, `work` and the rest, for these jobs.

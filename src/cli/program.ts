@@ -5,6 +5,7 @@ import { commands } from "./commands.ts";
 import { Exit, exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { addManners } from "./options.ts";
 import { type Output, plain } from "./output.ts";
+import { explainUsage } from "./usage-errors.ts";
 
 /** Puts every command on a program; a command's file is loaded when it is called. */
 export function addCommands(program: Command, cli: Cli, mounted = false): void {
@@ -29,6 +30,7 @@ export function addCommands(program: Command, cli: Cli, mounted = false): void {
 /** On a program that is not ours, each command has the common options, and tells of its errors itself. */
 function behave(command: Command, cli: Cli): void {
   addManners(command);
+  explainUsage(command, true);
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? exitCodes.ok : exitCodes.usage));
   explainErrors(command, cli);
 }

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { PunctualConfig } from "../config.ts";
+import { showPath } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Cli, LoadMode } from "./cli.ts";
 import { Exit, exitCodes } from "./exit-codes.ts";
@@ -50,7 +51,7 @@ export class Session implements Cli {
     if (pattern !== undefined && (files.length === 0 || this.globals.jobs)) {
       throw new Exit(
         exitCodes.notLoaded,
-        `No job file fits ${plain(pattern)} in ${process.cwd()}. Name yours with --jobs, or make a first one: punctual init`,
+        `No job file fits ${showPath(plain(pattern))}. Name yours with --jobs, or make a first one: punctual init`,
       );
     }
     if (problems.length > 0 && broken === "refuse") {

@@ -1,10 +1,12 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
+import { commands } from "./commands.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { addManners, addSources, type Globals } from "./options.ts";
+import { addManners, addSources, checkGlobals, type Globals } from "./options.ts";
 import { Output } from "./output.ts";
 import { addCommands, explain } from "./program.ts";
 import { Session } from "./session.ts";
+import { explainUsage } from "./usage-errors.ts";
 import { dropWarnings } from "./warnings.ts";
 
 /** The `punctual` of the command line. */
@@ -22,20 +24,23 @@ export async function main(argv: string[]): Promise<void> {
   process.stderr.on("error", () => {});
   const globals: Globals = {};
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
+  const name = session.output.paint("red", "punctual:", process.stderr);
   const program = new Command("punctual")
     .description("Jobs and schedules on the database you already have.")
     .version(version(), "-V, --version")
     .helpOption("-h, --help", "help of a command")
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .showSuggestionAfterError()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "punctual: ")) })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, name)) })
     .commandsGroup("Other:")
     .helpCommand(true)
     .exitOverride();
+  explainUsage(program);
   addManners(addSources(program));
   addCommands(program, session);
   program.hook("preAction", (_, command) => {
     Object.assign(globals, command.optsWithGlobals());
+    return checkGlobals(globals);
   });
   try {
     await program.parseAsync(asked(argv));
@@ -51,10 +56,13 @@ export async function main(argv: string[]): Promise<void> {
   if (session.hasGuests) await leave();
 }
 
-/** `help work` as `work --help`: only a command that is called has its options. */
+/** `help work` as `work --help`: only a command that is called has its options. One that is not there is an error. */
 function asked(argv: string[]): string[] {
   const [node, script, first, ...rest] = argv;
-  return first === "help" && rest.length > 0 ? [node!, script!, ...rest, "--help"] : argv;
+  const [wanted] = rest;
+  if (first !== "help" || wanted === undefined) return argv;
+  const isKnown = commands.some(({ name, aliases }) => name === wanted || aliases?.includes(wanted));
+  return [node!, script!, ...rest, ...(isKnown || wanted.startsWith("-") ? ["--help"] : [])];
 }
 
 /** Ends the process once everything is written. */

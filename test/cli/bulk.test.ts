@@ -45,6 +45,13 @@ describe("by ids", () => {
       state: "scheduled",
       runAt: new Date("2090-07-01T10:00:00Z"),
     });
+    const later = failed[2]!;
+    const before = Date.now();
+    expect((await call("retry", String(later), "--at", "+1 day")).code).toBe(0);
+    const { state, runAt } = (await jobs.find(later))!;
+    expect(state).toBe("scheduled");
+    expect(Number(runAt)).toBeGreaterThanOrEqual(before + 86_400_000);
+    expect(Number(runAt)).toBeLessThanOrEqual(Date.now() + 86_400_000);
     const wrong = await call("retry", String(failed[1]), "--at", "soon");
     expect(wrong.stderr).toContain("Expected a Date or an ISO 8601 text");
     expect(wrong.code).toBe(2);
@@ -152,8 +159,12 @@ describe("by ids", () => {
     [["delete", "all"], 2, 'Expected the id of a run, a whole number, got "all"'],
     [["delete", "1.5"], 2, "Expected the id of a run"],
     [["delete", "99999999999999999999"], 2, "Expected the id of a run"],
-    [["retry", "1", "--limit", "0"], 2, "'0' is invalid. Expected a whole number of at least 1."],
-    [["retry", "1", "--force"], 2, "unknown option '--force'"],
+    [
+      ["retry", "1", "--limit", "0"],
+      2,
+      'Invalid value "0" of --limit <n>. Expected a whole number of at least 1.',
+    ],
+    [["retry", "1", "--force"], 2, "Unknown option --force."],
   ])("%j ends with %d", async (args, expected, message) => {
     const { code, stdout, stderr } = await scene().call(...args);
     expect(stderr).toContain(message);

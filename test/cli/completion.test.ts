@@ -79,7 +79,7 @@ describe("completion", () => {
       ]);
     }
     const refused = await call("completion", "tcsh");
-    expect(refused.stderr).toContain("Allowed choices are bash, zsh, fish, powershell");
+    expect(refused.stderr).toContain("Expected bash, zsh, fish, powershell.");
     expect([refused.code, refused.stdout]).toEqual([2, ""]);
     expect((await call("completion")).code).toBe(2);
   });

@@ -78,8 +78,12 @@ describe("the config is found", () => {
   });
 
   test("or the one that was named is missing", async () => {
-    const { code, stderr } = await here(project(), ["--config", "gone.ts"]);
-    expect(stderr).toContain("There is no config file gone.ts (named by --config)");
+    const cwd = project();
+    const { code, stderr } = await here(cwd, ["--config", "gone.ts"]);
+    expect(stderr).toContain(`There is no config file gone.ts in ${cwd}: --config names it.`);
+    expect((await here(cwd, ["--config", "/gone.ts"])).stderr).toContain(
+      "There is no config file /gone.ts: --config names it.",
+    );
     expect(code).toBe(6);
   });
 

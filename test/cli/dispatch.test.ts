@@ -45,6 +45,19 @@ test("takes every shape of a run", async () => {
   expect(at!.runAt.toISOString()).toBe("2100-01-01T00:00:00.000Z");
 });
 
+test.each([
+  ["+5 seconds", 5],
+  ["+90s", 90],
+  ["+1h 30m", 5400],
+  ["+ 1 day", 86_400],
+  ["+0s", 0],
+])("--at %j counts from the dispatch", async (at, seconds) => {
+  const cwd = project(files);
+  expect(await run(["dispatch", "ok", "--at", at], { cwd })).toMatchObject({ code: 0, stdout: "1\n" });
+  const [found] = await runsIn(cwd);
+  expect(Number(found!.runAt) - Number(found!.createdAt)).toBe(seconds * 1000);
+});
+
 test("arguments come from JSON, a file or standard input, and from --set", async () => {
   const cwd = project(files);
   write(cwd, { "args.json": '\uFEFF{"from":"file"}' });
@@ -131,11 +144,18 @@ test.each<[string[], number, string]>([
   [["ok", "[1]", "--set", "0.a=1"], 2, "0 is not an object"],
   [["ok", "--delay", "1h", "--at", "2100-01-01"], 2, "--delay and --at both say when"],
   [["ok", "--at", "tomorrow"], 2, "Expected a Date or an ISO 8601 text"],
+  [["ok", "--at", "+5 parsecs"], 2, 'Invalid value "+5 parsecs" of --at <time>.'],
+  [["ok", "--at=-5 seconds"], 2, "Expected a Date or an ISO 8601 text"],
+  [
+    ["ok", "--timezone", "Nope"],
+    2,
+    'Expected an IANA time zone such as "Europe/Berlin" or "UTC", got "Nope"',
+  ],
   [["ok", "--sync", "--queue", "q"], 2, "--queue has no meaning with it"],
   [["ok", "--priority", "high"], 2, "Expected a whole number"],
   [["ok", "--wait", "soon"], 2, "Expected a duration"],
   [["ok", "--set", "__proto__.a=1"], 2, "a key named __proto__"],
-  [[], 2, "missing required argument 'job'"],
+  [[], 2, "Missing argument <job>, the name of the job. See: punctual help dispatch"],
 ])("refuses dispatch %j", async (args, expected, message) => {
   const cwd = project(files);
   const { code, stdout, stderr } = await run(["dispatch", ...args], { cwd });

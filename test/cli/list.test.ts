@@ -86,6 +86,11 @@ describe("list", () => {
     const { call } = await seeded();
     const { stdout } = await call("list", "--columns", "tags,id");
     expect(stdout.split("\n")[0]!.trim().split(/ +/)).toEqual(["Tags", "Id"]);
+    const none = await call("list", "--columns=", "--where", "job:none");
+    expect(none).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--columns expected names of columns: id,"),
+    });
     const { code, stderr } = await call("list", "--columns", "id,quue");
     expect(code).toBe(2);
     expect(stderr).toContain('Did you mean "queue"?');

@@ -69,7 +69,9 @@ test("codes and errors are those of the command line", async () => {
   expect(unknown.stderr).not.toContain("    at ");
   const usage = await call(cwd, "jobs", "collect", "--btch", "3");
   expect(usage.code).toBe(2);
-  expect(usage.stderr).toContain("Did you mean --batch?");
+  expect(usage.stderr).toBe(
+    "error: Unknown option --btch. Did you mean --batch? All options: app jobs collect --help\n",
+  );
   expect((await call(cwd, "jobs", "collect", "--help")).code).toBe(0);
 });
 

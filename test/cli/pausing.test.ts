@@ -81,7 +81,11 @@ describe("pause and resume", () => {
   test.each([
     [["pause"], 2, "pause expected what and which. For example: punctual pause queue emails"],
     [["pause", "queue"], 2, "pause expected what and which"],
-    [["pause", "queues", "emails"], 2, "Allowed choices are queue, job, schedule"],
+    [
+      ["pause", "queues", "emails"],
+      2,
+      'Invalid value "queues" of <what>. Expected queue, job, schedule. Did you mean "queue"?',
+    ],
     [["pause", "queue", "emails", "--all"], 2, "--all means every queue"],
     [["pause", "queue", "emails", "--for", "ever"], 2, "Expected a duration as seconds or text"],
     [["pause", "queue", "", "--yes"], 2, "Expected the name of a queue of at least one character"],
@@ -90,7 +94,7 @@ describe("pause and resume", () => {
     [["pause", "schedule", "77"], 3, "There is no schedule 77"],
     [["pause", "schedule", "mail"], 3, 'Job "mail" has no schedule'],
     [["resume", "queue", "nowhere", "--yes"], 3, 'Nothing was ever in a queue "nowhere"'],
-    [["resume", "queue", "emails", "--for", "2h"], 2, "unknown option '--for'"],
+    [["resume", "queue", "emails", "--for", "2h"], 2, "Unknown option --for."],
   ])("%j ends with %d", async (args, expected, message) => {
     const { call } = await withQueues();
     const { code, stdout, stderr } = await call(...args);

@@ -96,7 +96,7 @@ describe("schedule next, of an expression", () => {
     [["* * * * *", "-n", "0"], "Expected a whole number of at least 1."],
     [["* * * * *", "-n", "1001"], "Expected a whole number of at most 1,000."],
     [["* * * * *", "-n", "many"], "Expected a whole number of at least 1."],
-    [[], "missing required argument"],
+    [[], "Missing argument <job|cron>"],
     [["* * * * *", "--form", "2027-01-01"], "Did you mean --from"],
   ])("refuses %j", async (args, message) => {
     const { code, stdout, stderr } = await next(...args);

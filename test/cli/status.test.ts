@@ -84,6 +84,19 @@ describe("status", () => {
     expect(await Promise.all(codes)).toEqual([4, 0, 4]);
   });
 
+  test("a value that is written in one word with its option is no name of a job", async () => {
+    const { call } = await seeded();
+    const level = await call("status", "--check=sync-stripe");
+    expect(level.stderr).toContain(
+      'Expected the level of --check as degraded or stalled, got "sync-stripe".',
+    );
+    expect((await call("status", "--check=stalld")).stderr).toContain('Did you mean "stalled"?');
+    const interval = await call("status", "--watch=sync-stripe");
+    expect(interval.stderr).toContain("Expected --watch as seconds or text such as");
+    expect((await call("status", "-wsync-stripe")).stderr).toBe(interval.stderr);
+    expect([level.code, interval.code]).toEqual([2, 2]);
+  });
+
   test("queues and workers have tables of their own", async () => {
     const { call } = await seeded();
     const { stdout } = await call("status", "--queues", "--workers");
@@ -111,13 +124,15 @@ describe("status", () => {
 
 test("looking makes no database", async () => {
   const cwd = project();
-  const [named, unnamed] = await Promise.all([
+  const [named, unnamed, absolute] = await Promise.all([
     run(["status", "--db", "sqlite:./mistyped.db"], { cwd }),
     run(["list"], { cwd }),
+    run(["list", "--db", "sqlite:/nope/x.db"], { cwd }),
   ]);
-  expect([named.code, unnamed.code]).toEqual([5, 5]);
-  expect(named.stderr).toContain("There is no database ./mistyped.db");
-  expect(unnamed.stderr).toContain("There is no database ./punctual.db");
+  expect([named.code, unnamed.code, absolute.code]).toEqual([5, 5, 5]);
+  expect(named.stderr).toContain(`There is no database ./mistyped.db in ${cwd}. `);
+  expect(unnamed.stderr).toContain(`There is no database ./punctual.db in ${cwd}. `);
+  expect(absolute.stderr).toContain("There is no database /nope/x.db. Name yours with --db;");
   expect(readdirSync(cwd).filter((file) => file.includes(".db"))).toEqual([]);
 });
 

@@ -232,6 +232,15 @@ test("without a terminal it prints a line of JSON each time", async () => {
   expect(stdout).not.toContain("\x1b");
 });
 
+test("list -w takes what to list behind it", async () => {
+  const folder = project();
+  const { db } = await seed(folder);
+  const running = start(["list", "--db", db, "-w", "queues"], { cwd: folder });
+  await running.shows('"queues":');
+  running.child.kill("SIGTERM");
+  await running.ended;
+});
+
 test("top is the same", async () => {
   const folder = project();
   const { db } = await seed(folder);

@@ -29,7 +29,8 @@ export default function list(command: Command, cli: Cli): void {
     .option("--columns <names>", "these columns, such as id,job,error")
     .option("-w, --watch [interval]", "keep looking, every 2s unless you say otherwise")
     .option("--jsonl", "one JSON document on each line, as they are found")
-    .action(async (kind: Kind, options: Options) => {
+    .action(async (what: Kind, options: Options, self: Command) => {
+      const kind = misread(self, options) ?? what;
       checkKind(kind, options);
       const { output } = cli;
       const page = pageOf(cli);
@@ -57,12 +58,22 @@ export default function list(command: Command, cli: Cli): void {
       }
       if (options.jsonl && kind === "runs") return stream(jobs, asked, cli);
       const { rows, more, notes, lines } = await look();
+      // Refuses unknown columns also where there is nothing to show.
+      if (options.columns !== undefined) lines(page);
       if (options.jsonl) for (const row of rows) output.jsonLine(row);
       else if (output.isJson) output.json({ [kind]: rows, ...more });
       else if (rows.length === 0) output.note(`No ${kind}${asked.where === undefined ? "" : " that match"}.`);
       else for (const line of lines(page)) output.print(line);
       for (const line of notes) output.note(line);
     });
+}
+
+/** "list -w failures" means the failures: an interval begins with a digit. */
+function misread({ args }: Command, options: Options): Kind | null {
+  const meant = args.length === 0 ? kinds.find((kind) => kind === options.watch) : undefined;
+  if (meant === undefined) return null;
+  options.watch = true;
+  return meant;
 }
 
 /** However many there are, only a page of them is in memory. */

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { finishedStates } from "../../run/states.ts";
-import { instantIn } from "../arguments.ts";
+import { type Instant, toOffset } from "../../time.ts";
+import { instant, instantIn } from "../arguments.ts";
 import { addBulkOptions, type BulkOptions, operate } from "../bulk.ts";
 import type { Cli } from "../cli.ts";
 import { zoneFor } from "../render/page.ts";
@@ -10,10 +11,9 @@ export default function retry(command: Command, cli: Cli): void {
     .description(
       "Run finished runs once more, under their ids. --where means failed ones unless it names a state.",
     )
-    .option("--at <time>", "not now but then, such as 2026-12-01T10:00:00Z")
+    .option("--at <time>", "not now but then, such as 2026-12-01T10:00:00Z or +90s", instant)
     .action((ids: string[], options: BulkOptions & { at?: string }) => {
-      const at =
-        options.at === undefined ? {} : { at: new Date(instantIn(zoneFor(cli.globals), options.at)) };
+      const at = options.at === undefined ? {} : { at: whenOf(options.at, zoneFor(cli.globals)) };
       return operate(
         cli,
         {
@@ -30,4 +30,9 @@ export default function retry(command: Command, cli: Cli): void {
         options,
       );
     });
+}
+
+/** `+90s` counts from the moment at which each run is retried. */
+function whenOf(text: string, zone: string): Instant {
+  return toOffset(text) === null ? new Date(instantIn(zone, text)) : text;
 }

@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { show } from "../../errors.ts";
 import type { Punctual } from "../../punctual.ts";
+import { isAttached } from "../arguments.ts";
 import type { Cli } from "../cli.ts";
 import { detailsOf } from "../details.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { openToLook } from "../look.ts";
-import { chosen } from "../names.ts";
+import { chosen, didYouMean } from "../names.ts";
 import { plain } from "../output.ts";
 import { type Page, pageOf } from "../render/page.ts";
 import { viewsOf } from "../views/job-state.ts";
@@ -31,8 +33,8 @@ export default function status(command: Command, cli: Cli): void {
     .option("--failing", "only jobs whose last run failed")
     .option("--queues", "the queues")
     .option("--workers", "the workers")
-    .action(async (names: string[], options: Options) => {
-      const patterns = [...names, ...misread(options)];
+    .action(async (names: string[], options: Options, self: Command) => {
+      const patterns = [...names, ...misread(options, self)];
       const { output } = cli;
       const jobs = await openToLook(cli);
       const database = await cli.database();
@@ -76,15 +78,26 @@ async function take(jobs: Punctual, patterns: string[], { failing }: Options): P
   return { report, views, leases: leasesOf(runs, report) };
 }
 
-/** "-w emails" means the job: a time begins with a digit, and a level is one of two words. */
-function misread(options: Options): string[] {
+const LEVELS = ["degraded", "stalled"];
+
+/** "-w emails" means the job: a time begins with a digit, and a level is one of two words. "--watch=emails" cannot. */
+function misread(options: Options, command: Command): string[] {
   const names: string[] = [];
-  if (typeof options.watch === "string" && !/^\d/.test(options.watch)) {
-    names.push(options.watch);
+  const { watch: every, check: level } = options;
+  if (typeof every === "string" && !/^\d/.test(every)) {
+    // Refuses it.
+    if (isAttached(command, ["--watch", "-w"], every)) watchEvery(every);
+    names.push(every);
     options.watch = true;
   }
-  if (typeof options.check === "string" && options.check !== "stalled" && options.check !== "degraded") {
-    names.push(options.check);
+  if (typeof level === "string" && !LEVELS.includes(level)) {
+    if (isAttached(command, ["--check"], level)) {
+      throw new Exit(
+        exitCodes.usage,
+        `Expected the level of --check as ${LEVELS.join(" or ")}, got ${show(level)}.${didYouMean(level, LEVELS)}`,
+      );
+    }
+    names.push(level);
     options.check = true;
   }
   return names;

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { CONFIG_NAMES } from "../../config-file.ts";
+import { show } from "../../errors.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { DEFAULT_JOBS } from "../load/find-files.ts";
 import { plain } from "../output.ts";
@@ -41,7 +42,7 @@ export function plan({ kind, framework: named, dir: given, call, canExec }: Wish
   if (/^(\.\.|\/|[A-Za-z]:|\.$)/.test(folder) || /["'`*{}\\]/.test(folder.replaceAll(sep, "/"))) {
     throw new Exit(
       exitCodes.usage,
-      `Expected --dir as a folder below this one, such as jobs, got ${plain(dir)}.`,
+      `Expected --dir as a folder below this one, such as jobs, got ${show(dir)}.`,
     );
   }
   if (existsSync(folder) && !statSync(folder).isDirectory()) {

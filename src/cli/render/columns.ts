@@ -16,7 +16,8 @@ export function choose<Row>(columns: readonly Column<Row>[], names: string | und
       const { drop: _, ...kept } = found;
       return kept;
     });
-  return picked.length > 0 ? picked : columns.filter(({ hidden }) => !hidden);
+  if (picked.length > 0) return picked;
+  throw new Exit(exitCodes.usage, `--columns expected names of columns: ${known.map(keyOf).join(", ")}.`);
 }
 
 function keyOf({ title }: { title: string }): string {
