@@ -112,7 +112,7 @@ describe("a URL that cannot be", () => {
     const letter = "Dear Ada, ".repeat(500);
     writeFileSync(path, letter);
     const { jobs } = open({}, `sqlite:${path}`);
-    await expectRefusal(() => jobs.status(), "NOT_A_DATABASE", "letter.txt", "was not touched");
+    await expectRefusal(() => jobs.status(), "NOT_A_DATABASE", "letter.txt", "was not changed");
     expect(readFileSync(path, "utf8")).toBe(letter);
   });
 });

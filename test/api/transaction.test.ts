@@ -103,7 +103,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     expect([called, count()]).toEqual([false, 0]);
     expect((await jobs.find(run.id))?.error).toMatchObject({
       code: "TRANSACTION_NOT_SYNC",
-      message: expect.stringContaining("Nothing was written. Await what is needed before run.transaction()"),
+      message: expect.stringContaining("Nothing was written. Do asynchronous work before run.transaction()"),
     });
   });
 

@@ -160,7 +160,7 @@ describe("what is refused", () => {
       () => jobs.dispatch("mail").within(other),
       "WRONG_DATABASE",
       "within() expected a handle on",
-      "would not be found there",
+      "would not find the runs there",
     );
     other.exec("rollback");
   });

@@ -74,8 +74,8 @@ describe("--schema", () => {
     ["mysql://root@127.0.0.1:1/shop", "jobs", "there a schema is a database"],
     ["mariadb://root@127.0.0.1:1/shop", "jobs", "there a schema is a database"],
     ["postgres://root@127.0.0.1:1/shop", "a.b", 'got "a.b"'],
-    ["postgres://root@127.0.0.1:1/shop", 'a"b', "Expected the PostgreSQL schema"],
-    ["postgres://root@127.0.0.1:1/shop", "a$$b", "Expected the PostgreSQL schema"],
+    ["postgres://root@127.0.0.1:1/shop", 'a"b', "Expected a PostgreSQL schema name"],
+    ["postgres://root@127.0.0.1:1/shop", "a$$b", "Expected a PostgreSQL schema name"],
     ["postgres://root@127.0.0.1:1/shop", "", 'got ""'],
   ])("%s refuses %j", async (url, schema, message) => {
     const cwd = project();

@@ -36,7 +36,7 @@ export const mutants: Mutant[] = [
   {
     rule: "raise() in a trigger of SQLite is no fault of the data.",
     file: "src/store/sqlite/errors.ts",
-    find: "if (extendedCode(error) === CONSTRAINT_TRIGGER) return refused();",
+    find: "if (extendedCode(error) === CONSTRAINT_TRIGGER) return rejected();",
     replace: "",
     tests: ["test/unit/sqlite-errors.test.ts"],
     only: "trigger's refusal",

@@ -11,7 +11,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { lookUp, using } from "../sql/dialect.ts";
+import { deleteFrom, lookUp, upsert, using } from "../sql/dialect.ts";
 import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
 import type { HeldClient, PgConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
@@ -55,9 +55,9 @@ export class PostgresDatabase implements ServerDatabase {
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
   readonly rows: typeof dialect.rows = dialect.rows;
-  readonly upsert: typeof dialect.upsert = dialect.upsert;
+  readonly upsert: typeof upsert = upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
-  readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
+  readonly deleteFrom: typeof deleteFrom = deleteFrom;
   readonly movesRows = true;
   readonly lookUp: typeof lookUp = lookUp;
   readonly stretch: typeof dialect.stretch = dialect.stretch;

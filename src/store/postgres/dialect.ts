@@ -1,4 +1,4 @@
-import { type ColumnType, rowsOfMarks, type Statement, type Tables, type Way } from "../sql/database.ts";
+import type { ColumnType, Statement, Tables, Way } from "../sql/database.ts";
 
 export { like, pattern } from "../server/matching.ts";
 
@@ -17,26 +17,6 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
   const sets = Object.entries(set).map(([column, to]) => `${column} = ${to}`);
   const condition = where === undefined ? "" : ` and (${where})`;
   return `update ${table} as r set ${sets.join(", ")} from ${from} v where v.id = r.id${condition}`;
-}
-
-export function deleteFrom(table: string, column: string, from: string): string {
-  return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
-}
-
-export function upsert(
-  table: string,
-  key: string[],
-  columns: string[],
-  update: (string | { column: string; to: string })[],
-  count = 1,
-): string {
-  const sets = update.map((set) =>
-    typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
-  );
-  return (
-    `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, count)} ` +
-    `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
-  );
 }
 
 /**

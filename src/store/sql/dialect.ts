@@ -1,4 +1,4 @@
-import type { Way } from "./database.ts";
+import { rowsOfMarks, type Way } from "./database.ts";
 
 /** For databases that find their way by themselves: to a few rows, by their key. */
 export function lookUp(rows: string, table: string, on = "r.id = v.id"): string {
@@ -35,4 +35,26 @@ export function jsonPaths(path: string[]): JsonPath[] {
 /** Of one name, from after this id up to that one. */
 export function stretch(name: string, after: number, upTo: number): Way {
   return { text: "r.name = ? and r.id > ? and r.id <= ?", params: [name, after, upTo], order: ["r.id"] };
+}
+
+/** The upsert of SQLite and PostgreSQL. */
+export function upsert(
+  table: string,
+  key: string[],
+  columns: string[],
+  update: (string | { column: string; to: string })[],
+  count = 1,
+): string {
+  const sets = update.map((set) =>
+    typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
+  );
+  return (
+    `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, count)} ` +
+    `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
+  );
+}
+
+/** The delete of SQLite and PostgreSQL. */
+export function deleteFrom(table: string, column: string, from: string): string {
+  return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
 }

@@ -2,24 +2,24 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
-import { lookUp, stretch, using } from "../sql/dialect.ts";
+import { deleteFrom, lookUp, stretch, upsert, using } from "../sql/dialect.ts";
 import { tryUntil } from "../sql/patience.ts";
 import * as dialect from "./dialect.ts";
-import { isBusy, ownersTransaction, translate } from "./errors.ts";
+import { callerTransactionOpen, isBusy, translate } from "./errors.ts";
 
-/** Queries of people differ in their shape, and there is no end of them. */
-const MOST_STATEMENTS = 500;
+/** Bound of the cache: searches differ in their text, so the number of different statements has no limit. */
+const MAX_STATEMENTS = 500;
 
-/** Another process holds the lock for some milliseconds. */
-const WAITS = { first: 1, longest: 25 };
+/** Waits between tries while another process holds the write lock, in milliseconds. It usually holds it for some of them. */
+const BUSY_WAITS = { first: 1, longest: 25 };
 
 /**
- * One SQLite connection. A transaction has it to itself from begin to commit; a lock held by another process is
- * waited out between tries, so that the event loop is never blocked for longer than the busy timeout.
+ * One SQLite connection. Transactions and statements use it one after another. While another process holds the lock,
+ * they are retried with waits in between, so that SQLite never blocks the event loop for longer than its busy timeout.
  */
 export class Connection implements Database {
   readonly name = "sqlite";
-  /** The write lock has locked everything. */
+  /** No row locks: a write transaction locks the whole database. */
   readonly forUpdate = "";
   readonly skipLocked = "";
   readonly text = "?";
@@ -32,26 +32,27 @@ export class Connection implements Database {
   readonly lookUp: typeof lookUp = lookUp;
   readonly using: typeof using = using;
   readonly stretch: typeof stretch = stretch;
-  readonly upsert: typeof dialect.upsert = dialect.upsert;
+  readonly upsert: typeof upsert = upsert;
   readonly rows: typeof dialect.rows = dialect.rows;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
-  readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
+  readonly deleteFrom: typeof deleteFrom = deleteFrom;
   readonly db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #pending: Pending;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Ends with the last transaction or statement that was begun. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(db: DatabaseSync, pending: Pending = new Pending()) {
     this.db = db;
     this.#pending = pending;
   }
 
-  /** A statement is compiled once; the text is its name. */
+  /** Compiles a statement, or returns it if it is compiled already. */
   statement(text: string): StatementSync {
     let statement = this.#statements.get(text);
     if (!statement) {
       statement = this.db.prepare(text);
-      if (this.#statements.size >= MOST_STATEMENTS) this.#statements.clear();
+      if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
       this.#statements.set(text, statement);
     }
     return statement;
@@ -69,12 +70,12 @@ export class Connection implements Database {
     return this.statement(text).run(...params).changes as number;
   }
 
-  /** Reads outside any transaction of ours. */
+  /** Calls `work`, which reads, when no transaction of ours is open. */
   read<Result>(work: () => Result): Promise<Result> {
     return this.#exclusively(async () => work());
   }
 
-  /** A write transaction whose body is synchronous. */
+  /** Calls `work` inside a write transaction. */
   write<Result>(work: () => Result): Promise<Result> {
     return this.#inTransaction(async () => work());
   }
@@ -108,7 +109,7 @@ export class Connection implements Database {
 
   async run(text: string, ...params: Param[]): Promise<void> {
     await this.#exclusively(async () => {
-      this.#refuseCallersTransaction();
+      this.#checkNoCallerTransaction();
       this.change(text, ...params);
     });
   }
@@ -137,10 +138,10 @@ export class Connection implements Database {
     return Array(count).fill(null);
   }
 
-  /** `begin immediate`: a read lock cannot be raised later (busy at once). */
+  /** Takes the write lock at once (`begin immediate`): SQLite does not wait when it upgrades a read lock, and fails. */
   #inTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#exclusively(async () => {
-      this.#refuseCallersTransaction();
+      this.#checkNoCallerTransaction();
       this.db.exec("begin immediate");
       try {
         const result = await work();
@@ -154,19 +155,19 @@ export class Connection implements Database {
   }
 
   /**
-   * An in-memory database is shared with its owner, who may be in a transaction of their own: as good as busy, for what
-   * we wrote there would go with it.
+   * Throws "busy" while the caller has a transaction open, which happens on an in-memory database: its one handle is
+   * shared. A write of ours would be rolled back with that transaction.
    */
-  #refuseCallersTransaction(): void {
+  #checkNoCallerTransaction(): void {
     if (!this.db.isTransaction) return;
-    throw ownersTransaction();
+    throw callerTransactionOpen();
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    const patience = { pending: this.#pending, isPassing: isBusy, translate, waits: WAITS };
+    const patience = { pending: this.#pending, isPassing: isBusy, translate, waits: BUSY_WAITS };
     return this.#pending.wait((isGivenUp) => {
-      const mine = this.#turn.then(() => tryUntil(work, patience, isGivenUp));
-      this.#turn = mine.catch(() => {});
+      const mine = this.#last.then(() => tryUntil(work, patience, isGivenUp));
+      this.#last = mine.catch(() => {});
       return mine;
     });
   }

@@ -1,21 +1,5 @@
-import { type ColumnType, rowsOfMarks, type Statement } from "../sql/database.ts";
+import type { ColumnType, Statement } from "../sql/database.ts";
 import { jsonPaths } from "../sql/dialect.ts";
-
-export function upsert(
-  table: string,
-  key: string[],
-  columns: string[],
-  update: (string | { column: string; to: string })[],
-  count = 1,
-): string {
-  const sets = update.map((set) =>
-    typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
-  );
-  return (
-    `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, count)} ` +
-    `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
-  );
-}
 
 export function rows(columns: Record<string, ColumnType>): string {
   const values = Object.keys(columns).map((column, index) => `value ->> ${index} as ${column}`);
@@ -27,11 +11,7 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
   return `update ${table} as r set ${sets.join(", ")} from ${from} v where r.id = v.id and ${where}`;
 }
 
-export function deleteFrom(table: string, column: string, from: string): string {
-  return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
-}
-
-/** `like` takes no notice of upper and lower case. */
+/** Uses `glob`: `like` is case-insensitive. */
 export function like(column: string): string {
   return `${column} glob ?`;
 }

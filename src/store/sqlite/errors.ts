@@ -10,15 +10,15 @@ const CONSTRAINT = 19;
 const MISMATCH = 20;
 const NOT_A_DATABASE = 26;
 
-/** `raise()` in somebody's trigger: nothing says that a value is at fault. */
+/** The code of `raise()` in a trigger: it need not mean that a value is wrong. */
 const CONSTRAINT_TRIGGER: number = CONSTRAINT | (7 << 8);
 
 /** Permissions, out of memory, interrupted, I/O error, damaged file, disk full, locking protocol, large files. */
 const FAILING = [3, 7, 9, 10, 11, 13, 15, 22];
 
-/** As good as a lock: what we wrote would go with it. */
-export function ownersTransaction(): Error {
-  return Object.assign(new Error("a transaction of the database's owner is open"), { errcode: BUSY });
+/** An error that is handled like a lock: a write of ours would be rolled back with the caller's transaction. */
+export function callerTransactionOpen(): Error {
+  return Object.assign(new Error("the caller has a transaction open on the handle"), { errcode: BUSY });
 }
 
 function extendedCode(error: unknown): number | undefined {
@@ -36,11 +36,11 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** SQLite's error in our words; anything else stays as it is. */
+/** Returns a PunctualError for an error of SQLite, and any other error unchanged. `path`: the file, for the message. */
 export function translate(error: unknown, path?: string): unknown {
   const at = path ? ` ${path}` : "";
   const wrap = (code: ErrorCode, message: string) => new PunctualError(code, message, { cause: error });
-  const refused = () => wrap("DATABASE", `SQLite refused a statement: ${(error as Error).message}.`);
+  const rejected = () => wrap("DATABASE", `SQLite rejected a statement: ${(error as Error).message}.`);
   switch (errcode(error)) {
     case undefined:
       return error;
@@ -48,38 +48,38 @@ export function translate(error: unknown, path?: string): unknown {
     case LOCKED:
       return wrap(
         "DATABASE_BUSY",
-        `The SQLite database${at} stayed locked by somebody else for ${PATIENCE / 1000} s. Close the transaction that holds it.`,
+        `Another connection kept the SQLite database${at} locked for ${PATIENCE / 1000} s. End the transaction that holds the lock.`,
       );
     case READ_ONLY:
       return wrap(
         "DATABASE_READ_ONLY",
-        `The SQLite database${at} cannot be written. Give this user write permission for the file and its folder.`,
+        `The SQLite database${at} is read-only. Give this user write permission for the file and its folder.`,
       );
     case CANNOT_OPEN:
       return wrap(
         "DATABASE_MISSING",
-        `The SQLite database${at} cannot be opened. Check that its folder exists and that this user may write there.`,
+        `The SQLite database${at} cannot be opened. Check that its folder exists and that this user has write permission there.`,
       );
     case NOT_A_DATABASE:
       return wrap(
         "NOT_A_DATABASE",
-        `The file${at} is not a SQLite database. Point Punctual at another file; this one was not touched.`,
+        `The file${at} is not a SQLite database; it was not changed. Name another file in the database URL.`,
       );
     case TOO_BIG:
     case CONSTRAINT:
     case MISMATCH:
-      if (extendedCode(error) === CONSTRAINT_TRIGGER) return refused();
+      if (extendedCode(error) === CONSTRAINT_TRIGGER) return rejected();
       return wrap(
         "DATA_REJECTED",
-        `SQLite rejected a value: ${(error as Error).message}. Store another value, or change what rejects it.`,
+        `SQLite rejected a value: ${(error as Error).message}. Change the value, or the constraint or limit that rejects it.`,
       );
     default:
       if (FAILING.includes(errcode(error)!)) {
         return wrap(
           "DATABASE_FAILING",
-          `SQLite cannot use the database${at} now: ${(error as Error).message}. Check the disk's space, the file and its folder.`,
+          `SQLite cannot use the database${at} now: ${(error as Error).message}. Check the disk space, the file and its folder.`,
         );
       }
-      return refused();
+      return rejected();
   }
 }

@@ -9,11 +9,11 @@ import { Connection } from "./connection.ts";
 import { isBusy, translate } from "./errors.ts";
 import { SqliteStore } from "./store.ts";
 
-/** A longer wait would block the event loop: the connection waits between tries instead. */
+/** Longest SQLite itself waits for a lock, in milliseconds. It blocks the event loop; longer waits are between tries. */
 const BUSY_TIMEOUT = 5;
 
-/** How long to wait for others who open the same file. */
-const OPENING = 5000;
+/** Longest wait for other processes that open the same file, in milliseconds. */
+const OPEN_TIMEOUT = 5000;
 
 const SYNCHRONOUS = ["full", "normal", "off"];
 
@@ -30,7 +30,7 @@ export async function openSqlite(source: DatabaseSource, options: OpenOptions): 
   }
   const theirs = source as DatabaseSync;
   const file = theirs.location();
-  // A file is opened a second time, so that their transactions and ours never meet on one handle; memory has only the one.
+  // A second handle on the file keeps their transactions apart from ours. An in-memory database has only the one handle.
   const connection = new Connection(file === null ? theirs : await openFile(file, "full", pending), pending);
   return new SqliteStore({ ...options, connection, path: file, closesHandle: file !== null });
 }
@@ -40,7 +40,7 @@ async function openFile(path: string, synchronous: string, pending: Pending): Pr
   if (path !== ":memory:" && !existsSync(dirname(path))) {
     throw new PunctualError(
       "DATABASE_MISSING",
-      `The folder of the SQLite database ${path} does not exist. Create ${dirname(path)} first.`,
+      `The folder of the SQLite database ${path} does not exist. Create the folder ${dirname(path)} first.`,
     );
   }
   let db: DatabaseSync | undefined;
@@ -55,15 +55,15 @@ async function openFile(path: string, synchronous: string, pending: Pending): Pr
 }
 
 /**
- * Turning WAL on needs the file to itself for a moment; several processes may start at once. The wait for the others is
- * between tries: SQLite's own would block the event loop, and with it the signals that end the process.
+ * Turns WAL mode on, which needs the file exclusively for a moment: several processes may start at once. It waits between
+ * tries, because SQLite's own wait would block the event loop and with it the handling of signals.
  */
 async function setUp(db: DatabaseSync, synchronous: string, pending: Pending): Promise<void> {
   await patiently(async () => db.exec("pragma journal_mode = wal"), {
     pending,
     isPassing: isBusy,
     translate: (error) => error,
-    patience: () => OPENING,
+    patience: () => OPEN_TIMEOUT,
     waits: { first: 1, longest: 25 },
   });
   db.exec(`pragma synchronous = ${synchronous}`);
@@ -84,7 +84,7 @@ function parseUrl(url: string): { path: string; synchronous: string } {
   if (!SYNCHRONOUS.includes(synchronous)) {
     throw new PunctualError(
       "DATABASE_URL",
-      `synchronous must be one of ${SYNCHRONOUS.join(", ")}, got ${show(synchronous)}.`,
+      `Expected synchronous in the SQLite URL to be one of ${SYNCHRONOUS.join(", ")}, got ${show(synchronous)}.`,
     );
   }
   if (!target) {
@@ -94,6 +94,6 @@ function parseUrl(url: string): { path: string; synchronous: string } {
     );
   }
   if (target === ":memory:") return { path: target, synchronous };
-  // "sqlite:///abs/path" and "sqlite:/abs/path" are the same file.
+  // "sqlite:///abs/path" and "sqlite:/abs/path" name the same file.
   return { path: resolve(target.replace(/^\/\/(?=\/)/, "")), synchronous };
 }

@@ -1,6 +1,9 @@
 import type { Schema } from "../sql/migrate.ts";
 
-/** Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped. */
+/**
+ * The tables of SQLite. Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed,
+ * 4 failed, 5 cancelled, 6 skipped.
+ */
 export const schema: Schema = {
   ledger: (t) =>
     `create table if not exists ${t.migrations} (number integer primary key, applied_at integer not null) strict`,
@@ -50,13 +53,13 @@ export const schema: Schema = {
            traceparent text,
            created_at integer not null
          ) strict`,
-        // One index for each thing the worker asks, in exactly the order it asks for; a run is in two or three of them at a time.
+        // One index for each query of the worker, in the order that the query reads. A run is in two or three of them.
         `create index ${t.runs}_ready on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 0 and owner is null`,
         `create index ${t.runs}_limited on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 1 and owner is null`,
         `create index ${t.runs}_lanes on ${t.runs} (queue, priority, lane, run_at, id) where state = 1 and limited = 1 and owner is null`,
         `create index ${t.runs}_owned on ${t.runs} (owner, state, priority, run_at, id) where owner is not null`,
         `create index ${t.runs}_scheduled on ${t.runs} (run_at, id) where state = 0`,
-        // Never a column that renewals change: every renewal would rewrite the index.
+        // No index contains a column that lease renewals update: each renewal would have to write to the index.
         `create index ${t.runs}_leased on ${t.runs} (locked_by) where state = 2`,
         `create index ${t.runs}_counted on ${t.runs} (name, lane, queue) where state = 2 and limited = 1`,
         `create index ${t.runs}_cancelled on ${t.runs} (locked_by) where state = 2 and cancelled_at is not null`,
@@ -236,14 +239,14 @@ export const schema: Schema = {
       statements: (t) => [
         `alter table ${t.migrations} add column compatible_from integer`,
         `alter table ${t.jobs} add column last_failure integer`,
-        // 1: a run that crashed before, and no other run is in its process.
+        // 1: the run crashed before and is now executed alone in its process.
         `alter table ${t.runs} add column isolated integer not null default 0`,
         `create table ${t.aliases} (name text primary key, job text not null) strict, without rowid`,
-        // JSON: the hook or filter that has not settled for some seconds.
+        // JSON: the hook or filter that has not returned for some seconds.
         `alter table ${t.runs} add column hook text`,
         `alter table ${t.runs} add column retries text`,
         `alter table ${t.history} add column retries text`,
-        // A limit counts every running run, whatever was known of limits when it was inserted.
+        // A limit counts every running run, also those inserted before there was a limit.
         `drop index ${t.runs}_counted`,
         `create index ${t.runs}_counted on ${t.runs} (name, lane, queue, owner) where state = 2`,
       ],

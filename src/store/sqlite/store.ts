@@ -5,15 +5,18 @@ import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
 import type { Connection } from "./connection.ts";
-import { type CallersHandle, callLent, checkHandle, refuseAsync } from "./handle.ts";
-import { type Handle, insertRuns } from "./insert.ts";
+import { type CallerHandle, checkHandle, checkNotAsync, lendHandle } from "./handle.ts";
+import { insertRuns, type SqliteReader } from "./insert.ts";
 import { schema } from "./schema.ts";
 
-/** Claims in a row that go on with a look that found nothing. Of several queues one may begin again while another ends. */
+/** Most claims in one exchange that continue a search which found nothing so far: it may not end while runs are added. */
 const ROUNDS = 50;
 
-/** How often the file is looked at. The look is one pragma, some microseconds; a run of another process waits half of this. */
-const INTERVAL = 10;
+/**
+ * Time between two polls for changes of the file, in milliseconds. A poll is one pragma and takes some microseconds; a run
+ * of another process waits half of this time on average.
+ */
+const POLL_INTERVAL = 10;
 
 export class SqliteStore extends SqlStore {
   readonly #connection: Connection;
@@ -43,13 +46,13 @@ export class SqliteStore extends SqlStore {
   }
 
   async close(): Promise<void> {
-    // A turn of its own: what was asked for before is done before.
+    // By read(), so that earlier transactions and statements are finished first.
     await this.#connection.read(() => {
       if (this.#closesHandle) this.#connection.db.close();
     });
   }
 
-  /** Every process that can open the file is on this host: its clock is the database's. */
+  /** The clock of this host is the database's: every process that opens the file is on this host. */
   async now(): Promise<number> {
     return this.#clock.now();
   }
@@ -59,7 +62,7 @@ export class SqliteStore extends SqlStore {
       return this.#connection.write(() => insertRuns(this.#connection, this.#t, runs, this.#clock.now()));
     }
     const handle = checkHandle(tx, { db: this.#connection.db, path: this.#path }, this.#t);
-    return insertRuns(asHandle(handle), this.#t, runs, this.#clock.now());
+    return insertRuns(readerOf(handle), this.#t, runs, this.#clock.now());
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
@@ -75,7 +78,7 @@ export class SqliteStore extends SqlStore {
     const { worker, claim } = request;
     const settles = request.settle.length > 0 || request.started.length > 0;
     if (!settles && !request.again) {
-      // Looks without the write lock first: an idle worker must cost the others nothing.
+      // Searches without the write lock first: an idle worker must not block the others.
       const idle = await this.#connection.read(() => {
         const nextDue = this.#claimer.nextDue();
         if (claim && (this.#claimer.hasReady(claim) || (nextDue !== null && nextDue <= this.#clock.now())))
@@ -109,12 +112,12 @@ export class SqliteStore extends SqlStore {
   }
 
   override async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
-    refuseAsync(work);
+    checkNotAsync(work);
     return super.transaction(settlement, work);
   }
 
   protected override async callInside(work: (tx: unknown) => unknown): Promise<void> {
-    callLent(this.#connection.db, work);
+    lendHandle(this.#connection.db, work);
   }
 
   watch(onChange: () => void): () => void {
@@ -123,30 +126,30 @@ export class SqliteStore extends SqlStore {
   }
 }
 
-function asHandle(db: CallersHandle): Handle {
+function readerOf(db: CallerHandle): SqliteReader {
   return {
     select: <Row>(text: string, ...params: Param[]) => db.prepare(text).all(...params) as Row[],
     row: <Row>(text: string, ...params: Param[]) => db.prepare(text).get(...params) as Row | undefined,
   };
 }
 
-/** SQLite cannot call; but `data_version` changes when another connection has committed. */
-export function watchDataVersion(connection: Connection, clock: Clock, onChange: () => void): () => void {
+/** Polls `data_version`, which changes when another connection has committed: SQLite has no notifications. */
+function watchDataVersion(connection: Connection, clock: Clock, onChange: () => void): () => void {
   let stopped = false;
   let seen: unknown;
   let cancel = () => {};
-  // Straight to the handle, not in its turn: the look reads one number, and an idle worker looks a hundred times a second.
-  const look = () => {
+  // Does not wait for its turn on the connection: the pragma reads one number, and is sent a hundred times a second.
+  const poll = () => {
     try {
       const version = connection.row<{ data_version: number }>("pragma data_version")?.data_version;
       if (seen !== undefined && version !== seen) onChange();
       seen = version;
     } catch {
-      // The worker's next exchange meets the same fault and reports it.
+      // The worker's next exchange fails in the same way and reports the error.
     }
-    if (!stopped) cancel = clock.after(INTERVAL, look, { background: true });
+    if (!stopped) cancel = clock.after(POLL_INTERVAL, poll, { background: true });
   };
-  look();
+  poll();
   return () => {
     stopped = true;
     cancel();
