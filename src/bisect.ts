@@ -7,7 +7,10 @@ export interface Bisection<Item> {
   refused(items: Item[], error: unknown): void | Promise<void>;
 }
 
-/** Sends items together. If the call is refused, sends its halves, one after the other, until the refused item is alone. */
+/**
+ * Sends items together. If the call is refused, sends its halves, one after the other, until the refused item is
+ * alone.
+ */
 export async function bisect<Item>(items: Item[], how: Bisection<Item>): Promise<void> {
   try {
     await how.send(items);

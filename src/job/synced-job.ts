@@ -3,7 +3,10 @@ import type { TickingJob, TickingSchedule } from "../schedule/ticker.ts";
 import type { JobDetails } from "../store/store.ts";
 import type { Definition } from "./definition.ts";
 
-/** A definition as it was when it was synced with the database. A small object: a program may define thousands of jobs. */
+/**
+ * A definition as it was when it was synced with the database. A small object: a program may define thousands of
+ * jobs.
+ */
 export class SyncedJob implements TickingJob {
   readonly #definition: Definition<never>;
   /** A number takes half the memory of its text. */
@@ -51,7 +54,9 @@ export class SyncedJob implements TickingJob {
     };
   }
 
-  /** Returns one of its schedules. Parses them all on first use: of thousands of jobs, few become due in one process. */
+  /**
+   * Returns one of its schedules. Parses them all on first use: of thousands of jobs, few become due in one process.
+   */
   schedule(slot: string): TickingSchedule | undefined {
     this.#schedules ??= new Map(
       this.#definition.schedules().map(({ slot, parts }) => [slot, new Schedule(parts)]),

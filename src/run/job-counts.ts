@@ -58,7 +58,9 @@ export class JobCounts {
     }
   }
 
-  /** Writes all counts. Counts that could not be written are part of the next flush. Flushes run one after the other. */
+  /**
+   * Writes all counts. Counts that could not be written are part of the next flush. Flushes run one after the other.
+   */
   flush(): Promise<void> {
     const flushed = this.#flushing.then(() => this.#write());
     this.#flushing = flushed.catch(() => {});

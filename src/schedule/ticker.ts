@@ -66,8 +66,8 @@ export class Ticker {
   }
 
   /**
-   * Ticks one slice of the due schedules, the earliest first, and calls `record` for each; `isDue` says whether more are
-   * left. Returns the number of runs inserted.
+   * Ticks one slice of the due schedules, the earliest first, and calls `record` for each; `isDue` says whether more
+   * are left. Returns the number of runs inserted.
    */
   async tick(record: (ticked: ScheduleTicks) => void): Promise<number> {
     const { store, clock } = this.#parts;

@@ -6,10 +6,10 @@ import { ABORT_GRACE } from "../worker/execute.ts";
 import type { Execution, Result, Runnable } from "../worker/executor.ts";
 import type { Child } from "./child.ts";
 
-/** How often a child is asked whether it lives, while an outcome of it is overdue. */
-const ASK_EVERY = 1000;
+/** Interval between two pings of a child that owes a result. */
+const PING_EVERY = 1000;
 
-/** One try at one run, in a child process. */
+/** One attempt at one run, in a child process. */
 export class Assignment implements Execution {
   readonly run: ClaimedRun;
   readonly job: Runnable;
@@ -19,7 +19,7 @@ export class Assignment implements Execution {
   isSettled = false;
   hasBegun = false;
   readonly #clock: Clock;
-  /** The child has not answered an abort, nor anything else. */
+  /** Called if the child reacts neither to the abort nor to pings. */
   readonly #overdue: (assignment: Assignment, reason: PunctualError) => void;
   readonly #startedAt: number;
   readonly #result = Promise.withResolvers<Result>();
@@ -63,14 +63,14 @@ export class Assignment implements Execution {
     this.#expect(ABORT_GRACE, reason);
   }
 
-  /** Its handler is about to run: from here on its timeout counts, by the child's clock and, should that stand still, by ours. */
+  /** Starts the timeout: the handler is about to run. The child counts too, but its event loop may be blocked. */
   begin(): void {
     this.hasBegun = true;
     const timeout = this.run.timeout ?? this.job.settings.timeout;
     if (timeout !== null) this.#expect(timeout + ABORT_GRACE, abortReasons.timeout(timeout));
   }
 
-  /** Writes in the order of the calls, and before the outcome: after it there is nothing to write to. */
+  /** Writes in the order of the calls, and before the outcome: the settlement ends the lease that these writes need. */
   write(work: () => Promise<unknown>): void {
     this.#writing = Promise.resolve(this.#writing).then(work);
   }
@@ -84,17 +84,20 @@ export class Assignment implements Execution {
     else this.#result.resolve(result);
   }
 
-  /** Its place is free. */
+  /** Frees its place. */
   end(): void {
     void this.#result.promise.then(() => this.#returned.resolve());
   }
 
+  /**
+   * Reports the assignment as overdue if there is no result in `ms` milliseconds and the child does not answer pings.
+   */
   #expect(ms: number, reason: PunctualError): void {
     const ask = async () => {
       if (this.isSettled) return;
-      const lives = await this.child.answers(ASK_EVERY);
+      const lives = await this.child.answers(PING_EVERY);
       if (this.isSettled) return;
-      if (lives) this.#expect(ASK_EVERY, reason);
+      if (lives) this.#expect(PING_EVERY, reason);
       else this.#overdue(this, reason);
     };
     this.#cancels.push(this.#clock.after(ms, () => void ask(), { background: true }));

@@ -4,16 +4,18 @@ import { type Description, toDefinitions, toMethod } from "../job/description.ts
 import { Registry } from "../job/registry.ts";
 import type { Settings } from "../job/settings.ts";
 
-/** The jobs as the children have described them, and the functions of this process, which it runs itself. */
+/**
+ * The jobs that the children have described, and the ad hoc functions of this process, which the parent runs itself.
+ */
 export class Catalog extends Registry {
   readonly queueLimits: Map<string, number> = new Map<string, number>();
   readonly #own: Registry;
   readonly #defaults: Settings;
   readonly #changed: () => void;
-  /** Names of jobs that methods of the children's classes would be, with the description that lists them. */
+  /** Names of the methods of the children's classes that can become jobs, with the description that lists each. */
   readonly #methods = new Map<string, Description>();
 
-  /** `changed` is called when a method becomes a job because its name was asked for. */
+  /** `changed` is called when a method becomes a job because its name was looked up. */
   constructor(own: Registry, defaults: Settings, changed: () => void) {
     super();
     this.#own = own;
@@ -21,7 +23,7 @@ export class Catalog extends Registry {
     this.#changed = changed;
   }
 
-  /** In place of what was described before, or besides. */
+  /** Adds the jobs of a child. `isNewer`: they replace all that were described before. */
   describe(description: Description, isNewer: boolean): void {
     const described = toDefinitions(description, this.#defaults);
     const names = new Set(described.map(({ name }) => name));

@@ -9,20 +9,20 @@ const BOOTED_WITHIN = 30_000;
 export interface CellParts {
   clock: Clock;
   run: ClaimedRun;
-  /** Children that take runs and that no cell has. */
+  /** Returns the children that take runs and are not closed. */
   open(): Child[];
-  /** Replaces a child, so that there is an empty one. False: enough of them are being replaced. */
+  /** Replaces a child, to get an empty one. Returns false if enough children are being replaced. */
   replace(child: Child): boolean;
   execute(run: ClaimedRun, job: Runnable, child: Child | null): Execution;
   ended(): void;
 }
 
-/** A child that is given one run only. Until the run starts, any child that is empty earlier takes its place. */
+/** A child that is closed for one run. Until the run starts, another child replaces it if that one is empty earlier. */
 export class ChildCell implements Cell {
   readonly #parts: CellParts;
   #child: Child | null = null;
   #isTaken = false;
-  /** Monotonic; null: no child was replaced for it. */
+  /** Until when the replacement of a child is awaited; monotonic. Null: no child is being replaced. */
   #replacedUntil: number | null = null;
 
   constructor(parts: CellParts) {
@@ -60,12 +60,12 @@ export class ChildCell implements Cell {
     this.#parts.ended();
   }
 
-  /** Its child has ended. */
+  /** Notes that a child has ended. */
   lose(child: Child): void {
     if (this.#child === child) this.#child = null;
   }
 
-  /** An empty one before all; else the one that will be empty first, as far as one can tell. */
+  /** Chooses an empty child; without one, the child with the fewest runs. */
   #choose(): void {
     if (this.#child?.state === "ready" && this.#child.executions.size === 0) return;
     const { name } = this.#parts.run;

@@ -11,11 +11,10 @@ import { type Clock, sleep } from "../time.ts";
 import { abortReasons } from "../worker/attempt-ends.ts";
 import { ABORT_GRACE, type ExecuteParts, LocalExecution } from "../worker/execute.ts";
 import { completeWith } from "../worker/in-process.ts";
-import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
-import { toSent } from "./results.ts";
+import { Mailbox, type ToChild, type ToParent, toMessages, toSent } from "./messages.ts";
 
 export interface ChildRunnerParts {
-  /** Opens a connection of the child's own, on first use. */
+  /** Opens the child's own connection on first use. */
   openStore(): Promise<Store>;
   clock: Clock;
   registry: Registry;
@@ -23,11 +22,11 @@ export interface ChildRunnerParts {
   defaults: Settings;
   random(): number;
   instance: object;
-  /** Everything that handlers have asked for is in the database. */
+  /** Writes the dispatches and counts of this process. */
   flush(): Promise<void>;
 }
 
-/** The other end of the channel: a child that executes what its parent gives it, until it is told to end. */
+/** The end of the channel in the child process: executes the runs that the parent assigns, until it is told to exit. */
 export class ChildRunner {
   readonly #parts: ChildRunnerParts;
   readonly #mailbox = new Mailbox<ToParent>(
@@ -36,7 +35,7 @@ export class ChildRunner {
   readonly #executions = new Map<number, LocalExecution>();
   readonly #crashHooks = new Set<Promise<unknown>>();
   readonly #ended = Promise.withResolvers<void>();
-  #isChanged = false;
+  #willDescribe = false;
   #hasEnded = false;
   #ran = 0;
 
@@ -44,7 +43,7 @@ export class ChildRunner {
     this.#parts = parts;
   }
 
-  /** Another beside it would be given the same runs. */
+  /** Whether it takes runs: a second one in the same process would get the same messages. */
   get isRunning(): boolean {
     return !this.#hasEnded;
   }
@@ -53,22 +52,21 @@ export class ChildRunner {
     this.#mailbox.post({ type: "wake" });
   }
 
-  /** Something was defined since it began to serve: the parent has to know before it claims a run of it. */
+  /** Describes the jobs again at the end of the turn: the parent must know a job before it claims a run of it. */
   definitionsChanged(): void {
-    if (this.#isChanged) return;
-    this.#isChanged = true;
-    // When the definition's calls are complete.
+    if (this.#willDescribe) return;
+    this.#willDescribe = true;
     queueMicrotask(() => {
-      this.#isChanged = false;
+      this.#willDescribe = false;
       try {
         this.#describe();
       } catch (error) {
-        this.#report(error, "showing jobs that were defined while working");
+        this.#report(error, "describing jobs that were defined while working");
       }
     });
   }
 
-  /** Its parent finds another place for what it does not give it any more. */
+  /** Asks the parent to replace this child. */
   retire(reason: string): void {
     this.#mailbox.post({ type: "retire", reason });
   }
@@ -78,10 +76,10 @@ export class ChildRunner {
     return this.#ended.promise;
   }
 
-  /** Gives how many runs it ran. */
+  /** Resolves when the parent has told it to exit. Returns how many runs it ran. */
   async run(): Promise<number> {
     const mark = digest(JSON.stringify(this.#description()));
-    const { promise: told, resolve: end } = Promise.withResolvers<void>();
+    const { promise: exiting, resolve: exit } = Promise.withResolvers<void>();
     const listeners = {
       message: (received: unknown) => {
         const messages = toMessages<ToChild>(received);
@@ -96,19 +94,19 @@ export class ChildRunner {
             this.#mailbox.post({ type: "pong", memory: process.memoryUsage.rss() });
           } else if (message.type === "describe") {
             this.#describe();
-          } else if (message.type === "exit") end();
+          } else if (message.type === "exit") exit();
         }
       },
       disconnect: () => void this.#orphaned(),
       SIGTERM: () => this.retire("it got SIGTERM"),
-      // Ctrl-C and the end of a terminal reach the whole group: the parent says what is to be done.
+      // Ctrl-C and a closed terminal signal the whole process group: the parent decides what to do.
       SIGINT: () => {},
       SIGHUP: () => {},
     };
     for (const [event, listener] of Object.entries(listeners)) process.on(event, listener);
     if (!process.connected) await this.#orphaned();
     this.#mailbox.post({ type: "ready", digest: mark });
-    await told;
+    await exiting;
     await Promise.all(this.#crashHooks);
     await this.#parts.flush();
     this.#mailbox.flush();
@@ -136,7 +134,7 @@ export class ChildRunner {
     const given = messages.filter((message) => message.type === "run");
     const last = given.at(-1);
     if (!last) return;
-    // On its way before anything can happen to this process.
+    // Sent before the handlers start: one of them may end this process.
     this.#mailbox.post({ type: "began", upTo: last.ticket });
     this.#mailbox.flush();
     for (const { ticket, run } of given) this.#execute(ticket, run);
@@ -193,7 +191,7 @@ export class ChildRunner {
       },
       events: { report: (error, during) => this.#report(error, during) },
       log: (_, message, data) => {
-        // Of this copy of the run: its own transaction has to know that there are lines.
+        // Counted in this copy of the run too: `completeWith` writes whether the run has log lines.
         run.logged++;
         this.#mailbox.post({ type: "logged", ticket, message, data: sendable(data) });
       },
@@ -201,23 +199,25 @@ export class ChildRunner {
     };
   }
 
-  /** The parent is gone: its leases end with it, and others run what was under way. Nothing of it is written here. */
+  /**
+   * Aborts all handlers and exits: without the parent nobody renews the leases, so other workers will run these runs.
+   */
   async #orphaned(): Promise<never> {
     const executions = [...this.#executions.values()];
     for (const execution of executions) execution.abort(abortReasons.leaseLost());
     const all = Promise.all(executions.map(({ returned }) => returned));
     const { clock, registry } = this.#parts;
-    // Of a lease so much is left at least, unless a renewal had failed twice: after it another may begin the run.
+    // A third of each lease is left, unless two renewals failed. After that another worker may start the run.
     const left = executions.map(({ run }) => registry.definition(run.name)!.settings.lease / 3);
     await Promise.race([all, sleep(clock, Math.min(ABORT_GRACE, ...left))]);
     process.exit(1);
   }
 }
 
-/** What cannot go to another process goes as it would be kept. */
+/** Returns data as it is if the channel can carry it, otherwise as the logbook would store it. */
 function sendable(data: unknown): unknown {
   try {
-    // The channel takes less than structuredClone(), and what it does not take would end this process.
+    // The channel carries less than structuredClone() accepts, and other data would end this process.
     return deserialize(serialize(structuredClone(data)));
   } catch {
     return JSON.parse(encodeLogData(data)!);

@@ -1,17 +1,18 @@
 import { type ChildProcess, fork } from "node:child_process";
+import type { Readable } from "node:stream";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Result } from "../worker/executor.ts";
 import type { Assignment } from "./assignment.ts";
 import { INSTANCE, NUMBER } from "./inside.ts";
-import { LastWords } from "./last-words.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
-import { Silence } from "./silence.ts";
 
-/** A child that has not answered for this long is busy with something that holds its event loop. */
+/** A child without an answer for this long is busy with code that blocks its event loop. */
 const SILENT_AFTER = 100;
 
-/** How long what it sent and wrote may take to arrive after it has ended: what it has started may keep its standard error open. */
+/**
+ * Longest wait for messages and standard error after the process has exited: its own children may keep the pipe open.
+ */
 const LAST_WORDS = 500;
 
 export type ChildState = "starting" | "ready" | "retiring" | "gone";
@@ -22,7 +23,7 @@ export interface ChildParts {
   instanceNumber: number;
   clock: Clock;
   heard(child: Child, message: ToParent): void;
-  /** It takes in again what it is given. */
+  /** The child answers again after a silence. */
   awake(): void;
   gone(child: Child): void;
 }
@@ -35,33 +36,35 @@ export class Child {
   readonly startedAt: number;
   state: ChildState = "starting";
   digest = 0;
-  /** It was told to end. */
+  /** Whether it was told to exit. */
   isLeaving = false;
   /** Why it is to be replaced as soon as it is ready. */
   unwanted: string | null = null;
   memory: number | null = null;
   /** Monotonic; null: it has not been ready yet. */
   readyAt: number | null = null;
-  /** How many runs it was given in all. */
+  /** Number of runs that were assigned to it. */
   taken = 0;
-  /** How many of them it brought to an end, well or not. */
+  /** Number of its runs that have a result. */
   ended = 0;
   exit: { code: number | null; signal: string | null } = { code: null, signal: null };
+  /** Runs that it executes, by ticket. */
   readonly executions: Map<number, Assignment> = new Map<number, Assignment>();
-  /** Runs that crashes have ended and whose hooks it was told to call, by their tickets. */
+  /** Runs ended by their crashes whose hooks it was told to call, by ticket. */
   readonly crashed: Map<number, ClaimedRun> = new Map<number, ClaimedRun>();
-  /** Jobs that it turned out not to define. */
+  /** Names of jobs that it does not define although another child does. */
   readonly lacks: Set<string> = new Set<string>();
-  /** Why it was killed by us, and what that makes of runs that must not be charged; null: it ended by itself. */
+  /** Why the supervisor killed it, and whether its runs are spared the charge of a crash; null: it was not killed. */
   killed: { why: string; spares: boolean } | null = null;
   readonly #verdicts = new Map<Assignment, Result>();
   readonly #clock: Clock;
   readonly #process: ChildProcess;
   readonly #mailbox: Mailbox<ToChild>;
   readonly #words: LastWords;
+  readonly #silence: Silence;
+  /** Since when an assigned run has not begun; monotonic. */
   #waitsSince: number | null = null;
   #answered: (() => void)[] = [];
-  readonly #silence: Silence;
 
   constructor({ number, generation, instanceNumber, clock, heard, awake, gone }: ChildParts) {
     this.number = number;
@@ -70,7 +73,7 @@ export class Child {
     this.startedAt = clock.now();
     this.#silence = new Silence(clock);
     this.#process = fork(process.argv[1]!, process.argv.slice(2), {
-      // A debugger's port cannot be shared.
+      // Two processes cannot listen on one debugger port.
       execArgv: process.execArgv.filter((option) => !option.startsWith("--inspect")),
       env: { ...process.env, [NUMBER]: String(number), [INSTANCE]: String(instanceNumber) },
       serialization: "advanced",
@@ -78,13 +81,13 @@ export class Child {
     });
     this.pid = this.#process.pid ?? 0;
     this.#words = new LastWords(this.#process.stderr);
-    // A message to a process that has just ended is answered by its end.
+    // The callback ignores errors: if the process has exited, its "exit" event follows.
     this.#mailbox = new Mailbox(
       (envelope) => this.#process.connected && this.#process.send(envelope, () => {}),
     );
     this.#process.on("message", (received) => {
       const { isAnswering: wasAnswering } = this;
-      this.#sign();
+      this.#noteAnswer();
       for (const message of toMessages<ToParent>(received)) heard(this, message);
       if (!wasAnswering && this.isAnswering) awake();
     });
@@ -106,25 +109,34 @@ export class Child {
     this.#process.on("close", ended);
   }
 
+  /** Its name in log lines. */
   get name(): string {
     return `child ${this.number} (pid ${this.pid})`;
   }
 
-  /** As it stands in the rows of its runs. */
+  /** Its name in the rows of its runs. */
   get label(): string {
     return `${this.number}:${this.pid}`;
   }
 
+  /** How it ended, as the predicate of a sentence. */
+  get howItEnded(): string {
+    const { code, signal } = this.exit;
+    if (this.killed) return `was killed: ${this.killed.why}`;
+    return signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+  }
+
+  /** The end of its standard error. */
   get lastWords(): string {
     return this.#words.text;
   }
 
-  /** Runs whose outcome is not known. */
+  /** Assignments without a result. */
   get unsettled(): Assignment[] {
     return [...this.executions.values()].filter(({ isSettled }) => !isSettled);
   }
 
-  /** It takes in what it is given. */
+  /** Whether it reads its messages. */
   get isAnswering(): boolean {
     const since = Math.min(this.#waitsSince ?? Infinity, this.#silence.since ?? Infinity);
     return this.#clock.monotonic() - since < SILENT_AFTER;
@@ -142,6 +154,7 @@ export class Child {
     this.post({ type: "run", ticket, run });
   }
 
+  /** Notes that all its runs up to a ticket have begun. */
   began(upTo: number): void {
     let waits = false;
     for (const [ticket, assignment] of this.executions) {
@@ -151,7 +164,7 @@ export class Child {
     this.#waitsSince = waits ? this.#clock.monotonic() : null;
   }
 
-  /** Whether it gives any sign of life within so many milliseconds. */
+  /** Whether it sends any message within this many milliseconds. */
   answers(within: number): Promise<boolean> {
     return new Promise((resolve) => {
       const cancel = this.#clock.after(within, () => resolve(false), { background: true });
@@ -163,13 +176,13 @@ export class Child {
     });
   }
 
-  /** Asks for a sign of life; gives for how long there was none. */
+  /** Sends a ping. Returns for how long the child has not answered. */
   ping(interval: number): number {
     this.post({ type: "ping" });
     return this.#silence.ask(interval);
   }
 
-  /** `spares`: its runs are not charged; `verdict`: what one of them has come to by this. */
+  /** `spares`: its runs are not charged with a crash. `verdict`: the result that the kill gives one of them. */
   kill(why: string, spares: boolean, verdict?: [Assignment, Result]): void {
     this.killed ??= { why, spares };
     if (verdict) this.#verdicts.set(...verdict);
@@ -180,10 +193,68 @@ export class Child {
     return this.#verdicts.get(assignment);
   }
 
-  #sign(): void {
+  #noteAnswer(): void {
     this.#silence.end();
     const answered = this.#answered;
     this.#answered = [];
-    for (const tell of answered) tell();
+    for (const resolve of answered) resolve();
+  }
+}
+
+/** Measures for how long a child that is pinged has not answered. */
+export class Silence {
+  readonly #clock: Clock;
+  #askedAt = 0;
+  #length = 0;
+  /** When the first ping without an answer was sent; monotonic. Null: every ping was answered. */
+  since: number | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Notes a ping, sent every `interval` milliseconds. Returns the length of the silence. A pause of the parent counts
+   * as one interval at most: the answer may lie unread.
+   */
+  ask(interval: number): number {
+    const now = this.#clock.monotonic();
+    if (this.since === null) this.since = now;
+    else this.#length += Math.min(now - this.#askedAt, interval);
+    this.#askedAt = now;
+    return this.#length;
+  }
+
+  /** Notes a message from the child. */
+  end(): void {
+    this.since = null;
+    this.#length = 0;
+  }
+}
+
+const LAST_LINES = 20;
+const LAST_CHARACTERS = 4000;
+
+/** Passes on the standard error of a child, and keeps its end for the message that says why the child ended. */
+class LastWords {
+  #text = "";
+
+  /** Without a stream: the system could not start the process. */
+  constructor(stream: Readable | null | undefined) {
+    if (!stream) return;
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => {
+      process.stderr.write(text);
+      this.add(text);
+    });
+    stream.on("error", () => {});
+  }
+
+  add(text: string): void {
+    this.#text = (this.#text + text).slice(-LAST_CHARACTERS);
+  }
+
+  get text(): string {
+    return this.#text.trim().split("\n").slice(-LAST_LINES).join("\n");
   }
 }

@@ -1,3 +1,4 @@
+import { backoffWait } from "../backoff.ts";
 import { PunctualError } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
@@ -6,18 +7,19 @@ import type { Clock } from "../time.ts";
 import { Child } from "./child.ts";
 import type { ToParent } from "./messages.ts";
 import type { Supervision } from "./options.ts";
-import { Restarts } from "./restarts.ts";
 
 const PING_EVERY = 1000;
 const BOOT_WITHIN = 60_000;
-/** So many in a row that cannot boot, with none alive, end the supervisor. */
+
+/** Number of failed boots in a row, with no live child, that ends the supervisor. */
 const FAILED_BOOTS = 5;
-/** How long the program of a child may take to end after its last run. */
+
+/** How long a child has to exit after its last run. */
 const EXIT_WITHIN = 5000;
 
 interface Slot {
   number: number;
-  /** The one that takes runs. */
+  /** The child that takes runs. */
   current: Child | null;
   booting: { child: Child; end: PromiseWithResolvers<void>; cancel: () => void } | null;
   restarts: Restarts;
@@ -32,17 +34,35 @@ export interface CrewParts {
   instanceNumber: number;
   supervision: Supervision;
   heard(child: Child, message: ToParent): void;
-  /** What it had is lost. */
+  /** The child has ended: its runs are lost. */
   lost(child: Child): void;
-  /** What a child defines. `isNewer`: in place of what others have described; else besides. */
+  /** A child has described its jobs. `isNewer`: they replace those of the other children; otherwise they are added. */
   described(description: Description, isNewer: boolean): void;
-  /** There are more places, or fewer. */
+  /** The number of free places has changed. */
   changed(): void;
-  /** There will be no children any more. */
+  /** No child can boot: the supervisor ends. */
   failed(error: PunctualError): void;
 }
 
-/** Keeps so many children alive as are wanted: boots, replaces and retires them. */
+/** A child that took runs for this long is healthy. */
+const HEALTHY_AFTER = 10_000;
+
+const RESTART_BACKOFF = { first: 1000, longest: 30_000 };
+
+/** Decides how long the place of a child stays empty after the child has ended. */
+export class Restarts {
+  #failures = 0;
+
+  /** Returns milliseconds. `life`: how long the child took runs, and how many it finished; null: it took none. */
+  wait(life: { lived: number; ended: number } | null, random: () => number): number {
+    // A child that finished runs before it ended was ended by one run, which must not delay the others.
+    if (life && (life.ended > 0 || life.lived >= HEALTHY_AFTER)) this.#failures = 0;
+    if (life && life.lived >= HEALTHY_AFTER) return 0;
+    return backoffWait(++this.#failures, RESTART_BACKOFF, random);
+  }
+}
+
+/** Keeps `workers` children alive: boots, replaces and retires them. */
 export class Crew {
   readonly #parts: CrewParts;
   readonly #slots: Slot[];
@@ -67,7 +87,10 @@ export class Crew {
     }));
   }
 
-  /** Those that may be given runs. While newer code is rolled out, those that would run it otherwise than it is described are not. */
+  /**
+   * Children that may be given runs. While newer definitions are loaded, a child with older ones is left out if they
+   * differ.
+   */
   get ready(): Child[] {
     return this.#slots.flatMap(({ current }) =>
       current && (current.generation === this.#generation || current.digest === this.#digest)
@@ -89,12 +112,12 @@ export class Crew {
     for (const slot of this.#slots) this.#bootLater(slot, 0);
   }
 
-  /** Loads the definitions anew: one child first, and if it can boot the others. */
+  /** Replaces all children, so that they load the current definitions: one child first; the others if it can boot. */
   async reload(): Promise<void> {
     const { logger, events, random } = this.#parts;
     if (this.#isStopping) return;
     if (this.#isReloading) {
-      // What has changed since may not be in what is being loaded.
+      // The program may have changed since the reload under way began.
       this.#reloadsAgain = true;
       return;
     }
@@ -113,7 +136,7 @@ export class Crew {
     } catch (error) {
       if (!this.#isStopping)
         events.report(error, "reloading: the children go on with the definitions they have");
-      // The one it was to replace may have ended meanwhile.
+      // The child that it was to replace may have ended meanwhile.
       if (!first!.current) this.#bootLater(first!, first!.restarts.wait(null, random));
     } finally {
       this.#isReloading = false;
@@ -123,7 +146,7 @@ export class Crew {
     await this.reload();
   }
 
-  /** It gets nothing more, and ends when it has finished what it has; another takes its place. */
+  /** Assigns no more runs to a child, starts another in its place, and lets it exit after its last run. */
   retire(child: Child, reason: string): void {
     if (child.state !== "ready") return;
     child.state = "retiring";
@@ -132,7 +155,7 @@ export class Crew {
     if (!this.#isStopping) logger.info(`${child.name} is replaced: ${reason}`);
     events.emit("child.retired", { number, pid, reason });
     const slot = this.#slots[number - 1]!;
-    // Unless another has its place already.
+    // Another child may have its place already.
     if (slot.current === child) {
       slot.current = null;
       this.#bootLater(slot, 0);
@@ -141,7 +164,7 @@ export class Crew {
     this.#parts.changed();
   }
 
-  /** It may have finished all it had. */
+  /** Tells a retiring child to exit if it has finished its runs. */
   idle(child: Child): void {
     if (child.state !== "retiring" || child.isLeaving || child.unsettled.length > 0) return;
     child.isLeaving = true;
@@ -163,7 +186,7 @@ export class Crew {
     }
   }
 
-  /** Once nothing is under way. */
+  /** Retires all children, after the last run is settled. Resolves when they have ended. */
   async close(): Promise<void> {
     this.stop();
     for (const child of this.#children) this.retire(child, "the supervisor ends");
@@ -183,7 +206,7 @@ export class Crew {
     });
   }
 
-  /** Settles when the child takes runs; rejects if it ends first, or if the system has no room for one. */
+  /** Resolves when the child takes runs. Rejects if it ends first, or if the system cannot start a process. */
   async #boot(slot: Slot, generation: number): Promise<void> {
     const { clock, instanceNumber, heard } = this.#parts;
     slot.cancelRestart?.();
@@ -217,7 +240,7 @@ export class Crew {
       const isNewer = child.generation > this.#generation || this.#digest === 0;
       child.digest = message.digest;
       child.lacks.clear();
-      // What an older one defines by now would take the place of what is newer.
+      // Definitions of an older child must not replace newer ones.
       if (child.generation >= this.#generation) {
         if (isNewer) this.#digest = message.digest;
         this.#generation = child.generation;
@@ -227,7 +250,7 @@ export class Crew {
     } else if (message.type === "retire") {
       if (child.state === "starting") child.unwanted = message.reason;
       this.retire(child, message.reason);
-    } else if (message.type === "pong") this.#weigh(child, message.memory);
+    } else if (message.type === "pong") this.#checkMemory(child, message.memory);
     else return false;
     return true;
   }
@@ -244,7 +267,9 @@ export class Crew {
     child.readyAt = clock.monotonic();
     this.#failedBoots = 0;
     if (child.digest !== this.#digest && child.generation === this.#generation) {
-      logger.warn(`${child.name} defines other jobs than those before it; SIGHUP loads them in all children`);
+      logger.warn(
+        `${child.name} defines other jobs than the other children; send SIGHUP to load them in all children`,
+      );
     }
     events.emit("child.started", { number: child.number, pid: child.pid });
     if (former) this.retire(former, "newer definitions were loaded");
@@ -261,7 +286,7 @@ export class Crew {
     events.emit("child.exited", { number, pid, ...exit, runs });
     if (runs > 0 || slot.current === child) {
       const having = runs === 0 ? "" : `, with ${runs === 1 ? "1 run" : `${runs} runs`},`;
-      logger.warn(`${child.name}${having} ${howItEnded(child)}`);
+      logger.warn(`${child.name}${having} ${child.howItEnded}`);
     }
     lost(child);
     if (slot.booting?.child === child) {
@@ -278,7 +303,7 @@ export class Crew {
     if (this.#children.size === 0) this.#emptied?.();
   }
 
-  /** How long to wait before the next try. */
+  /** Reports a failed boot. Returns how long to wait before the next one. */
   #failed(slot: Slot, error: PunctualError): number {
     if (this.#isStopping) return 0;
     const { events, random, failed } = this.#parts;
@@ -296,29 +321,24 @@ export class Crew {
     if (child.state === "starting" || child.state === "gone") return;
     const { stall } = this.#parts.supervision;
     if (child.ping(PING_EVERY) < stall) return;
-    child.kill(`gave no sign of life for ${stall / 1000} s`, false);
+    child.kill(`it gave no sign of life for ${stall / 1000} s`, false);
   }
 
-  #weigh(child: Child, memory: number): void {
+  #checkMemory(child: Child, memory: number): void {
     child.memory = memory;
     if (memory <= this.#parts.supervision.maxMemory) return;
     this.retire(child, `it uses ${Math.round(memory / 2 ** 20)} MB`);
   }
 }
 
-export function howItEnded({ killed, exit: { code, signal } }: Child): string {
-  if (killed) return `was killed: ${killed.why}`;
-  return signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-}
-
 function cannotBoot(child: Child): PunctualError {
   const words = child.lastWords;
   const hint =
     words !== ""
-      ? ` It said last:\n${words}`
-      : " A child runs the same program with the same arguments, and has to come to the same call of supervise().";
+      ? ` Its last output:\n${words}`
+      : " A child runs the same program with the same arguments, and must reach the same call of supervise().";
   return new PunctualError(
     "CHILDREN_CANNOT_BOOT",
-    `A child process has to reach supervise(); ${child.name} ${howItEnded(child)} before it did.${hint}`,
+    `A child process must reach supervise(): ${child.name} ${child.howItEnded} before it did.${hint}`,
   );
 }

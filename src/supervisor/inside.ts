@@ -1,22 +1,24 @@
 import { PunctualError } from "../errors.ts";
 
-/** The number of a child, for programs that want to know whether they are one. */
+/** Environment variable with the number of the child. Programs may read it. */
 export const NUMBER = "PUNCTUAL_CHILD";
 
-/** Which of the program's instances the child works for. Taken out at once: what a child starts is not our child. */
+/** Environment variable with the instance number. Deleted at once: a process that a child starts is not our child. */
 export const INSTANCE = "PUNCTUAL_CHILD_OF";
 
+/** The child process that this process is. */
 export interface Inside {
   number: number;
+  /** Which instance of the program the child works for. */
   instanceNumber: number;
 }
 
-/** Through the global object: a program may have loaded several copies of the package. */
+/** On the global object, because a program may load several copies of the package. */
 const KEY: unique symbol = Symbol.for("punctual.inside") as never;
 
 interface Shared {
   child: Inside | null;
-  /** How many instances were to be supervised. */
+  /** Number of instances that have called supervise(). */
   known: number;
 }
 
@@ -35,7 +37,7 @@ function shared(): Shared {
   return global[KEY];
 }
 
-/** Null: this process is nobody's child. */
+/** Null: this process is not a child of a supervisor. */
 export function inside(): Inside | null {
   return shared().child;
 }
@@ -44,19 +46,22 @@ shared();
 
 const instances = new WeakMap<object, number>();
 
-/** Which of the instances that were to be supervised this is: the same in the parent and in its children. */
+/**
+ * Returns the position of an instance among those that called supervise(): the same in the parent and in its
+ * children.
+ */
 export function instanceNumberOf(instance: object): number {
   const number = instances.get(instance) ?? shared().known++;
   instances.set(instance, number);
   return number;
 }
 
-/** What only this process can run is refused in a child. */
+/** Throws in a child process: a function that only this process can run must not depend on it. */
 export function refuseFunction(name: string): void {
   const child = inside();
   if (!child) return;
   throw new PunctualError(
     "FUNCTION_IN_CHILD",
-    `"${name}" would run in child process ${child.number} alone, which may be replaced at any time. Define a job with schedule(), and dispatch that.`,
+    `"${name}" could run only in child process ${child.number}, which may be replaced at any time. Define a job with schedule(), and dispatch that.`,
   );
 }

@@ -1,10 +1,12 @@
-import type { ErrorCode } from "../errors.ts";
+import type { ErrorCode, PunctualError } from "../errors.ts";
 import type { Description } from "../job/description.ts";
-import type { Failure } from "../run/failure.ts";
+import { type Failure, toFailure } from "../run/failure.ts";
+import { decodePayload } from "../run/payload.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
-import type { Result } from "../worker/executor.ts";
+import { afterFailure } from "../worker/attempt-ends.ts";
+import type { Result, Runnable } from "../worker/executor.ts";
 
-/** What a try came to, as it goes from process to process: errors as failures, values as JSON. */
+/** The result of an attempt in a message: errors as failures, values as JSON. */
 export type SentResult =
   | { outcome: "completed"; result: string | null; written: boolean }
   | { outcome: "retried"; failure: Failure; delay: number }
@@ -13,23 +15,23 @@ export type SentResult =
   /** The child does not define the job. */
   | { outcome: "unknown" };
 
-/** A ticket is the number of one execution: a run may come to the same child twice. */
+/** A ticket numbers one execution: a child may execute the same run twice. */
 export type ToChild =
   | { type: "run"; ticket: number; run: ClaimedRun }
   | { type: "abort"; ticket: number; code: ErrorCode; message: string }
-  /** Its crashes have ended the run: its hooks are to be called. */
+  /** Calls the hooks of a run that its crashes have ended. */
   | { type: "crashed"; ticket: number; run: ClaimedRun; message: string }
   | { type: "describe" }
   | { type: "ping" }
-  /** It has nothing left to do. */
+  /** The child has no run left and is to exit. */
   | { type: "exit" };
 
 export type ToParent =
   | { type: "ready"; digest: number }
   | { type: "described"; description: Description; digest: number }
-  /** Sent before the handlers begin: what comes after may be the end of the process. */
+  /** Sent before the handlers begin: one of them may end the process. */
   | { type: "began"; upTo: number }
-  /** `returned`: so has its handler. */
+  /** `returned`: the handler has returned too. */
   | { type: "done"; ticket: number; result: SentResult; duration: number; returned: boolean }
   | { type: "returned"; ticket: number }
   | { type: "progress"; ticket: number; progress: string }
@@ -37,12 +39,12 @@ export type ToParent =
   | { type: "logged"; ticket: number; message: string; data: unknown }
   | { type: "fault"; failure: Failure; during: string }
   | { type: "pong"; memory: number }
-  /** It has dispatched something. */
+  /** The child has dispatched a run. */
   | { type: "wake" }
-  /** Somebody asked it to end. */
+  /** The child was asked to end, by a signal or by stop(). */
   | { type: "retire"; reason: string };
 
-/** The program may use the channel for messages of its own. */
+/** Marks our messages: the program may send messages of its own over the channel. */
 interface Envelope<Message> {
   punctual: Message[];
 }
@@ -52,7 +54,10 @@ export function toMessages<Message>(received: unknown): Message[] {
   return Array.isArray(messages) ? messages : [];
 }
 
-/** Collects the messages of one turn and sends them as one: most of the cost of a message is its own. */
+/**
+ * Collects the messages of one turn and sends them in one envelope: most of a message's cost does not depend on its
+ * size.
+ */
 export class Mailbox<Message> {
   readonly #send: (envelope: Envelope<Message>) => void;
   #waiting: Message[] = [];
@@ -63,7 +68,7 @@ export class Mailbox<Message> {
 
   post(message: Message): void {
     if (this.#waiting.push(message) > 1) return;
-    // A tick asked for by a microtask runs after all microtasks of this turn.
+    // A next tick that a microtask requests runs after all microtasks of this turn.
     queueMicrotask(() => process.nextTick(() => this.flush()));
   }
 
@@ -73,4 +78,60 @@ export class Mailbox<Message> {
     this.#waiting = [];
     this.#send({ punctual });
   }
+}
+
+/** Delay of a run whose job the child does not define: another child may, or the child may define it by then. */
+const UNKNOWN_FOR = 1000;
+
+export function toSent(result: Result): SentResult {
+  switch (result.outcome) {
+    case "completed":
+      return { outcome: "completed", result: result.result, written: result.written };
+    case "retried":
+      return { outcome: "retried", failure: toFailure(result.error), delay: result.delay };
+    case "failed":
+    case "crashed":
+      return { outcome: "failed", failure: toFailure(result.error) };
+    default:
+      return result;
+  }
+}
+
+export function fromSent(sent: SentResult): Result {
+  switch (sent.outcome) {
+    case "completed":
+      return {
+        ...sent,
+        // Decoded only if an event listener reads it.
+        get value() {
+          return decodePayload(sent.result);
+        },
+      };
+    case "retried":
+    case "failed":
+      return { ...sent, error: sent.failure };
+    case "unknown":
+      return { outcome: "snoozed", delay: UNKNOWN_FOR };
+    default:
+      return sent;
+  }
+}
+
+/** Returns the result of an attempt whose child was killed because it did not react to the abort. */
+export function afterKill(
+  run: ClaimedRun,
+  { settings }: Runnable,
+  reason: PunctualError,
+  random: () => number,
+): Result {
+  if (reason.code === "RUN_TIMED_OUT") return afterFailure(run, settings.retries, reason, random);
+  if (reason.code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
+  return reason.code === "LEASE_LOST" ? { outcome: null } : { outcome: "released" };
+}
+
+export function toError(failure: Failure): Error {
+  const error = new Error(failure.message);
+  error.name = failure.name;
+  if (failure.stack !== null) error.stack = failure.stack;
+  return Object.assign(error, failure.code === null ? {} : { code: failure.code });
 }

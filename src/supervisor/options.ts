@@ -6,15 +6,15 @@ import { FOREVER, type ForeverOptions, toOptions } from "../worker/options.ts";
 
 /** Options of `supervise()`. */
 export interface SuperviseOptions extends ForeverOptions {
-  /** Child processes. Default: 2. */
+  /** Number of child processes. Default: 2. */
   workers?: number;
-  /** Runs at once in each child. Default: 10. */
+  /** Most runs at once in each child. Default: 10. */
   parallel?: number;
-  /** A child is replaced after so many runs. Default: never. */
+  /** Number of runs after which a child is replaced. Default: no limit. */
   maxJobs?: number;
-  /** A child is replaced when it uses more than this: bytes, or text such as `"512MB"`. Default: never. */
+  /** Memory above which a child is replaced: bytes, or text such as `"512MB"`. Default: no limit. */
   maxMemory?: number | string;
-  /** A child that gives no sign of life for this long, 2 seconds at least, is killed and replaced. Default: 5 minutes. */
+  /** A child that does not answer for this long (at least 2 seconds) is killed and replaced. Default: 5 minutes. */
   stall?: Duration;
 }
 
@@ -24,13 +24,13 @@ export interface Supervision {
   maxJobs: number;
   maxMemory: number;
   stall: number;
-  /** Of the worker that all of them are the executor of. */
+  /** Options of the worker whose executor the children are. */
   worker: WorkerOptions;
 }
 
 const OPTIONS = [...FOREVER, "workers", "maxJobs", "maxMemory", "stall"];
 
-/** Children are asked once a second: one question may have come late, two have not. */
+/** Children are pinged once a second: on a busy machine one ping may be late, but not two. */
 const SHORTEST_STALL = 2000;
 
 const UNITS: Record<string, number> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
@@ -55,7 +55,7 @@ function toStall(stall: Duration): number {
   if (ms >= SHORTEST_STALL) return ms;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected stall as a duration of at least ${SHORTEST_STALL / 1000} s, got ${show(stall)}: a busy machine keeps a child that is well waiting for longer.`,
+    `Expected stall as a duration of at least ${SHORTEST_STALL / 1000} s, got ${show(stall)}: on a busy machine a healthy child may not answer for a second.`,
   );
 }
 

@@ -9,10 +9,9 @@ import type { Logbook } from "../worker/logbook.ts";
 import { Assignment } from "./assignment.ts";
 import { ChildCell } from "./cell.ts";
 import type { Child } from "./child.ts";
-import { Crew, howItEnded } from "./crew.ts";
-import type { ToParent } from "./messages.ts";
+import { Crew } from "./crew.ts";
+import { afterKill, fromSent, type ToParent, toError } from "./messages.ts";
 import type { Supervision } from "./options.ts";
-import { afterKill, fromSent, toError } from "./results.ts";
 
 export interface PoolParts {
   clock: Clock;
@@ -23,14 +22,16 @@ export interface PoolParts {
   supervision: Supervision;
   store: Pick<Store, "progress" | "slowHook">;
   logbook: Logbook;
-  /** Runs what only this process can run: functions that were dispatched in it. */
+  /** Runs the ad hoc functions of this process. */
   own: Executor;
   wake(): void;
   described(description: Description, isNewer: boolean): void;
   failed(error: PunctualError): void;
 }
 
-/** So many children in a row may end before they have said that they began a run they were given; the next one is charged to it. */
+/**
+ * Number of children that may end with a run before any of their runs began. The next such end is charged to the run.
+ */
 const SILENT_DEATHS = 2;
 
 /** Runs handlers in child processes. */
@@ -39,11 +40,11 @@ export class Pool implements Executor {
   readonly crew: Crew;
   #tickets = 0;
   readonly #cells = new Set<ChildCell>();
-  /** Children that end after their last run because a crashed run needed an empty process. */
+  /** Retiring children that were replaced because a crashed run needed an empty process. */
   readonly #vacated = new Set<Child>();
-  /** How many children ended with a run of this id before they said that they began anything. */
+  /** Number of children that ended with this run before any of their runs began, by run id. */
   readonly #silentDeaths = new Map<number, number>();
-  /** Runs that their crashes have ended, until there is a child that calls their hooks. */
+  /** Runs that their crashes have ended, until a child can call their hooks. */
   #crashed: { run: ClaimedRun; message: string }[] = [];
 
   constructor(parts: PoolParts) {
@@ -73,7 +74,7 @@ export class Pool implements Executor {
     let free = 0;
     for (const child of this.#open) free += this.#freeIn(child);
     if (free === 0) return 0;
-    // Who is being replaced goes on with what it has, and functions run here: there are not more runs at once for that.
+    // Runs in retiring children and in this process count too: `parallel` bounds all runs together.
     let used = supervision.parallel - own.free;
     for (const child of this.crew.children) used += child.executions.size;
     return Math.max(0, Math.min(free, supervision.worker.parallel - used));
@@ -123,13 +124,13 @@ export class Pool implements Executor {
     }
   }
 
-  /** Children that take runs and that no cell has. */
+  /** Children that take runs and are not closed. */
   get #open(): Child[] {
     const closed = new Set([...this.#cells].map(({ child }) => child));
     return this.crew.ready.filter((child) => !closed.has(child));
   }
 
-  /** At most doubles the number of processes: the child that is replaced goes on with the runs it has. */
+  /** Replaces a child, which goes on with its runs. At most doubles the number of processes. */
   #replace(child: Child, { id, name }: ClaimedRun): boolean {
     if (this.#vacated.size >= this.#parts.supervision.workers) return false;
     this.#vacated.add(child);
@@ -195,10 +196,10 @@ export class Pool implements Executor {
       this.#write(assignment, "the slow hook", () => store.slowHook(run, message.slow));
     } else if (message.type === "done") {
       child.ended++;
-      if (message.result.outcome === "unknown") this.#lacks(child, run.name);
+      if (message.result.outcome === "unknown") this.#noteLack(child, run.name);
       assignment.settle(fromSent(message.result), message.duration);
       if (message.returned) this.#end(assignment);
-      else this.#tired(child);
+      else this.#replaceIfUsedUp(child);
     } else if (message.type === "returned") this.#end(assignment);
   }
 
@@ -215,38 +216,41 @@ export class Pool implements Executor {
     this.crew.idle(child);
   }
 
-  /** Handlers that go on after their runs have ended keep their places: a child that has no other left is replaced. */
-  #tired(child: Child): void {
+  /** Replaces a child whose places are all used by handlers that have not returned although their runs are settled. */
+  #replaceIfUsedUp(child: Child): void {
     this.crew.idle(child);
     const { parallel } = this.#parts.supervision;
     if (child.executions.size < parallel || child.unsettled.length > 0) return;
-    this.crew.retire(child, "handlers that have not returned have all its places");
+    this.crew.retire(child, "all its places are used by handlers that have not returned");
   }
 
-  #lacks(child: Child, job: string): void {
+  #noteLack(child: Child, job: string): void {
     if (!child.lacks.has(job)) {
       this.#parts.logger.warn(`${child.name} does not define the job "${job}", which another child defines`);
     }
     child.lacks.add(job);
   }
 
-  /** The run's time is long over, and its child does not answer. */
+  /** Kills the child of a run that must end: the child does not answer. */
   #overdue(assignment: Assignment, reason: PunctualError): void {
     const { run, job, child } = assignment;
     const result = afterKill(run, job, reason, this.#parts.random);
-    child.kill(`it holds its event loop, and run ${run.id} has to end: ${reason.message}`, true, [
+    child.kill(`its event loop is blocked, and run ${run.id} must end: ${reason.message}`, true, [
       assignment,
       result,
     ]);
   }
 
-  /** What had begun is charged, unless we ended the child for another one's sake. */
+  /**
+   * Settles the runs of a child that has ended. Runs that had begun are charged with a crash, unless the child was
+   * spared.
+   */
   #lose(child: Child): void {
     for (const cell of this.#cells) cell.lose(child);
     this.#vacated.delete(child);
     const all = [...child.executions.values()];
     const anyBegan = all.some(({ hasBegun }) => hasBegun);
-    const error = new PunctualError("RUN_CRASHED", `Its process, ${child.name}, ${howItEnded(child)}.`);
+    const error = new PunctualError("RUN_CRASHED", `Its process, ${child.name}, ${child.howItEnded}.`);
     for (const assignment of all) {
       const isCharged =
         !child.killed?.spares && (assignment.hasBegun || (!anyBegan && this.#isTooOften(assignment.run.id)));
@@ -257,7 +261,10 @@ export class Pool implements Executor {
     }
   }
 
-  /** A child that was killed as it was given something shows nothing about it; but what ends every child that it is given to has to come to an end. */
+  /**
+   * Whether a run has been in too many children that ended before any run began. One such end says nothing about the
+   * run.
+   */
   #isTooOften(id: number): boolean {
     const deaths = (this.#silentDeaths.get(id) ?? 0) + 1;
     this.#silentDeaths.set(id, deaths);
@@ -271,7 +278,7 @@ export class Pool implements Executor {
   }
 }
 
-/** There is no place for it any more: it goes back as if it had not been claimed. */
+/** An execution that releases its run: its child takes no more runs. */
 function released(run: ClaimedRun): Execution {
   return {
     run,

@@ -14,13 +14,13 @@ import { Pool } from "./pool.ts";
 export interface ChildInfo {
   number: number;
   pid: number;
-  /** `stalled`: it does not take in what it is given. */
+  /** `stalled`: it does not answer. */
   state: "starting" | "idle" | "busy" | "stalled" | "retiring";
-  /** Runs it has now. */
+  /** Number of runs that it executes. */
   running: number;
-  /** Runs it was given in all. */
+  /** Number of runs that were assigned to it. */
   ran: number;
-  /** Resident bytes; null: it has not told yet. */
+  /** Resident memory in bytes; null: not known yet. */
   memory: number | null;
   startedAt: Date;
 }
@@ -39,6 +39,7 @@ export class Supervisor {
   readonly #catalog: Catalog;
   readonly #jobSync: JobSync;
   #pool: Pool | null = null;
+  /** Resolves when the first child has described its jobs. */
   readonly #first = Promise.withResolvers<void>();
   #failure: PunctualError | null = null;
 
@@ -57,7 +58,7 @@ export class Supervisor {
     if (process.argv[1] === undefined) {
       throw new PunctualError(
         "CHILDREN_CANNOT_BOOT",
-        "supervise() starts the program again for each child, and needs a file to start: this one came from the command line or from standard input. Put it into a file.",
+        "supervise() starts the program again for each child, and needs a file to start. This program came from the command line or from standard input: put it into a file.",
       );
     }
   }
@@ -66,7 +67,9 @@ export class Supervisor {
     return this.#pool?.crew.children.map(toInfo) ?? [];
   }
 
-  /** Until it is stopped; gives how many runs its children ran. Throws at once if something works already. */
+  /**
+   * Works until it is stopped. Returns how many runs its children ran. Throws at once if the instance works already.
+   */
   supervise(): Promise<number> {
     const { sessions } = this.#parts;
     sessions.refuseSecond();
@@ -99,7 +102,7 @@ export class Supervisor {
       wake: () => sessions.wake(),
       described: (description, isNewer) => {
         this.#catalog.describe(description, isNewer);
-        // What the first child of newer code defines has the say from now on.
+        // Definitions of the first child of a reload replace those of earlier children and of other processes.
         if (isNewer) this.#jobSync.renew();
         sessions.definitionsChanged(this.#jobSync);
         this.#first.resolve();

@@ -10,7 +10,10 @@ interface Buffered {
   since: number;
 }
 
-/** Claimed runs that have not started, the most urgent first. Queues with weights keep the order in which they were claimed. */
+/**
+ * Claimed runs that have not started, the most urgent first. Queues with weights keep the order in which they were
+ * claimed.
+ */
 export class Buffer {
   readonly inShares: boolean;
   #runs: Buffered[] = [];

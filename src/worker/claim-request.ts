@@ -24,7 +24,10 @@ export interface RoomParts {
   crashed: number;
 }
 
-/** Returns how many runs the worker has room for, how many of them start at once, and how many limited ones it may take. */
+/**
+ * Returns how many runs the worker has room for, how many of them start at once, and how many limited ones it may
+ * take.
+ */
 export function roomFor({ executor, options, buffer, pace, claimed, crashed }: RoomParts, now: number): Room {
   const { places, free } = executor;
   if (places === 0) return NO_ROOM;

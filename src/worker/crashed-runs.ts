@@ -5,7 +5,10 @@ import type { ClaimedRun, CrashCap, ReapedRun } from "../store/store.ts";
 import type { WorkerParts } from "./parts.ts";
 import { untilAnswered } from "./waits.ts";
 
-/** Number of crashes that ends a run: higher for a run with neighbours, because one of them may have caused it (note 29). */
+/**
+ * Number of crashes that ends a run: higher for a run with neighbours, because one of them may have caused it (note
+ * 29).
+ */
 export const CRASH_CAP: CrashCap = { isolated: 3, shared: 5 };
 
 /** The failure of a run whose worker died. */
@@ -20,7 +23,10 @@ function crashText(error: PunctualError): string {
 
 export type CrashParts = Pick<WorkerParts, "clock" | "events" | "counts" | "registry" | "executor">;
 
-/** Runs that were lost with a child process, until the store has taken them back. Nobody waits for their leases to expire. */
+/**
+ * Runs that were lost with a child process, until the store has taken them back. Nobody waits for their leases to
+ * expire.
+ */
 export class CrashedRuns {
   readonly #parts: WorkerParts;
   readonly #written: (run: ClaimedRun) => void;

@@ -182,7 +182,10 @@ export class LocalExecution implements Execution {
     return Promise.race([returning, this.#abandoned.promise]);
   }
 
-  /** Calls a filter or a hook. One that does not settle within `hookTimeout` delays neither the outcome nor the next run. */
+  /**
+   * Calls a filter or a hook. One that does not settle within `hookTimeout` delays neither the outcome nor the next
+   * run.
+   */
   async #bounded<Value>(what: string, code: () => Value | Promise<Value>): Promise<Value> {
     const { clock, log } = this.#parts;
     const limit = this.#job.settings.hookTimeout;

@@ -8,7 +8,10 @@ import { untilAnswered } from "./waits.ts";
 /** Longest a crashed run waits for its neighbours to finish, so that it starts alone. */
 const CLEARED_WITHIN = 10_000;
 
-/** Longest other runs wait for a crashed run when no process is open to them. Most runs that crash their process do so early. */
+/**
+ * Longest other runs wait for a crashed run when no process is open to them. Most runs that crash their process do so
+ * early.
+ */
 const ALONE_FOR = 5000;
 
 /** A run with this many crashes shares no process with another crashed run: so two runs share at most two crashes. */
@@ -36,8 +39,9 @@ export interface IsolationParts {
 }
 
 /**
- * Keeps runs that have crashed before apart from others: such a run may crash its process again. While other runs wait,
- * it closes all processes for at most `CLEARED_WITHIN` + `ALONE_FOR` at a time, and for at most half of the time (note 29).
+ * Keeps runs that have crashed before apart from others: such a run may crash its process again. While other runs
+ * wait, it closes all processes for at most `CLEARED_WITHIN` + `ALONE_FOR` at a time, and for at most half of the
+ * time (note 29).
  */
 export class Isolation {
   readonly #parts: IsolationParts;
@@ -65,7 +69,10 @@ export class Isolation {
     return this.#executor.processes === 0 && this.#all.some(({ phase }) => phase !== "shared");
   }
 
-  /** Number of crashed runs that the next claim may bring. One process stays open; the last one is closed at times only. */
+  /**
+   * Number of crashed runs that the next claim may bring. One process stays open; the last one is closed at times
+   * only.
+   */
   get capacity(): number {
     const { processes } = this.#executor;
     if (processes !== 1) return Math.max(0, processes - 1);

@@ -26,8 +26,8 @@ export class KnownJobs {
   }
 
   /**
-   * Handles a claimed run whose job this process does not define. If the name is a former name of a job, the store moves
-   * the run to that job; otherwise this worker claims no more runs of that name.
+   * Handles a claimed run whose job this process does not define. If the name is a former name of a job, the store
+   * moves the run to that job; otherwise this worker claims no more runs of that name.
    */
   async refuse({ id, name }: { id: number; name: string }, logger: Logger): Promise<void> {
     if ((await this.#store.adopt(id)) || this.#refused.has(name)) return;

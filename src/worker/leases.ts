@@ -10,8 +10,8 @@ const RETRY_WITHIN = 1000;
 const BACKOFF = { first: 100, longest: 60_000 };
 
 /**
- * Most renewals without an answer: more than one, so that a silently dead connection does not cost a lease; few, so that
- * an outage does not use up all connections.
+ * Most renewals without an answer: more than one, so that a silently dead connection does not cost a lease; few, so
+ * that an outage does not use up all connections.
  */
 const MOST_UNANSWERED = 4;
 

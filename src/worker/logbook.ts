@@ -161,7 +161,9 @@ export class Logbook {
     }
   }
 
-  /** Drops lines whose data the database rejects. Keeps lines that are refused for another reason for the next flush. */
+  /**
+   * Drops lines whose data the database rejects. Keeps lines that are refused for another reason for the next flush.
+   */
   async #send(store: Store, lines: Line[], refused: Refused): Promise<void> {
     await bisect(lines, {
       send: (part) => store.log(part),

@@ -11,9 +11,9 @@ export interface QueueOptions {
   /** Serves all queues except these. */
   exceptQueues?: string[];
   /**
-   * How queues share the worker, such as `{ reports: 2 }`: while several queues have ready runs, two runs of `reports`
-   * start for each run of a queue that is not named, whose weight is 1. From 1 to 1000. Default: no shares; runs start by
-   * priority and due time, whatever their queue.
+   * How queues share the worker, such as `{ reports: 2 }`: while several queues have ready runs, two runs of
+   * `reports` start for each run of a queue that is not named, whose weight is 1. From 1 to 1000. Default: no shares;
+   * runs start by priority and due time, whatever their queue.
    */
   weights?: Record<string, number>;
 }
@@ -72,9 +72,9 @@ function refusal(message: string): PunctualError {
 }
 
 /**
- * Returns how far each run of a queue lies behind the one before it; null: the queues have no weights. Drawn at random for
- * each run (exponentially distributed), so that shares come out right without a memory of earlier claims: also if each
- * claim takes one run, and with any number of workers.
+ * Returns how far each run of a queue lies behind the one before it; null: the queues have no weights. Drawn at
+ * random for each run (exponentially distributed), so that shares come out right without a memory of earlier claims:
+ * also if each claim takes one run, and with any number of workers.
  */
 export function strideOf(
   { weights }: WeightedQueues,

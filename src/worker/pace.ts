@@ -46,7 +46,9 @@ export class Pace {
     this.#answeredAt = answeredAt;
   }
 
-  /** Until when outcomes gather while other runs are buffered. The slower the exchanges, the more outcomes go in one. */
+  /**
+   * Until when outcomes gather while other runs are buffered. The slower the exchanges, the more outcomes go in one.
+   */
   get gathered(): number {
     const gathering = Math.min(GATHERED_AT_MOST, this.#exchange / 2);
     return this.#answeredAt + (gathering >= GATHERED_AT_LEAST ? gathering : 0);

@@ -22,8 +22,8 @@ export interface Repairs {
 }
 
 /**
- * Creates missing indexes and views, reaps the runs of dead workers and deletes these workers. The tables are up to date
- * when it is called. A dropped table is not created: its data are lost, and an empty table would hide that.
+ * Creates missing indexes and views, reaps the runs of dead workers and deletes these workers. The tables are up to
+ * date when it is called. A dropped table is not created: its data are lost, and an empty table would hide that.
  */
 export async function repair(store: Store, parts: InstanceParts): Promise<Repairs> {
   const { missing } = await store.inspect();

@@ -5,8 +5,8 @@ const DUTY = "ticking schedules";
 type TickParts = Pick<WorkerParts, "clock" | "events" | "counts" | "deadline">;
 
 /**
- * Ticks one slice of the due schedules, counts the runs and emits an event for each schedule. Returns the number of runs
- * inserted. Reports an error instead of throwing it: ready runs start although schedules cannot tick.
+ * Ticks one slice of the due schedules, counts the runs and emits an event for each schedule. Returns the number of
+ * runs inserted. Reports an error instead of throwing it: ready runs start although schedules cannot tick.
  */
 export async function tickSchedules(
   ticker: NonNullable<WorkerParts["ticker"]>,

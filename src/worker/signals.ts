@@ -2,7 +2,10 @@ import { constants } from "node:os";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** Calls `stop` at the first signal, `stopNow` at the second, and exits at the third. Returns a function that stops listening. */
+/**
+ * Calls `stop` at the first signal, `stopNow` at the second, and exits at the third. Returns a function that stops
+ * listening.
+ */
 export function onSignals(levels: { stop(signal: string): void; stopNow(): void; exit(): void }): () => void {
   let received = 0;
   const listeners = SIGNALS.map((signal) => {

@@ -35,7 +35,9 @@ export interface SessionParts extends InstanceParts {
   nextSeq(): number;
 }
 
-/** One period of work: opens the database and the executor, runs a worker with its janitor, and makes the last writes. */
+/**
+ * One period of work: opens the database and the executor, runs a worker with its janitor, and makes the last writes.
+ */
 export class WorkSession {
   readonly setup: SessionSetup;
   readonly #parts: SessionParts;

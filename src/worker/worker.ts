@@ -118,7 +118,10 @@ export class Worker {
     }
   }
 
-  /** Stops claiming, releases runs that have not started, and waits for the others; aborts them when the grace is over. */
+  /**
+   * Stops claiming, releases runs that have not started, and waits for the others; aborts them when the grace is
+   * over.
+   */
   stop(): void {
     if (this.#stopping) return;
     this.#stopping = true;
@@ -291,7 +294,8 @@ export class Worker {
 
   #lose(run: ClaimedRun, expired: boolean): void {
     if (!this.#running.lose(run)) {
-      // An expired lease may still be this worker's in the database: a run that is dropped would wait until it ends there.
+      // An expired lease may still be this worker's in the database: a run that is dropped would wait until it ends
+      // there.
       for (const one of this.#takeIf((one) => one === run)) if (expired) this.#release(one);
     }
     this.#isolation.lose(run);

@@ -116,8 +116,8 @@ describe("SIGHUP", () => {
 describe("children that cannot boot", () => {
   test.for([
     ["throw", "ended with code 1 before it did", "the edition is broken"],
-    ["exit", "ended with code 7 before it did", "has to come to the same call of supervise()"],
-    ["return", "ended with code 0 before it did", "has to come to the same call of supervise()"],
+    ["exit", "ended with code 7 before it did", "must reach the same call of supervise()"],
+    ["return", "ended with code 0 before it did", "must reach the same call of supervise()"],
   ] as const)(
     "because they %s: the supervisor gives up and says why",
     async ([boot, how, hint], { scene }) => {

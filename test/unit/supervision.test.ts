@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { Silence } from "../../src/supervisor/child.ts";
+import { Restarts } from "../../src/supervisor/crew.ts";
 import { type SuperviseOptions, toSupervision } from "../../src/supervisor/options.ts";
-import { Restarts } from "../../src/supervisor/restarts.ts";
-import { Silence } from "../../src/supervisor/silence.ts";
 import { TestClock } from "../../src/testing/index.ts";
 
 describe("the options of supervise()", () => {
