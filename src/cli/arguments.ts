@@ -4,7 +4,7 @@ import { type Address, toAddress } from "../metrics/address.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
 import { checkName } from "../validate/names.ts";
-import { readQueues } from "../validate/queue-words.ts";
+import { readQueues } from "../validate/queue-list.ts";
 import { type QueueOptions, toWeightedQueues } from "../worker/options.ts";
 import { didYouMean } from "./names.ts";
 import { grouped } from "./render/numbers.ts";

@@ -1,19 +1,21 @@
 import { finishedStates, type RunState, stateCodes } from "../run/states.ts";
 import type { RunAspect, RunCondition } from "../store/search.ts";
 import type { Term, Value } from "./terms.ts";
-import { invalid, unknown } from "./terms.ts";
-import { isBare, plain, toDuration, toMoment, toNumber, toPart, toText } from "./values.ts";
+import { invalidQuery, unknownWord } from "./terms.ts";
+import { isBare, plain, toDuration, toNumber, toPart, toText, toTime } from "./values.ts";
 
-export interface Moment {
+/** Time and zone in which the times of a query are read. */
+export interface TimeContext {
+  /** UTC milliseconds. */
   now: number;
   zone: string;
 }
 
-type Reader = (term: Term, moment: Moment) => RunCondition;
+type FieldReader = (term: Term, context: TimeContext) => RunCondition;
 
 const STATES = Object.keys(stateCodes) as RunState[];
 
-/** What people of other queues call them. */
+/** Names of states in other job queues, and words that belong to `is:`, with the word to suggest. */
 const OTHER_STATES: Record<string, string> = {
   retrying: "is:retrying",
   late: "is:late",
@@ -34,6 +36,7 @@ const OTHER_STATES: Record<string, string> = {
   canceled: "cancelled",
 };
 
+/** Field names that users of other tools try, with the field to suggest. */
 const OTHER_FIELDS: Record<string, string> = {
   name: "job",
   status: "state",
@@ -56,84 +59,87 @@ function state({ values }: Term): RunCondition {
 
 function toState(word: string): RunState {
   if (Object.hasOwn(stateCodes, word)) return word as RunState;
-  throw unknown("state", word, STATES, OTHER_STATES[word.toLowerCase()]);
+  throw unknownWord("state", word, STATES, OTHER_STATES[word.toLowerCase()]);
 }
 
-const STATES_THAT_ARE: Record<string, RunState[]> = {
+/** Words behind `is:` that stand for states. */
+const STATE_GROUPS: Record<string, RunState[]> = {
   running: ["running"],
   waiting: ["scheduled", "ready"],
   finished: finishedStates,
 };
-const BEINGS: RunAspect[] = ["late", "retrying", "cancelling"];
-const ARE = [...Object.keys(STATES_THAT_ARE), ...BEINGS];
+const ASPECTS: RunAspect[] = ["late", "retrying", "cancelling"];
+const IS_WORDS = [...Object.keys(STATE_GROUPS), ...ASPECTS];
 
 function is({ values, source }: Term): RunCondition {
   const words = values.map(plain);
   for (const word of words) {
-    if (ARE.includes(word)) continue;
-    throw unknown(
+    if (IS_WORDS.includes(word)) continue;
+    throw unknownWord(
       'word behind "is:"',
       word,
-      ARE,
+      IS_WORDS,
       Object.hasOwn(stateCodes, word) ? `state:${word}` : undefined,
     );
   }
-  const states = words.flatMap((word) => STATES_THAT_ARE[word] ?? []);
-  const beings = words.filter((word) => BEINGS.includes(word as RunAspect)) as RunAspect[];
-  if (states.length === 0) return { field: "being", any: beings };
-  if (beings.length === 0) return { field: "state", any: states };
-  throw invalid(`"${source}" mixes states with what runs are beside them. Search for one after the other.`);
+  const states = words.flatMap((word) => STATE_GROUPS[word] ?? []);
+  const aspects = words.filter((word) => ASPECTS.includes(word as RunAspect)) as RunAspect[];
+  if (states.length === 0) return { field: "being", any: aspects };
+  if (aspects.length === 0) return { field: "state", any: states };
+  throw invalidQuery(
+    `"${source}" mixes words for states (${Object.keys(STATE_GROUPS).join(", ")}) with others (${ASPECTS.join(", ")}). Search for them separately.`,
+  );
 }
 
-function text(field: "job" | "queue" | "key" | "batch" | "worker" | "errortype"): Reader {
+function text(field: "job" | "queue" | "key" | "batch" | "worker" | "errortype"): FieldReader {
   return ({ values }) => ({ field, any: values.map(toText) });
 }
 
-/** A list is looked into value by value: there is nothing to compare a pattern with. */
+/** Tags take no pattern: databases look up whole tags in the stored list. */
 function tag({ values }: Term): RunCondition {
   return {
     field: "tag",
     any: values.map((value) => {
       const match = toText(value);
       if ("is" in match) return match;
-      throw invalid(
-        `Expected a whole tag behind "tag:", got "tag:${plain(value)}" with a star. A star in quotes is a star.`,
+      throw invalidQuery(
+        `Expected a whole tag behind "tag:", got the pattern "tag:${plain(value)}". For a tag that contains a star, put it in quotes.`,
       );
     }),
   };
 }
 
-function number(field: "id" | "parent" | "attempt"): Reader {
+function number(field: "id" | "parent" | "attempt"): FieldReader {
   return ({ values }) => ({ field, any: values.map((value) => toNumber(field, value)) });
 }
 
-function duration(field: "took" | "waited"): Reader {
+function duration(field: "took" | "waited"): FieldReader {
   return ({ values }) => ({ field, any: values.map((value) => toDuration(field, value)) });
 }
 
 function one(term: Term): Value {
   if (term.values.length === 1) return term.values[0]!;
-  throw invalid(`"${term.field}:" takes one value, got ${term.values.length} in "${term.source}".`);
+  throw invalidQuery(`"${term.field}:" takes one value, got ${term.values.length} in "${term.source}".`);
 }
 
-/** Each is a place or a name, and some databases have to be asked for both: every further one doubles the statement. */
+/** Most numeric steps in a path. Each may be an array index or a key, and some databases must be asked for both: every further one doubles the statement. */
 const MOST_NUMBERS = 4;
 
 function payload({ path, values }: Term): RunCondition {
   if (path.filter((step) => /^\d+$/.test(step)).length > MOST_NUMBERS) {
-    throw invalid(`A path has at most ${MOST_NUMBERS} numbers, "payload.${path.join(".")}" has more.`);
+    throw invalidQuery(`A path has at most ${MOST_NUMBERS} numbers, "payload.${path.join(".")}" has more.`);
   }
   for (const value of values) {
     if (!isBare(value) || !/^[<>]=?\d/.test(plain(value))) continue;
-    throw invalid(
-      `"payload.${path.join(".")}:" is compared as a text, got "${plain(value)}". In quotes it is one; only took, waited, attempt and ids compare.`,
+    throw invalidQuery(
+      `"payload.${path.join(".")}:" compares text only, got "${plain(value)}". To search for that text, put it in quotes; only took, waited, attempt, id and parent take < and >.`,
     );
   }
   return { field: "payload", path, any: values.map(toText) };
 }
 
-/** Every word that may stand before a colon. A new one is a line here. */
-export const FIELDS: Record<string, Reader> = {
+/** Every field of the query language, except `payload.…`. */
+export const FIELDS: Record<string, FieldReader> = {
   state,
   job: text("job"),
   queue: text("queue"),
@@ -151,8 +157,8 @@ export const FIELDS: Record<string, Reader> = {
       isBare(value) && /^\d{1,15}$/.test(plain(value)) ? { id: Number(plain(value)) } : toText(value),
     ),
   }),
-  after: (term, moment) => ({ field: "at", from: toMoment("after", one(term), moment) }),
-  before: (term, moment) => ({ field: "at", to: toMoment("before", one(term), moment) }),
+  after: (term, context) => ({ field: "at", from: toTime("after", one(term), context) }),
+  before: (term, context) => ({ field: "at", to: toTime("before", one(term), context) }),
   took: duration("took"),
   waited: duration("waited"),
   attempt: number("attempt"),
@@ -161,15 +167,16 @@ export const FIELDS: Record<string, Reader> = {
 
 const KNOWN = [...Object.keys(FIELDS), "payload.…"];
 
-export function readField(term: Term, moment: Moment): RunCondition {
+/** Returns the condition of a term with a field. Throws INVALID_QUERY for an unknown field or an invalid value. */
+export function readField(term: Term, context: TimeContext): RunCondition {
   const field = term.field!;
   if (field === "payload" && term.path.length > 0) return payload(term);
   const read = Object.hasOwn(FIELDS, field) ? FIELDS[field] : undefined;
-  if (read && term.path.length === 0) return read(term, moment);
+  if (read && term.path.length === 0) return read(term, context);
   const word = [field, ...term.path].join(".");
   const meant = OTHER_FIELDS[field] ?? (term.path.length > 0 ? "payload.…" : undefined);
-  const error = unknown("field", word, KNOWN, meant);
-  throw invalid(
+  const error = unknownWord("field", word, KNOWN, meant);
+  throw invalidQuery(
     `${error.message} To search for the text itself, put it in quotes: "${JSON.stringify(term.source).slice(1, -1)}".`,
   );
 }

@@ -6,29 +6,30 @@ import { readField } from "./fields.ts";
 import { toTerms } from "./terms.ts";
 import { pieces } from "./values.ts";
 
-/** A query, understood. */
+/** A parsed query. */
 export interface RunQuery {
   where: RunCondition[];
   /**
-   * Nothing in it says how far back to look, so finished runs are looked for within the last seven days; whoever shows
-   * the result should say so.
+   * Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself.
+   * Callers that display the result should say so.
    */
   bounded: boolean;
 }
 
-/** How far back a query looks that does not say. */
+/** How far back a query searches that sets no bound itself. */
 export const LOOK_BACK: number = 7 * DAY;
 
 export interface ParseOptions {
-  /** What `after:24h` counts from, in UTC milliseconds. */
+  /** Time from which `after:24h` counts back, in UTC milliseconds. */
   now: number;
-  /** What a time without an offset is read in. Default: UTC. */
+  /** Zone of times without an offset. Default: UTC. */
   zone?: string;
 }
 
 /**
- * `state:failed job:send-* payload.customerId:4711 after:24h -queue:bulk timeout`: all of it holds. A comma means or, a
- * star anything, a minus in front not; words without a field are looked for in the job's name and the error, or are an id.
+ * Parses a query such as `state:failed job:send-* payload.customerId:4711 after:24h -queue:bulk timeout`. A run must
+ * match all terms. A comma means "or", a star any text, a leading minus "not". A word without a field matches the job's
+ * name, the error or the id.
  */
 export function parseQuery(text: string, { now, zone = "UTC" }: ParseOptions): RunQuery {
   if (typeof text !== "string") {
@@ -44,13 +45,13 @@ export function parseQuery(text: string, { now, zone = "UTC" }: ParseOptions): R
         : readField(term, { now, zone });
     return term.not ? { ...condition, not: true } : condition;
   });
-  const bounded = !where.some(saysHowFar);
+  const bounded = !where.some(isBound);
   if (bounded) where.push({ field: "finished", from: now - LOOK_BACK });
   return { where, bounded };
 }
 
-/** Whether it bounds what there is to look through: a time, an id, a job, or that the run is not finished. */
-function saysHowFar(condition: RunCondition): boolean {
+/** Whether a condition bounds the search: a time, an id, a job, or a state that is not finished. */
+function isBound(condition: RunCondition): boolean {
   if (condition.not) return false;
   switch (condition.field) {
     case "at":

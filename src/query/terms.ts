@@ -1,24 +1,24 @@
 import { PunctualError } from "../errors.ts";
 import { closeNames } from "../validate/names.ts";
 
-/** A stretch of a value; what was in quotes means what it says. */
-export interface Part {
+/** A quoted or unquoted piece of a value. In a quoted piece every character stands for itself. */
+export interface ValuePiece {
   text: string;
   quoted: boolean;
 }
 
-/** One value: stretches in and out of quotes, written without a space between them. */
-export type Value = Part[];
+/** One value: quoted and unquoted pieces without a space between them. */
+export type Value = ValuePiece[];
 
-/** `field:value,value`, or a value alone. */
+/** A term of a query: `field:value,value`, or a value alone. */
 export interface Term {
   not: boolean;
   /** Null: free text. */
   field: string | null;
-  /** Behind `payload.`. */
+  /** Steps behind `payload.`. */
   path: string[];
   values: Value[];
-  /** As it was written, for messages. */
+  /** The term as written, for messages. */
   source: string;
 }
 
@@ -28,24 +28,24 @@ const MOST_VALUES = 100;
 const DEEPEST = 10;
 
 const SPACE = /\s/;
-/** A field, or the steps of a path, some of which may be in quotes. */
+/** A field, then the steps of a path, of which some may be in quotes, then a colon. */
 const FIELD = /([A-Za-z]+)((?:\.(?:"(?:[^"\\]|\\.)*"|[^\s":.,]+))*):/y;
 const STEP = /\.(?:("(?:[^"\\]|\\.)*")|([^\s":.,]+))/g;
 
-/** Takes a query apart; what its words mean is not known here. */
+/** Splits a query into terms, without checking fields and values. */
 export function toTerms(text: string): Term[] {
   if (text.length > LONGEST) {
-    throw invalid(`A query has at most ${LONGEST} characters, this one has ${text.length}.`);
+    throw invalidQuery(`A query has at most ${LONGEST} characters, this one has ${text.length}.`);
   }
   if (/\0/.test(text) || !text.isWellFormed()) {
-    throw invalid("A query cannot hold NUL or half a surrogate pair: no database stores them.");
+    throw invalidQuery("A query cannot contain NUL or a lone surrogate: no database stores them.");
   }
   const terms: Term[] = [];
   for (let at = skip(text, 0); at < text.length; at = skip(text, at)) {
     const term = readTerm(text, at);
     terms.push(term);
     at += term.source.length;
-    if (terms.length > MOST_TERMS) throw invalid(`A query has at most ${MOST_TERMS} parts.`);
+    if (terms.length > MOST_TERMS) throw invalidQuery(`A query has at most ${MOST_TERMS} parts.`);
   }
   return terms;
 }
@@ -70,14 +70,16 @@ function readTerm(text: string, from: number): Term {
     const { value, end } = readValue(text, at, field !== null);
     values.push(value);
     at = end;
-    // A comma belongs to free text; behind a field it begins the next value.
+    // Behind a field a comma begins the next value; in free text it is an ordinary character.
     if (field === null || text[at] !== ",") break;
     at++;
-    if (values.length >= MOST_VALUES) throw invalid(`"${field}:" takes at most ${MOST_VALUES} values.`);
+    if (values.length >= MOST_VALUES) throw invalidQuery(`"${field}:" takes at most ${MOST_VALUES} values.`);
   }
   const source = text.slice(from, at);
   if (values.some((value) => value.length === 0)) {
-    throw invalid(`Expected a value in "${source}", got none. Write "${field}:value", an empty text as "".`);
+    throw invalidQuery(
+      `Expected a value in "${source}", got none. Write "${field}:value", or "${field}:\\"\\"" for the empty text.`,
+    );
   }
   return { not, field, path, values, source };
 }
@@ -87,7 +89,7 @@ function steps(text: string): string[] {
     quoted === undefined ? bare! : unquoted(quoted),
   );
   if (found.length > DEEPEST)
-    throw invalid(`A path has at most ${DEEPEST} steps, "${text.slice(1)}" has ${found.length}.`);
+    throw invalidQuery(`A path has at most ${DEEPEST} steps, "${text.slice(1)}" has ${found.length}.`);
   return found;
 }
 
@@ -109,14 +111,14 @@ function readValue(text: string, from: number, listed: boolean): { value: Value;
   return { value, end: at };
 }
 
-/** Behind the quote that ends what the one here begins. */
+/** Returns the position after the quote that closes the one at `from`. */
 function closing(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;
     else if (text[at] === '"') return at + 1;
   }
-  throw invalid(
-    `The quote in ${JSON.stringify(text.slice(from))} is not closed. Write " at its end, and \\" for one within.`,
+  throw invalidQuery(
+    `The quote in ${JSON.stringify(text.slice(from))} is not closed. End it with ", and write \\" for a quote inside it.`,
   );
 }
 
@@ -124,13 +126,18 @@ function unquoted(text: string): string {
   return text.slice(1, -1).replace(/\\(.)/gs, "$1");
 }
 
-export function invalid(message: string): PunctualError {
+export function invalidQuery(message: string): PunctualError {
   return new PunctualError("INVALID_QUERY", message);
 }
 
-/** What is not known, what it may have been meant for, and what is known. */
-export function unknown(what: string, word: string, known: readonly string[], meant?: string): PunctualError {
+/** Returns the error for an unknown word, with the closest known word (or `meant`) and all known ones. */
+export function unknownWord(
+  what: string,
+  word: string,
+  known: readonly string[],
+  meant?: string,
+): PunctualError {
   const close = meant ?? closeNames(word, known)[0];
   const hint = close ? ` Did you mean "${close}"?` : "";
-  return invalid(`A query knows no ${what} "${word}".${hint} Known: ${known.join(", ")}.`);
+  return invalidQuery(`A query has no ${what} "${word}".${hint} Known: ${known.join(", ")}.`);
 }

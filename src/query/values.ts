@@ -2,19 +2,19 @@ import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { NumberMatch, TextMatch } from "../store/search.ts";
 import { isWallTime, toInstant, toMilliseconds } from "../time.ts";
 import type { Value } from "./terms.ts";
-import { invalid } from "./terms.ts";
+import { invalidQuery } from "./terms.ts";
 
-/** A value as it was meant, quotes and all gone. */
+/** Returns the text of a value without its quotes. */
 export function plain(value: Value): string {
   return value.map(({ text }) => text).join("");
 }
 
-/** Whether nothing of it is in quotes: a number there is a text. */
+/** Whether no piece of the value is in quotes. A number in quotes is text. */
 export function isBare(value: Value): boolean {
   return value.every(({ quoted }) => !quoted);
 }
 
-/** The pieces between the stars; a star in quotes is a star. */
+/** Splits a value at its stars; a star in quotes stands for itself. */
 export function pieces(value: Value): string[] {
   const found = [""];
   for (const { text, quoted } of value) {
@@ -29,48 +29,48 @@ export function toText(value: Value): TextMatch {
   return like.length === 1 ? { is: like[0]! } : { like };
 }
 
-/** A part of a longer text. */
+/** Returns a match for any text that contains the value. */
 export function toPart(value: Value): TextMatch {
   return { like: ["", ...pieces(value), ""] };
 }
 
 const COMPARISON = /^(>=|<=|>|<|=)?(.*)$/s;
 
-function taken(value: Value): { op: NumberMatch["op"] | null; rest: string } {
+function splitComparison(value: Value): { op: NumberMatch["op"] | null; rest: string } {
   const [, op, rest] = COMPARISON.exec(plain(value))!;
   return { op: (op as NumberMatch["op"]) ?? null, rest: rest!.trim() };
 }
 
-/** `3`, `>=3`. */
+/** Reads `3` or `>=3`. */
 export function toNumber(field: string, value: Value): NumberMatch {
-  const { op, rest } = taken(value);
+  const { op, rest } = splitComparison(value);
   if (/^\d{1,15}$/.test(rest)) return { op: op ?? "=", value: Number(rest) };
-  throw invalid(
+  throw invalidQuery(
     `Expected "${field}:" to be a whole number such as "${field}:3" or "${field}:>=3", got "${field}:${plain(value)}".`,
   );
 }
 
-/** `>5s`; a duration is hardly ever exactly this long. */
+/** Reads a comparison such as `>5s`. Equality is refused: no run takes exactly five seconds. */
 export function toDuration(field: string, value: Value): NumberMatch {
-  const { op, rest } = taken(value);
+  const { op, rest } = splitComparison(value);
   const ms = durationOf(rest);
   if (op !== null && op !== "=" && ms !== null) return { op, value: ms };
-  throw invalid(
+  throw invalidQuery(
     `Expected "${field}:" to be a comparison with a duration such as "${field}:>5s" or "${field}:<=1m", got "${field}:${plain(value)}".`,
   );
 }
 
 function durationOf(text: string): number | null {
   try {
-    // A number alone is seconds, as everywhere.
+    // A plain number means seconds, as in the API.
     return toMilliseconds(/^\d+(\.\d+)?$/.test(text) ? Number(text) : text);
   } catch {
     return null;
   }
 }
 
-/** An instant, or a duration before now; a time without an offset is one in the zone. */
-export function toMoment(field: string, value: Value, { now, zone }: { now: number; zone: string }): number {
+/** Reads an instant, or a duration before now, as UTC milliseconds. A time without an offset is read in the zone. */
+export function toTime(field: string, value: Value, { now, zone }: { now: number; zone: string }): number {
   const text = plain(value);
   const ago = durationOf(text);
   if (ago !== null) return now - ago;
@@ -79,7 +79,7 @@ export function toMoment(field: string, value: Value, { now, zone }: { now: numb
     return isWallTime(text) ? instantOf(zoneOf(zone), instant) : instant;
   } catch (error) {
     if ((error as { code?: unknown }).code === "INVALID_ZONE") throw error;
-    throw invalid(
+    throw invalidQuery(
       `Expected "${field}:" to be how long ago, such as "${field}:24h", or a time such as "${field}:2026-11-15T10:00", got "${field}:${text}".`,
     );
   }

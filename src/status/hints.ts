@@ -1,4 +1,4 @@
-import { isPlainQueue } from "../validate/queue-words.ts";
+import { isPlainQueue } from "../validate/queue-list.ts";
 
 /** As a shell takes it. */
 export function quoted(text: string): string {

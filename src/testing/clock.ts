@@ -5,10 +5,10 @@ interface Timer {
   callback: () => void;
 }
 
-/** How many turns of the event loop in a row must bring nothing new before time goes on. */
+/** Turns of the event loop that pending work gets before the clock moves on. */
 const QUIET_TURNS = 12;
 
-/** A clock that stands still until it is moved. Timers fire in order as it passes them. */
+/** A clock for tests: its time changes only by `advance()` and `set()`. */
 export class TestClock implements Clock {
   readonly manual = true;
   #now: number;
@@ -28,18 +28,18 @@ export class TestClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    // Whole milliseconds, so that the wall clock shows no fraction of one while the timer fires.
+    // Rounded up, so that `now()` is a whole number of milliseconds when the timer fires.
     const timer = { due: this.#monotonic + Math.max(0, Math.ceil(ms)), callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }
 
-  /** Sets the wall clock, as somebody may set a computer's: forwards or back, and no timer fires for it. */
+  /** Sets the wall clock forwards or back, as an operator may set a computer's clock. No timer fires. */
   set(instant: Instant): void {
     this.#now = toInstant(instant);
   }
 
-  /** Lets time pass; every timer on the way fires at its own moment, and what it starts is given its turn. */
+  /** Advances the clock. Every timer that becomes due fires at its own time, and the work it starts may proceed before the next. */
   async advance(duration: Duration): Promise<void> {
     const end = this.#monotonic + toMilliseconds(duration, "advance()");
     await settled();

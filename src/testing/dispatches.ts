@@ -5,33 +5,35 @@ import type { RunInfo } from "../run/info.ts";
 import type { JsonValue } from "../run/payload.ts";
 import { yieldToEventLoop } from "../time.ts";
 
+/** A recorded dispatch. */
 export interface DispatchRecord {
   id: number;
   name: string;
   queue: string;
-  /** False: the unique key was held, nothing was inserted. */
+  /** False: another run held the unique key, and no run was inserted. */
   inserted: boolean;
   args: JsonValue | undefined;
 }
 
+/** The dispatches recorded by `recordDispatches()`. */
 export interface Dispatches {
-  /** Everything dispatched since, or what was dispatched of one job. */
+  /** Returns all recorded dispatches, or those of one job. */
   all(name?: string): Promise<DispatchRecord[]>;
-  /** Fails unless the job was dispatched; with `args`, unless one of its runs has exactly these. */
+  /** Throws unless the job was dispatched; with `args`, unless one of its dispatches has exactly these arguments. */
   assertDispatched(name: string, args?: unknown): Promise<void>;
-  /** Fails if the job, or with no name any job, was dispatched. */
+  /** Throws if the job (without a name: any job) was dispatched. */
   assertNotDispatched(name?: string): Promise<void>;
   assertCount(name: string, count: number): Promise<void>;
   stop(): void;
 }
 
-/** Records what an instance dispatches from now on, for assertions. Works with any test runner. */
+/** Records the dispatches of an instance from now on, for assertions. Works with any test runner. */
 export function recordDispatches(jobs: Punctual): Dispatches {
   const seen: (Omit<DispatchRecord, "args"> & { found: Promise<RunInfo | null> })[] = [];
-  // Looked up at once: a run that is not kept is gone as soon as it is done.
+  // Read at once, because a run that is not kept is deleted when it finishes.
   const stop = jobs.on("run.dispatched", (event) => seen.push({ ...event, found: jobs.find(event.id) }));
   const all = async (name?: string): Promise<DispatchRecord[]> => {
-    // What nobody awaited leaves at the end of the turn; a look at the database comes after it.
+    // A dispatch that is not awaited is sent at the end of the turn; a read is answered after it.
     await yieldToEventLoop();
     await jobs.find(1);
     const wanted = seen.filter((one) => name === undefined || one.name === name);
@@ -46,7 +48,7 @@ export function recordDispatches(jobs: Punctual): Dispatches {
     async assertDispatched(name, args) {
       const found = await all(name);
       const names = [...new Set(seen.map((one) => one.name))].join(", ") || "nothing";
-      if (found.length === 0) fail(`Expected "${name}" to be dispatched; what was: ${names}.`, names, name);
+      if (found.length === 0) fail(`Expected "${name}" to be dispatched; dispatched: ${names}.`, names, name);
       const given = found.map((one) => one.args);
       if (args !== undefined && !given.some((one) => isDeepStrictEqual(one, args))) {
         fail(`"${name}" was dispatched, but never with these arguments.`, given, args);

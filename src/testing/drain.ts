@@ -3,27 +3,27 @@ import type { Punctual } from "../punctual.ts";
 import type { Failure } from "../run/failure.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 
-/** How `drain()` runs. */
+/** Options of `drain()`. */
 export interface DrainOptions {
-  /** Rejects once more runs than this have run. Default: 10,000. */
+  /** Rejects after more than this many runs. Default: 10,000. */
   atMost?: number;
-  /** `throw` (the default) rejects if the last try of a run failed; `ignore` resolves all the same. */
+  /** `throw` (default) rejects if the last attempt of a run failed; `ignore` resolves in that case too. */
   failures?: "throw" | "ignore";
 }
 
-interface Failed {
+interface FailedRun {
   name: string;
   attempt: number;
   error: Failure;
   isFinal: boolean;
 }
 
-/** More would hide the first ones. */
+/** Most failed runs that the error lists. */
 const MOST_LISTED = 10;
 
 /**
- * Runs everything that is due, and whatever that makes due at once, until nothing is left; gives how many runs that were.
- * Rejects with `RUN_FAILED` if a run has failed, or waits for its next try after one that failed.
+ * Executes all due runs, and those that they dispatch, until none is due; returns the number of runs. Rejects with
+ * `RUN_FAILED` if a run has failed, or waits for its next attempt after a failed one.
  */
 export async function drain(jobs: Punctual, options: DrainOptions = {}): Promise<number> {
   checkKeys(options, ["atMost", "failures"], "drain()");
@@ -35,7 +35,7 @@ export async function drain(jobs: Punctual, options: DrainOptions = {}): Promise
       `drain() failures: expected "throw" or "ignore", got ${show(wanted)}.`,
     );
   }
-  const failures = new Failures(jobs);
+  const failures = new FailedRuns(jobs);
   try {
     const total = await runAll(jobs, most);
     if (wanted === "throw") failures.throwIfAny(total);
@@ -48,27 +48,27 @@ export async function drain(jobs: Punctual, options: DrainOptions = {}): Promise
 async function runAll(jobs: Punctual, most: number): Promise<number> {
   let total = 0;
   for (;;) {
-    // One more than allowed: that it runs shows that more was due.
+    // One run more than allowed, to find out whether more were due.
     const ran = await jobs.run({ batch: Math.min(1000, most + 1 - total) });
     total += ran;
     if (ran === 0) return total;
     if (total > most) {
       throw new Error(
-        `drain() has run more than ${most} runs: does something dispatch itself? Raise atMost if it is meant.`,
+        `drain() has executed more than ${most} runs: does a job dispatch itself? If so many are expected, raise atMost.`,
       );
     }
   }
 }
 
-/** Runs whose last try failed. */
-class Failures {
-  readonly #failed = new Map<number, Failed>();
+/** Collects runs whose last attempt failed. */
+class FailedRuns {
+  readonly #failed = new Map<number, FailedRun>();
   readonly #offs: (() => void)[];
 
   constructor(jobs: Punctual) {
     const fail =
       (isFinal: boolean) =>
-      ({ id, ...event }: Omit<Failed, "isFinal"> & { id: number }) =>
+      ({ id, ...event }: Omit<FailedRun, "isFinal"> & { id: number }) =>
         this.#failed.set(id, { ...event, isFinal });
     this.#offs = [
       jobs.on("run.failed", fail(true)),
@@ -82,7 +82,7 @@ class Failures {
   throwIfAny(total: number): void {
     const all = [...this.#failed];
     if (all.length === 0) return;
-    const lines = all.slice(0, MOST_LISTED).map(([id, failed]) => `  ${inWords(id, failed)}`);
+    const lines = all.slice(0, MOST_LISTED).map(([id, failed]) => `  ${describe(id, failed)}`);
     const more = all.length > MOST_LISTED ? [`  and ${all.length - MOST_LISTED} more`] : [];
     const [, { error }] = all[0]!;
     throw new PunctualError(
@@ -91,7 +91,7 @@ class Failures {
         `drain() ran ${total} ${total === 1 ? "run" : "runs"}, and ${all.length} failed:`,
         ...lines,
         ...more,
-        'If the test expects this: drain(jobs, { failures: "ignore" })',
+        'If the test expects failures, call drain(jobs, { failures: "ignore" })',
       ].join("\n"),
       { cause: error },
     );
@@ -102,6 +102,6 @@ class Failures {
   }
 }
 
-function inWords(id: number, { name, attempt, error, isFinal }: Failed): string {
+function describe(id: number, { name, attempt, error, isFinal }: FailedRun): string {
   return `"${name}", run ${id}, attempt ${attempt}${isFinal ? "" : ", to be retried"}: ${error.name}: ${error.message}`;
 }

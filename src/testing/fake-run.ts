@@ -1,11 +1,11 @@
 import type { RunContext } from "../run/context.ts";
 import type { JsonValue } from "../run/payload.ts";
 
-/** A run for a handler that is called by itself; it keeps what the handler did with it. */
+/** A run context for a handler that a test calls itself; records the calls of the handler. */
 export interface FakeRun extends RunContext {
   readonly logged: readonly { message: string; data: unknown }[];
   readonly progressed: readonly JsonValue[];
-  /** How the handler ended its try; null: it did not. */
+  /** How the handler ended its attempt early; null: it did not. */
   readonly ending:
     | { kind: "snoozed"; delay: number | string }
     | { kind: "discarded"; reason: string | null }
@@ -13,8 +13,8 @@ export interface FakeRun extends RunContext {
 }
 
 /**
- * Makes the second argument of a handler, for a test that calls the handler itself. `given` replaces what the test is
- * about; `snooze()` and `discard()` throw, as they do in a worker; `transaction()` has to be given.
+ * Returns the second argument of a handler, for a test that calls the handler itself. `given` replaces any of its
+ * members. `snooze()` and `discard()` throw, as in a worker; `transaction()` rejects unless `given` has one.
  */
 export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
   const logged: { message: string; data: unknown }[] = [];
@@ -22,7 +22,7 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
   let ending: FakeRun["ending"] = null;
   const end = (how: NonNullable<FakeRun["ending"]>): never => {
     ending = how;
-    throw new Error(`The handler ended its try: ${how.kind}.`);
+    throw new Error(`The handler ended its attempt: ${how.kind}.`);
   };
   const attempt = given.attempt ?? 1;
   const maxAttempts = given.maxAttempts ?? 1;
@@ -45,7 +45,8 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
     log: (message, data) => void logged.push({ message, data }),
     snooze: (delay) => end({ kind: "snoozed", delay }),
     discard: (reason) => end({ kind: "discarded", reason: reason ?? null }),
-    transaction: () => Promise.reject(new Error("fakeRun() has no database: give it a transaction().")),
+    transaction: () =>
+      Promise.reject(new Error("fakeRun() has no database. Pass a transaction(): fakeRun({ transaction })")),
     ...given,
     logged,
     progressed,

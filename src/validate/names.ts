@@ -1,9 +1,9 @@
 import { PunctualError, show } from "../errors.ts";
 
-/** Every database can index a column of this length, also one that sets four bytes aside for each. */
+/** Longest name in bytes. MySQL and MariaDB can index columns of this length even with four bytes per character. */
 const LONGEST = 191;
 
-/** Throws INVALID_NAME unless 1..191 bytes of UTF-8 text without NUL or lone surrogates. `what` = "a job name", "a queue name", … */
+/** Throws INVALID_NAME unless the name has 1 to 191 bytes of UTF-8, without NUL or lone surrogates. `what`: "a job name", "a queue name", … */
 export function checkName(name: unknown, what: string): string {
   if (typeof name !== "string") throw refusal(what, `as text, got ${show(name)}`);
   if (name === "") throw refusal(what, "of at least one character, got an empty text");
@@ -15,10 +15,10 @@ export function checkName(name: unknown, what: string): string {
   return name;
 }
 
-/** The queue that `null` and a job without a queue mean. */
+/** Queue of jobs that name none. */
 export const DEFAULT_QUEUE = "default";
 
-/** The name of a queue; null: the default queue. */
+/** Returns the checked name of a queue; null means the default queue. */
 export function checkQueue(name: unknown): string {
   return name === null ? DEFAULT_QUEUE : checkName(name, "a queue name");
 }
@@ -27,13 +27,13 @@ function refusal(what: string, rest: string): PunctualError {
   return new PunctualError("INVALID_NAME", `Expected ${what} ${rest}.`);
 }
 
-/** More edits than this make another name, however long both are. */
+/** Most edits between two names that count as close, however long the names are. */
 const MOST_EDITS = 4;
 
-/** Ranks every name found by its prefix behind every name found by its edits. */
+/** Added to the score of names that share only a prefix, so that they rank behind all names within the edit distance. */
 const BY_PREFIX = 1000;
 
-/** At most three names close to the given one (edit distance / common prefix, case-insensitive), best first. */
+/** Returns at most three names close to the given one (by edit distance or common prefix, case-insensitive), the closest first. */
 export function closeNames(name: string, known: Iterable<string>): string[] {
   const wanted = name.slice(0, LONGEST).toLowerCase();
   const limit = Math.min(MOST_EDITS, Math.floor(wanted.length / 3));
@@ -47,7 +47,7 @@ export function closeNames(name: string, known: Iterable<string>): string[] {
   return found.slice(0, 3).map(({ candidate }) => candidate);
 }
 
-/** Smaller is closer; undefined is not close at all. */
+/** Returns a score, lower for closer names; undefined if they are not close. */
 function closeness(wanted: string, candidate: string, limit: number): number | undefined {
   const shorter = Math.min(wanted.length, candidate.length);
   const longer = Math.max(wanted.length, candidate.length);
@@ -57,12 +57,12 @@ function closeness(wanted: string, candidate: string, limit: number): number | u
     const edits = editDistance(wanted.slice(common), candidate.slice(common), limit);
     if (edits <= limit) return edits;
   }
-  // One continues the other ("emails" and "emails.send"), or they part only after half of the way.
+  // One name is a prefix of the other ("emails" and "emails.send"), or they share at least half of the longer one.
   const near = common >= 3 && (common === shorter || common * 2 >= longer);
   return near ? BY_PREFIX + longer - common : undefined;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours; anything above `limit` comes back as `limit + 1`. */
+/** Returns the number of insertions, deletions, replacements and swaps of neighbours; `limit + 1` if it is above `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   const over = limit + 1;
   const width = b.length + 2;
@@ -70,7 +70,7 @@ function editDistance(a: string, b: string, limit: number): number {
   let last = Uint16Array.from({ length: width }, (_, column) => column);
   let current = new Uint16Array(width);
   for (let row = 1; row <= a.length; row++) {
-    // Cells further than `limit` from the diagonal cannot be part of a distance within it.
+    // Cells further than `limit` from the diagonal cannot belong to a distance within `limit`.
     const start = Math.max(1, row - limit);
     const end = Math.min(b.length, row + limit);
     current[start - 1] = row;

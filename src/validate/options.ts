@@ -2,7 +2,7 @@ import { PunctualError, show } from "../errors.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { closeNames } from "./names.ts";
 
-/** Refuses keys that mean nothing: a misspelt option must not be an option left out. */
+/** Throws INVALID_OPTION for an unknown key: a misspelt option must not be silently ignored. */
 export function checkKeys(options: object, allowed: readonly string[], what: string): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new PunctualError(
@@ -20,6 +20,7 @@ export function checkKeys(options: object, allowed: readonly string[], what: str
   }
 }
 
+/** Throws INVALID_OPTION unless the value is a whole number from `least` to `most`. */
 export function checkInteger(
   value: unknown,
   what: string,
@@ -39,7 +40,7 @@ export function checkFunction<Fn>(value: Fn, what: string): Fn {
   throw new PunctualError("INVALID_OPTION", `${what} expected a function, got ${show(value)}.`);
 }
 
-/** `unset`: what happens where none is given. */
+/** Returns a timeout in milliseconds; throws INVALID_OPTION unless it is above 0. `unset` is the message's hint about leaving the option out. */
 export function checkTimeout(timeout: Duration, what = "timeout", unset = "For none, leave it out."): number {
   const ms = toMilliseconds(timeout, `a ${what}`);
   if (ms > 0) return ms;

@@ -118,7 +118,7 @@ describe("drain()", () => {
     expect(lines[1]).toBe('  "broken", run 2, attempt 1: TypeError: no customer 1');
     expect(lines.slice(-2)).toEqual([
       "  and 2 more",
-      'If the test expects this: drain(jobs, { failures: "ignore" })',
+      'If the test expects failures, call drain(jobs, { failures: "ignore" })',
     ]);
     expect(lines).toHaveLength(13);
     expect(await drain(jobs)).toBe(0);
@@ -218,11 +218,11 @@ describe("recordDispatches()", () => {
     const mail = jobs.schedule("mail", (_args: { to: string }) => {});
     const dispatches = recordDispatches(jobs);
     expect((await failed(() => dispatches.assertDispatched("mail"))).message).toBe(
-      'Expected "mail" to be dispatched; what was: nothing.',
+      'Expected "mail" to be dispatched; dispatched: nothing.',
     );
     await mail.dispatch({ to: "ada" });
     const other = await failed(() => dispatches.assertDispatched("post"));
-    expect(other.message).toBe('Expected "post" to be dispatched; what was: mail.');
+    expect(other.message).toBe('Expected "post" to be dispatched; dispatched: mail.');
     const args = await failed(() => dispatches.assertDispatched("mail", { to: "bob" }));
     expect(args.message).toBe('"mail" was dispatched, but never with these arguments.');
     expect([args.actual, args.expected]).toEqual([[{ to: "ada" }], { to: "bob" }]);

@@ -1,7 +1,7 @@
 import { Command, type Option } from "commander";
 import { finishedStates } from "../../run/states.ts";
 import { systemClock } from "../../time.ts";
-import { isPlainQueue } from "../../validate/queue-words.ts";
+import { isPlainQueue } from "../../validate/queue-list.ts";
 import type { Cli } from "../cli.ts";
 import { commands } from "../commands.ts";
 import { addManners, addSources } from "../options.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isPlainQueue, readQueues } from "../../src/validate/queue-words.ts";
+import { isPlainQueue, readQueues } from "../../src/validate/queue-list.ts";
 import { strideOf, toWeightedQueues } from "../../src/worker/options.ts";
 
 describe("queues in a text", () => {
@@ -27,8 +27,8 @@ describe("queues in a text", () => {
     ["a*1.5", "such as reports*2"],
     ["a*-1", 'got "a*-1"'],
     ["a*2,a*3", 'one weight for the queue "a", got 2 and 3'],
-    ["!a*2", 'the name alone after the "!"'],
-    ["**2", "weigh 1 each"],
+    ["!a*2", 'only a name after the "!"'],
+    ["**2", "have weight 1"],
   ])("%s is refused", (text, why) => {
     expect(() => readQueues(text)).toThrow(why);
   });
@@ -58,7 +58,7 @@ describe("what a worker serves", () => {
     [{ weights: { a: 1001 } }, "got 1001"],
     [{ weights: { a: "2" } }, 'got "2"'],
     [{ weights: { a: 1.5 } }, "got 1.5"],
-    [{ queues: ["a"], weights: { b: 2 } }, 'The queue "b" has a weight, and is not among'],
+    [{ queues: ["a"], weights: { b: 2 } }, 'The queue "b" has a weight, but this worker does not serve it'],
     [{ exceptQueues: ["b"], weights: { b: 2 } }, 'The queue "b" has a weight'],
   ])("%j is refused", (options, why) => {
     expect(() => toWeightedQueues(options as object)).toThrow(why);
