@@ -2,13 +2,12 @@ import { hostname } from "node:os";
 import { Dispatch } from "./dispatch/dispatch.ts";
 import { DispatchRecorder } from "./dispatch/recorder.ts";
 import { Sender } from "./dispatch/sender.ts";
-import type { DispatchOptions, Shape } from "./dispatch/shape.ts";
+import type { Shape } from "./dispatch/shape.ts";
 import { PunctualError } from "./errors.ts";
 import { Emitter } from "./events/events.ts";
 import { type Logger, toLogger } from "./events/logger.ts";
 import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
 import type { Dispatchable } from "./job/dispatchable.ts";
-import { shapeOf } from "./job/draft.ts";
 import type { Handler } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
@@ -169,10 +168,9 @@ export class Engine {
   async sendMany(
     job: Dispatchable<never>,
     all: Iterable<unknown> | AsyncIterable<unknown>,
-    options?: DispatchOptions,
+    shape: Shape,
   ): Promise<Run[]> {
     const parentId = this.#parentId();
-    const shape = options === undefined ? {} : shapeOf(options);
     return this.sender.sendMany(this.preparer.many(job, all, shape, parentId));
   }
 

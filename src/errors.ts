@@ -31,6 +31,7 @@ export type ErrorCode =
   | "INVALID_PAYLOAD"
   | "INVALID_QUERY"
   | "INVALID_ZONE"
+  | "JOB_SEALED"
   | "LEASE_LOST"
   | "NODE_TOO_OLD"
   | "NO_HANDLER"

@@ -119,8 +119,10 @@ const ROOMS: Record<string, string[]> = {
   ],
   "supervisor/": [...CONTRACT, "job/", "run/", "validate/", "worker/", "events/", "schedule/"],
   "testing/": ["punctual.ts", "run/", "validate/"],
+  "jobs.ts": ["engine.ts", "job-file-loader.ts", "job/", "dispatch/", "operate/", "validate/"],
   "punctual.ts": [
     "engine.ts",
+    "jobs.ts",
     "job-file-loader.ts",
     "options.ts",
     "job/",

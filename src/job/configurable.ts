@@ -17,7 +17,7 @@ import {
 
 /** The configuration methods that definitions and ad hoc runs share. Each replaces `settings` and nothing else. */
 export abstract class Configurable<Args> {
-  abstract settings: Settings;
+  abstract readonly settings: Settings;
 
   /** Where its runs queue; null: the default queue, `default`. */
   queue(name: string | null): this {
@@ -109,14 +109,7 @@ export abstract class Configurable<Args> {
   }
 }
 
-function change<Job extends { settings: Settings }>(job: Job, changed: Partial<Settings>): Job {
-  job.settings = { ...job.settings, ...changed };
+function change<Job extends { readonly settings: Settings }>(job: Job, changed: Partial<Settings>): Job {
+  (job as { settings: Settings }).settings = { ...job.settings, ...changed };
   return job;
-}
-
-/** Gives one class the methods of another, except those it has itself: a class can extend only one. */
-export function lendMethods(from: object, to: object): void {
-  for (const name of Object.getOwnPropertyNames(from)) {
-    if (!(name in to)) Object.defineProperty(to, name, Object.getOwnPropertyDescriptor(from, name)!);
-  }
 }

@@ -6,35 +6,41 @@ import { digest } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import type { Instant } from "../time.ts";
 import { checkName } from "../validate/names.ts";
-import { Configurable, lendMethods } from "./configurable.ts";
+import { Configurable } from "./configurable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
 import type { JobDraft } from "./draft.ts";
 import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
 import { laneFor } from "./key.ts";
+import { lateSetting, refuseLate } from "./late.ts";
 import type { Place } from "./place.ts";
 import { checkedInstant, type MisfireOptions, toEnvironments, toMisfire } from "./recurrence.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
+import { Turn } from "./turn.ts";
 
 const NO_NAMES: readonly string[] = [];
 
-// Every merged method is put on the prototype below the class.
+// Every merged method is added to the prototype below the class.
 export interface Definition<Args = unknown> extends Configurable<Args>, Frequencies<Definition<Args>> {}
 
-/** A job: what should happen, when, and how. Each call but the dispatching ones changes the definition and returns it. */
+/**
+ * A job: what should happen, when, and how. A setting changes the definition and returns it, until the first await after
+ * the definition was made. Later a setting that one run can have gives a draft of such a run, and any other one throws.
+ */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
 export class Definition<Args = unknown> extends Dispatchable<Args> {
   readonly handler: Handler<unknown>;
   readonly schema: StandardSchema | null;
-  settings: Settings;
+  readonly settings: Settings;
   readonly plan: Plan = new Plan();
   formerNames: readonly string[] = NO_NAMES;
-  /** The call of `schedule()` that made it; null: another process did. */
+  /** The call of `define()` that made it; null: another process did. */
   readonly place: Place | null;
-  /** In which of its registry's turns it was defined. */
-  turn = 0;
-  /** Made when its class was dispatched or its name was asked for, without schedule() or recur(). */
+  readonly #turn = Turn.current();
+  /** Whether its registry has given it out as fresh. */
+  isKnown = false;
+  /** Made when its class was dispatched or its name was asked for, without define() or recur(). */
   isImplicit = false;
   #recurring: Map<string, { plan: Plan; overrides: ScheduleOverrides }> | null = null;
 
@@ -51,6 +57,11 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     this.handler = handler;
     this.schema = schema;
     this.settings = settings;
+  }
+
+  /** Whether the turn in which it was defined is over: its settings cannot change any more. */
+  get isSealed(): boolean {
+    return this.#turn.isOver;
   }
 
   override at(instant: Instant): JobDraft<Args> {
@@ -180,14 +191,38 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 }
 
 brand(Definition, "Definition");
-lendMethods(Configurable.prototype, Definition.prototype);
+
+/** Makes a setting of a method: it changes the definition only until that is sealed. */
+function addSetting(name: string, method: (...args: never[]) => unknown): void {
+  refuseLate(name);
+  Object.defineProperty(Definition.prototype, name, {
+    value: function (this: Definition<never>, ...args: never[]) {
+      return this.isSealed ? lateSetting(this, this.home, name, args) : method.apply(this, args);
+    },
+  });
+}
+
+const OWN = [
+  "cron",
+  "timezone",
+  "between",
+  "unlessBetween",
+  "startingAt",
+  "endingAt",
+  "misfire",
+  "environments",
+  "formerly",
+] as const;
+for (const name of OWN) addSetting(name, Definition.prototype[name] as (...args: never[]) => unknown);
+
+for (const name of Object.getOwnPropertyNames(Configurable.prototype) as (keyof Configurable<never>)[]) {
+  if ((name as string) !== "constructor") addSetting(name, Configurable.prototype[name] as never);
+}
 
 for (const [name, fieldsFor] of Object.entries(frequencies)) {
-  Object.defineProperty(Definition.prototype, name, {
-    value: function (this: Definition, ...args: never[]) {
-      this.plan.edit((fieldsFor as (...args: never[]) => ReturnType<typeof fieldsFor>)(...args));
-      return this;
-    },
+  addSetting(name, function (this: Definition, ...args: never[]) {
+    this.plan.edit((fieldsFor as (...args: never[]) => ReturnType<typeof fieldsFor>)(...args));
+    return this;
   });
 }
 

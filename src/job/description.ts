@@ -90,6 +90,7 @@ const NOWHERE: Home = {
     );
   },
   sendMany: () => NOWHERE.send(undefined as never, {}) as never,
+  warn: () => {},
 };
 
 function elsewhere(name: string): () => never {

@@ -1,5 +1,5 @@
 import type { Dispatch } from "../dispatch/dispatch.ts";
-import type { DispatchOptions, Shape } from "../dispatch/shape.ts";
+import type { DispatchOptions, Shape, UniqueOptions } from "../dispatch/shape.ts";
 import { brand } from "../errors.ts";
 import type { Run } from "../run/run.ts";
 import type { Duration, Instant } from "../time.ts";
@@ -11,45 +11,67 @@ export interface Home {
   sendMany(
     job: Dispatchable<never>,
     all: Iterable<unknown> | AsyncIterable<unknown>,
-    options?: DispatchOptions,
+    shape: Shape,
   ): Promise<Run[]>;
+  warn(message: string): void;
 }
 
-/** A job that can be dispatched: defined here, or declared because another program defines it. */
+/**
+ * A job that can be dispatched: defined here, or declared because another program defines it. The methods that shape one
+ * run give a draft and leave the job as it is.
+ */
 export class Dispatchable<Args = unknown> {
   readonly name: string;
-  readonly #home: Home;
+  protected readonly home: Home;
 
   constructor(name: string, home: Home) {
     this.name = name;
-    this.#home = home;
+    this.home = home;
   }
 
   /** Asks for a run; without arguments it gets those of `args()`. Options as an object; a number is the delay in seconds. */
   dispatch(args?: Args, options?: DispatchOptions | number): Dispatch<Args> {
-    const shape = args === undefined || args === null ? {} : { args };
-    const dispatch = this.#home.send(this as never, shape) as unknown as Dispatch<Args>;
-    return options === undefined ? dispatch : dispatch.options(options);
+    return this.draft().dispatch(args, options);
   }
 
   /** Asks for many runs, group by group: each with its own arguments, all with the same options. */
   dispatchMany(all: Iterable<Args> | AsyncIterable<Args>, options?: DispatchOptions): Promise<Run[]> {
-    return this.#home.sendMany(this as never, all, options);
-  }
-
-  /** A draft of this job that is due later. The job itself is not changed. */
-  delay(delay: Duration): JobDraft<Args> {
-    return this.draft().delay(delay);
-  }
-
-  /** A draft of this job that is due at an instant. The job itself is not changed. */
-  at(instant: Instant): JobDraft<Args> {
-    return this.draft().at(instant);
+    return this.draft().dispatchMany(all, options);
   }
 
   /** A dispatch of this job that is not sent until its own `dispatch()`. */
   draft(): JobDraft<Args> {
-    return new JobDraft<Args>((shape) => this.#home.send(this as never, shape) as never);
+    return new JobDraft<Args>(this as never, this.home);
+  }
+
+  /** A draft that is due later: seconds, or text such as `"1h"`. */
+  delay(delay: Duration): JobDraft<Args> {
+    return this.draft().delay(delay);
+  }
+
+  /** A draft that is due at an instant. */
+  at(instant: Instant): JobDraft<Args> {
+    return this.draft().at(instant);
+  }
+
+  /** A draft whose run is inserted only while no other run holds the key. */
+  unique(key: string, options?: UniqueOptions): JobDraft<Args> {
+    return this.draft().unique(key, options);
+  }
+
+  /** A draft with the key of a limit per key. */
+  key(key: string): JobDraft<Args> {
+    return this.draft().key(key);
+  }
+
+  /** A draft with tags. */
+  tags(...tags: string[]): JobDraft<Args> {
+    return this.draft().tags(...tags);
+  }
+
+  /** A draft that is skipped unless it starts within this time after its dispatch. */
+  expires(after: Duration): JobDraft<Args> {
+    return this.draft().expires(after);
   }
 }
 

@@ -6,6 +6,7 @@ import { toWindow } from "../schedule/window.ts";
 import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
+import type { JobDraft } from "./draft.ts";
 
 export interface RecurOptions {
   /** What its runs get. Default: what the job's `args()` holds when `recur()` is called. */
@@ -60,6 +61,19 @@ export function toRecurrence(
   const queue = options.queue === undefined ? null : checkQueue(options.queue);
   plan.bind(toBounds(options));
   return { plan, overrides: { args: encodePayload(options.args ?? own) ?? null, queue } };
+}
+
+/** The arguments and the queue of a draft, as options of `recur()`. */
+export function recurOptionsOf(draft: JobDraft<never>): RecurOptions {
+  const { args, queue, ...rest } = draft.use();
+  const other = Object.keys(rest).find((name) => rest[name as keyof typeof rest] !== undefined);
+  if (other !== undefined) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `recur() takes the arguments and the queue of a draft; this draft also has ${other === "runAt" ? "at" : other}, which a schedule cannot have.`,
+    );
+  }
+  return { ...(args !== undefined && { args }), ...(queue !== undefined && { queue }) };
 }
 
 function toBounds(options: RecurOptions): Partial<Bounds> {

@@ -17,8 +17,7 @@ import type { Place } from "./place.ts";
 /** What one instance knows: jobs it defines, names it declares, functions it has dispatched. */
 export class Registry {
   readonly #definitions = new Map<string, Definition<never>>();
-  #known = 0;
-  #turn = 0;
+  #hasFresh = false;
   readonly #replaced = new Set<string>();
   readonly #warn: (message: string) => void;
   readonly #declared = new Set<string>();
@@ -31,38 +30,33 @@ export class Registry {
     this.#warn = warn;
   }
 
-  /** Gives how many are fresh now. Replaces an implicit definition, and one of an earlier evaluation of the same module. */
-  define(definition: Definition<never>): number {
+  /**
+   * Replaces an implicit definition, and one of an earlier evaluation of the same module. Returns whether the caller must
+   * look at `fresh()` when the turn ends: true for the first definition of a turn.
+   */
+  define(definition: Definition<never>): boolean {
     const { name, place } = definition;
     const known = this.#definitions.get(name);
-    if (known) {
-      if (!known.isImplicit) {
-        if (!this.#isEvaluatedAgain(known, definition)) throw duplicate(known);
-        this.#warnOnce(name, place);
-      }
-      this.#definitions.delete(name);
-      if (this.#isKnown(known)) this.#known--;
+    if (known && !known.isImplicit) {
+      if (!this.#isEvaluatedAgain(known, definition)) throw duplicate(known);
+      this.#warnOnce(name, place);
     }
-    definition.turn = this.#turn;
     this.#definitions.set(name, definition);
-    return this.#definitions.size - this.#known;
-  }
-
-  /** Whether `fresh()` has given it. */
-  #isKnown({ turn }: Definition<never>): boolean {
-    return turn < this.#turn;
+    const isFirst = !this.#hasFresh && !definition.isKnown;
+    this.#hasFresh ||= isFirst;
+    return isFirst;
   }
 
   /** A dev server evaluates a module again in the same process after an edit, and its lines may have moved. */
   #isEvaluatedAgain(known: Definition<never>, { place }: Definition<never>): boolean {
-    return this.#isKnown(known) && place?.file != null && known.place?.file === place.file;
+    return known.isSealed && place?.file != null && known.place?.file === place.file;
   }
 
   #warnOnce(name: string, place: Place | null): void {
     if (this.#replaced.has(name)) return;
     this.#replaced.add(name);
     this.#warn(
-      `job "${name}" was defined again, at ${place}: the new definition replaces the earlier one of the same file. A dev server does so after an edit; elsewhere call schedule() once, when the program loads`,
+      `job "${name}" was defined again, at ${place}: the new definition replaces the earlier one of the same file. A dev server does so after an edit; elsewhere call define() once, when the program loads`,
     );
   }
 
@@ -70,7 +64,6 @@ export class Registry {
   replaceAll(definitions: Iterable<Definition<never>>): void {
     this.#definitions.clear();
     for (const definition of definitions) this.#definitions.set(definition.name, definition);
-    this.#known = this.#definitions.size;
   }
 
   /** The definition of a job. A method of a known class is defined when its name is first asked for. */
@@ -90,12 +83,14 @@ export class Registry {
     return this.#definitions.values();
   }
 
-  /** Those that were defined since the last call. Not kept in a list of their own: as it grew it would leave much garbage. */
+  /** Definitions that no registry has given out here before. Not kept in a list: as it grew it would leave much garbage. */
   *fresh(): Generator<Definition<never>> {
-    let known = this.#known;
-    this.#known = this.#definitions.size;
-    this.#turn++;
-    for (const definition of this.#definitions.values()) if (known-- <= 0) yield definition;
+    this.#hasFresh = false;
+    for (const definition of this.#definitions.values()) {
+      if (definition.isKnown) continue;
+      definition.isKnown = true;
+      yield definition;
+    }
   }
 
   /** Something of each definition. The list has its length from the start, for the same reason. */

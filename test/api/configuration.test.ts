@@ -222,8 +222,11 @@ describe("what is refused", () => {
     const job = define();
     job.retries(3);
     job.everyMinute();
-    await expectRefusal(() => job.retries({ max: 9, jitter: "half" as "none" }), "INVALID_OPTION");
-    await expectRefusal(() => job.cron("nonsense"), "INVALID_CRON");
+    const refusals = [
+      expectRefusal(() => job.retries({ max: 9, jitter: "half" as "none" }), "INVALID_OPTION"),
+      expectRefusal(() => job.cron("nonsense"), "INVALID_CRON"),
+    ];
+    await Promise.all(refusals);
     expect(job.settings.retries.max).toBe(3);
     expect(job.plan.toCron()).toBe("0 * * * * *");
   });

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Dispatch, PermanentError, type RetryPolicy, type Run } from "../../src/index.ts";
+import { temporaryFolder } from "./support/child.ts";
 import { heard, listen, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
@@ -152,11 +154,11 @@ describe("how many", () => {
     expect(last).toEqual([false, false, true]);
   });
 
-  test("retries follow the definition of whoever claims it", async () => {
-    const { jobs } = open();
-    const job = jobs.schedule("task", fail).retries(1);
-    const run = await job.dispatch();
-    job.retries({ max: 2, base: 0 });
+  test("retries follow the definition of the worker that claims the run", async () => {
+    const source = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
+    const run = await open({}, source).jobs.schedule("task", fail).retries(1).dispatch();
+    const { jobs } = open({}, source);
+    jobs.schedule("task", fail).retries({ max: 2, base: 0 });
     await jobs.run();
     expect((await jobs.find(run.id))?.attempts).toBe(2);
   });

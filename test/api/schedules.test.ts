@@ -277,10 +277,16 @@ describe("the builder", () => {
       .dailyAt("13:00")
       .weekdays();
     await jobs.run();
+    jobs
+      .schedule("later", () => {})
+      .days(30)
+      .months(2);
+    await null;
     expect(warnings).toEqual([
       expect.stringMatching(/"never".*never occurs/),
       expect.stringMatching(/"closed".*never ticks/),
       expect.stringMatching(/"both".*day of the month or the day of the week/),
+      expect.stringMatching(/"later".*never occurs/),
     ]);
   });
 

@@ -1,0 +1,103 @@
+import type { Shape } from "../dispatch/shape.ts";
+import { PunctualError, show } from "../errors.ts";
+import { yieldToEventLoop } from "../time.ts";
+import { Configurable } from "./configurable.ts";
+import type { Definition } from "./definition.ts";
+import type { Home } from "./dispatchable.ts";
+import { JobDraft } from "./draft.ts";
+
+type Job = Definition<never>;
+type Method = (...args: unknown[]) => unknown;
+
+/** A late setting call, shared by the draft that it made and all drafts derived from that. */
+interface LateCall {
+  readonly job: Job;
+  readonly home: Home;
+  /** As it was written. */
+  readonly text: string;
+  isUsed: boolean;
+}
+
+/**
+ * The draft that a setting of a sealed job makes. Its static type is the job's, since only the time of the call decides:
+ * settings that one run cannot have are therefore methods of it, and throw.
+ */
+export class LateDraft extends JobDraft<never> {
+  readonly #call: LateCall;
+
+  constructor(call: LateCall, shape: Shape = {}) {
+    super(call.job, call.home, shape);
+    this.#call = call;
+  }
+
+  protected override copy(shape: Shape): this {
+    return new LateDraft(this.#call, shape) as this;
+  }
+
+  override use(): Shape {
+    this.#call.isUsed = true;
+    return super.use();
+  }
+
+  refuse(method: string): never {
+    throw sealed(this.#call.job, method);
+  }
+}
+
+/** Makes late drafts throw at a setting of jobs that drafts do not have. */
+export function refuseLate(setting: string): void {
+  if (setting in LateDraft.prototype) return;
+  Object.defineProperty(LateDraft.prototype, setting, {
+    value: function (this: LateDraft) {
+      this.refuse(setting);
+    },
+  });
+}
+
+/** A setting of a sealed job: the draft of one run with that setting. Throws if one run cannot have it. */
+export function lateSetting(job: Job, home: Home, method: string, args: unknown[]): unknown {
+  if (!(method in JobDraft.prototype)) throw sealed(job, method);
+  // Arguments may hold what does not belong into a log.
+  const text = method === "args" ? "args()" : `${method}(${args.map(show).join(", ")})`;
+  const call = { job, home, text, isUsed: false };
+  const draft = (new LateDraft(call) as unknown as Record<string, Method>)[method]!(...args);
+  watch(call);
+  return draft;
+}
+
+function sealed(job: Job, method: string): PunctualError {
+  const recur =
+    method in Configurable.prototype || method === "formerly"
+      ? ""
+      : ` To add a schedule to a job that is defined, use recur(${show(job.name)}, cron).`;
+  return new PunctualError(
+    "JOB_SEALED",
+    `${method}() came too late for job "${job.name}": its settings were sealed at the first await after ${definedAt(job)}. ` +
+      `Call ${method}() in the statement that defines the job; if it needs an await, await before that statement.${recur}`,
+  );
+}
+
+function definedAt({ place }: Job): string {
+  return place?.file == null ? "its definition" : `its definition at ${place}`;
+}
+
+/** Late calls of this turn of the event loop, which one check covers. */
+let watched: LateCall[] = [];
+const warned = new WeakSet<Job>();
+
+/** Warns, once for each job, of a late call whose draft is not dispatched: it was probably meant to change the job. */
+function watch(call: LateCall): void {
+  if (!warned.has(call.job) && watched.push(call) === 1) void yieldToEventLoop().then(warnOfUnused);
+}
+
+function warnOfUnused(): void {
+  const calls = watched;
+  watched = [];
+  for (const { job, home, text, isUsed } of calls) {
+    if (isUsed || warned.has(job)) continue;
+    warned.add(job);
+    home.warn(
+      `job "${job.name}": ${text} made a draft that was not dispatched, and left the job as it was: the call came after the first await that followed ${definedAt(job)}. Call it in the statement that defines the job; if a draft was meant, begin it with draft()`,
+    );
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * One synchronous stretch of the program. It ends before anything that was awaited in it continues: its microtask is
+ * queued first, and microtasks run in order.
+ */
+export class Turn {
+  static #current: Turn | null = null;
+  #isOver = false;
+
+  static current(): Turn {
+    if (Turn.#current === null) {
+      const turn = new Turn();
+      Turn.#current = turn;
+      queueMicrotask(() => {
+        turn.#isOver = true;
+        Turn.#current = null;
+      });
+    }
+    return Turn.#current;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+}
