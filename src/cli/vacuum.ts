@@ -3,8 +3,8 @@ import { PunctualError } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import { Exit, exitCodes } from "./exit-codes.ts";
 
-/** Others may hold the file for as long as their statements take. */
-const PATIENCE = 10_000;
+/** Longest wait for statements of other processes that lock the file. */
+const LOCK_TIMEOUT = 10_000;
 
 /** Refuses before anything was deleted. Servers give space back by themselves, or at their keeper's word. */
 export async function checkVacuum(jobs: Punctual): Promise<void> {
@@ -21,7 +21,7 @@ export async function vacuum(jobs: Punctual): Promise<number> {
   const { file = "" } = (await jobs.inspect()).settings;
   const { DatabaseSync } = await import("node:sqlite");
   const before = sizeOf(file);
-  const db = new DatabaseSync(file, { timeout: PATIENCE });
+  const db = new DatabaseSync(file, { timeout: LOCK_TIMEOUT });
   try {
     db.exec("vacuum");
     db.exec("pragma wal_checkpoint(truncate)");

@@ -1,5 +1,5 @@
 import { fingerprintOf, Schedule } from "../schedule/schedule.ts";
-import type { TickingJob, TickingSchedule } from "../schedule/ticker.ts";
+import type { TickableJob, TickableSchedule } from "../schedule/ticker.ts";
 import type { JobDetails } from "../store/store.ts";
 import type { Definition } from "./definition.ts";
 
@@ -7,7 +7,7 @@ import type { Definition } from "./definition.ts";
  * A definition as it was when it was synced with the database. A small object: a program may define thousands of
  * jobs.
  */
-export class SyncedJob implements TickingJob {
+export class SyncedJob implements TickableJob {
   readonly #definition: Definition<never>;
   /** A number takes half the memory of its text. */
   readonly #fingerprint: number;
@@ -57,7 +57,7 @@ export class SyncedJob implements TickingJob {
   /**
    * Returns one of its schedules. Parses them all on first use: of thousands of jobs, few become due in one process.
    */
-  schedule(slot: string): TickingSchedule | undefined {
+  schedule(slot: string): TickableSchedule | undefined {
     this.#schedules ??= new Map(
       this.#definition.schedules().map(({ slot, parts }) => [slot, new Schedule(parts)]),
     );

@@ -1,7 +1,7 @@
 import type { Schedule } from "./schedule.ts";
 
 /** A tick that is late by no more than this was not missed. */
-const TICK_GRACE = 10_000;
+export const TICK_GRACE = 10_000;
 
 /** Missed ticks are counted up to this number: counting ten years of seconds would block a worker. */
 const MOST_COUNTED = 100_000;

@@ -14,22 +14,22 @@ const RETRY = 1000;
 const BUSY = 50;
 
 /** A schedule, and the run that each of its ticks inserts. */
-export interface TickingSchedule {
+export interface TickableSchedule {
   schedule: Schedule;
   run: Omit<TickRun, "tickAt">;
 }
 
 /** A job as this process has synced it with the database. */
-export interface TickingJob {
+export interface TickableJob {
   readonly fingerprint: string;
-  schedule(slot: string): TickingSchedule | undefined;
+  schedule(slot: string): TickableSchedule | undefined;
 }
 
 export interface TickerParts {
   store: Store;
   clock: Clock;
   /** The jobs that this process has synced, by name. */
-  jobs: ReadonlyMap<string, TickingJob>;
+  jobs: ReadonlyMap<string, TickableJob>;
   /** Names of jobs that the database knows and this process does not define. */
   elsewhere(): Promise<string[]>;
 }

@@ -1,6 +1,6 @@
 import type { Registry } from "../job/registry.ts";
 import { SyncedJob } from "../job/synced-job.ts";
-import type { TickingJob } from "../schedule/ticker.ts";
+import type { TickableJob } from "../schedule/ticker.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 
@@ -18,7 +18,7 @@ export interface JobSyncParts {
 export class JobSync {
   readonly registry: Registry;
   readonly #parts: JobSyncParts;
-  readonly #tickingJobs = new Map<string, TickingJob>();
+  readonly #tickableJobs = new Map<string, TickableJob>();
   #startedAt: number | null = null;
   /** The jobs of the last sync; null: a definition has changed since. */
   #synced: SyncedJob[] | null = null;
@@ -30,8 +30,8 @@ export class JobSync {
   }
 
   /** The jobs of the last sync, by name: their schedules tick as they were then. */
-  get tickingJobs(): ReadonlyMap<string, TickingJob> {
-    return this.#tickingJobs;
+  get tickableJobs(): ReadonlyMap<string, TickableJob> {
+    return this.#tickableJobs;
   }
 
   /** Whether a definition has changed since the last sync, or the last sync is too long ago. */
@@ -69,8 +69,8 @@ export class JobSync {
 
   #capture(): SyncedJob[] {
     const jobs = this.registry.fromEach((definition) => new SyncedJob(definition));
-    this.#tickingJobs.clear();
-    for (const job of jobs) this.#tickingJobs.set(job.name, job);
+    this.#tickableJobs.clear();
+    for (const job of jobs) this.#tickableJobs.set(job.name, job);
     this.#synced = jobs;
     return jobs;
   }

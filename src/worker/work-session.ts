@@ -123,7 +123,7 @@ export class WorkSession {
     const { clock, events, id, presence } = this.#parts;
     const deadline = this.#deadline;
     const known = new KnownJobs(store, registry);
-    const jobs = jobSync.tickingJobs;
+    const jobs = jobSync.tickableJobs;
     const ticker = options.schedules
       ? new Ticker({ store, clock, jobs, elsewhere: () => known.elsewhere() })
       : null;

@@ -9,7 +9,7 @@ import { plain } from "../output.ts";
 import type { Names } from "./names.ts";
 
 /** Whoever types does not wait longer. */
-const PATIENCE = 200;
+const ANSWER_WITHIN = 200;
 
 interface Candidate {
   word: string;
@@ -181,7 +181,7 @@ function fitting(all: Candidate[], current: string): Candidate[] {
 async function look(globals: Place["globals"]): Promise<Names | null> {
   const { namesIn } = await import("./names.ts");
   const late = new Promise<null>((resolve) => {
-    systemClock.after(PATIENCE, () => resolve(null), { background: true });
+    systemClock.after(ANSWER_WITHIN, () => resolve(null), { background: true });
   });
   return Promise.race([namesIn(globals).catch(() => null), late]);
 }

@@ -1,12 +1,10 @@
 import type { ScheduleInfo } from "../../operate/control.ts";
 import type { JsonValue } from "../../run/payload.ts";
+import { TICK_GRACE } from "../../schedule/misfire.ts";
 import type { StatusReport } from "../../status/report.ts";
 import { unseenIn } from "../../status/report.ts";
 import { redact } from "../redact.ts";
 import { inWords, type TickingSchedule } from "../views/schedule-columns.ts";
-
-/** A tick that is late by no more than this is about to come: workers take it for punctual too. */
-const GRACE = 10_000;
 
 /** A schedule as it is told, to people and to programs. */
 export type Listed<Schedule> = Schedule & {
@@ -30,7 +28,7 @@ export function listed<Schedule extends TickingSchedule>(
     const paused = schedule.paused || pausedJobs.has(schedule.job);
     const { nextTick } = schedule;
     const defined = !undefinedJobs.has(schedule.job);
-    const late = defined && !paused && nextTick !== null && nextTick.getTime() < now.getTime() - GRACE;
+    const late = defined && !paused && nextTick !== null && nextTick.getTime() < now.getTime() - TICK_GRACE;
     return { ...withoutSecrets(schedule), words: inWords(schedule), paused, late, defined };
   });
 }

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { backoffCeiling } from "../../backoff.ts";
 import { systemClock } from "../../time.ts";
 import type { Sql } from "../sql/database.ts";
 import type { PgOwnClient } from "./driver.ts";
@@ -140,7 +141,7 @@ export class Listener {
     if (this.#client !== client) return;
     this.#drop();
     if (this.#listeners.size === 0) return;
-    const wait = Math.random() * Math.min(RECONNECT.longest, RECONNECT.first * 2 ** this.#failures++);
+    const wait = Math.random() * backoffCeiling(++this.#failures, RECONNECT);
     this.#cancel = systemClock.after(wait, () => void this.#open(), { background: true });
   }
 
