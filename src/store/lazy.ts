@@ -4,7 +4,7 @@ import { type DatabaseSource, kindOf, type OpenOptions, openStore } from "./open
 import { Pending } from "./pending.ts";
 import type { Store } from "./store.ts";
 
-/** A store that is opened when it is first needed, so that defining jobs touches no database. */
+/** Opens the store on first use, so that defining jobs needs no database. */
 export class LazyStore {
   readonly #source: DatabaseSource;
   readonly #options: OpenOptions & { install: boolean };
@@ -18,6 +18,7 @@ export class LazyStore {
     this.#options = { ...options, pending: this.pending };
   }
 
+  /** Returns the open store. On SQLite, missing tables are installed, unless that is switched off. */
   get(): Promise<Store> {
     if (this.#closed) {
       return Promise.reject(
@@ -33,12 +34,12 @@ export class LazyStore {
       const store = await openStore(this.#source, this.#options);
       return store.install(options).finally(() => store.close());
     }
-    const installing = this.#installing();
+    const installing = this.#openAndInstall();
     this.#keep(installing.then(({ store }) => store));
     return (await installing).report;
   }
 
-  /** Tables that are missing or of another version are no fault here. */
+  /** Resolves also if tables are missing, old or too new. */
   async inspect(): Promise<Inspection> {
     if (this.#opened) return (await this.#opened).inspect();
     const store = await openStore(this.#source, this.#options);
@@ -55,7 +56,7 @@ export class LazyStore {
     const store = await openStore(this.#source, this.#options);
     try {
       await store.verify().catch(async (error) => {
-        // Only where something is missing: installing takes the write lock, which the caller's transaction may hold.
+        // Install only if tables are missing: it takes the write lock, which a transaction of the caller's may hold.
         const missing = error instanceof PunctualError && error.code === "NOT_INSTALLED";
         if (!missing || store.database !== "sqlite" || !this.#options.install) throw error;
         await store.install();
@@ -69,16 +70,17 @@ export class LazyStore {
 
   #keep(opening: Promise<Store>): Promise<Store> {
     this.#opened = opening.catch((error) => {
-      // The next call tries again: the folder may exist by then.
+      // The next call opens the store again: a missing folder may exist by then.
       this.#opened = null;
       throw error;
     });
-    // Whoever asked for it hears of the fault; that it is also kept must not make it one that nobody heard.
+    // The caller handles the rejection of `opening`. Without a handler here, the stored promise would be an unhandled
+    // one.
     this.#opened.catch(() => {});
     return this.#opened;
   }
 
-  async #installing(): Promise<{ store: Store; report: InstallReport }> {
+  async #openAndInstall(): Promise<{ store: Store; report: InstallReport }> {
     const store = await openStore(this.#source, this.#options);
     try {
       return { store, report: await store.install() };

@@ -6,13 +6,13 @@ import { isPostgresHandle } from "./postgres/driver.ts";
 import { withSchema } from "./postgres/url.ts";
 import type { Store } from "./store.ts";
 
-/** A URL, or a database handle of the caller's. */
+/** A URL, or the caller's own database handle. */
 export type DatabaseSource = string | object;
 
 export interface OpenOptions {
   clock: Clock;
   prefix: string;
-  /** Gives up what waits for the database. */
+  /** Registers the calls that wait for the database, so that a process which must end can give them up. */
   pending?: Pending;
 }
 
@@ -26,7 +26,7 @@ const SCHEMES: Record<string, Kind> = {
   mariadb: "mysql",
 };
 
-/** Only this file names databases. Each is loaded when it is asked for. */
+/** Opens a store. Imports the code of its database on demand; no other file names the databases. */
 export async function openStore(source: DatabaseSource, options: OpenOptions): Promise<Store> {
   switch (kindOf(source)) {
     case "sqlite": {
@@ -46,26 +46,23 @@ export async function openStore(source: DatabaseSource, options: OpenOptions): P
 
 const NO_SCHEMAS = {
   sqlite:
-    "SQLite has no schemas: a file is a database by itself. Name another file in the URL, or give the tables a prefix of their own (prefix in punctual.config.ts).",
+    "SQLite has no schemas: each file is a database of its own. Name another file in the URL, or set a table prefix (prefix in punctual.config.ts).",
   mysql:
-    "MySQL and MariaDB have no schemas within a database: there a schema is a database. Name it in the URL (mysql://host/name), or give the tables a prefix of their own (prefix in punctual.config.ts).",
+    "MySQL and MariaDB have no schemas within a database: a schema is a database there. Name it in the URL (mysql://host/name), or set a table prefix (prefix in punctual.config.ts).",
 };
 
-/**
- * The URL of the same database with the tables in this schema, which only PostgreSQL has; the same URL, if it says so
- * already.
- */
+/** Returns the URL of the same database with the tables in this schema. Throws for databases other than PostgreSQL. */
 export function inSchema(source: DatabaseSource, schema: string): string {
   const kind = kindOf(source);
   if (kind !== "postgres") throw new PunctualError("INVALID_OPTION", NO_SCHEMAS[kind]);
   if (typeof source === "string") return withSchema(source, schema);
   throw new PunctualError(
     "INVALID_OPTION",
-    `A pool or client of yours says by its search path where the tables are: new pg.Pool({ …, options: "-c search_path=${schema}" }).`,
+    `The search path of your pool or client decides in which schema the tables are. Set it there: new pg.Pool({ …, options: "-c search_path=${schema}" }).`,
   );
 }
 
-/** Checks the form at once, without opening anything. */
+/** Returns the kind of database that a URL or handle names. Opens nothing; throws if it names none. */
 export function kindOf(source: unknown): Kind {
   if (typeof source === "string") {
     if (source === ":memory:") return "sqlite";
@@ -73,7 +70,7 @@ export function kindOf(source: unknown): Kind {
     const kind = scheme && Object.hasOwn(SCHEMES, scheme.toLowerCase()) && SCHEMES[scheme.toLowerCase()];
     if (kind) return kind;
     const hint = scheme ? "" : ` For a SQLite file write "sqlite:${source}".`;
-    // Never the whole URL: it may carry a password.
+    // Never show the whole URL: it may contain a password.
     throw new PunctualError(
       "DATABASE_URL",
       `Expected a database URL such as "sqlite:./jobs.db", "postgres://…", "mysql://…" or "mariadb://…", got ${scheme ? `one that begins with "${scheme}:"` : show(source)}.${hint}`,

@@ -2,7 +2,7 @@ import { connect, Socket } from "node:net";
 import { PunctualError } from "../errors.ts";
 import { systemClock } from "../time.ts";
 
-/** What mysql2 knows of the socket it wants. */
+/** The options with which mysql2 asks for a socket. */
 export interface SocketConfig {
   socketPath?: string;
   host: string;
@@ -12,21 +12,23 @@ export interface SocketConfig {
 }
 
 /**
- * Everything that waits for the database, with the sockets it waits on. A process that has to end gives it all up: each
- * statement rejects at once, and no socket keeps the process alive.
+ * The calls that wait for the database, and the sockets that they wait on. A process that must end gives them up: every
+ * call rejects at once, and no socket keeps the process alive.
  */
 export class Pending {
   readonly #rejects = new Set<(error: unknown) => void>();
   readonly #sockets = new Set<Socket>();
-  /** When each began to wait that should not take long; by the system's clock, the oldest first. */
+  /**
+   * When each call began to wait, the oldest first, by the system's monotonic clock. Without calls that may take long.
+   */
   readonly #since = new Map<object, number>();
-  /** When the last answer came, by the system's clock. */
+  /** When the database last answered, by the same clock. */
   answeredAt = 0;
   #timesGivenUp = 0;
-  /** The last error of a statement that is tried again, as the driver threw it; null: there was an answer since. */
+  /** The last error after which a statement was retried, as the driver threw it; null: the database answered since. */
   fault: unknown = null;
 
-  /** How many milliseconds the database has left unanswered what it was asked. */
+  /** How long the database has not answered a call that waits, in milliseconds; 0: no call waits. */
   get unansweredFor(): number {
     for (const since of this.#since.values())
       return systemClock.monotonic() - Math.max(since, this.answeredAt);
@@ -34,8 +36,9 @@ export class Pending {
   }
 
   /**
-   * `work` gets a function that tells whether it was given up: it should begin nothing more then. `mayTakeLong`: it is
-   * not the database that it waits for.
+   * Calls `work` and settles as it does, or rejects as soon as `giveUp()` is called. `work` gets a function that tells
+   * whether it was given up: it should send nothing more then. `mayTakeLong`: the call waits for others, not for the
+   * database.
    */
   wait<Result>(work: (isGivenUp: () => boolean) => Promise<Result>, mayTakeLong = false): Promise<Result> {
     const before = this.#timesGivenUp;
@@ -61,12 +64,12 @@ export class Pending {
     });
   }
 
-  /** A socket for a driver that connects it by itself. */
+  /** Returns a socket for a driver that connects it by itself. */
   socket(): Socket {
     return this.#keep(new Socket());
   }
 
-  /** A socket that is being connected, as mysql2 would do it. */
+  /** Returns a socket that is connecting, with the options that mysql2 would set. */
   connect({ socketPath, host, port, enableKeepAlive, keepAliveInitialDelay }: SocketConfig): Socket {
     if (socketPath) return this.#keep(connect(socketPath));
     const socket = this.#keep(connect(port, host));
@@ -74,7 +77,7 @@ export class Pending {
     return socket.setNoDelay(true);
   }
 
-  /** What is asked for later goes over new connections. */
+  /** Rejects every waiting call and destroys the sockets. Later calls use new connections. */
   giveUp(): void {
     this.#timesGivenUp++;
     for (const reject of this.#rejects) reject(givenUp());
@@ -92,6 +95,6 @@ export class Pending {
 export function givenUp(): PunctualError {
   return new PunctualError(
     "DATABASE_UNAVAILABLE",
-    "The database had not answered when this worker or instance had to end. Whether the statement was carried out is not known.",
+    "The database did not answer before this worker or instance had to end. The statement may or may not have been carried out.",
   );
 }

@@ -3,29 +3,29 @@ import type { DatabaseName } from "../store.ts";
 
 export type Param = string | number | bigint | null;
 
-/** What the statements that all databases share are written against: `?` for parameters, nothing else assumed. */
+/** Runs statements. Parameters are written as `?` on every database. */
 export interface Sql {
   all<Row>(text: string, ...params: Param[]): Promise<Row[]>;
   run(text: string, ...params: Param[]): Promise<void>;
 }
 
 /**
- * An open transaction. `run` may return before its statement is answered, or sent: a fault shows with the next `all`, or
- * when the transaction ends.
+ * An open transaction. `run` may resolve before its statement was sent or answered: an error then rejects the next `all`,
+ * or the transaction.
  */
 export interface Transaction extends Sql {
-  /** The driver's own connection, for a caller who writes in the same transaction. */
+  /** The driver's connection, for handlers that write in the same transaction. */
   readonly handle: unknown;
-  /** An earlier try may have been committed: the connection was lost before the answer came. */
+  /** Whether an earlier try may have been committed: the connection was lost before the commit was answered. */
   readonly again: boolean;
 }
 
 export interface TransactionOptions {
-  /** False: a conflict or a lost connection is the caller's to see, who may have done more than statements. */
+  /** False: a conflict or a lost connection rejects. For work that does more than run statements. */
   retry?: boolean;
   /**
-   * A statement without parameters that goes along with `begin`, in one packet where that can be. Left out where an
-   * earlier try may have been committed.
+   * A statement without parameters to send with `begin`, in the same packet if possible. It is left out if an earlier try
+   * may have been committed.
    */
   first?: string;
 }
@@ -35,48 +35,48 @@ export interface Statement {
   params: Param[];
 }
 
-/** A condition, and the columns by which what it finds comes in order. */
+/** A condition that an index range satisfies, and the columns that give its rows in the order of the index. */
 export interface Way extends Statement {
   order: string[];
 }
 
 export type ColumnType = "integer" | "text";
 
-/** A database, and where its SQL differs from the others'. */
+/** A database, with the pieces of SQL that differ between databases. */
 export interface Database extends Sql {
   readonly name: DatabaseName;
-  /** Behind a `select`: locks its rows until the transaction ends. */
+  /** Appended to a `select`: locks its rows until the transaction ends. Empty on SQLite, which has one write lock. */
   readonly forUpdate: string;
-  /** The same, but passes over rows that another has locked. */
+  /** The same, but skips rows that another transaction has locked. */
   readonly skipLocked: string;
-  /** Such a lock behind a join, of the table with this alias only. */
+  /** Restricts such a lock, behind a join, to the table with this alias. */
   lockOnly(lock: string, alias: string): string;
-  /** A parameter that is text where the statement does not say so. */
+  /** A text parameter, where the database cannot infer its type from the statement. */
   readonly text: string;
-  /** Whether the list in the column `tags` has the text of the one parameter. */
+  /** A condition: the column `tags` contains the parameter. */
   readonly tagged: string;
-  /** The key in the column `lane`, which is `name|key`. */
+  /** The key in the column `lane`, whose values are `name|key`. */
   readonly key: string;
-  /** Whether the text of a column is like the one parameter, made by `pattern`; by its bytes. */
+  /** A condition: a text column matches the parameter, which `pattern` made. Compares bytes. */
   like(column: string): string;
-  /** The pieces between stars, each of which stands for anything. */
+  /** Returns the parameter of `like` for the pieces between wildcards. */
   pattern(pieces: string[]): string;
   /**
-   * The value at a path within a column of JSON, as JSON writes it, a text without its quotes; null for lists, objects
-   * and what is not there. A number in the path is a place in a list, or a name in an object.
+   * The value at a path within a JSON column as JSON writes it, a string without its quotes. Null for arrays, objects and
+   * missing values. A number in the path is an index of an array or a name in an object.
    */
   scalar(column: string, path: string[]): Statement;
   /**
-   * All of it or nothing, at read committed; nobody else's statement on this connection comes in between. A conflict
-   * with others, or a lost connection, begins it anew, so `work` may be called more than once.
+   * Runs `work` in a transaction at read committed, on a connection that no other statement uses meanwhile. After a conflict
+   * or a lost connection it starts again: `work` may be called more than once.
    */
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
-  /** A transaction that nobody else can be in at the same time: for installing. */
+  /** Runs `work` in a transaction that excludes other installers of the same tables. */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result>;
-  /** `insert … values (?, …), …` that overwrites the named columns where the key exists; a name alone takes the new value. */
+  /** `insert … values (?, …), …` that, if the key exists, sets the columns of `update`: to the new value, or to an expression. */
   upsert(
     table: string,
     key: string[],
@@ -84,39 +84,36 @@ export interface Database extends Sql {
     update: (string | { column: string; to: string })[],
     rows?: number,
   ): string;
-  /** A table expression made of one parameter: JSON, a list of rows, each a list of values in the order of the columns. */
+  /** A table expression from one JSON parameter: an array of rows, each an array of values in the order of the columns. */
   rows(columns: Record<string, ColumnType>): string;
   /**
-   * For a `from`: the rows of the table expression (as `v`), each with those of `table` (as `r`) that `on` finds for it in
-   * the index. Without these two: the one with its `id`, in the primary key.
+   * A `from` clause that joins each row of the table expression (as `v`) with the rows of `table` (as `r`) that satisfy `on`,
+   * by the index given; by default with the row that has its `id`, by the primary key.
    */
   lookUp(rows: string, table: string, on?: string, index?: Index): string;
-  /** Behind the name of a table, or its alias: the index to go by, where the database has to be told. */
+  /** Appended to a table's name or alias: the hint to use this index, on databases whose planner needs one. */
   using(table: string, index: Index): string;
-  /** `update` of the rows of `table` (as `r`) that join those of the table expression (as `v`) by their column `id`. */
+  /** `update` of the rows of `table` (as `r`) whose `id` is in the table expression (as `v`). */
   updateFrom(table: string, set: Record<string, string>, rows: string, where?: string): string;
-  /** `delete` of the rows of `table` whose `column` is the `id` of a row of the table expression. */
+  /** `delete` of the rows of `table` whose `column` is an `id` in the table expression. */
   deleteFrom(table: string, column: string, rows: string): string;
   /** Whether one statement can delete rows and insert them into another table, as PostgreSQL's can. */
   readonly movesRows: boolean;
-  /**
-   * Finished runs, as `r`, of one name, from after this id up to that one: the condition and the order, in either
-   * direction, with which the database goes along the index of the two and meets no others.
-   */
+  /** Finished runs (as `r`) of one job with ids in (`after`, `upTo`], as a range of the index on name and id. */
   stretch(name: string, after: number, upTo: number): Way;
-  /** Its version and what of its settings matters, for people. */
+  /** Version and relevant settings, for people. */
   about(): Promise<{ version: string; settings: Record<string, string> }>;
-  /** How dead rows are removed; absent where the database does that without a share of its own. */
+  /** Reports on vacuum; absent on databases without one. */
   vacuum?(tables: Tables): Promise<VacuumReport>;
-  /** A `select` of the `name` of every table, view, sequence and usable index beside the tables. */
+  /** A `select` of the `name` of every table, view, sequence and valid index in the schema of the tables. */
   objects(tables: Tables): Statement;
-  /** Makes an index or a view anew, however long it takes; an index while others go on working, where that can be. */
+  /** Creates a missing index or view, however long it takes; an index without blocking writers if possible. */
   restore(tables: Tables, missing: MissingObject): Promise<void>;
-  /** New ids for runs; null where the table numbers its rows itself. They are nobody else's, whatever becomes of the transaction. */
+  /** Reserves ids for runs, also if the transaction is rolled back; nulls on databases whose table numbers its rows. */
   newIds(sql: Sql, tables: Tables, count: number): Promise<(number | null)[]>;
 }
 
-/** The indexes by which a worker looks for runs and schedules. */
+/** The indexes that workers' statements use. */
 export type Index =
   | "ready"
   | "lanes"
@@ -129,33 +126,33 @@ export type Index =
   | "next"
   | "slot";
 
-/** A database that several hosts share: it has the time, and its statements meet those of others. */
+/** A database server: it has a clock of its own, and transactions that run at the same time as others'. */
 export interface ServerDatabase extends Database {
-  /** How many connections were lost so far. */
+  /** Number of connections lost so far. */
   readonly losses: number;
-  /** A `select` of the database's own time, in UTC milliseconds, as `now`. */
+  /** A `select` of the database's time, in UTC milliseconds, as `now`. */
   readonly clock: string;
-  /** Behind `insert … select`: passes over runs whose unique key is held, where the database can; any other conflict is an error. */
+  /** Appended to `insert … select`: skips runs whose unique key is held, if the database can. Other conflicts stay errors. */
   readonly unlessKeyHeld: string;
-  /** Whether `insert … select` locks the rows it reads, at the isolation level that a caller's transaction may have. */
+  /** Whether `insert … select` locks the rows that it reads, at the isolation level of a caller's transaction. */
   readonly insertsLock: boolean;
   /**
-   * Two inserts as one transaction, in one packet where that can be. Where they met a fault, done or not, `again` takes
-   * their place.
+   * Runs two inserts as one transaction, in one packet if possible. After an error that leaves it open whether they were
+   * committed, `again` runs instead.
    */
   both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void>;
-  /** Whether an insert was refused because another run holds the unique key. */
+  /** Whether an insert failed because another run holds the unique key. */
   isKeyHeld(error: unknown): boolean;
-  /** Whether an insert was refused because its id, or that of its receipt, is another's. */
+  /** Whether an insert failed because the id of the run, or of its receipt, is in use. */
   isIdTaken(error: unknown): boolean;
   /**
-   * Reads what is committed at that moment, whatever the isolation level of the caller's transaction: on a connection of
-   * its own. Where none is free, in the transaction.
+   * Returns an `Sql` that reads the latest committed data, whatever the isolation level of the caller's transaction `tx`: on
+   * another connection, or in `tx` if none is free.
    */
   beside(tx: Sql): Sql;
-  /** A `select` of each `queue` and `limited` that has ready runs which are nobody's own, without reading through the runs. */
+  /** A `select` of each `queue` and `limited` with ready runs that have no owner, by a loose index scan. */
   readyQueues(tables: Tables): string;
-  /** A `select` of each `priority` and `lane` of a queue that has ready runs under limits, in order, after a place, at most `count`. */
+  /** A `select` of the first `count` pairs of `priority` and `lane`, after `after`, with ready runs under limits in a queue. */
   readyLanes(
     tables: Tables,
     queue: string,
@@ -193,8 +190,8 @@ export async function first<Row>(rows: Promise<Row[]>): Promise<Row | null> {
 }
 
 /**
- * Values that a statement lists one by one at most. A list that may be longer is one JSON parameter, see `rows`, or is
- * taken in groups: SQLite takes 32,766 parameters, PostgreSQL and MySQL 65,535 (note 28).
+ * Most values that a statement lists one by one. Longer lists are one JSON parameter (see `rows`) or are split into groups:
+ * SQLite accepts 32,766 parameters, PostgreSQL and MySQL 65,535 (note 28).
  */
 const MOST_LISTED = 1000;
 
@@ -203,7 +200,7 @@ export function marks(values: readonly unknown[]): string {
   return placeholders(values.length, MOST_LISTED);
 }
 
-/** Placeholders of whole rows, behind `values`. */
+/** Placeholders of whole rows, for `values`. */
 export function rowsOfMarks(columns: number, rows: number): string {
   const row = `(${placeholders(columns, MOST_LISTED)})`;
   if (rows > MOST_LISTED) throw tooMany(rows, MOST_LISTED);
@@ -217,7 +214,7 @@ function placeholders(count: number, most: number): string {
 
 function tooMany(count: number, most: number): RangeError {
   return new RangeError(
-    `A statement lists at most ${most} values, got ${count}. Pass them as JSON, or in groups.`,
+    `A statement lists at most ${most} values, got ${count}. Pass them as one JSON parameter, or in groups.`,
   );
 }
 
@@ -226,17 +223,17 @@ export function asJson(ids: readonly number[]): string {
   return JSON.stringify(ids.map((id) => [id]));
 }
 
-/** The parameter of `rows` with one column of text. */
+/** The parameter of `rows` with one text column. */
 export function namesAsJson(names: readonly string[]): string {
   return JSON.stringify(names.map((name) => [name]));
 }
 
-/** Splits work so that no statement grows with the size of what it is given. */
+/** Splits items into groups, so that the size of a statement is bounded. */
 export function* inGroups<Item>(items: readonly Item[], size = 500): Generator<Item[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 
-/** The rows that `read` gives for each group of items, in the order of the items. */
+/** Returns the rows that `read` returns for each group of items, in order. */
 export async function forGroups<Item, Row>(
   items: readonly Item[],
   read: (group: Item[]) => Promise<Row[]>,
