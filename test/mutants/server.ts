@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: Mutant[] = [
   {
     rule: "A transaction whose commit may have been done stays in doubt, however often it is tried again.",
-    file: "src/store/sql/patience.ts",
+    file: "src/store/sql/retry.ts",
     find: "this.again ||= this.committing;",
     replace: "this.again = this.committing;",
     tests: ["test/faults/again.test.ts"],

@@ -14,8 +14,8 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { stretch } from "../sql/dialect.ts";
-import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
+import { historyRange } from "../sql/dialect.ts";
+import { RETRY_FOR, type RetryOptions, retryPending, TransactionProgress } from "../sql/retry.ts";
 import type { HeldMysqlConnection, MysqlConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import {
@@ -31,7 +31,7 @@ import { headerOf, isOwnError, query, querySeveral, rowsOf, sqlOn } from "./quer
 import { MAX_INLINE_LENGTH, orRollBack, RollbackFailed, runTransaction } from "./transaction.ts";
 
 /** Longest the first connection is retried, in milliseconds: a server that never answered is likely a wrong address. */
-const FIRST_PATIENCE = 5000;
+const FIRST_RETRY_FOR = 5000;
 
 /**
  * Longest a migration waits for a lock on a table, in seconds. While it waits it blocks every later statement on that
@@ -47,7 +47,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly forUpdate = " for update";
   readonly skipLocked = " for update skip locked";
   readonly text = "?";
-  readonly tagged = "json_contains(tags, json_quote(?))";
+  readonly hasTag = "json_contains(tags, json_quote(?))";
   readonly key = "substr(lane, char_length(name) + 2)";
   readonly like: typeof dialect.like = dialect.like;
   readonly pattern: typeof dialect.pattern = dialect.pattern;
@@ -67,7 +67,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly lookUp: typeof dialect.lookUp = dialect.lookUp;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
-  readonly stretch: typeof stretch = stretch;
+  readonly historyRange: typeof historyRange = historyRange;
   readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
@@ -119,7 +119,7 @@ export class MysqlDatabase implements ServerDatabase {
     work: (tx: Transaction) => Promise<Result>,
     { retry = true, first }: TransactionOptions = {},
   ): Promise<Result> {
-    const state = new Try();
+    const state = new TransactionProgress();
     const { setIsolationLevel, multiStatement } = this.#connections;
     const settings = { setIsolationLevel, multiStatement, isOurs: retry, first };
     const once = () => {
@@ -269,15 +269,15 @@ export class MysqlDatabase implements ServerDatabase {
       mayRetry = () => true,
       mayTakeLong = false,
       waits,
-    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: Patience["waits"] | undefined } = {},
+    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: RetryOptions["waits"] | undefined } = {},
   ): Promise<Result> {
-    return patiently(work, {
+    return retryPending(work, {
       ...(waits && { waits }),
       mayTakeLong,
       pending: this.#pending,
-      isPassing: (error) => this.#isTransient(error) && !this.#closed && mayRetry(),
+      isTransient: (error) => this.#isTransient(error) && !this.#closed && mayRetry(),
       translate: translateOwn,
-      patience: () => (this.#flavour === null ? FIRST_PATIENCE : PATIENCE),
+      retryFor: () => (this.#flavour === null ? FIRST_RETRY_FOR : RETRY_FOR),
     });
   }
 

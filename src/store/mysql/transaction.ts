@@ -1,5 +1,5 @@
 import type { Param, Statement, Transaction } from "../sql/database.ts";
-import type { Try } from "../sql/patience.ts";
+import type { TransactionProgress } from "../sql/retry.ts";
 import type { MysqlConnections } from "./connections.ts";
 import { inlineParams, paramsLength } from "./dialect.ts";
 import type { MysqlConnection, MysqlResult } from "./driver.ts";
@@ -22,7 +22,7 @@ export interface TransactionSettings extends Pick<MysqlConnections, "setIsolatio
 /** Runs `work` between `start transaction` and `commit`, and rolls back if it throws. */
 export function runTransaction<Result>(
   connection: MysqlConnection,
-  state: Try,
+  state: TransactionProgress,
   work: (tx: Transaction) => Promise<Result>,
   { setIsolationLevel, multiStatement, isOurs, first }: TransactionSettings,
 ): Promise<Result> {

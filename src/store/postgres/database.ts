@@ -12,7 +12,7 @@ import type {
   TransactionOptions,
 } from "../sql/database.ts";
 import { deleteFrom, lookUp, upsert, using } from "../sql/dialect.ts";
-import { PATIENCE, type Patience, patiently, Try } from "../sql/patience.ts";
+import { RETRY_FOR, type RetryOptions, retryPending, TransactionProgress } from "../sql/retry.ts";
 import type { HeldClient, PgConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import {
@@ -37,7 +37,7 @@ import { vacuumReport } from "./vacuum.ts";
 const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
 /** Longest the first connection is retried, in milliseconds: a server that never answered is likely a wrong address. */
-const FIRST_PATIENCE = 5000;
+const FIRST_RETRY_FOR = 5000;
 
 /** PostgreSQL 13 or newer. */
 export class PostgresDatabase implements ServerDatabase {
@@ -45,7 +45,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly forUpdate = " for update";
   readonly skipLocked = " for update skip locked";
   readonly text = "?::text";
-  readonly tagged = "jsonb_exists(tags::jsonb, ?)";
+  readonly hasTag = "jsonb_exists(tags::jsonb, ?)";
   readonly key = "substr(lane, char_length(name) + 2)";
   readonly like: typeof dialect.like = dialect.like;
   readonly pattern: typeof dialect.pattern = dialect.pattern;
@@ -60,7 +60,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly deleteFrom: typeof deleteFrom = deleteFrom;
   readonly movesRows = true;
   readonly lookUp: typeof lookUp = lookUp;
-  readonly stretch: typeof dialect.stretch = dialect.stretch;
+  readonly historyRange: typeof dialect.historyRange = dialect.historyRange;
   readonly using: typeof using = using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
@@ -203,9 +203,12 @@ export class PostgresDatabase implements ServerDatabase {
   #transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     retry: boolean,
-    { waits, ...settings }: Pick<TransactionSettings, "first" | "timeout"> & { waits?: Patience["waits"] },
+    {
+      waits,
+      ...settings
+    }: Pick<TransactionSettings, "first" | "timeout"> & { waits?: RetryOptions["waits"] },
   ): Promise<Result> {
-    const state = new Try();
+    const state = new TransactionProgress();
     const once = async () => {
       state.begin();
       const held = await this.#acquire();
@@ -225,15 +228,15 @@ export class PostgresDatabase implements ServerDatabase {
       mayRetry = () => true,
       mayTakeLong = false,
       waits,
-    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: Patience["waits"] | undefined } = {},
+    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: RetryOptions["waits"] | undefined } = {},
   ): Promise<Result> {
-    return patiently(work, {
+    return retryPending(work, {
       ...(waits && { waits }),
       mayTakeLong,
       pending: this.#pending,
-      isPassing: (error) => this.#isTransient(error) && mayRetry() && !this.#closed,
+      isTransient: (error) => this.#isTransient(error) && mayRetry() && !this.#closed,
       translate: (error) => error,
-      patience: () => (this.#wasReached ? PATIENCE : FIRST_PATIENCE),
+      retryFor: () => (this.#wasReached ? RETRY_FOR : FIRST_RETRY_FOR),
     });
   }
 

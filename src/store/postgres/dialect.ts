@@ -1,4 +1,4 @@
-import type { ColumnType, Statement, Tables, Way } from "../sql/database.ts";
+import type { ColumnType, IndexRange, Statement, Tables } from "../sql/database.ts";
 
 export { like, pattern } from "../server/matching.ts";
 
@@ -23,7 +23,7 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
  * Compares rows, not columns. With `name = ?` PostgreSQL may scan the primary key instead, if it expects the runs of this
  * name to be spread evenly over all ids.
  */
-export function stretch(name: string, after: number, upTo: number): Way {
+export function historyRange(name: string, after: number, upTo: number): IndexRange {
   return {
     text: "(r.name, r.id) > (?, ?) and (r.name, r.id) <= (?, ?)",
     params: [name, after, name, upTo],

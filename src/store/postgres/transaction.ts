@@ -1,6 +1,6 @@
 import { PunctualError } from "../../errors.ts";
 import type { Param, Transaction } from "../sql/database.ts";
-import type { Try } from "../sql/patience.ts";
+import type { TransactionProgress } from "../sql/retry.ts";
 import type { HeldClient } from "./connections.ts";
 import type { PgClient, PgResult } from "./driver.ts";
 import { isConnectionLost } from "./errors.ts";
@@ -29,7 +29,7 @@ export interface TransactionSettings {
 /** Runs `work` between begin and commit, rolls back if it throws, and releases the connection. */
 export async function runTransaction<Result>(
   { client, stopPipelining, release }: HeldClient,
-  state: Try,
+  state: TransactionProgress,
   work: (tx: Transaction) => Promise<Result>,
   { isOurs, first, timeout, names }: TransactionSettings,
 ): Promise<Result> {

@@ -63,7 +63,7 @@ function positive(asked: Asked, condition: RunCondition): Statement {
       return freeText(asked, condition.pieces);
     case "tag":
       return any(
-        condition.any.map((match) => ("is" in match ? { text: asked.db.tagged, params: [match.is] } : NEVER)),
+        condition.any.map((match) => ("is" in match ? { text: asked.db.hasTag, params: [match.is] } : NEVER)),
       );
     case "worker":
       return any(condition.any.map((match) => worker(asked, match)));

@@ -36,7 +36,7 @@ export interface Statement {
 }
 
 /** A condition that an index range satisfies, and the columns that give its rows in the order of the index. */
-export interface Way extends Statement {
+export interface IndexRange extends Statement {
   order: string[];
 }
 
@@ -54,7 +54,7 @@ export interface Database extends Sql {
   /** A text parameter, where the database cannot infer its type from the statement. */
   readonly text: string;
   /** A condition: the column `tags` contains the parameter. */
-  readonly tagged: string;
+  readonly hasTag: string;
   /** The key in the column `lane`, whose values are `name|key`. */
   readonly key: string;
   /** A condition: a text column matches the parameter, which `pattern` made. Compares bytes. */
@@ -100,7 +100,7 @@ export interface Database extends Sql {
   /** Whether one statement can delete rows and insert them into another table, as PostgreSQL's can. */
   readonly movesRows: boolean;
   /** Finished runs (as `r`) of one job with ids in (`after`, `upTo`], as a range of the index on name and id. */
-  stretch(name: string, after: number, upTo: number): Way;
+  historyRange(name: string, after: number, upTo: number): IndexRange;
   /** Version and relevant settings, for people. */
   about(): Promise<{ version: string; settings: Record<string, string> }>;
   /** Reports on vacuum; absent on databases without one. */

@@ -1,11 +1,11 @@
-import { rowsOfMarks, type Way } from "./database.ts";
+import { type IndexRange, rowsOfMarks } from "./database.ts";
 
-/** For databases that find their way by themselves: to a few rows, by their key. */
+/** `lookUp` of SQLite and PostgreSQL, whose planners choose the key by themselves. */
 export function lookUp(rows: string, table: string, on = "r.id = v.id"): string {
   return `${rows} v join ${table} r on ${on}`;
 }
 
-/** The conditions of their indexes tell them which to take. */
+/** `using` of SQLite and PostgreSQL: no hint, since their partial indexes match by the condition. */
 export function using(): string {
   return "";
 }
@@ -13,31 +13,31 @@ export function using(): string {
 /** A path for the JSON functions of SQLite and MySQL. */
 export interface JsonPath {
   text: string;
-  /** The paths of what has to be a list on the way: MySQL takes anything else for a list of itself. */
+  /** Paths on the way that must be arrays: MySQL treats any other value as an array of one element. */
   lists: string[];
 }
 
-/** A number may be a place in a list or a name in an object: both are tried. */
+/** Returns the paths that a search path can mean: a number may be an array index or a name in an object. */
 export function jsonPaths(path: string[]): JsonPath[] {
   let paths: JsonPath[] = [{ text: "$", lists: [] }];
   for (const step of path) {
     const named = paths.map(({ text, lists }) => ({ text: `${text}.${JSON.stringify(step)}`, lists }));
-    const isPlace = /^\d{1,9}$/.test(step);
-    const place = ({ text, lists }: JsonPath) => ({
+    const isIndex = /^\d{1,9}$/.test(step);
+    const indexed = ({ text, lists }: JsonPath) => ({
       text: `${text}[${Number(step)}]`,
       lists: [...lists, text],
     });
-    paths = isPlace ? [...paths.map(place), ...named] : named;
+    paths = isIndex ? [...paths.map(indexed), ...named] : named;
   }
   return paths;
 }
 
-/** Of one name, from after this id up to that one. */
-export function stretch(name: string, after: number, upTo: number): Way {
+/** `historyRange` of SQLite, MySQL and MariaDB. */
+export function historyRange(name: string, after: number, upTo: number): IndexRange {
   return { text: "r.name = ? and r.id > ? and r.id <= ?", params: [name, after, upTo], order: ["r.id"] };
 }
 
-/** The upsert of SQLite and PostgreSQL. */
+/** `upsert` of SQLite and PostgreSQL. */
 export function upsert(
   table: string,
   key: string[],
@@ -54,7 +54,7 @@ export function upsert(
   );
 }
 
-/** The delete of SQLite and PostgreSQL. */
+/** `deleteFrom` of SQLite and PostgreSQL. */
 export function deleteFrom(table: string, column: string, from: string): string {
   return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
 }

@@ -5,12 +5,12 @@ import type { SqlContext } from "./context.ts";
 import {
   asJson,
   first,
+  type IndexRange,
   inGroups,
   marks,
   type Param,
   type Statement,
   type Tables,
-  type Way,
 } from "./database.ts";
 import { inLightGroups, type Sweeper } from "./logs.ts";
 import { endRuns } from "./reap.ts";
@@ -66,10 +66,10 @@ interface Walk extends Statement {
    * Where no index leads to them: the way through the table, once from end to end and not from its beginning for each batch.
    * It is not asked for again when rows are deleted: PostgreSQL would read all that it leads to once more.
    */
-  along?: (after: number) => Way;
+  along?: (after: number) => IndexRange;
 }
 
-function byId(after: number): Way {
+function byId(after: number): IndexRange {
   return { text: "r.id > ?", params: [after], order: ["r.id"] };
 }
 
@@ -188,7 +188,7 @@ async function* beyond(
   const old = finishedFor === null ? "" : " and r.finished_at <= ?";
   const params = [now, ...(finishedFor === null ? [] : [now - finishedFor])];
   for await (const { name, from } of surplus(sql, keep, of)) {
-    const along = (after: number) => db.stretch(name, after, from);
+    const along = (after: number) => db.historyRange(name, after, from);
     yield { table: t.history, along, text: `${FREE}${of}${old}`, params };
     await yieldToEventLoop();
   }
@@ -212,7 +212,7 @@ async function* surplus(sql: SqlContext, keep: number, counted: string): AsyncGe
     );
     if (!next) return;
     const { name } = next;
-    const { text, params, order } = db.stretch(name, 0, Number.MAX_SAFE_INTEGER);
+    const { text, params, order } = db.historyRange(name, 0, Number.MAX_SAFE_INTEGER);
     const begin = await first(
       sql.all<{ id: number }>(
         `select r.id from ${t.history} r where ${text}${counted} order by ${order.map((column) => `${column} desc`).join(", ")} limit 1 offset ?`,

@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
-import { deleteFrom, lookUp, stretch, upsert, using } from "../sql/dialect.ts";
-import { tryUntil } from "../sql/patience.ts";
+import { deleteFrom, historyRange, lookUp, upsert, using } from "../sql/dialect.ts";
+import { retry } from "../sql/retry.ts";
 import * as dialect from "./dialect.ts";
 import { callerTransactionOpen, isBusy, translate } from "./errors.ts";
 
@@ -23,7 +23,7 @@ export class Connection implements Database {
   readonly forUpdate = "";
   readonly skipLocked = "";
   readonly text = "?";
-  readonly tagged = "exists (select 1 from json_each(tags) where value = ?)";
+  readonly hasTag = "exists (select 1 from json_each(tags) where value = ?)";
   readonly key = "substr(lane, length(name) + 2)";
   readonly like: typeof dialect.like = dialect.like;
   readonly pattern: typeof dialect.pattern = dialect.pattern;
@@ -31,7 +31,7 @@ export class Connection implements Database {
   readonly movesRows = false;
   readonly lookUp: typeof lookUp = lookUp;
   readonly using: typeof using = using;
-  readonly stretch: typeof stretch = stretch;
+  readonly historyRange: typeof historyRange = historyRange;
   readonly upsert: typeof upsert = upsert;
   readonly rows: typeof dialect.rows = dialect.rows;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
@@ -164,9 +164,9 @@ export class Connection implements Database {
   }
 
   #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    const patience = { pending: this.#pending, isPassing: isBusy, translate, waits: BUSY_WAITS };
+    const options = { pending: this.#pending, isTransient: isBusy, translate, waits: BUSY_WAITS };
     return this.#pending.wait((isGivenUp) => {
-      const mine = this.#last.then(() => tryUntil(work, patience, isGivenUp));
+      const mine = this.#last.then(() => retry(work, options, isGivenUp));
       this.#last = mine.catch(() => {});
       return mine;
     });

@@ -1,5 +1,5 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
-import { PATIENCE } from "../sql/patience.ts";
+import { RETRY_FOR } from "../sql/retry.ts";
 
 const BUSY = 5;
 const LOCKED = 6;
@@ -48,7 +48,7 @@ export function translate(error: unknown, path?: string): unknown {
     case LOCKED:
       return wrap(
         "DATABASE_BUSY",
-        `Another connection kept the SQLite database${at} locked for ${PATIENCE / 1000} s. End the transaction that holds the lock.`,
+        `Another connection kept the SQLite database${at} locked for ${RETRY_FOR / 1000} s. End the transaction that holds the lock.`,
       );
     case READ_ONLY:
       return wrap(

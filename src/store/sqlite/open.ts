@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { PunctualError, show } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import { Pending } from "../pending.ts";
-import { patiently } from "../sql/patience.ts";
+import { retryPending } from "../sql/retry.ts";
 import { Connection } from "./connection.ts";
 import { isBusy, translate } from "./errors.ts";
 import { SqliteStore } from "./store.ts";
@@ -59,11 +59,11 @@ async function openFile(path: string, synchronous: string, pending: Pending): Pr
  * tries, because SQLite's own wait would block the event loop and with it the handling of signals.
  */
 async function setUp(db: DatabaseSync, synchronous: string, pending: Pending): Promise<void> {
-  await patiently(async () => db.exec("pragma journal_mode = wal"), {
+  await retryPending(async () => db.exec("pragma journal_mode = wal"), {
     pending,
-    isPassing: isBusy,
+    isTransient: isBusy,
     translate: (error) => error,
-    patience: () => OPEN_TIMEOUT,
+    retryFor: () => OPEN_TIMEOUT,
     waits: { first: 1, longest: 25 },
   });
   db.exec(`pragma synchronous = ${synchronous}`);
