@@ -31,6 +31,11 @@ export const abortReasons = {
   cancelled: (): PunctualError => new PunctualError("RUN_CANCELLED", "The run was cancelled."),
   shutdown: (): PunctualError =>
     new PunctualError("SHUTDOWN", "The worker is shutting down; the run will be tried again."),
+  shutdownOfHook: (): PunctualError =>
+    new PunctualError(
+      "SHUTDOWN",
+      "The worker is shutting down; the hook is not waited for much longer, and the outcome of the run stands.",
+    ),
   leaseLost: (): PunctualError =>
     new PunctualError(
       "LEASE_LOST",

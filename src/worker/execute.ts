@@ -43,6 +43,8 @@ export class LocalExecution implements Execution {
   #abandoned = Promise.withResolvers<never>();
   readonly #pending = new Set<Promise<unknown>>();
   #completed = false;
+  /** The handler's part is over: only hooks are left to abort. */
+  #inHooks = false;
   #writingSlowHook: Promise<unknown> | null = null;
   #cancelTimers: (() => void)[] = [];
 
@@ -70,8 +72,9 @@ export class LocalExecution implements Execution {
     if (this.#controller.signal.aborted) return;
     // The handler's transaction has completed the run, which ended its lease.
     if (this.#completed && reason.code === "LEASE_LOST") return;
-    this.#controller.abort(reason);
-    this.#after(ABORT_GRACE, () => this.#abandoned.reject(reason));
+    const told = this.#inHooks && reason.code === "SHUTDOWN" ? abortReasons.shutdownOfHook() : reason;
+    this.#controller.abort(told);
+    this.#after(ABORT_GRACE, () => this.#abandoned.reject(told));
   }
 
   async #allReturned(): Promise<void> {
@@ -140,6 +143,7 @@ export class LocalExecution implements Execution {
 
   async #callHooks(result: Result, args: unknown): Promise<void> {
     const { settings } = this.#job;
+    this.#inHooks = true;
     if (result.outcome === "completed") {
       for (const hook of settings.success)
         await this.#callHook("onSuccess", () => hook(args as never, this.#context));
@@ -198,15 +202,13 @@ export class LocalExecution implements Execution {
       this.#writeSlowHook({ name: what, elapsed: SLOW_HOOK, limit });
     };
     const cancelSlow = clock.after(SLOW_HOOK, slow, { background: true });
-    const cancel = clock.after(limit, () => {
-      for (const pending of this.#pending) if (!before.has(pending)) this.#pending.delete(pending);
-      late.reject(hookTimedOut(what, limit));
-    });
+    const cancel = clock.after(limit, () => late.reject(hookTimedOut(what, limit)));
     try {
       return await Promise.race([this.#call(code), late.promise]);
     } finally {
       cancelSlow();
       cancel();
+      for (const pending of this.#pending) if (!before.has(pending)) this.#pending.delete(pending);
       if (isSlow) this.#writeSlowHook(null);
     }
   }
@@ -224,8 +226,10 @@ export class LocalExecution implements Execution {
     try {
       await this.#bounded(hook, code);
     } catch (error) {
+      const { reason } = this.#controller.signal;
       if (this.#code() !== "LEASE_LOST") {
-        this.#parts.events.report(error, `${hook} of "${this.run.name}", run ${this.run.id}`);
+        const told = error === reason ? hookGivenUp(hook, reason as PunctualError) : error;
+        this.#parts.events.report(told, `${hook} of "${this.run.name}", run ${this.run.id}`);
       }
     }
   }
@@ -306,5 +310,17 @@ function hookTimedOut(what: string, ms: number): PunctualError {
   return new PunctualError(
     "HOOK_TIMED_OUT",
     `${what} did not settle within ${ms / 1000} s, and the run goes on without it. Give it more time with hookTimeout(), or make it settle.`,
+  );
+}
+
+/** The end of the run's signal was the end of the hook; what it says of the run does not hold for a hook. */
+function hookGivenUp(hook: string, { code }: PunctualError): PunctualError {
+  const when =
+    code === "SHUTDOWN"
+      ? "before the worker had to stop"
+      : `within ${ABORT_GRACE / 1000} s of the run's ${code === "RUN_CANCELLED" ? "cancellation" : "timeout"}`;
+  return new PunctualError(
+    "HOOK_TIMED_OUT",
+    `${hook} did not finish ${when} and is not waited for. The outcome of the run is not affected.`,
   );
 }
