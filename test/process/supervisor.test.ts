@@ -100,6 +100,26 @@ describe("under a supervisor", () => {
     await eventually("the hook", async () => /the hook onSuccess has been/.test(await scene.jobs.why(id)));
   });
 
+  test("hooks that never settle keep neither the outcome nor the place of a child longer than hookTimeout", async ({
+    scene,
+  }) => {
+    const bounded = scene.jobs.declare("bounded");
+    const runs = await bounded.dispatchMany([{}, {}, {}]);
+    const parent = supervisor(scene, { workers: 1, parallel: 1 });
+    const rows = await Promise.all(runs.map(({ id }) => scene.untilFinished(id)));
+    expect(rows.map(({ state }) => state)).toEqual([3, 3, 3]);
+    expect(new Set(rows.map(({ result }) => result)).size).toBe(1);
+    const errors = scene.journal.find({ what: "error" }).map(({ text }) => text!);
+    for (const { id } of runs) {
+      for (const hook of ["onSuccess", "onAfter"]) {
+        const of = errors.filter((text) => text.startsWith(`${hook} of "bounded", run ${id}: `));
+        expect(of).toEqual([expect.stringContaining(`${hook} did not settle within 0.2 s`)]);
+      }
+    }
+    expect(await scene.stop(parent)).toEqual({ code: 0, signal: null });
+    expect(scene.journal.find({ what: "child.exited" })).toHaveLength(1);
+  });
+
   test("a handler dispatches from its child, as the parent of what it dispatches", async ({ scene }) => {
     const { id } = await scene.jobs.declare("parent").dispatch();
     supervisor(scene, { workers: 1 });

@@ -74,6 +74,12 @@ jobs
   .concurrency(0);
 jobs.schedule("unsettled", () => {}).onSuccess(() => new Promise(() => {}));
 jobs
+  .schedule("bounded", () => process.pid)
+  .onSuccess(() => new Promise(() => {}))
+  .onAfter(() => new Promise(() => {}))
+  .hookTimeout(0.2)
+  .concurrency(0);
+jobs
   .schedule("deadly", () => process.exit(1))
   .onError((error, args, run) => {
     const { code } = error as PunctualError;
