@@ -90,6 +90,10 @@ export class MysqlDatabase implements ServerDatabase {
     return this.#flavour!;
   }
 
+  get losses(): number {
+    return this.#losses + this.#connections.idleLosses;
+  }
+
   /**
    * MySQL rejects a lock on the table expression of a parameter, so the lock names the table. MariaDB needs no such name,
    * and has no `for update of`.
@@ -281,10 +285,7 @@ export class MysqlDatabase implements ServerDatabase {
     });
   }
 
-  get losses(): number {
-    return this.#losses + this.#connections.idleLosses;
-  }
-
+  /** Whether a retry may succeed. Also counts lost connections. */
   #isTransient(error: unknown): boolean {
     if (!isOwnError(error)) return false;
     if (isConnectionLost(error)) this.#losses++;

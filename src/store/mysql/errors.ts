@@ -164,7 +164,7 @@ export function translate(error: unknown): unknown {
     return wrap(
       error,
       "DATABASE_READ_ONLY",
-      "This MySQL server is read-only: it is a replica, or read_only is on. Connect to the primary.",
+      "This database server is read-only: it is a replica, or read_only is on. Connect to the primary.",
     );
   }
   const known = knownServerError(number, message) ?? knownSocketError(code, message);
@@ -173,14 +173,14 @@ export function translate(error: unknown): unknown {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `The TLS connection to the MySQL server failed (${reason(code, message)}). Set ssl in the URL to JSON: {"ca":"…"} with the certificate of its authority, or {"rejectUnauthorized":false} to skip the check.`,
+      `The TLS connection to the database server failed (${reason(code, message)}). Set ssl in the URL to JSON: {"ca":"…"} with the certificate of its authority, or {"rejectUnauthorized":false} to skip the check.`,
     );
   }
   if (isConnectionLost(error)) {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `The connection to the MySQL server was lost (${reason(code, message)}). Check that the server is running and that no firewall or proxy closes idle connections.`,
+      `The connection to the database server was lost (${reason(code, message)}). Check that the server is running and that no firewall or proxy closes idle connections.`,
     );
   }
   if (number === 0) return error;
@@ -188,17 +188,17 @@ export function translate(error: unknown): unknown {
     return wrap(
       error,
       "DATA_REJECTED",
-      `The MySQL server rejected a value: ${message} (${number}). Change the value, or the constraint or limit that rejects it.`,
+      `The database server rejected a value: ${message} (${number}). Change the value, or the constraint or limit that rejects it.`,
     );
   }
   if (FAILING.includes(number) || number < 1000) {
     return wrap(
       error,
       "DATABASE_FAILING",
-      `The MySQL server cannot execute statements now: ${message} (${number}). Check its error log, disk space and memory.`,
+      `The database server cannot execute statements now: ${message} (${number}). Check its error log, disk space and memory.`,
     );
   }
-  return wrap(error, "DATABASE", `The MySQL server rejected a statement: ${message} (${number}).`);
+  return wrap(error, "DATABASE", `The database server rejected a statement: ${message} (${number}).`);
 }
 
 function wrap(cause: unknown, code: ErrorCode, message: string): PunctualError {
@@ -221,26 +221,26 @@ function knownServerError(number: number, message: string): [ErrorCode, string] 
     case 1698:
       return [
         "DATABASE_ACCESS",
-        `The MySQL server refused the login: ${message}. Check the user, password and database in the URL, and the user's grants.`,
+        `The database server refused the login: ${message}. Check the user, password and database in the URL, and the user's grants.`,
       ];
     case 1142:
     case 1143:
     case 1227:
       return [
         "DATABASE_ACCESS",
-        `The MySQL user lacks a privilege: ${message}. Grant it, or call install() as a user that has it.`,
+        `The database user lacks a privilege: ${message}. Grant it, or call install() as a user that has it.`,
       ];
     case 1049:
       return [
         "DATABASE_MISSING",
-        `The MySQL database cannot be opened: ${message}. Create it first, or correct the URL.`,
+        `The database cannot be opened: ${message}. Create it first, or correct the URL.`,
       ];
     case 1040:
     case 1203:
     case 1226:
       return [
         "DATABASE_UNAVAILABLE",
-        `The MySQL server has no free connection: ${message}. Raise max_connections, or open fewer connections (pool=<n> in the URL).`,
+        `The database server has no free connection: ${message}. Raise max_connections, or open fewer connections (pool=<n> in the URL).`,
       ];
     case 1205:
       if (message === CALLER_TRANSACTION_OPEN) {
@@ -270,7 +270,7 @@ function knownServerError(number: number, message: string): [ErrorCode, string] 
     case 1461:
       return [
         "DATABASE_FAILING",
-        "The MySQL server has reached max_prepared_stmt_count. Raise it, or open fewer connections (pool=<n> in the URL).",
+        "The database server has reached max_prepared_stmt_count. Raise it, or open fewer connections (pool=<n> in the URL).",
       ];
     default:
       return null;
@@ -282,24 +282,24 @@ function knownSocketError(code: string, message: string): [ErrorCode, string] | 
     case "HANDSHAKE_NO_SSL_SUPPORT":
       return [
         "DATABASE_UNAVAILABLE",
-        "This MySQL server has TLS turned off. Turn it on there, or remove ssl from the URL.",
+        "This database server has TLS turned off. Turn it on there, or remove ssl from the URL.",
       ];
     case "ECONNREFUSED":
     case "ENOENT":
       return [
         "DATABASE_UNAVAILABLE",
-        `No MySQL server accepts connections at this address (${reason(code, message)}). Start the server, or correct the host and port in the URL.`,
+        `No MySQL or MariaDB server accepts connections at this address (${reason(code, message)}). Start the server, or correct the host and port in the URL.`,
       ];
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return [
         "DATABASE_UNAVAILABLE",
-        `The MySQL host was not found (${reason(code, message)}). Check the host name in the URL, and DNS.`,
+        `The host of the database server was not found (${reason(code, message)}). Check the host name in the URL, and DNS.`,
       ];
     case "ETIMEDOUT":
       return [
         "DATABASE_UNAVAILABLE",
-        `The MySQL server did not answer in time (${reason(code, message)}). Check the host and port in the URL, and firewalls on the way.`,
+        `The database server did not answer in time (${reason(code, message)}). Check the host and port in the URL, and firewalls on the way.`,
       ];
     default:
       return null;

@@ -120,27 +120,30 @@ function toNumbers(connection: MysqlConnection, rows: Row[], fields: Fields): vo
  * values makes MariaDB scan the table.
  */
 export function toValues(text: string, params: Param[]): unknown[] {
-  const limits = limitsIn(text);
+  const positions = limitPositions(text);
   return params.map((param, index) => {
-    if (typeof param === "number") return limits.has(index) ? String(param) : param;
+    if (typeof param === "number") return positions.has(index) ? String(param) : param;
     return typeof param === "bigint" ? Number(param) : param;
   });
 }
 
-/** For each text the positions of the parameters that are limits. */
-const limitsOfTexts = new Map<string, Set<number>>();
+/** Bound of the cache: lists of parameters differ in length, so the number of different texts has no limit. */
+const MAX_CACHED_TEXTS = 2000;
 
-function limitsIn(text: string): Set<number> {
-  let found = limitsOfTexts.get(text);
+const cachedPositions = new Map<string, Set<number>>();
+
+/** Returns the positions of the parameters that follow the word `limit`. */
+function limitPositions(text: string): Set<number> {
+  let found = cachedPositions.get(text);
   if (!found) {
     found = new Set();
     let index = 0;
-    for (const [mark] of text.matchAll(/(?:\blimit\s+)?\?/g)) {
-      if (mark.length > 1) found.add(index);
+    for (const [placeholder] of text.matchAll(/(?:\blimit\s+)?\?/g)) {
+      if (placeholder.length > 1) found.add(index);
       index++;
     }
-    if (limitsOfTexts.size > 2000) limitsOfTexts.clear();
-    limitsOfTexts.set(text, found);
+    if (cachedPositions.size > MAX_CACHED_TEXTS) cachedPositions.clear();
+    cachedPositions.set(text, found);
   }
   return found;
 }

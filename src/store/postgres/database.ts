@@ -76,6 +76,10 @@ export class PostgresDatabase implements ServerDatabase {
     this.#pending = pending;
   }
 
+  get losses(): number {
+    return this.#losses + this.#connections.idleLosses;
+  }
+
   /** `unlessKeyHeld` makes the insert skip such runs, so that none is refused. */
   isKeyHeld(): boolean {
     return false;
@@ -134,30 +138,6 @@ export class PostgresDatabase implements ServerDatabase {
     return this.#retry(() => this.#once<Row>(text, params));
   }
 
-  /** Sends one statement outside any transaction, and does not retry it. */
-  async #once<Row>(text: string, params: Param[], options: QueryOptions = {}): Promise<Row[]> {
-    return this.#on(await this.#acquire(text), text, params, options);
-  }
-
-  async #on<Row>(
-    held: HeldClient,
-    text: string,
-    params: Param[],
-    options: QueryOptions = {},
-  ): Promise<Row[]> {
-    let broken = true;
-    try {
-      const result = await query(held.client, text, params, options);
-      broken = false;
-      return result.rows as Row[];
-    } catch (error) {
-      broken = isConnectionLost(error);
-      throw error;
-    } finally {
-      held.release(broken);
-    }
-  }
-
   async run(text: string, ...params: Param[]): Promise<void> {
     await this.all(text, ...params);
   }
@@ -200,6 +180,30 @@ export class PostgresDatabase implements ServerDatabase {
     await this.#connections.close();
   }
 
+  /** Sends one statement outside any transaction, and does not retry it. */
+  async #once<Row>(text: string, params: Param[], options: QueryOptions = {}): Promise<Row[]> {
+    return this.#on(await this.#acquire(text), text, params, options);
+  }
+
+  async #on<Row>(
+    held: HeldClient,
+    text: string,
+    params: Param[],
+    options: QueryOptions = {},
+  ): Promise<Row[]> {
+    let broken = true;
+    try {
+      const result = await query(held.client, text, params, options);
+      broken = false;
+      return result.rows as Row[];
+    } catch (error) {
+      broken = isConnectionLost(error);
+      throw error;
+    } finally {
+      held.release(broken);
+    }
+  }
+
   #transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     retry: boolean,
@@ -212,6 +216,7 @@ export class PostgresDatabase implements ServerDatabase {
     const once = async () => {
       state.begin();
       const held = await this.#acquire();
+      // A transaction with code of the caller's in it is not retried once that code was called.
       return runTransaction(held, state, work, { isOurs: retry, names: this.#names, ...settings });
     };
     return this.#retry(once, {
@@ -240,10 +245,7 @@ export class PostgresDatabase implements ServerDatabase {
     });
   }
 
-  get losses(): number {
-    return this.#losses + this.#connections.idleLosses;
-  }
-
+  /** Whether a retry may succeed. Also counts lost connections, and stops preparing statements behind a pooler. */
   #isTransient(error: unknown): boolean {
     if (isConnectionLost(error)) this.#losses++;
     if (isStatementUnknown(error)) {

@@ -2,12 +2,10 @@ import type { ColumnType, IndexRange, Statement, Tables } from "../sql/database.
 
 export { like, pattern } from "../server/matching.ts";
 
-const TYPES: Record<ColumnType, string> = { integer: "bigint", text: "text" };
-
 export function rows(columns: Record<string, ColumnType>): string {
   const values = Object.entries(columns).map(([column, type], index) => {
     const value = `e.v ->> ${index}`;
-    return `${type === "text" ? value : `(${value})::${TYPES[type]}`} as ${column}`;
+    return `${type === "text" ? value : `(${value})::bigint`} as ${column}`;
   });
   // First cast to text: a library of the caller's may otherwise encode a json parameter a second time.
   return `(select ${values.join(", ")} from jsonb_array_elements(?::text::jsonb) as e (v))`;

@@ -60,6 +60,7 @@ export class Announcer {
   }
 }
 
+/** Waits between tries to connect, in milliseconds. */
 const RECONNECT = { first: 100, longest: 30_000 };
 
 /** How often the idle connection is tested, in milliseconds: without traffic a loss would go unnoticed. */

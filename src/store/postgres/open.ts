@@ -103,10 +103,11 @@ function checkConfig(makeClient: () => unknown): void {
     makeClient();
   } catch (error) {
     const { code, path } = error as { code?: unknown; path?: unknown };
-    const file = code === "ENOENT" ? `: the file ${path} does not exist` : "";
     throw new PunctualError(
       "DATABASE_URL",
-      `The PostgreSQL URL cannot be parsed${file}. Write "postgres://user:password@host:5432/database", with special characters in the user and password percent-encoded.`,
+      code === "ENOENT"
+        ? `The PostgreSQL URL names the file ${path}, which does not exist. Correct its path.`
+        : 'The PostgreSQL URL cannot be parsed. Write "postgres://user:password@host:5432/database", with special characters in the user and password percent-encoded.',
     );
   }
 }
