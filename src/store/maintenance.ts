@@ -18,6 +18,8 @@ export interface InstallReport {
 
 /** The state of PostgreSQL's vacuum. */
 export interface VacuumReport {
+  /** Whether the server has autovacuum on; off, it is off for every table. */
+  enabled: boolean;
   tables: {
     name: string;
     /** Rows according to the statistics. */
@@ -25,7 +27,7 @@ export interface VacuumReport {
     dead: number;
     /** Last vacuum or autovacuum; null: never. */
     vacuumedAt: number | null;
-    /** Whether autovacuum is on for the table. */
+    /** Whether the table's own settings leave autovacuum on. */
     enabled: boolean;
   }[];
   /** The oldest open transaction in this database: vacuum cannot remove rows that died since it began. */

@@ -6,8 +6,10 @@ const now = Date.UTC(2026, 10, 16, 12);
 const MINUTE = 60_000;
 const ago = (minutes: number) => now - minutes * MINUTE;
 
-function told(vacuum: VacuumReport | null): string[] {
-  const findings = upkeep({ now, vacuum } as Inspection);
+type Vacuum = Omit<VacuumReport, "enabled"> & { enabled?: boolean };
+
+function told(vacuum: Vacuum | null): string[] {
+  const findings = upkeep({ now, vacuum: vacuum && { enabled: true, ...vacuum } } as Inspection);
   return findings.map(({ level, text, cure }) => `${level}: ${text} -> ${cure}`);
 }
 
@@ -23,7 +25,7 @@ const table = (fields: Partial<VacuumReport["tables"][number]> = {}) => ({
 const transaction = (minutes: number) => ({ pid: 4711, program: "psql", since: ago(minutes) });
 
 describe("the doctor on dead rows", () => {
-  test.each<[string, VacuumReport | null]>([
+  test.each<[string, Vacuum | null]>([
     ["a database without vacuum", null],
     ["few dead rows", { tables: [table({ dead: 9_999, live: 0 })], oldest: null }],
     ["fewer dead rows than live ones", { tables: [table({ live: 60_000 })], oldest: null }],
@@ -53,9 +55,27 @@ describe("the doctor on dead rows", () => {
     expect(told({ tables: [], oldest: transaction(31) })).toHaveLength(1);
   });
 
-  test("warns where autovacuum is off", () => {
+  test("names autovacuum that is off on the whole server before the dead rows that stay for it", () => {
+    const cause =
+      "warning: autovacuum is off on the whole server, so that dead rows stay in every table -> alter system set autovacuum = on; select pg_reload_conf()";
+    expect(told({ enabled: false, tables: [table({ dead: 0 })], oldest: null })).toEqual([cause]);
+    expect(told({ enabled: false, tables: [table({ vacuumedAt: ago(1) })], oldest: transaction(6) })).toEqual(
+      [
+        cause,
+        expect.stringMatching(
+          /^warning: punctual_runs has 56,000 dead rows .* -> end the old transaction below$/,
+        ),
+        expect.stringContaining("a transaction of psql"),
+      ],
+    );
+    expect(told({ enabled: false, tables: [table({ vacuumedAt: ago(1) })], oldest: null })[1]).toMatch(
+      /-> vacuum punctual_runs$/,
+    );
+  });
+
+  test("warns where autovacuum is off for a table", () => {
     expect(told({ tables: [table({ dead: 0, enabled: false })], oldest: null })[0]).toContain(
-      "autovacuum is off for punctual_runs",
+      "autovacuum is off for punctual_runs -> alter table punctual_runs reset (autovacuum_enabled)",
     );
     expect(told({ tables: [table({ vacuumedAt: ago(1), enabled: false })], oldest: null })[0]).toContain(
       "ago: autovacuum is off",

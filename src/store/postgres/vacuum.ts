@@ -7,6 +7,7 @@ interface TableStatistics {
   dead: number;
   vacuumed: number | null;
   enabled: number;
+  server_enabled: number;
 }
 
 /**
@@ -18,7 +19,8 @@ export async function vacuumReport(sql: Sql, tables: Tables): Promise<VacuumRepo
     `select c.relname as name, cast(s.n_live_tup as double precision) as live,
             cast(s.n_dead_tup as double precision) as dead,
             cast(extract(epoch from greatest(s.last_vacuum, s.last_autovacuum)) * 1000 as double precision) as vacuumed,
-            case when current_setting('autovacuum') = 'off' or exists (
+            case when current_setting('autovacuum') = 'off' then 0 else 1 end as server_enabled,
+            case when exists (
               select 1 from pg_options_to_table(c.reloptions)
                where option_name = 'autovacuum_enabled' and option_value in ('false', 'off', 'no', '0'))
             then 0 else 1 end as enabled
@@ -38,6 +40,7 @@ export async function vacuumReport(sql: Sql, tables: Tables): Promise<VacuumRepo
       order by xact_start limit 1`,
   );
   return {
+    enabled: rows.every((row) => row.server_enabled === 1),
     tables: rows.map(({ name, live, dead, vacuumed, enabled }) => ({
       name,
       live,
