@@ -2,7 +2,6 @@ import mysql from "mysql2";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
-import { startServer } from "../servers/start.ts";
 import { fresh } from "./support/fresh.ts";
 import { selected } from "./support/stores.ts";
 
@@ -140,28 +139,5 @@ describe.each(postgres)("dead rows on $name", (database) => {
     expect(oldest).toMatchObject({ pid: expect.any(Number), program: expect.any(String) });
     expect(oldest!.since).toBeGreaterThan(Date.UTC(2026, 0));
     await old.rollback();
-  });
-});
-
-describe.each(postgres)("autovacuum on $name", () => {
-  test("that is off on the whole server is told, apart from the settings of tables", async () => {
-    const server = await startServer("postgres");
-    const jobs = new Punctual(server.url, { logger: false });
-    const client = new pg.Client({ connectionString: server.url });
-    try {
-      await jobs.install();
-      await client.connect();
-      await client.query("alter system set autovacuum = off");
-      await client.query("select pg_reload_conf()");
-      await expect
-        .poll(async () => (await jobs.inspect()).vacuum, { timeout: 20_000 })
-        .toMatchObject({ enabled: false });
-      const { tables } = (await jobs.inspect()).vacuum!;
-      expect(tables.every(({ enabled }) => enabled)).toBe(true);
-    } finally {
-      await client.end();
-      await jobs.stop();
-      await server.stop();
-    }
   });
 });

@@ -14,8 +14,11 @@ export function onEachServer(tests: (kind: ServerKind) => void): void {
 }
 
 /** The same for tests that need a server of their own: one that somebody gave us by a URL is not ours to kill. */
-export function onOwnServer(tests: (kind: ServerKind) => void): void {
-  for (const kind of serverKinds) {
+export function onOwnServer(
+  tests: (kind: ServerKind) => void,
+  kinds: readonly ServerKind[] = serverKinds,
+): void {
+  for (const kind of kinds) {
     if (isSelected(kind) && findServer(kind)) describe(label[kind], () => tests(kind));
     else describe.todo(`${label[kind]} is not selected, or its programs are not here`);
   }
