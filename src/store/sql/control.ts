@@ -1,14 +1,16 @@
-import { type RunState, stateCodes, stateName } from "../../run/states.ts";
+import { type FinishedState, type RunState, stateCodes, stateName } from "../../run/states.ts";
+import type { CancelAnswer } from "../records.ts";
 import type { SqlContext } from "./context.ts";
-import { first } from "./database.ts";
+import { first, inGroups, type Statement } from "./database.ts";
+import { moveToHistory } from "./history.ts";
 import { limitedNow } from "./limit-hint.ts";
 
-/** The state of a run, wherever it is; the row stays locked until the transaction ends. */
+/** Returns the state of a run, in either table, and locks its row until the transaction ends. */
 export async function stateOf(tx: SqlContext, id: number): Promise<RunState | null> {
   const { db, t } = tx;
   const look = (table: string) =>
     first(tx.all<{ state: number }>(`select state from ${table} where id = ?${db.forUpdate}`, id));
-  // Once more among the runs: somebody may have brought it back between the two looks.
+  // The run may have been revived between the first two reads.
   const row = (await look(t.runs)) ?? (await look(t.history)) ?? (await look(t.runs));
   return row ? stateName(row.state) : null;
 }
@@ -33,10 +35,11 @@ export function move(
   });
 }
 
+/** Columns that a revived run keeps. */
 const CARRIED =
   "id, name, queue, lane, priority, args, attempts, crashes, timeout, retries, schedule, tick_at, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
 
-/** The unique key is not taken up again: somebody else may hold it by now. Attempts and crashes go on counting. */
+/** Moves a finished run back into `runs`, without its unique key, which another run may hold by now. */
 export function revive(
   sql: SqlContext,
   id: number,
@@ -72,4 +75,69 @@ export function remove(sql: SqlContext, id: number): Promise<"removed" | RunStat
     await tx.run(`delete from ${t.logs} where run_id = ?`, id);
     return "removed";
   });
+}
+
+/**
+ * Cancels a waiting run, or marks a running one for its worker; with `force` a running run ends at once. Returns the
+ * state of a run that had ended.
+ */
+export function cancel(
+  sql: SqlContext,
+  id: number,
+  { keep, force }: { keep: number | null; force: boolean },
+  now: number,
+): Promise<CancelAnswer> {
+  return sql.transaction(async (tx) => {
+    const end = { state: "cancelled", error: null, keep, now } as const;
+    const ended = await endRuns(tx, { text: "id = ?", params: [id] }, end, { force });
+    if (ended.length > 0) return "cancelled";
+    const state = await stateOf(tx, id);
+    if (state !== "running") return state as FinishedState | null;
+    await tx.run(`update ${tx.t.runs} set cancelled_at = ? where id = ?`, now, id);
+    return "requested";
+  });
+}
+
+/** How runs end that no worker settled. */
+interface ForcedEnd {
+  state: "failed" | "cancelled";
+  error: string | null;
+  keep: number | null;
+  now: number;
+}
+
+/** Ends the waiting runs that satisfy a condition, with `force` the running ones too. Returns their ids. */
+export async function endRuns(
+  tx: SqlContext,
+  { text, params }: Statement,
+  end: ForcedEnd,
+  { force = false }: { force?: boolean } = {},
+): Promise<number[]> {
+  const { db, t } = tx;
+  const found = await tx.all<{
+    id: number;
+    unique_until: number | null;
+    started_at: number | null;
+    attempts: number;
+    logged: number;
+  }>(
+    `select id, unique_until, started_at, attempts, logged from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${text} order by id${db.forUpdate}`,
+    ...params,
+  );
+  for (const group of inGroups(found)) {
+    const endings = group.map(({ id, unique_until, started_at, attempts, logged }) => ({
+      id,
+      state: stateCodes[end.state],
+      startedAt: started_at,
+      error: end.error,
+      fingerprint: null,
+      result: null,
+      keep: end.keep,
+      uniqueUntil: unique_until,
+      attempts: attempts + 1,
+      logged,
+    }));
+    await moveToHistory(tx, endings, end.now);
+  }
+  return found.map(({ id }) => id);
 }

@@ -10,8 +10,8 @@ export interface Sql {
 }
 
 /**
- * An open transaction. `run` may resolve before its statement was sent or answered: an error then rejects the next `all`,
- * or the transaction.
+ * An open transaction. `run` may resolve before its statement was sent or answered: an error then rejects the next
+ * `all`, or the transaction.
  */
 export interface Transaction extends Sql {
   /** The driver's connection, for handlers that write in the same transaction. */
@@ -24,8 +24,8 @@ export interface TransactionOptions {
   /** False: a conflict or a lost connection rejects. For work that does more than run statements. */
   retry?: boolean;
   /**
-   * A statement without parameters to send with `begin`, in the same packet if possible. It is left out if an earlier try
-   * may have been committed.
+   * A statement without parameters to send with `begin`, in the same packet if possible. It is left out if an earlier
+   * try may have been committed.
    */
   first?: string;
 }
@@ -62,13 +62,13 @@ export interface Database extends Sql {
   /** Returns the parameter of `like` for the pieces between wildcards. */
   pattern(pieces: string[]): string;
   /**
-   * The value at a path within a JSON column as JSON writes it, a string without its quotes. Null for arrays, objects and
-   * missing values. A number in the path is an index of an array or a name in an object.
+   * The value at a path within a JSON column as JSON writes it, a string without its quotes. Null for arrays, objects
+   * and missing values. A number in the path is an index of an array or a name in an object.
    */
   scalar(column: string, path: string[]): Statement;
   /**
-   * Runs `work` in a transaction at read committed, on a connection that no other statement uses meanwhile. After a conflict
-   * or a lost connection it starts again: `work` may be called more than once.
+   * Runs `work` in a transaction at read committed, on a connection that no other statement uses meanwhile. After a
+   * conflict or a lost connection it starts again: `work` may be called more than once.
    */
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
@@ -76,7 +76,10 @@ export interface Database extends Sql {
   ): Promise<Result>;
   /** Runs `work` in a transaction that excludes other installers of the same tables. */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result>;
-  /** `insert … values (?, …), …` that, if the key exists, sets the columns of `update`: to the new value, or to an expression. */
+  /**
+   * `insert … values (?, …), …` that, if the key exists, sets the columns of `update`: to the new value, or to an
+   * expression.
+   */
   upsert(
     table: string,
     key: string[],
@@ -84,11 +87,14 @@ export interface Database extends Sql {
     update: (string | { column: string; to: string })[],
     rows?: number,
   ): string;
-  /** A table expression from one JSON parameter: an array of rows, each an array of values in the order of the columns. */
+  /**
+   * A table expression from one JSON parameter: an array of rows, each an array of values in the order of the
+   * columns.
+   */
   rows(columns: Record<string, ColumnType>): string;
   /**
-   * A `from` clause that joins each row of the table expression (as `v`) with the rows of `table` (as `r`) that satisfy `on`,
-   * by the index given; by default with the row that has its `id`, by the primary key.
+   * A `from` clause that joins each row of the table expression (as `v`) with the rows of `table` (as `r`) that
+   * satisfy `on`, by the index given; by default with the row that has its `id`, by the primary key.
    */
   lookUp(rows: string, table: string, on?: string, index?: Index): string;
   /** Appended to a table's name or alias: the hint to use this index, on databases whose planner needs one. */
@@ -132,13 +138,16 @@ export interface ServerDatabase extends Database {
   readonly losses: number;
   /** A `select` of the database's time, in UTC milliseconds, as `now`. */
   readonly clock: string;
-  /** Appended to `insert … select`: skips runs whose unique key is held, if the database can. Other conflicts stay errors. */
+  /**
+   * Appended to `insert … select`: skips runs whose unique key is held, if the database can. Other conflicts stay
+   * errors.
+   */
   readonly unlessKeyHeld: string;
   /** Whether `insert … select` locks the rows that it reads, at the isolation level of a caller's transaction. */
   readonly insertsLock: boolean;
   /**
-   * Runs two inserts as one transaction, in one packet if possible. After an error that leaves it open whether they were
-   * committed, `again` runs instead.
+   * Runs two inserts as one transaction, in one packet if possible. After an error that leaves it open whether they
+   * were committed, `again` runs instead.
    */
   both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void>;
   /** Whether an insert failed because another run holds the unique key. */
@@ -146,13 +155,16 @@ export interface ServerDatabase extends Database {
   /** Whether an insert failed because the id of the run, or of its receipt, is in use. */
   isIdTaken(error: unknown): boolean;
   /**
-   * Returns an `Sql` that reads the latest committed data, whatever the isolation level of the caller's transaction `tx`: on
-   * another connection, or in `tx` if none is free.
+   * Returns an `Sql` that reads the latest committed data, whatever the isolation level of the caller's transaction
+   * `tx`: on another connection, or in `tx` if none is free.
    */
   beside(tx: Sql): Sql;
   /** A `select` of each `queue` and `limited` with ready runs that have no owner, by a loose index scan. */
   readyQueues(tables: Tables): string;
-  /** A `select` of the first `count` pairs of `priority` and `lane`, after `after`, with ready runs under limits in a queue. */
+  /**
+   * A `select` of the first `count` pairs of `priority` and `lane`, after `after`, with ready runs under limits in a
+   * queue.
+   */
   readyLanes(
     tables: Tables,
     queue: string,
@@ -190,8 +202,8 @@ export async function first<Row>(rows: Promise<Row[]>): Promise<Row | null> {
 }
 
 /**
- * Most values that a statement lists one by one. Longer lists are one JSON parameter (see `rows`) or are split into groups:
- * SQLite accepts 32,766 parameters, PostgreSQL and MySQL 65,535 (note 28).
+ * Most values that a statement lists one by one. Longer lists are one JSON parameter (see `rows`) or are split into
+ * groups: SQLite accepts 32,766 parameters, PostgreSQL and MySQL 65,535 (note 28).
  */
 const MOST_LISTED = 1000;
 

@@ -2,6 +2,7 @@ import { stateCodes } from "../../run/states.ts";
 import { yieldToEventLoop } from "../../time.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
+import { endRuns } from "./control.ts";
 import {
   asJson,
   first,
@@ -13,7 +14,6 @@ import {
   type Tables,
 } from "./database.ts";
 import { inLightGroups, type Sweeper } from "./logs.ts";
-import { endRuns } from "./reap.ts";
 
 import { countDead, forgetDead } from "./workers.ts";
 
@@ -278,7 +278,7 @@ function withdraw(sql: SqlContext, { text, params }: Walk, ids: number[], now: n
   return sql.transaction(async (tx) => {
     let ended = 0;
     for (const group of inGroups(ids)) {
-      const which = { where: `id in (${marks(group)}) and ${text}`, params: [...group, ...params] };
+      const which = { text: `id in (${marks(group)}) and ${text}`, params: [...group, ...params] };
       ended += (await endRuns(tx, which, end)).length;
     }
     return ended;

@@ -2,12 +2,12 @@ import { stateCodes } from "../../run/states.ts";
 import type { CrashCap, Lease, ReapedRun } from "../store.ts";
 import { compareRuns, RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
-import { first, inGroups, type Param } from "./database.ts";
+import { asJson, first } from "./database.ts";
 import { moveToHistory, type RunEnding } from "./history.ts";
 import { putBack, recordAttempts } from "./settle.ts";
 
-/** A run whose worker, or whose child process, is gone. */
-interface Lost {
+/** A running run whose worker or child process died. */
+interface LostRun {
   id: number;
   name: string;
   queue: string;
@@ -23,62 +23,64 @@ interface Lost {
   run_at: number;
 }
 
-type Expired = Pick<Lost, "id" | "worker">;
+type ExpiredRun = Pick<LostRun, "id" | "worker">;
 
-/** What becomes of runs that were lost. */
-export interface Loss {
+/** How to treat lost runs. */
+export interface ReapPolicy {
   cap: CrashCap;
   error: string;
   keep: number | null;
 }
 
-const LOST =
+const LOST_COLUMNS =
   "r.id, r.name, r.queue, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
 
-/** Takes back runs whose lease has ended. */
+/** Takes back runs whose lease has ended, worker by worker. */
 export async function reap(
   tx: SqlContext,
-  { limit, ...loss }: Loss & { limit: number },
+  { limit, ...policy }: ReapPolicy & { limit: number },
   now: number,
 ): Promise<ReapedRun[]> {
   const { db, t } = tx;
-  const expired = await tx.all<Expired>(
+  const expired = await tx.all<ExpiredRun>(
     `select id, locked_by as worker from ${t.runs} r${db.using(t.runs, "counted")}
       where state = 2 and locked_until < ? order by locked_until, id limit ?`,
     now,
     limit,
   );
-  const { lost, begun } = await byWorker(tx, expired, limit, now);
-  return giveUp(tx, lost, begun, loss, now);
+  const lost = await judgeByWorker(tx, expired, limit, now);
+  return takeAllBack(tx, lost, policy, now);
 }
 
-/** Takes back runs that had begun in a process which is gone, where their leases are still held. */
+/** Takes back runs that had started in a child process that died, if their leases are still held. */
 export async function takeBack(
   tx: SqlContext,
-  { leases, ...loss }: Loss & { leases: Lease[] },
+  { leases, ...policy }: ReapPolicy & { leases: Lease[] },
   now: number,
 ): Promise<ReapedRun[]> {
   const { db, t } = tx;
-  const found = await tx.all<Lost & { token: string; lease_token: string }>(
-    `select ${LOST}, v.token, r.lease_token
+  const found = await tx.all<LostRun & { token: string; lease_token: string }>(
+    `select ${LOST_COLUMNS}, v.token, r.lease_token
        from ${db.lookUp(db.rows({ id: "integer", token: "text" }), t.runs)}
       where r.state = 2${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
     JSON.stringify(leases.map(({ id, token }) => [id, token])),
   );
   const held = found.filter((run) => run.token === run.lease_token);
-  return giveUp(tx, held, new Set(held), loss, now);
+  return takeAllBack(tx, { runs: held, started: new Set(held) }, policy, now);
 }
 
-/** Charges those that had begun, and lets all of them run again, or ends them. */
-async function giveUp(
+/**
+ * Charges the runs that had started with a crash. Then puts back every run, or ends it if it crashed too often or was
+ * cancelled.
+ */
+async function takeAllBack(
   tx: SqlContext,
-  lost: Lost[],
-  begun: Set<Lost>,
-  { cap, error, keep }: Loss,
+  { runs, started }: LostRuns,
+  { cap, error, keep }: ReapPolicy,
   now: number,
 ): Promise<ReapedRun[]> {
   const { db, t } = tx;
-  const crashed = lost.filter((run) => begun.has(run));
+  const crashed = runs.filter((run) => started.has(run));
   await recordAttempts(
     tx,
     crashed.map(({ id, started_at }) => ({
@@ -93,12 +95,12 @@ async function giveUp(
   if (crashed.length > 0) {
     await tx.run(
       db.updateFrom(t.runs, { crashes: "r.crashes + 1" }, db.rows({ id: "integer" })),
-      JSON.stringify(crashed.map(({ id }) => [id])),
+      asJson(crashed.map(({ id }) => id)),
     );
   }
-  const reaped = lost.map((run): ReapedRun => {
+  const reaped = runs.map((run): ReapedRun => {
     const { id, name, queue, worker, attempts: attempt, started_at, cancelled_at, crashes, isolated } = run;
-    const isCrashed = begun.has(run);
+    const isCrashed = started.has(run);
     const duration = started_at === null ? 0 : now - started_at;
     const failed = isCrashed && crashes + 1 >= (isolated === 1 ? cap.isolated : cap.shared);
     const state = cancelled_at !== null ? "cancelled" : failed ? "failed" : "ready";
@@ -113,11 +115,11 @@ async function giveUp(
   );
   const endings = reaped.flatMap(({ id, state }, index): RunEnding[] => {
     if (state === "ready") return [];
-    const run = lost[index]!;
+    const run = runs[index]!;
     const failure =
       state === "failed" ? { error, fingerprint: "crashed" } : { error: null, fingerprint: null };
     const { started_at: startedAt, unique_until: uniqueUntil, logged } = run;
-    // One more: the try that was lost is written down by now.
+    // One more: the lost attempt is recorded by now.
     const attempts = run.attempts + 1;
     return [
       {
@@ -137,61 +139,69 @@ async function giveUp(
   return reaped;
 }
 
-/** Reads those that end as failed, while they are there: their hooks want all of them. */
+/** Reads the runs that end as failed before they leave `runs`: their hooks get all columns. */
 async function readEnded(tx: SqlContext, reaped: ReapedRun[], now: number): Promise<void> {
   const { db, t } = tx;
   const failed = new Map(reaped.filter(({ state }) => state === "failed").map((run) => [run.id, run]));
   if (failed.size === 0) return;
   const rows = await tx.all<RunRow>(
     `select ${RUN_COLUMNS.replaceAll(/\w+/g, "r.$&")} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}`,
-    JSON.stringify([...failed.keys()].map((id) => [id])),
+    asJson([...failed.keys()]),
   );
-  // Without a token: its lease has ended.
+  // Without a token: the lease has ended.
   for (const row of rows) failed.get(row.id)!.ended = toClaimedRun(row, "", now, true);
 }
 
-interface Losses {
-  lost: Lost[];
-  /** Those that had begun when their worker was lost. */
-  begun: Set<Lost>;
+interface LostRuns {
+  runs: LostRun[];
+  /** The runs among them that had started, or may have. */
+  started: Set<LostRun>;
 }
 
 /**
- * Which of the expired runs had begun, worker by worker. Of the prefetched ones the first may have begun since their
- * worker last wrote a start: as many as it had slots for, less the starts it wrote. So all runs of a worker are judged in one
- * transaction, also those beyond the limit, and by one process at a time: it locks the worker's row before it locks any
- * run. Judged in two parts, twice as many would be charged.
+ * Locks expired runs and decides which had started. A worker marks prefetched runs as started some time after they
+ * start. So the first of its unmarked runs count as started too: as many as it has slots, less the runs that it
+ * marked. All expired runs of a worker are judged in one transaction, also those beyond the limit, and by one process
+ * at a time, which locks the worker's row first: judged in two parts, twice as many runs would be charged.
  */
-async function byWorker(tx: SqlContext, expired: Expired[], limit: number, now: number): Promise<Losses> {
-  const lost: Lost[] = [];
-  const begun = new Set<Lost>();
+async function judgeByWorker(
+  tx: SqlContext,
+  expired: ExpiredRun[],
+  limit: number,
+  now: number,
+): Promise<LostRuns> {
+  const lost: LostRun[] = [];
+  const started = new Set<LostRun>();
   for (const [worker, some] of Map.groupBy(expired, (run) => run.worker ?? "")) {
     const row = await lockWorker(tx, worker);
-    // Another process reaps its runs, or it is alive; or this transaction has grown enough.
+    // Another process reaps these runs, or the worker is alive; or this transaction is large enough.
     if (row === "locked" || lost.length >= 2 * limit) continue;
     const isComplete = expired.length < limit || row === null;
-    const runs = await (isComplete ? lockExpired(tx, some, now) : expiredOf(tx, worker, now));
+    const runs = await (isComplete ? lockExpired(tx, some, now) : lockAllExpired(tx, worker, now));
     for (const run of runs) {
       lost.push(run);
-      if (run.started_at !== null) begun.add(run);
+      if (run.started_at !== null) started.add(run);
     }
-    const slots = Math.max(0, (row?.parallel ?? 0) - (row?.told ?? 0));
-    // One with a crash behind it is told of before it begins.
-    const ahead = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(compareRuns);
-    for (const run of ahead.slice(0, slots)) begun.add(run);
+    const slots = Math.max(0, (row?.parallel ?? 0) - (row?.marked ?? 0));
+    // A run that crashed before is marked before it starts.
+    const unmarked = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(compareRuns);
+    for (const run of unmarked.slice(0, slots)) started.add(run);
   }
-  return { lost, begun };
+  return { runs: lost, started };
 }
 
-/** Null: the worker has no row any more. */
+/**
+ * Locks the row of a worker and counts the runs that it marked as started. "locked": another process has locked the
+ * row. Null: the worker has no row.
+ */
 async function lockWorker(
   tx: SqlContext,
   worker: string,
-): Promise<{ parallel: number; told: number } | "locked" | null> {
+): Promise<{ parallel: number; marked: number } | "locked" | null> {
   const { db, t } = tx;
   const known = await first(
-    tx.all<{ parallel: number; told: number }>(
-      `select parallel, (select count(*) from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = w.id and started_at is not null) as told
+    tx.all<{ parallel: number; marked: number }>(
+      `select parallel, (select count(*) from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = w.id and started_at is not null) as marked
          from ${t.workers} w where id = ?`,
       worker,
     ),
@@ -201,52 +211,24 @@ async function lockWorker(
   return free.length > 0 ? known : "locked";
 }
 
-/** Those of the runs whose leases are still over, locked. */
-function lockExpired(tx: SqlContext, runs: Expired[], now: number): Promise<Lost[]> {
+/** Locks the runs whose leases have still not been renewed. */
+function lockExpired(tx: SqlContext, runs: ExpiredRun[], now: number): Promise<LostRun[]> {
   const { db, t } = tx;
-  return tx.all<Lost>(
-    `select ${LOST} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}
+  return tx.all<LostRun>(
+    `select ${LOST_COLUMNS} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}
       where r.state = 2 and r.locked_until < ? order by r.id${db.lockOnly(db.skipLocked, "r")}`,
-    JSON.stringify(runs.map(({ id }) => [id])),
+    asJson(runs.map(({ id }) => id)),
     now,
   );
 }
 
-function expiredOf(tx: SqlContext, worker: string, now: number): Promise<Lost[]> {
+/** Locks all expired runs of a worker. */
+function lockAllExpired(tx: SqlContext, worker: string, now: number): Promise<LostRun[]> {
   const { db, t } = tx;
-  return tx.all<Lost>(
-    `select ${LOST} from ${t.runs} r${db.using(t.runs, "leased")}
+  return tx.all<LostRun>(
+    `select ${LOST_COLUMNS} from ${t.runs} r${db.using(t.runs, "leased")}
       where state = 2 and locked_by = ? and locked_until < ? order by id${db.skipLocked}`,
     worker,
     now,
   );
-}
-
-/** Ends runs that are not running, and with `force` those that are too, by a condition on `runs`; gives their ids. */
-export async function endRuns(
-  tx: SqlContext,
-  { where, params, force = false }: { where: string; params: Param[]; force?: boolean },
-  end: { state: "failed" | "cancelled"; error: string | null; keep: number | null; now: number },
-): Promise<number[]> {
-  const { db, t } = tx;
-  const found = await tx.all<Pick<Lost, "id" | "unique_until" | "started_at" | "attempts" | "logged">>(
-    `select id, unique_until, started_at, attempts, logged from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${where} order by id${db.forUpdate}`,
-    ...params,
-  );
-  for (const group of inGroups(found)) {
-    const endings = group.map(({ id, unique_until, started_at, attempts, logged }) => ({
-      id,
-      state: stateCodes[end.state],
-      startedAt: started_at,
-      error: end.error,
-      fingerprint: null,
-      result: null,
-      keep: end.keep,
-      uniqueUntil: unique_until,
-      attempts: attempts + 1,
-      logged,
-    }));
-    await moveToHistory(tx, endings, end.now);
-  }
-  return found.map(({ id }) => id);
 }

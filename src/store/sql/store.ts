@@ -1,4 +1,4 @@
-import type { FinishedState, RunState } from "../../run/states.ts";
+import type { RunState } from "../../run/states.ts";
 import type { TickRequest, TickResult } from "../definitions.ts";
 import type {
   Inspection,
@@ -41,7 +41,7 @@ import {
 } from "../store.ts";
 import { SqlContext } from "./context.ts";
 import * as control from "./control.ts";
-import { type Database, first, type Param, type Sql, type Tables, type Transaction } from "./database.ts";
+import { type Database, first, type Sql, type Statement, type Tables, type Transaction } from "./database.ts";
 import { adopt } from "./former-names.ts";
 import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
@@ -49,7 +49,7 @@ import * as logs from "./logs.ts";
 import { install, type Schema, verify } from "./migrate.ts";
 import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
 import * as prune from "./prune.ts";
-import { endRuns, reap, takeBack } from "./reap.ts";
+import { reap, takeBack } from "./reap.ts";
 import * as runRecords from "./run-records.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
@@ -68,7 +68,10 @@ import { tick } from "./ticks.ts";
 import { waitFacts, writeSlowHook } from "./wait-facts.ts";
 import * as workers from "./workers.ts";
 
-/** What every SQL database does with the same statements. A database adds how it inserts, claims and wakes. */
+/**
+ * The part of a store that is the same on every database. Subclasses add how to insert, exchange, watch and tell the
+ * time.
+ */
 export abstract class SqlStore implements Store {
   protected readonly sql: SqlContext;
   readonly #schema: Schema;
@@ -85,9 +88,9 @@ export abstract class SqlStore implements Store {
   }
 
   abstract close(): Promise<void>;
-  /** By the connection of `sql`: in a transaction, a second one may not be free. */
+  /** Asks on the connection of `sql`: while it has a transaction open, no second connection may be free. */
   abstract now(sql?: Sql): Promise<number>;
-  /** The time as the database has it at this moment. */
+  /** Reads the time from the database, also where `now()` computes it from an earlier reading. */
   protected readTime(sql: Sql): Promise<number> {
     return this.now(sql);
   }
@@ -99,7 +102,7 @@ export abstract class SqlStore implements Store {
     return this.sql.transaction(async (tx) => {
       const [cancelled, renewed] = await Promise.all([
         readCancelled(tx, worker),
-        // Asked for in the same round trip: the lease must be as long as the worker takes it to be.
+        // Sent in the same round trip: a lease counted from an older time would end before the worker expects it to.
         renew(tx, renewals, this.readTime(tx)),
       ]);
       return { ...renewed, cancelled };
@@ -129,9 +132,9 @@ export abstract class SqlStore implements Store {
   }
 
   /**
-   * Calls `work` once: it is the handler's, and may do more than write here. If the answer is lost, the fence decides.
-   * The run's row is not locked while `work` runs, so that renewals prolong its lease: after a rollback the run would
-   * otherwise be left with a lease that ended meanwhile.
+   * Never repeats `work`, which belongs to the handler and may have other effects. The run's row is not locked while
+   * `work` runs, so that renewals can prolong its lease: otherwise the lease may have ended by the time of a
+   * rollback.
    */
   async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
     const lost = new Error("the lease was lost");
@@ -169,34 +172,28 @@ export abstract class SqlStore implements Store {
 
   async reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]> {
     const now = await this.now();
-    const where = `owner is not null and owner <> ? and owner not in (select id from ${this.sql.t.workers} where seen_at > ?)`;
-    return this.#endWaiting(where, [self, now - WORKER_DEAD_AFTER], { state: "failed", error, keep, now });
+    const text = `owner is not null and owner <> ? and owner not in (select id from ${this.sql.t.workers} where seen_at > ?)`;
+    return this.#failWaiting({ text, params: [self, now - WORKER_DEAD_AFTER] }, error, keep, now);
   }
 
   async disown(owner: string, error: string, keep: number | null): Promise<number[]> {
-    const end = { state: "failed", error, keep, now: await this.now() } as const;
-    return this.#endWaiting("owner is not null and owner = ?", [owner], end);
+    const which = { text: "owner is not null and owner = ?", params: [owner] };
+    return this.#failWaiting(which, error, keep, await this.now());
   }
 
-  async cancel(id: number, keep: number | null, force?: boolean): Promise<CancelAnswer> {
-    const now = await this.now();
-    const end = { state: "cancelled", error: null, keep, now } as const;
-    return this.sql.transaction(async (tx) => {
-      const one = { where: "id = ?", params: [id], ...(force && { force }) };
-      const ended = await endRuns(tx, one, end);
-      if (ended.length > 0) return "cancelled";
-      const state = await control.stateOf(tx, id);
-      if (state !== "running") return state as FinishedState | null;
-      await tx.run(`update ${this.sql.t.runs} set cancelled_at = ? where id = ?`, now, id);
-      return "requested";
-    });
+  async cancel(id: number, keep: number | null, force = false): Promise<CancelAnswer> {
+    return control.cancel(this.sql, id, { keep, force }, await this.now());
   }
 
-  #endWaiting(where: string, params: Param[], end: Parameters<typeof endRuns>[2]): Promise<number[]> {
-    return this.sql.transaction((tx) => endRuns(tx, { where, params }, end));
+  #failWaiting(which: Statement, error: string, keep: number | null, now: number): Promise<number[]> {
+    const end = { state: "failed", error, keep, now } as const;
+    return this.sql.transaction((tx) => control.endRuns(tx, which, end));
   }
 
-  /** The number tells a group that was written, though its answer was lost, from one that never arrived. */
+  /**
+   * Writes the settlements and start marks of an exchange once. The worker's row keeps the number of the last
+   * exchange: a repeated exchange with that number was committed, and only its answer was lost.
+   */
   protected async settleOnce(
     tx: Transaction,
     { worker, seq, again, settle, started }: ExchangeRequest,
@@ -211,7 +208,7 @@ export abstract class SqlStore implements Store {
         );
         if (known && known.settle_seq >= seq) return { written: settle.map(() => true), freed: [] };
       }
-      // At once, so that whatever the caller asks from now on comes behind both.
+      // Sent together: statements that the caller sends from now on run after both.
       [, settled] = await Promise.all([
         tx.run(`update ${this.sql.t.workers} set settle_seq = ? where id = ?`, seq, worker),
         settleAll(sql, settle, now),
