@@ -123,14 +123,14 @@ export class MysqlDatabase implements ServerDatabase {
     work: (tx: Transaction) => Promise<Result>,
     { retry = true, first }: TransactionOptions = {},
   ): Promise<Result> {
-    const state = new TransactionProgress();
+    const progress = new TransactionProgress();
     const { setIsolationLevel, multiStatement } = this.#connections;
     const settings = { setIsolationLevel, multiStatement, isOurs: retry, first };
     const once = () => {
-      state.begin();
-      return this.#withConnection(({ connection }) => runTransaction(connection, state, work, settings));
+      progress.begin();
+      return this.#withConnection(({ connection }) => runTransaction(connection, progress, work, settings));
     };
-    return this.#retry(once, { mayRetry: () => retry || !state.entered, mayTakeLong: !retry });
+    return this.#retry(once, { mayRetry: () => retry || !progress.entered, mayTakeLong: !retry });
   }
 
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {

@@ -22,7 +22,7 @@ export interface TransactionSettings extends Pick<MysqlConnections, "setIsolatio
 /** Runs `work` between `start transaction` and `commit`, and rolls back if it throws. */
 export function runTransaction<Result>(
   connection: MysqlConnection,
-  state: TransactionProgress,
+  progress: TransactionProgress,
   work: (tx: Transaction) => Promise<Result>,
   { setIsolationLevel, multiStatement, isOurs, first }: TransactionSettings,
 ): Promise<Result> {
@@ -30,23 +30,23 @@ export function runTransaction<Result>(
   const inside = async () => {
     if (setIsolationLevel) pipeline.post(setIsolationLevel, []);
     pipeline.post("start transaction", []);
-    if (first && !state.again) pipeline.post(first, []);
+    if (first && !progress.again) pipeline.post(first, []);
     // Awaited: the caller's statements do not go through the pipeline and could overtake ours.
     if (!isOurs) await pipeline.send("do 0", []);
-    state.entered = true;
+    progress.entered = true;
     const result = await work({
       handle: connection,
-      again: state.again,
+      again: progress.again,
       all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await pipeline.send(text, params)),
       run: async (text, ...params) => {
         if (isOurs) pipeline.post(text, params);
         else await pipeline.send(text, params);
       },
     });
-    state.committing = true;
+    progress.committing = true;
     await pipeline.send("commit", []).catch((error) => {
       // If the server has answered, if only with an error, the transaction is known not to be committed.
-      state.committing = isConnectionLost(error);
+      progress.committing = isConnectionLost(error);
       throw error;
     });
     return result;

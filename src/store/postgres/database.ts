@@ -212,15 +212,15 @@ export class PostgresDatabase implements ServerDatabase {
       ...settings
     }: Pick<TransactionSettings, "first" | "timeout"> & { waits?: RetryOptions["waits"] },
   ): Promise<Result> {
-    const state = new TransactionProgress();
+    const progress = new TransactionProgress();
     const once = async () => {
-      state.begin();
+      progress.begin();
       const held = await this.#acquire();
       // A transaction with code of the caller's in it is not retried once that code was called.
-      return runTransaction(held, state, work, { isOurs: retry, names: this.#names, ...settings });
+      return runTransaction(held, progress, work, { isOurs: retry, names: this.#names, ...settings });
     };
     return this.#retry(once, {
-      mayRetry: () => retry || !state.entered,
+      mayRetry: () => retry || !progress.entered,
       mayTakeLong: !retry || settings.timeout === NO_TIMEOUT,
       waits,
     });

@@ -76,18 +76,21 @@ const REJECTED_ESCAPE = String.raw`(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0
 
 const STEPS = "array(select jsonb_array_elements_text(?::text::jsonb))";
 
-/** A signed number as a path step: in an array, PostgreSQL counts a negative one from the end and ignores a plus. */
+/**
+ * A path step with a sign, which names a member of an object. In an array PostgreSQL would read it as an index, a negative
+ * one from the end.
+ */
 const SIGNED = /^\s*[+-]/;
 
 export function scalar(column: string, path: string[]): Statement {
   const readable = `case when strpos(${column}, '\\u') > 0 then regexp_replace(${column}, '${REJECTED_ESCAPE}', '\\1?', 'g') else ${column} end`;
-  const before = path.flatMap((step, index) => (SIGNED.test(step) ? [path.slice(0, index)] : []));
-  const noLists = before.map(() => `json_typeof(d.j #> ${STEPS}) is distinct from 'array'`);
+  const parentsOfSigned = path.flatMap((step, index) => (SIGNED.test(step) ? [path.slice(0, index)] : []));
+  const areNoArrays = parentsOfSigned.map(() => `json_typeof(d.j #> ${STEPS}) is distinct from 'array'`);
   return {
     text: `(case when ${column} ~ '^[[:space:]]*[{[]' then (
       select case json_typeof(v.j) when 'null' then 'null' when 'object' then null when 'array' then null else v.j #>> '{}' end
         from (select d.j #> ${STEPS} as j from (select (${readable})::json as j offset 0) d
-               where ${["true", ...noLists].join(" and ")} offset 0) v) end)`,
-    params: [path, ...before].map((steps) => JSON.stringify(steps)),
+               where ${["true", ...areNoArrays].join(" and ")} offset 0) v) end)`,
+    params: [path, ...parentsOfSigned].map((steps) => JSON.stringify(steps)),
   };
 }

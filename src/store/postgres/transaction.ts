@@ -6,13 +6,13 @@ import type { PgClient, PgResult } from "./driver.ts";
 import { isConnectionLost } from "./errors.ts";
 import { type QueryOptions, query, type StatementNames } from "./query.ts";
 
-/** Sets nothing for the session: a pooler may run each transaction in another one. Hence the isolation level each time. */
+/** Sets the isolation level of the transaction, not of the session: a pooler may run each transaction in another session. */
 const BEGIN = "begin isolation level read committed";
 
 /**
- * Prepared plans outlive the moment they are made in, and empty tables would get a plan with sequential scans that is
- * kept when they are full. The high cost that `enable_seqscan = off` puts on such scans must not trigger JIT
- * compilation, which takes longer than our statements.
+ * Keeps prepared plans good for full tables: PostgreSQL would plan a sequential scan while a table is empty, and keep that
+ * plan. `enable_seqscan = off` only adds a high cost to such scans. The cost would trigger JIT compilation, which takes
+ * longer than our statements, so JIT is off too.
  */
 const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
 
@@ -29,7 +29,7 @@ export interface TransactionSettings {
 /** Runs `work` between begin and commit, rolls back if it throws, and releases the connection. */
 export async function runTransaction<Result>(
   { client, stopPipelining, release }: HeldClient,
-  state: TransactionProgress,
+  progress: TransactionProgress,
   work: (tx: Transaction) => Promise<Result>,
   { isOurs, first, timeout, names }: TransactionSettings,
 ): Promise<Result> {
@@ -38,21 +38,21 @@ export async function runTransaction<Result>(
   try {
     if (!isOurs) stopPipelining();
     const begin = isOurs ? BEGIN_OURS : BEGIN;
-    const opening = first && !state.again ? `${begin}; ${first}` : begin;
+    const opening = first && !progress.again ? `${begin}; ${first}` : begin;
     if (isOurs) pipeline.post(opening, []);
     // Awaited: the caller's statements do not go through the pipeline and could overtake ours.
     else await pipeline.send(opening, []);
-    state.entered = true;
+    progress.entered = true;
     const result = await work({
       handle: client,
-      again: state.again,
+      again: progress.again,
       all: async <Row>(text: string, ...params: Param[]) => (await pipeline.send(text, params)).rows as Row[],
       run: async (text, ...params) => {
         if (isOurs) pipeline.post(text, params);
         else await pipeline.send(text, params);
       },
     });
-    state.committing = true;
+    progress.committing = true;
     await commit(pipeline);
     pipeline.end();
     broken = false;
@@ -61,7 +61,7 @@ export async function runTransaction<Result>(
     pipeline.end();
     // The server has answered, if only with an error: the transaction is known not to be committed.
     if (!isConnectionLost(error)) {
-      state.committing = false;
+      progress.committing = false;
       broken = !(await rollBack(client));
     }
     throw error;

@@ -6,7 +6,7 @@ export interface HeldConnection {
   release(broken: boolean): void;
 }
 
-/** Where a database server's connections come from: a pool of ours, a pool of the caller's, or one connection. */
+/** The connections to a database server: those of a pool of ours, of a pool of the caller's, or a single one. */
 export interface Connections<Held extends HeldConnection> {
   /** Whether `acquire` can give another connection after one was lost. */
   readonly canReconnect: boolean;

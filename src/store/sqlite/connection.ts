@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Backoff } from "../../backoff.ts";
 import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
@@ -11,7 +12,7 @@ import { callerTransactionOpen, isBusy, translate } from "./errors.ts";
 const MAX_STATEMENTS = 500;
 
 /** Waits between tries while another process holds the write lock, in milliseconds. It usually holds it for some of them. */
-const BUSY_WAITS = { first: 1, longest: 25 };
+export const BUSY_WAITS: Backoff = { first: 1, longest: 25 };
 
 /**
  * One SQLite connection. Transactions and statements use it one after another. While another process holds the lock,

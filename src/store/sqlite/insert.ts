@@ -4,65 +4,73 @@ import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE, type Value } from "../sql/n
 import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
 
-/** Executes statements that return rows: our connection, or a caller's handle in its transaction. */
-export interface SqliteReader {
+/** Executes statements that return rows: on our connection, or on a caller's handle in its transaction. */
+export interface SqliteHandle {
   select<Row>(text: string, ...params: Param[]): Row[];
   row<Row>(text: string, ...params: Param[]): Row | undefined;
+}
+
+interface InsertContext {
+  handle: SqliteHandle;
+  t: Tables;
+  now: number;
 }
 
 /**
  * Inserts runs inside a write transaction. Consecutive runs without a unique key share one statement. The ids ascend in the
  * order of the runs.
  */
-export function insertRuns(reader: SqliteReader, t: Tables, runs: NewRun[], now: number): InsertResult[] {
+export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult[] {
   const inserted: InsertResult[] = [];
   let plain: Value[][] = [];
   const insertPlain = () => {
     if (plain.length === 0) return;
-    for (const id of insertAll(reader, t, plain)) inserted.push({ id, inserted: true });
+    for (const id of insertAll(context, plain)) inserted.push({ id, inserted: true });
     plain = [];
   };
-  for (const run of underTheirNames(reader, t, runs)) {
-    if (run.unique === null) plain.push(toValues(run, now));
+  for (const run of withCurrentNames(context, runs)) {
+    if (run.unique === null) plain.push(toValues(run, context.now));
     else {
       insertPlain();
-      inserted.push(insertUnique(reader, t, run, run.unique.key, now));
+      inserted.push(insertUnique(context, run, run.unique.key));
     }
   }
   insertPlain();
   return inserted;
 }
 
-function underTheirNames(reader: SqliteReader, t: Tables, runs: NewRun[]): NewRun[] {
+/** Returns the runs with the names that their jobs have now, if these were renamed. */
+function withCurrentNames({ handle, t }: InsertContext, runs: NewRun[]): NewRun[] {
   const former = new Map<string, string>();
   for (const name of new Set(runs.map((run) => run.name))) {
-    const alias = reader.row<{ job: string }>(`select job from ${t.aliases} where name = ?`, name);
+    const alias = handle.row<{ job: string }>(`select job from ${t.aliases} where name = ?`, name);
     if (alias) former.set(name, alias.job);
   }
   return former.size > 0 ? runs.map((run) => renamed(run, former)) : runs;
 }
 
 /** Returns the ids in the order of the runs: `json_each` keeps the order of its list. */
-function insertAll(reader: SqliteReader, t: Tables, runs: Value[][]): number[] {
+function insertAll({ handle, t }: InsertContext, runs: Value[][]): number[] {
   const { text, params } = insertion({ rows }, t, NEW_RUN, runs);
-  const inserted = reader.select<{ id: number }>(`${text} where true returning id`, ...params);
+  const inserted = handle.select<{ id: number }>(`${text} where true returning id`, ...params);
   return inserted.map((row) => row.id).sort((a, b) => a - b);
 }
 
-function insertUnique(reader: SqliteReader, t: Tables, run: NewRun, key: string, now: number): InsertResult {
-  reader.select(
+function insertUnique(context: InsertContext, run: NewRun, key: string): InsertResult {
+  const { handle, t, now } = context;
+  handle.select(
     `update ${t.runs} set unique_key = null where unique_key = ? and unique_scope = ${UNIQUE_SCOPE.window} and unique_until <= ?`,
     key,
     now,
   );
   const holder =
-    reader.row<{ id: number }>(`select id from ${t.runs} where unique_key = ?`, key) ??
-    reader.row<{ id: number }>(
+    handle.row<{ id: number }>(`select id from ${t.runs} where unique_key = ?`, key) ??
+    handle.row<{ id: number }>(
       `select id from ${t.history} where unique_key = ? and unique_until > ? order by unique_until desc limit 1`,
       key,
       now,
     );
   if (holder) return { id: holder.id, inserted: false };
-  const [id] = insertAll(reader, t, [toValues(run, now)]);
+  const [id] = insertAll(context, [toValues(run, now)]);
   return { id: id!, inserted: true };
 }

@@ -5,7 +5,7 @@ import { PunctualError, show } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import { Pending } from "../pending.ts";
 import { retryPending } from "../sql/retry.ts";
-import { Connection } from "./connection.ts";
+import { BUSY_WAITS, Connection } from "./connection.ts";
 import { isBusy, translate } from "./errors.ts";
 import { SqliteStore } from "./store.ts";
 
@@ -17,6 +17,7 @@ const OPEN_TIMEOUT = 5000;
 
 const SYNCHRONOUS = ["full", "normal", "off"];
 
+/** Opens a store on a URL, or on a `DatabaseSync` of the caller's, which stays open when the store closes. */
 export async function openSqlite(source: DatabaseSource, options: OpenOptions): Promise<SqliteStore> {
   const { pending = new Pending() } = options;
   if (typeof source === "string") {
@@ -64,7 +65,7 @@ async function setUp(db: DatabaseSync, synchronous: string, pending: Pending): P
     isTransient: isBusy,
     translate: (error) => error,
     retryFor: () => OPEN_TIMEOUT,
-    waits: { first: 1, longest: 25 },
+    waits: BUSY_WAITS,
   });
   db.exec(`pragma synchronous = ${synchronous}`);
 }

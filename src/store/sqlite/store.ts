@@ -6,7 +6,7 @@ import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement 
 import { Claimer } from "./claim.ts";
 import type { Connection } from "./connection.ts";
 import { type CallerHandle, checkHandle, checkNotAsync, lendHandle } from "./handle.ts";
-import { insertRuns, type SqliteReader } from "./insert.ts";
+import { insertRuns, type SqliteHandle } from "./insert.ts";
 import { schema } from "./schema.ts";
 
 /** Most claims in one exchange that continue a search which found nothing so far: it may not end while runs are added. */
@@ -59,10 +59,12 @@ export class SqliteStore extends SqlStore {
 
   async insert(runs: NewRun[], tx?: unknown): Promise<InsertResult[]> {
     if (tx === undefined) {
-      return this.#connection.write(() => insertRuns(this.#connection, this.#t, runs, this.#clock.now()));
+      return this.#connection.write(() =>
+        insertRuns({ handle: this.#connection, t: this.#t, now: this.#clock.now() }, runs),
+      );
     }
     const handle = checkHandle(tx, { db: this.#connection.db, path: this.#path }, this.#t);
-    return insertRuns(readerOf(handle), this.#t, runs, this.#clock.now());
+    return insertRuns({ handle: asSqliteHandle(handle), t: this.#t, now: this.#clock.now() }, runs);
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
@@ -126,7 +128,7 @@ export class SqliteStore extends SqlStore {
   }
 }
 
-function readerOf(db: CallerHandle): SqliteReader {
+function asSqliteHandle(db: CallerHandle): SqliteHandle {
   return {
     select: <Row>(text: string, ...params: Param[]) => db.prepare(text).all(...params) as Row[],
     row: <Row>(text: string, ...params: Param[]) => db.prepare(text).get(...params) as Row | undefined,
