@@ -5,21 +5,24 @@ export interface JobDetails extends Omit<JobRecord, "name" | "fingerprint"> {
   schedules: ScheduleSync[];
 }
 
+/** A job as a worker defines it. */
+export interface DefinedJob {
+  name: string;
+  /** Differs whenever the details differ. */
+  fingerprint: string;
+  /** Former names of the job, whose runs and schedules it takes over. */
+  formerly: readonly string[];
+  /** Defined by its class alone: the definition of any other worker wins. */
+  implicit?: boolean;
+  details(): JobDetails;
+}
+
 /** The jobs and queue limits that one worker defines. */
 export interface SyncRequest {
   worker: string;
   /** When the worker started: the most recently started live worker wins. */
   startedAt: number;
-  jobs: {
-    name: string;
-    /** Differs whenever the details differ. */
-    fingerprint: string;
-    /** Former names of the job, whose runs and schedules it takes over. */
-    formerly: readonly string[];
-    /** Defined by its class alone: the definition of any other worker wins. */
-    implicit?: boolean;
-    details(): JobDetails;
-  }[];
+  jobs: DefinedJob[];
   queues: { name: string; limit: number }[];
 }
 

@@ -36,7 +36,7 @@ import type {
 } from "./runs.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
 
-export type { JobDetails, SyncRequest } from "./definitions.ts";
+export type { DefinedJob, JobDetails, SyncRequest } from "./definitions.ts";
 export * from "./runs.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";

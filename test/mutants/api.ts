@@ -5,7 +5,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A job made from its class alone leaves the definition of another worker alone.",
     file: "src/store/sql/sync.ts",
-    find: "(job.implicit ? takes(row) : decides(row))",
+    find: "job.implicit ? decidesImplicitly(row) : decides(row)",
     replace: "decides(row)",
     tests: ["test/api/elsewhere.test.ts"],
     only: "keeps the schedule and the limits",
@@ -13,7 +13,7 @@ export const mutants: Mutant[] = [
   {
     rule: "An implicit definition counts as older than every other one.",
     file: "src/store/sql/sync.ts",
-    find: "(implicit ? IMPLICIT : startedAt)",
+    find: "(implicit ? IMPLICIT_START : startedAt)",
     replace: "startedAt",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "made from their class alone",

@@ -1,6 +1,6 @@
 import type { SqlContext } from "./context.ts";
 
-/** Names that jobs no longer have, each with the job that has taken it over (note 12). */
+/** Former names of jobs, each with the job that took it over (note 12). */
 export type FormerNames = ReadonlyMap<string, string>;
 
 interface Named {
@@ -8,14 +8,14 @@ interface Named {
   lane: string;
 }
 
-/** All of them: few, and changed by renames only. */
+/** Returns all former names: there are few, and only renames change them. */
 export async function readFormerNames(sql: SqlContext): Promise<FormerNames> {
   const { t } = sql;
   const rows = await sql.all<{ name: string; job: string }>(`select name, job from ${t.aliases}`);
   return new Map(rows.map(({ name, job }) => [name, job]));
 }
 
-/** The run under the name that its job has now. An ad hoc run keeps its own. */
+/** Returns the run under the name that its job has today. An ad hoc run keeps its name. */
 export function renamed<Run extends Named & { owner: string | null }>(run: Run, former: FormerNames): Run {
   const job = run.owner === null ? former.get(run.name) : undefined;
   return job === undefined ? run : { ...run, ...movedTo(job, run) };
@@ -26,8 +26,8 @@ function movedTo(job: string, { name, lane }: Named): Named {
 }
 
 /**
- * Moves one run from a former name to the job that has taken the name over. Whether there was one: it is dispatched by
- * a process that has not heard of the rename, or whose transaction was open meanwhile.
+ * Moves one run from a former name to the job that took the name over; false: its name is not a former one. Such runs
+ * are dispatched by processes that have not read the rename yet, or whose transaction was open during it.
  */
 export function adopt(sql: SqlContext, id: number): Promise<boolean> {
   const { db, t } = sql;

@@ -4,7 +4,8 @@ import type { SqlContext } from "./context.ts";
 import { first, inGroups, namesAsJson } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 
-export interface Row {
+/** A row of `jobs`, as far as definitions are concerned. */
+export interface JobRow {
   name: string;
   queue: string;
   priority: number;
@@ -17,10 +18,10 @@ export interface Row {
   seen_at: number | null;
 }
 
-export const COLUMNS: string =
+export const JOB_COLUMNS: string =
   "name, queue, priority, lim, key_lim, cron, fingerprint, defined_at, defined_by";
 
-export function toJob(row: Row): JobRecord {
+export function toJob(row: JobRow): JobRecord {
   return {
     name: row.name,
     queue: row.queue,
@@ -32,6 +33,7 @@ export function toJob(row: Row): JobRecord {
   };
 }
 
+/** Inserts jobs that producers dispatch and no worker has defined yet. */
 export async function declare(
   sql: SqlContext,
   names: string[],
@@ -46,15 +48,17 @@ export async function declare(
     ["name", "queue", "priority", "lim", "key_lim", "fingerprint", "defined_at", "created_at"],
     [],
   );
-  // A limit of 1 until a worker says otherwise: the default, and on the safe side of it.
+  // A limit of 1 until a worker defines the job: the default, and the safe side.
   const former = await readFormerNames(sql);
   for (const name of names.filter((one) => !former.has(one)))
     await sql.run(insert, name, queue, priority, 1, 0, "", 0, now);
 }
 
+/** Returns a job by its name, or by a former name. */
 export async function find(sql: SqlContext, name: string): Promise<JobRecord | null> {
   const { t } = sql;
-  const read = (job: string) => first(sql.all<Row>(`select ${COLUMNS} from ${t.jobs} where name = ?`, job));
+  const read = (job: string) =>
+    first(sql.all<JobRow>(`select ${JOB_COLUMNS} from ${t.jobs} where name = ?`, job));
   const row = await read(name);
   if (row) return toJob(row);
   const job = (await readFormerNames(sql)).get(name);
@@ -67,54 +71,55 @@ export async function names(sql: SqlContext): Promise<string[]> {
   return (await sql.all<{ name: string }>(`select name from ${t.jobs}`)).map((row) => row.name);
 }
 
-/** False: the row was declared by a producer, or made to be locked. */
-export function isDefined(row: Row | undefined): row is Row {
+/** Whether a worker has defined the job. False for jobs that producers declared, and for stubs. */
+export function isDefined(row: JobRow | undefined): row is JobRow {
   return row !== undefined && row.defined_by !== null;
 }
 
 /**
- * Locks the rows of jobs, so that no other worker shows them until the transaction ends. Missing rows are made first:
- * a row that is not there cannot be locked, and of two workers that start together the older might write last. In order
- * of name, so that two workers do not wait for each other crosswise.
+ * Locks the rows of jobs, so that no other worker writes its definitions until the transaction ends. Inserts a stub
+ * for each missing row, since a row that does not exist cannot be locked: of two workers that start together, the
+ * older might write last. Locks in order of name, so that two workers cannot deadlock.
  */
 export async function lockJobs(
   tx: SqlContext,
   names: string[],
   now: number,
-): Promise<{ rows: Map<string, Row>; made: string[] }> {
+): Promise<{ rows: Map<string, JobRow>; stubs: string[] }> {
   const { db, t } = tx;
   const sorted = [...names].sort();
   const found = db.lookUp(db.rows({ job: "text" }), t.jobs, "r.name = v.job");
   const read = async (lock: string) => {
-    const rows = await tx.all<Row>(
-      `select ${COLUMNS}, seen_at from ${found}${lock && ` order by r.name${db.lockOnly(lock, "r")}`}`,
+    const rows = await tx.all<JobRow>(
+      `select ${JOB_COLUMNS}, seen_at from ${found}${lock && ` order by r.name${db.lockOnly(lock, "r")}`}`,
       namesAsJson(sorted),
     );
     return new Map(rows.map((row) => [row.name, row]));
   };
   const rows = await read("");
-  // The write lock of SQLite has locked what is not there as well.
-  if (db.forUpdate === "") return { rows, made: [] };
-  const made = sorted.filter((name) => !rows.has(name));
+  // The write lock of SQLite covers missing rows too.
+  if (db.forUpdate === "") return { rows, stubs: [] };
+  const stubs = sorted.filter((name) => !rows.has(name));
   const columns = ["name", "queue", "priority", "lim", "key_lim", "fingerprint", "defined_at", "created_at"];
-  for (const group of inGroups(made, 100)) {
+  for (const group of inGroups(stubs, 100)) {
     await tx.run(
       db.upsert(t.jobs, ["name"], columns, [], group.length),
       ...group.flatMap((name) => [name, "", 0, 0, 0, "", 0, now]),
     );
   }
-  return { rows: await read(db.forUpdate), made };
+  return { rows: await read(db.forUpdate), stubs };
 }
 
-/** Deletes rows that were made only to be locked. */
-export async function deleteMade(tx: SqlContext, names: string[]): Promise<void> {
+/** Deletes the stubs that `lockJobs` inserted for these names. */
+export async function deleteStubs(tx: SqlContext, names: string[]): Promise<void> {
   const { t } = tx;
   for (const name of names) {
     await tx.run(`delete from ${t.jobs} where name = ? and defined_by is null`, name);
   }
 }
 
-export const COUNTED = [
+/** The columns of `minutes` that count something. */
+export const MINUTE_COUNTS = [
   "dispatched",
   "completed",
   "retried",
@@ -126,52 +131,55 @@ export const COUNTED = [
   "crashed",
 ] as const;
 
-/** A statement that adds the counts of one job in one minute. */
-export function rollUp(sql: SqlContext): string {
+/** A statement that adds the counts of one job to one minute. */
+export function addMinute(sql: SqlContext): string {
   const { db, t } = sql;
   return db.upsert(
     t.minutes,
     ["minute", "name"],
-    ["minute", "name", ...COUNTED, "busy"],
-    [...COUNTED, "busy"].map((column) => ({ column, to: `${t.minutes}.${column} + excluded.${column}` })),
+    ["minute", "name", ...MINUTE_COUNTS, "busy"],
+    [...MINUTE_COUNTS, "busy"].map((column) => ({
+      column,
+      to: `${t.minutes}.${column} + excluded.${column}`,
+    })),
   );
 }
 
-/** Adds what was counted. In order of name: two processes that flush together must not wait for each other crosswise. */
-export function flush(sql: SqlContext, tallies: JobMinute[]): Promise<void> {
+/** Adds the counts of minutes. In order of name, so that two processes that flush together cannot deadlock. */
+export function flush(sql: SqlContext, minutes: JobMinute[]): Promise<void> {
   const { t } = sql;
-  const rollup = rollUp(sql);
+  const add = addMinute(sql);
   return sql.transaction(async (tx) => {
     const former = await readFormerNames(tx);
-    const counted = tallies.map((tally) => ({ ...tally, name: former.get(tally.name) ?? tally.name }));
-    for (const tally of counted.sort(byName)) {
-      const counts = COUNTED.map((outcome) => tally.counts[outcome] ?? 0);
-      await tx.run(rollup, tally.minute, tally.name, ...counts, Math.round(tally.busy));
+    const counted = minutes.map((minute) => ({ ...minute, name: former.get(minute.name) ?? minute.name }));
+    for (const minute of counted.sort(compareNames)) {
+      const counts = MINUTE_COUNTS.map((outcome) => minute.counts[outcome] ?? 0);
+      await tx.run(add, minute.minute, minute.name, ...counts, Math.round(minute.busy));
       for (const [column, time] of [
-        ["last_run", tally.lastRun],
-        ["last_failure", tally.lastFailure],
+        ["last_run", minute.lastRun],
+        ["last_failure", minute.lastFailure],
       ] as const) {
         if (time === null) continue;
         await tx.run(
           `update ${t.jobs} set ${column} = ? where name = ? and coalesce(${column}, 0) < ?`,
           time,
-          tally.name,
+          minute.name,
           time,
         );
       }
-      if (tally.last) {
-        const { ok, failed, error } = tally.last;
+      if (minute.last) {
+        const { ok, failed, error } = minute.last;
         await tx.run(
           `update ${t.jobs} set fail_count = ${ok ? "?" : "fail_count + ?"}, last_error = ? where name = ?`,
           failed,
           error,
-          tally.name,
+          minute.name,
         );
       }
     }
   });
 }
 
-export function byName(a: { name: string }, b: { name: string }): number {
+export function compareNames(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

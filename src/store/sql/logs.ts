@@ -10,7 +10,7 @@ const SWEPT_AT_ONCE = 10_000;
 /** So many lines are deleted in one transaction, unless one run alone has more. */
 const DELETED_AT_ONCE = 20_000;
 
-const COLUMNS = {
+const LINE_COLUMNS = {
   id: "integer",
   position: "integer",
   attempt: "integer",
@@ -34,7 +34,7 @@ export function write(sql: SqlContext, lines: NewLogLine[]): Promise<void> {
     tx.run(
       `insert into ${t.logs} (run_id, position, attempt, at, message, data)
        select v.id, v.position, v.attempt, v.at, v.message, v.data
-         from ${db.rows(COLUMNS)} v
+         from ${db.rows(LINE_COLUMNS)} v
         where (exists (select 1 from ${t.runs} r where r.id = v.id) or exists (select 1 from ${t.history} h where h.id = v.id))
           and not exists (select 1 from ${t.logs} l where l.run_id = v.id and l.position = v.position)`,
       JSON.stringify(list),

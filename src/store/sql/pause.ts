@@ -3,6 +3,7 @@ import type { SqlContext } from "./context.ts";
 import { first, type Param } from "./database.ts";
 import { markLimited } from "./limit-hint.ts";
 
+/** The columns of a pause, in `jobs`, `queues` and `schedules`. */
 export interface PausedRow {
   paused_at: number | null;
   paused_by: string | null;
@@ -11,7 +12,7 @@ export interface PausedRow {
 
 export const PAUSE_COLUMNS: string[] = ["paused_at", "paused_by", "paused_reason"];
 
-/** What an `update` sets, with the values of `pauseValues`. */
+/** The `set` clause of a pause; its parameters are `pauseValues`. */
 const PAUSE: string = PAUSE_COLUMNS.map((column) => `${column} = ?`).join(", ");
 
 function pauseValues(paused: boolean, now: number, note?: PauseNote): Param[] {
@@ -37,7 +38,7 @@ export function pauseJob(
     if (!known) return false;
     await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(paused, now, note), name);
     if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, name, now);
-    // Among the limited ones a long row of paused runs is passed over lane by lane, not one by one.
+    // The claim skips runs with the limit hint lane by lane, others one by one.
     if (paused) await markLimited(tx, "name", [name]);
     return true;
   });
@@ -61,7 +62,7 @@ export async function pauseQueue(
   );
 }
 
-/** Ticks that fall into a pause are not missed: on resuming, the schedule goes on with the next one. */
+/** Pauses or resumes a schedule. Ticks that fell into the pause are skipped: the next one is after the resumption. */
 export function pauseSchedule(
   sql: SqlContext,
   id: number,
@@ -84,7 +85,7 @@ export function pauseSchedule(
   });
 }
 
-/** The schedules of a job that is resumed go on with their next ticks. */
+/** Skips the ticks of a job's schedules that fell into its pause. */
 async function resumeSchedulesOf(tx: SqlContext, job: string, now: number): Promise<void> {
   const { t } = tx;
   await tx.run(`update ${t.schedules} set resumed_at = ? where job = ?`, now, job);

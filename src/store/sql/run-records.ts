@@ -4,7 +4,7 @@ import type { AttemptRecord, RunRecord } from "../records.ts";
 import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
 
-export interface Row {
+export interface RecordRow {
   id: number;
   name: string;
   queue: string;
@@ -35,12 +35,12 @@ export interface Row {
   created_at: number;
 }
 
-const SHARED =
+const SHARED_COLUMNS =
   "id, name, queue, lane, priority, run_at, state, args, attempts, crashes, child, started_at, progress, tags, parent_id, batch_id, unique_key, tick_at, owner, created_at";
-export const HOT: string = `${SHARED}, isolated, locked_by as worker, locked_until, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
-export const COLD: string = `${SHARED}, 0 as isolated, worker, null as locked_until, null as cancelled_at, finished_at, error, fingerprint, result`;
+export const UNFINISHED_COLUMNS: string = `${SHARED_COLUMNS}, isolated, locked_by as worker, locked_until, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
+export const FINISHED_COLUMNS: string = `${SHARED_COLUMNS}, 0 as isolated, worker, null as locked_until, null as cancelled_at, finished_at, error, fingerprint, result`;
 
-export function toRecord(row: Row): RunRecord {
+export function toRecord(row: RecordRow): RunRecord {
   return {
     id: row.id,
     name: row.name,
@@ -76,8 +76,8 @@ export function toRecord(row: Row): RunRecord {
 export async function find(sql: SqlContext, id: number): Promise<RunRecord | null> {
   const { t } = sql;
   const row =
-    (await first(sql.all<Row>(`select ${HOT} from ${t.runs} where id = ?`, id))) ??
-    (await first(sql.all<Row>(`select ${COLD} from ${t.history} where id = ?`, id)));
+    (await first(sql.all<RecordRow>(`select ${UNFINISHED_COLUMNS} from ${t.runs} where id = ?`, id))) ??
+    (await first(sql.all<RecordRow>(`select ${FINISHED_COLUMNS} from ${t.history} where id = ?`, id)));
   return row && toRecord(row);
 }
 

@@ -4,7 +4,7 @@ import type { SqlContext } from "./context.ts";
 import { asJson, type ColumnType, inGroups, namesAsJson, type Param } from "./database.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
 
-interface Row extends PausedRow {
+interface ScheduleRow extends PausedRow {
   id: number;
   job: string;
   slot: string;
@@ -36,7 +36,7 @@ const SCHEDULE_COLUMNS: string[] = [
   ...PAUSE_COLUMNS,
 ];
 
-const COLUMNS = SCHEDULE_COLUMNS.join(", ");
+const COLUMN_LIST = SCHEDULE_COLUMNS.join(", ");
 
 const CHANGED: Record<string, ColumnType> = {
   cron: "text",
@@ -66,7 +66,7 @@ export async function syncSchedules(
 ): Promise<void> {
   const { db, t } = tx;
   // Locked, for a mark that somebody moves between the reading and the writing would be moved back, and tick twice.
-  const rows = await tx.all<Row>(
+  const rows = await tx.all<ScheduleRow>(
     `select ${SCHEDULE_COLUMNS.map((column) => `r.${column}`).join(", ")} from ${db.lookUp(db.rows({ name: "text" }), t.schedules, "r.job = v.name", "slot")}
       order by r.id${db.lockOnly(db.forUpdate, "r")}`,
     namesAsJson(jobs.map((job) => job.name)),
@@ -113,7 +113,7 @@ export async function syncSchedules(
 
 export async function list(sql: SqlContext): Promise<ScheduleRecord[]> {
   const { t } = sql;
-  const rows = await sql.all<Row>(`select ${COLUMNS} from ${t.schedules} order by job, id`);
+  const rows = await sql.all<ScheduleRow>(`select ${COLUMN_LIST} from ${t.schedules} order by job, id`);
   return rows.map((row) => ({
     id: row.id,
     job: row.job,

@@ -3,7 +3,7 @@ import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import { type Arm, type Asked, joined, toClause } from "./conditions.ts";
 import type { SqlContext } from "./context.ts";
 import { first, type Param, type Statement } from "./database.ts";
-import { COLD, HOT, type Row, toRecord } from "./run-records.ts";
+import { FINISHED_COLUMNS, type RecordRow, toRecord, UNFINISHED_COLUMNS } from "./run-records.ts";
 
 /**
  * How many rows of a table one statement looks through at most, and how many such statements one search makes: what
@@ -23,16 +23,16 @@ interface Plan {
 
 /** Newest first, by id: a page is found from the last id of the one before, never counted off. */
 export async function search(sql: SqlContext, request: RunSearch, now: number): Promise<RunPage> {
-  const found = new Map<number, Row>();
+  const found = new Map<number, RecordRow>();
   // Down to here everything was looked through, in both tables.
   let reached = 0;
   for (const plan of plansOf(sql, request.where, now)) {
-    const columns = plan.arm === "runs" ? HOT : COLD;
-    const rows: Row[] = [];
+    const columns = plan.arm === "runs" ? UNFINISHED_COLUMNS : FINISHED_COLUMNS;
+    const rows: RecordRow[] = [];
     const end = await walk(sql, plan, request.before ?? null, async ({ text, params }) => {
       const order = plan.few ? "r.id + 0" : "r.id";
       rows.push(
-        ...(await sql.all<Row>(
+        ...(await sql.all<RecordRow>(
           `select ${columns} from ${plan.table} r where ${text} order by ${order} desc limit ?`,
           ...params,
           request.limit - rows.length,

@@ -2,11 +2,11 @@ import type { JobStatus, LateSchedule, QueueStatus, SilentWorker, Status, Worker
 import { LATE_AFTER } from "../search.ts";
 import { Active } from "./active.ts";
 import type { SqlContext } from "./context.ts";
-import { COLUMNS, toJob } from "./jobs.ts";
+import { JOB_COLUMNS, toJob } from "./jobs.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
 import { traces, workers } from "./workers.ts";
 
-export type JobsRow = Parameters<typeof toJob>[0] &
+export type JobStatusRow = Parameters<typeof toJob>[0] &
   PausedRow & {
     last_run: number | null;
     last_failure: number | null;
@@ -15,8 +15,8 @@ export type JobsRow = Parameters<typeof toJob>[0] &
     seen_at: number | null;
   };
 
-export const JOB_COLUMNS: string = [
-  COLUMNS,
+export const JOB_STATUS_COLUMNS: string = [
+  JOB_COLUMNS,
   ...PAUSE_COLUMNS,
   "last_run",
   "last_failure",
@@ -28,7 +28,7 @@ export const JOB_COLUMNS: string = [
 /** Its cost does not grow with how many runs wait. */
 export async function status(sql: SqlContext, now: number): Promise<Status> {
   const { t } = sql;
-  const jobs = await sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} order by name`);
+  const jobs = await sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} order by name`);
   const active = await new Active(sql).count(now);
   const alive = await workers(sql, now);
   const ticks = await sql.all<{ job: string; next: number | null }>(
@@ -65,7 +65,7 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
   };
 }
 
-type QueuesRow = PausedRow & { name: string; lim: number; paused_until: number | null };
+type QueueRow = PausedRow & { name: string; lim: number; paused_until: number | null };
 
 /** What the row of a queue says; most queues have none. */
 export async function queueSettings(
@@ -74,7 +74,7 @@ export async function queueSettings(
   only?: string,
 ): Promise<Pick<QueueStatus, "name" | "limit" | "paused" | "pausedUntil" | "pause">[]> {
   const { t } = sql;
-  const rows = await sql.all<QueuesRow>(
+  const rows = await sql.all<QueueRow>(
     `select name, lim, ${PAUSE_COLUMNS.join(", ")}, paused_until from ${t.queues}${only === undefined ? "" : " where name = ?"}`,
     ...(only === undefined ? [] : [only]),
   );

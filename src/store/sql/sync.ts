@@ -1,28 +1,26 @@
-import { type JobDetails, type SyncRequest, WORKER_DEAD_AFTER } from "../store.ts";
+import { type DefinedJob, type JobDetails, type SyncRequest, WORKER_DEAD_AFTER } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { inGroups, marks } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
-import { byName, COLUMNS, deleteMade, isDefined, lockJobs, type Row } from "./jobs.ts";
+import { compareNames, deleteStubs, isDefined, JOB_COLUMNS, type JobRow, lockJobs } from "./jobs.ts";
 import { markLimited } from "./limit-hint.ts";
 import { syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
 
-type Shown = SyncRequest["jobs"][number];
+type JobUpdate = Pick<DefinedJob, "name" | "fingerprint"> & JobDetails & { definedAt: number };
 
-type Written = Pick<Shown, "name" | "fingerprint"> & JobDetails & { definedAt: number };
+/** Jobs that are written by one statement: thousands of definitions must not take thousands of round trips. */
+const JOBS_PER_STATEMENT = 100;
 
-/** Jobs that share a statement: thousands of definitions must not take thousands of round trips. */
-const GROUP = 100;
+/** The start time of implicit definitions: before every worker's, so that any other definition replaces them. */
+const IMPLICIT_START = 0;
 
-/** When an implicit definition counts as started: before every worker, so that any definition replaces it. */
-const IMPLICIT = 0;
-
-/** Whether this worker decides about a job or a queue: nobody else alive that started later has defined it. */
-type Decides = (row: Pick<Row, "defined_at" | "defined_by"> | undefined) => boolean;
+/** Whether this worker may define a job or a queue: no live worker that started later has defined it. */
+type Decision = (row: Pick<JobRow, "defined_at" | "defined_by"> | undefined) => boolean;
 
 /**
- * Shows the jobs of one worker. Where versions of the code run side by side, the row follows the latest started of
- * those alive, so that it does not change back and forth while an old one goes on showing its own.
+ * Writes the definitions of one worker. While workers run different versions of the code, the most recently started
+ * live worker wins, so that rows do not change back and forth with each sync of an older one.
  */
 export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promise<void> {
   const { t } = sql;
@@ -32,22 +30,31 @@ export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promi
       now - WORKER_DEAD_AFTER,
     );
     const alive = new Set(workers.map((row) => row.id));
-    const decides: Decides = (row) =>
+    const decides: Decision = (row) =>
       !row || row.defined_by === null || row.defined_at <= sync.startedAt || !alive.has(row.defined_by);
-    const takes = (row: Row | undefined) =>
+    const decidesImplicitly = (row: JobRow | undefined) =>
       !isDefined(row) ||
-      (row.defined_at === IMPLICIT && (row.defined_by === sync.worker || !alive.has(row.defined_by!)));
-    const jobs = await definable(tx, sync.jobs, decides, now);
-    const decidesAbout = (job: Shown, row: Row | undefined) => (job.implicit ? takes(row) : decides(row));
-    for (const group of inGroups(jobs.sort(byName), GROUP)) {
+      (row.defined_at === IMPLICIT_START && (row.defined_by === sync.worker || !alive.has(row.defined_by!)));
+    const jobs = await definableJobs(tx, sync.jobs, decides, now);
+    const decidesAbout = (job: DefinedJob, row: JobRow | undefined) =>
+      job.implicit ? decidesImplicitly(row) : decides(row);
+    for (const group of inGroups(jobs.sort(compareNames), JOBS_PER_STATEMENT)) {
       await syncGroup(tx, { ...sync, jobs: group }, decidesAbout, now);
     }
     await syncQueues(tx, sync, decides);
   });
 }
 
-/** The jobs that this worker may show. An implicit one renames nothing, and is left out where another job has its name. */
-async function definable(tx: SqlContext, all: Shown[], decides: Decides, now: number): Promise<Shown[]> {
+/**
+ * Applies renames and returns the jobs that this worker may define. An implicit job renames nothing, and is left out
+ * if its name is a former name of another job.
+ */
+async function definableJobs(
+  tx: SqlContext,
+  all: DefinedJob[],
+  decides: Decision,
+  now: number,
+): Promise<DefinedJob[]> {
   const implicit = all.filter((job) => job.implicit);
   if (implicit.length === 0) return [...(await syncNames(tx, all, decides, now))];
   const explicit = all.filter((job) => !job.implicit);
@@ -56,33 +63,34 @@ async function definable(tx: SqlContext, all: Shown[], decides: Decides, now: nu
   return [...jobs, ...implicit.filter(({ name }) => !former.has(name))];
 }
 
+/** Writes the definitions of some jobs that are new, changed or another worker's, and marks the others as seen. */
 async function syncGroup(
   tx: SqlContext,
-  { worker, startedAt, jobs: shown }: SyncRequest,
-  decides: (job: Shown, row: Row | undefined) => boolean,
+  { worker, startedAt, jobs: defined }: SyncRequest,
+  decides: (job: DefinedJob, row: JobRow | undefined) => boolean,
   now: number,
 ): Promise<void> {
   const { db, t } = tx;
-  const { jobs, known } = await lock(tx, shown, now);
-  const definedAt = ({ implicit }: Shown) => (implicit ? IMPLICIT : startedAt);
-  const isShown = (job: Shown) => {
+  const { jobs, known } = await lockAll(tx, defined, now);
+  const definedAt = ({ implicit }: DefinedJob) => (implicit ? IMPLICIT_START : startedAt);
+  const isCurrent = (job: DefinedJob) => {
     const row = known.get(job.name);
     const isSame = row?.fingerprint === job.fingerprint && row.defined_by === worker;
-    return isSame && (row.defined_at === IMPLICIT) === (definedAt(job) === IMPLICIT);
+    return isSame && (row.defined_at === IMPLICIT_START) === (definedAt(job) === IMPLICIT_START);
   };
-  const isWritten = (job: Shown) => decides(job, known.get(job.name)) && !isShown(job);
-  const written: Written[] = jobs.filter(isWritten).map((job) => ({
+  const needsUpdate = (job: DefinedJob) => decides(job, known.get(job.name)) && !isCurrent(job);
+  const updates: JobUpdate[] = jobs.filter(needsUpdate).map((job) => ({
     ...job.details(),
     name: job.name,
     fingerprint: job.fingerprint,
     definedAt: definedAt(job),
   }));
-  const seen = jobs.filter((job) => !isWritten(job)).map((job) => job.name);
-  if (written.length > 0) {
-    const columns = [...COLUMNS.split(", "), "seen_at", "created_at"];
+  const seen = jobs.filter((job) => !needsUpdate(job)).map((job) => job.name);
+  if (updates.length > 0) {
+    const columns = [...JOB_COLUMNS.split(", "), "seen_at", "created_at"];
     await tx.run(
-      db.upsert(t.jobs, ["name"], columns, columns.slice(1, -1), written.length),
-      ...written.flatMap((job) => [
+      db.upsert(t.jobs, ["name"], columns, columns.slice(1, -1), updates.length),
+      ...updates.flatMap((job) => [
         job.name,
         job.queue,
         job.priority,
@@ -96,33 +104,33 @@ async function syncGroup(
         now,
       ]),
     );
-    const lastSeen = (job: Written) => known.get(job.name)?.seen_at ?? null;
+    const lastSeen = (job: JobUpdate) => known.get(job.name)?.seen_at ?? null;
     await syncSchedules(
       tx,
-      written.map((job) => ({ ...job, seenAt: lastSeen(job) })),
+      updates.map((job) => ({ ...job, seenAt: lastSeen(job) })),
       now,
     );
   }
-  const limits = ({ limit, keyLimit }: Written) => limit > 0 || keyLimit > 0;
-  const wasLimited = ({ name }: Written) => {
+  const limits = ({ limit, keyLimit }: JobUpdate) => limit > 0 || keyLimit > 0;
+  const wasLimited = ({ name }: JobUpdate) => {
     const row = known.get(name);
     return row !== undefined && (row.lim > 0 || row.key_lim > 0);
   };
-  const newlyLimited = written.filter((job) => limits(job) && !wasLimited(job)).map((job) => job.name);
+  const newlyLimited = updates.filter((job) => limits(job) && !wasLimited(job)).map((job) => job.name);
   await markLimited(tx, "name", newlyLimited);
   if (seen.length > 0) {
     await tx.run(`update ${t.jobs} set seen_at = ? where name in (${marks(seen)})`, now, ...seen);
   }
 }
 
-/** The rows of jobs, locked, and the jobs that are not renamed at this moment by another worker. */
-async function lock(
+/** Locks the rows of jobs. Returns them, and the jobs that no other worker has renamed meanwhile. */
+async function lockAll(
   tx: SqlContext,
-  jobs: Shown[],
+  jobs: DefinedJob[],
   now: number,
-): Promise<{ jobs: Shown[]; known: Map<string, Row> }> {
+): Promise<{ jobs: DefinedJob[]; known: Map<string, JobRow> }> {
   const { db } = tx;
-  const { rows: known, made } = await lockJobs(
+  const { rows: known, stubs } = await lockJobs(
     tx,
     jobs.map(({ name }) => name),
     now,
@@ -130,18 +138,19 @@ async function lock(
   if (db.forUpdate === "" || jobs.every(({ name }) => isDefined(known.get(name)))) return { jobs, known };
   const former = await readFormerNames(tx);
   const isFormer = (name: string) => former.has(name);
-  await deleteMade(tx, made.filter(isFormer));
+  await deleteStubs(tx, stubs.filter(isFormer));
   return { jobs: jobs.filter(({ name }) => !isFormer(name)), known };
 }
 
+/** Writes the limits of queues that are new, changed or another worker's. */
 async function syncQueues(
   tx: SqlContext,
   { worker, startedAt, queues }: SyncRequest,
-  decides: Decides,
+  decides: Decision,
 ): Promise<void> {
   const { db, t } = tx;
   const columns = ["name", "lim", "defined_at", "defined_by"];
-  for (const group of inGroups([...queues].sort(byName), GROUP)) {
+  for (const group of inGroups([...queues].sort(compareNames), JOBS_PER_STATEMENT)) {
     const rows = await tx.all<{
       name: string;
       lim: number;
@@ -152,16 +161,16 @@ async function syncQueues(
       ...group.map(({ name }) => name),
     );
     const known = new Map(rows.map((row) => [row.name, { ...row, defined_at: row.defined_at ?? 0 }]));
-    const written = group.filter(({ name, limit }) => {
+    const updates = group.filter(({ name, limit }) => {
       const row = known.get(name);
       return decides(row) && !(row?.lim === limit && row.defined_by === worker);
     });
-    if (written.length === 0) continue;
+    if (updates.length === 0) continue;
     await tx.run(
-      db.upsert(t.queues, ["name"], columns, columns.slice(1), written.length),
-      ...written.flatMap(({ name, limit }) => [name, limit, startedAt, worker]),
+      db.upsert(t.queues, ["name"], columns, columns.slice(1), updates.length),
+      ...updates.flatMap(({ name, limit }) => [name, limit, startedAt, worker]),
     );
-    const newlyLimited = written.filter(({ name, limit }) => limit > 0 && (known.get(name)?.lim ?? 0) === 0);
+    const newlyLimited = updates.filter(({ name, limit }) => limit > 0 && (known.get(name)?.lim ?? 0) === 0);
     await markLimited(
       tx,
       "queue",

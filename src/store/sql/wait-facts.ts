@@ -5,7 +5,7 @@ import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
 import { toPause } from "./pause.ts";
 import { find } from "./run-records.ts";
-import { JOB_COLUMNS, type JobsRow, queueSettings } from "./status.ts";
+import { JOB_STATUS_COLUMNS, type JobStatusRow, queueSettings } from "./status.ts";
 import { traces, workers } from "./workers.ts";
 
 /** How far "ahead of it" is counted. */
@@ -21,7 +21,9 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
   );
   const count = async (where: string, ...params: (string | number)[]) =>
     (await first(sql.all<{ n: number }>(`select count(*) as n from ${t.runs} where ${where}`, ...params)))!.n;
-  const job = await first(sql.all<JobsRow>(`select ${JOB_COLUMNS} from ${t.jobs} where name = ?`, run.name));
+  const job = await first(
+    sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} where name = ?`, run.name),
+  );
   const [queue] = await queueSettings(sql, now, run.queue);
   const alive = await workers(sql, now);
   return {

@@ -3,7 +3,7 @@ import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, marks } from "./database.ts";
 
-interface Row {
+interface WorkerRow {
   id: string;
   host: string;
   pid: number;
@@ -15,13 +15,13 @@ interface Row {
 
 const WORKER_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at";
 
-function toWorker(row: Row): WorkerRecord {
+function toWorker(row: WorkerRow): WorkerRecord {
   return {
     id: row.id,
     host: row.host,
     pid: row.pid,
     parallel: row.parallel,
-    ...readServing(row.queues),
+    ...readQueues(row.queues),
     startedAt: row.started_at,
     seenAt: row.seen_at,
   };
@@ -29,7 +29,7 @@ function toWorker(row: Row): WorkerRecord {
 
 /** The workers that are alive. */
 export async function workers(sql: SqlContext, now: number): Promise<WorkerRecord[]> {
-  const rows = await sql.all<Row>(
+  const rows = await sql.all<WorkerRow>(
     `select ${WORKER_COLUMNS} from ${sql.t.workers} where seen_at > ? order by started_at, id`,
     now - WORKER_SEEN_WITHIN,
   );
@@ -39,7 +39,7 @@ export async function workers(sql: SqlContext, now: number): Promise<WorkerRecor
 /** The rows of these workers, alive or not. */
 export async function traces(sql: SqlContext, ids: string[]): Promise<Map<string, NonNullable<Trace>>> {
   const rows = await forGroups(ids, (group) =>
-    sql.all<Row>(
+    sql.all<WorkerRow>(
       `select id, host, pid, seen_at from ${sql.t.workers} where id in (${marks(group)})`,
       ...group,
     ),
@@ -59,7 +59,7 @@ export async function beat(
     worker.host,
     worker.pid,
     worker.parallel,
-    writeServing(worker),
+    writeQueues(worker),
     worker.startedAt,
     now,
   );
@@ -83,11 +83,11 @@ export async function forgetDead(sql: SqlContext, now: number): Promise<number> 
   return count;
 }
 
-type Serving = Pick<WorkerRecord, "queues" | "exceptQueues" | "weights" | "schedules">;
+type WorkerQueues = Pick<WorkerRecord, "queues" | "exceptQueues" | "weights" | "schedules">;
 
 /** Null: everything; a list: these queues; else an object with what it says. */
-function readServing(text: string | null): Serving {
-  const stored: string[] | Partial<Serving> | null = text === null ? null : JSON.parse(text);
+function readQueues(text: string | null): WorkerQueues {
+  const stored: string[] | Partial<WorkerQueues> | null = text === null ? null : JSON.parse(text);
   const {
     queues = null,
     exceptQueues = [],
@@ -97,7 +97,7 @@ function readServing(text: string | null): Serving {
   return { queues, exceptQueues, weights, schedules };
 }
 
-function writeServing({ queues, exceptQueues, weights, schedules }: Serving): string | null {
+function writeQueues({ queues, exceptQueues, weights, schedules }: WorkerQueues): string | null {
   const isPlain = exceptQueues.length === 0 && weights === null && schedules;
   if (isPlain) return queues === null ? null : JSON.stringify(queues);
   return JSON.stringify({ queues, exceptQueues, weights, schedules });
