@@ -1,12 +1,11 @@
 import { PunctualError, show } from "./errors.ts";
 import { checkConcurrency, type Defaults, toSettings } from "./job/settings.ts";
 import { checkPrefix, type PunctualOptions } from "./options.ts";
-import { type Keep, toRetention } from "./run/retention.ts";
-import type { FinishedState } from "./run/states.ts";
+import { type Keep, type KeepByState, toRetention } from "./run/retention.ts";
 import { type DatabaseSource, kindOf } from "./store/open.ts";
 import { type Duration, toMilliseconds } from "./time.ts";
 import { checkName } from "./validate/names.ts";
-import { checkInteger, checkKeys } from "./validate/options.ts";
+import { checkInteger, checkKeys, withoutUndefined } from "./validate/options.ts";
 
 /**
  * Default export of `punctual.config.ts`, used by the command line and by instances that name no database. Paths are
@@ -14,23 +13,23 @@ import { checkInteger, checkKeys } from "./validate/options.ts";
  */
 export interface PunctualConfig {
   /** URL such as `sqlite:./jobs.db`, or a handle of your own. Default: `PUNCTUAL_DATABASE_URL`, else `sqlite:./punctual.db`. */
-  database?: DatabaseSource;
+  database?: DatabaseSource | undefined;
   /** Job files, by name or glob. Default: every script below `jobs/`. */
-  jobs?: string | readonly string[];
+  jobs?: string | readonly string[] | undefined;
   /** Concurrency limits of queues. */
-  queues?: Record<string, { concurrency: number }>;
+  queues?: Record<string, { concurrency: number }> | undefined;
   /** How long finished runs are kept: one value for all states, or one for each. */
-  retention?: Keep | Partial<Record<FinishedState, Keep>>;
+  retention?: Keep | KeepByState | undefined;
   /** Settings that every job starts with. */
-  defaults?: Defaults;
+  defaults?: Defaults | undefined;
   /** Prefix of every table name. Default: `punctual_`. */
-  prefix?: string;
+  prefix?: string | undefined;
   /** Number of child processes of `punctual work`. Default: 0, handlers run in the process itself. */
-  workers?: number;
+  workers?: number | undefined;
   /** Concurrent runs in each process. Default: 10. */
-  parallel?: number;
+  parallel?: number | undefined;
   /** How long a job file may take to load. Default: 10 s. */
-  loadTimeout?: Duration;
+  loadTimeout?: Duration | undefined;
 }
 
 /** A config, or a function that returns one; `mode` is `PUNCTUAL_ENV`, else `NODE_ENV`, else `development`. */
@@ -88,7 +87,10 @@ export function instanceOptions({
   retention,
 }: PunctualConfig): Pick<PunctualOptions, "prefix" | "defaults"> {
   const keep = retention === undefined ? {} : { keep: retention };
-  return { ...(prefix !== undefined && { prefix }), defaults: { ...keep, ...defaults } };
+  return {
+    ...(prefix !== undefined && { prefix }),
+    defaults: { ...keep, ...withoutUndefined(defaults ?? {}) },
+  };
 }
 
 function at<Value>(key: string, value: Value | undefined, check: (value: Value) => unknown): void {

@@ -2,8 +2,10 @@ import { instanceOptions } from "./config.ts";
 import { configHere } from "./config-file.ts";
 import type { Engine } from "./engine.ts";
 import type { Definition } from "./job/definition.ts";
+import type { Defaults } from "./job/settings.ts";
 import type { PunctualOptions } from "./options.ts";
 import type { DatabaseSource } from "./store/open.ts";
+import { withoutUndefined } from "./validate/options.ts";
 import { version } from "./version.ts";
 
 /** An instance that was created while job files were loaded. Members keep their names: other versions of the package fill them. */
@@ -78,6 +80,14 @@ export function withInherited(
   inherited: Pick<JobFileLoader, "options"> | null,
 ): PunctualOptions {
   if (!inherited) return own;
-  const defaults = { ...inherited.options.defaults, ...own.defaults };
-  return { ...inherited.options, ...own, defaults };
+  const defaults = withDefaults(inherited.options.defaults, own.defaults);
+  return { ...inherited.options, ...withoutUndefined(own), defaults };
+}
+
+/** Merges defaults; `attempts` and `retries` are one setting, so that either of the own ones replaces either inherited one. */
+function withDefaults(inherited: Defaults = {}, own: Defaults = {}): Defaults {
+  const given = withoutUndefined(own);
+  if (!("attempts" in given || "retries" in given)) return { ...inherited, ...given };
+  const { attempts: _, retries: __, ...rest } = inherited;
+  return { ...rest, ...given };
 }

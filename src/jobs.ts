@@ -23,7 +23,7 @@ import { jobFileLoader } from "./job-file-loader.ts";
 import { Control } from "./operate/control.ts";
 import type { Duration, Instant } from "./time.ts";
 import { checkName } from "./validate/names.ts";
-import { checkKeys } from "./validate/options.ts";
+import { checkKeys, withoutUndefined } from "./validate/options.ts";
 
 type Named = string | JobClass | readonly [JobClass, string];
 
@@ -157,7 +157,7 @@ export abstract class Jobs extends Control {
     const job = draft ? draft.job : what;
     const definition = job instanceof Dispatchable ? job : this.#find(job as Named);
     if (!(definition instanceof Definition)) throw this.engine.registry.unknown(definition.name, []);
-    const given = draft ? { ...recurOptionsOf(draft), ...options } : options;
+    const given = draft ? { ...recurOptionsOf(draft), ...withoutUndefined(options) } : options;
     const { plan, overrides } = toRecurrence(cron, given, definition.settings.args);
     definition.recur(plan, overrides);
     this.#warnOf(definition.name, plan.warning(this.clock.now()));

@@ -8,23 +8,23 @@ import { checkKeys } from "./validate/options.ts";
 /** Options of an instance. */
 export interface PunctualOptions {
   /** Prefix of every table name. Default: `punctual_`. */
-  prefix?: string;
+  prefix?: string | undefined;
   /** Settings that every job starts with. */
-  defaults?: Defaults;
+  defaults?: Defaults | undefined;
   /** Receives the log messages; false turns them off. Default: standard error. */
-  logger?: Logger | false;
+  logger?: Logger | false | undefined;
   /** Source of time, for tests. Default: the system clock. */
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** Whether `run.log()` stores its lines in the database, for `logs()`; the event is emitted in any case. Default: true. */
-  logs?: boolean;
+  logs?: boolean | undefined;
   /** Creates instances of job classes, e.g. from a dependency injection container. Default: `new Class()`. */
-  resolve?: Resolve;
+  resolve?: Resolve | undefined;
   /** The largest payload in bytes. Default: 1 MiB. */
-  maxPayload?: number;
+  maxPayload?: number | undefined;
   /** Whether a SQLite database gets its tables on first use. Default: true. */
-  install?: boolean;
+  install?: boolean | undefined;
   /** Source of random numbers in [0, 1) for jitter, for tests. Default: `Math.random`. */
-  random?: () => number;
+  random?: (() => number) | undefined;
 }
 
 const OPTIONS = [

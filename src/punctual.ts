@@ -59,10 +59,10 @@ export class Punctual extends Jobs {
   // -- working -----------------------------------------------------------------------------------------------------
 
   /** Brings the tables up to date; safe from several processes at once, and when there is nothing to do. */
-  async install(options: { dryRun?: boolean } = {}): Promise<InstallReport> {
+  async install(options: { dryRun?: boolean | undefined } = {}): Promise<InstallReport> {
     checkKeys(options, ["dryRun"], "install()");
     this.#engine.refuseStopped();
-    return this.#engine.store.install(options);
+    return this.#engine.store.install({ dryRun: options.dryRun === true });
   }
 
   /** What the database says of itself: version, tables and indexes that are missing, leases nobody takes back. */

@@ -158,6 +158,7 @@ const ROOMS: Record<string, string[]> = {
     "options.ts",
     "version.ts",
     "job/",
+    "validate/",
     "store/open.ts",
   ],
   "version.ts": [],

@@ -1,6 +1,5 @@
 import { PunctualError, show } from "../errors.ts";
-import type { RetryPolicy } from "../run/retries.ts";
-import { type RetriesArguments, toStoredPolicy } from "../run/retries.ts";
+import { type RetriesArguments, type RetryOptions, retriesIn, toStoredPolicy } from "../run/retries.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";
 import { checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
@@ -27,24 +26,27 @@ export interface Shape {
 
 export interface UniqueOptions {
   /** Holds the key at least this long after the dispatch, also when the run has finished by then. */
-  for?: Duration;
+  for?: Duration | undefined;
   /** When the key is free again: once the run has started, or has finished (the default). */
-  until?: "started" | "finished";
+  until?: "started" | "finished" | undefined;
 }
 
 /** The chain as one object. */
 export interface DispatchOptions {
-  delay?: Duration;
-  at?: Instant;
-  queue?: string | null;
-  priority?: number;
-  key?: string;
-  unique?: string | ({ key: string } & UniqueOptions);
-  timeout?: Duration;
-  retries?: number | Partial<Omit<RetryPolicy, "backoff" | "when">>;
-  tags?: readonly string[];
-  expires?: Duration;
-  traceparent?: string;
+  delay?: Duration | undefined;
+  at?: Instant | undefined;
+  queue?: string | null | undefined;
+  priority?: number | undefined;
+  key?: string | undefined;
+  unique?: string | ({ key: string } & UniqueOptions) | undefined;
+  timeout?: Duration | undefined;
+  /** In place of the job's: how many in all, or an object of numbers. */
+  attempts?: number | Omit<RetryOptions, "backoff" | "when"> | undefined;
+  /** The same as `attempts`. */
+  retries?: number | Omit<RetryOptions, "backoff" | "when"> | undefined;
+  tags?: readonly string[] | undefined;
+  expires?: Duration | undefined;
+  traceparent?: string | undefined;
 }
 
 /** The methods that shape a run: on a draft before it is named, on a dispatch until it is sent. */
@@ -94,9 +96,14 @@ export abstract class Shaped<Args> {
     return this.with(() => ({ timeout: checkTimeout(timeout) }));
   }
 
-  /** In place of the job's: an object of numbers, or `max`, `base`, `cap`, `jitter`. Functions stay the job's. */
+  /** In place of the job's: how many in all, or an object of numbers. Functions stay the job's. */
+  attempts(...attempts: RetriesArguments): this {
+    return this.with(() => ({ retries: toStoredPolicy(attempts, "attempts") }));
+  }
+
+  /** The same as `attempts()`: `retries(3)` allows three attempts in all. */
   retries(...retries: RetriesArguments): this {
-    return this.with(() => ({ retries: toStoredPolicy(retries) }));
+    return this.with(() => ({ retries: toStoredPolicy(retries, "retries") }));
   }
 
   tags(...tags: string[]): this {
@@ -128,7 +135,8 @@ export abstract class Shaped<Args> {
       shaped = shaped.unique(key, rest);
     }
     if (options.timeout !== undefined) shaped = shaped.timeout(options.timeout);
-    if (options.retries !== undefined) shaped = shaped.retries(...([options.retries] as RetriesArguments));
+    const retries = retriesIn(options, "dispatch()");
+    if (retries) shaped = shaped[retries.name](...retries.given);
     if (options.tags !== undefined) shaped = shaped.tags(...options.tags);
     if (options.expires !== undefined) shaped = shaped.expires(options.expires);
     if (options.traceparent !== undefined) shaped = shaped.traceparent(options.traceparent);
@@ -144,6 +152,7 @@ const OPTIONS = [
   "key",
   "unique",
   "timeout",
+  "attempts",
   "retries",
   "tags",
   "expires",

@@ -48,7 +48,7 @@ export class AdHocDispatch extends Dispatch<unknown> {
     const configurable = Configurable.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
     for (const name of Object.getOwnPropertyNames(configurable)) {
       // Its process keeps the settings, so that retries may have functions, which a run's row cannot hold.
-      if (name in AdHocDispatch.prototype && name !== "retries") continue;
+      if (name in AdHocDispatch.prototype && name !== "retries" && name !== "attempts") continue;
       // As every chained call: refused once the dispatch was sent, and a refused one takes the dispatch back.
       const value = function (this: AdHocDispatch, ...args: unknown[]) {
         return this.with(() => {

@@ -1,6 +1,5 @@
-import { type Keep, toRetention } from "../run/retention.ts";
+import { type Keep, type KeepByState, toRetention } from "../run/retention.ts";
 import { type RetriesArguments, toPolicy } from "../run/retries.ts";
-import type { FinishedState } from "../run/states.ts";
 import type { Duration } from "../time.ts";
 import { checkQueue } from "../validate/names.ts";
 import { checkFunction, checkHookTimeout, checkInteger, checkKeys } from "../validate/options.ts";
@@ -14,6 +13,14 @@ import {
   type Settings,
   toTimeout,
 } from "./settings.ts";
+
+/** Limits of `concurrency()` on runs that share a key. */
+export interface ConcurrencyOptions<Args> {
+  /** Most runs at once with the same key; 0 = no limit. */
+  perKey?: number | undefined;
+  /** Makes the key of the arguments; null or undefined: the run has none. */
+  by?: ((args: Args) => string | number | bigint | null | undefined) | undefined;
+}
 
 /** The configuration methods that definitions and ad hoc runs share. Each replaces `settings` and nothing else. */
 export abstract class Configurable<Args> {
@@ -38,10 +45,7 @@ export abstract class Configurable<Args> {
    * How many runs of this job may run at once, in all processes together; 0 = no limit. Default: 1.
    * `perKey` limits runs that share a key: the key given at dispatch, or what `by` makes of the arguments.
    */
-  concurrency(
-    limit: number,
-    options: { perKey?: number; by?: (args: Args) => string | number | bigint | null | undefined } = {},
-  ): this {
+  concurrency(limit: number, options: ConcurrencyOptions<Args> = {}): this {
     checkKeys(options, ["perKey", "by"], "concurrency()");
     const { perKey, by } = options;
     const concurrency = checkConcurrency(limit);
@@ -52,9 +56,17 @@ export abstract class Configurable<Args> {
     });
   }
 
-  /** How many tries in all, and how long between them: an object, or `max`, `base`, `cap`, `jitter`. Default: 1 try. */
+  /**
+   * How many attempts in all, and how long the waits between them are: a number, an object, or `max`, `base`, `cap` and
+   * `jitter` by position. Default: 1 attempt.
+   */
+  attempts(...attempts: RetriesArguments): this {
+    return change(this, { retries: { ...this.settings.retries, ...toPolicy(attempts, "attempts") } });
+  }
+
+  /** The same as `attempts()`: `retries(3)` allows three attempts in all. */
   retries(...retries: RetriesArguments): this {
-    return change(this, { retries: { ...this.settings.retries, ...toPolicy(retries) } });
+    return change(this, { retries: { ...this.settings.retries, ...toPolicy(retries, "retries") } });
   }
 
   /** Aborts the handler's signal after this long and fails the try; null = none, the default. */
@@ -68,7 +80,7 @@ export abstract class Configurable<Args> {
   }
 
   /** How long history keeps finished runs, for all states or each; 0 = not at all. */
-  keep(keep: Keep | Partial<Record<FinishedState, Keep>>): this {
+  keep(keep: Keep | KeepByState): this {
     if (typeof keep === "object") checkKeys(keep, ["completed", "failed", "cancelled", "skipped"], "keep()");
     return change(this, { keep: toRetention(keep, this.settings.keep) });
   }

@@ -10,23 +10,23 @@ import type { JobDraft } from "./draft.ts";
 
 export interface RecurOptions {
   /** What its runs get. Default: what the job's `args()` holds when `recur()` is called. */
-  args?: unknown;
+  args?: unknown | undefined;
   /** Default: the job's; null: the default queue. */
-  queue?: string | null;
+  queue?: string | null | undefined;
   /** An IANA zone. Default: UTC. */
-  timezone?: string;
+  timezone?: string | undefined;
   /** Ticks only from one time of day to another, both included. */
-  between?: readonly [from: string, to: string];
+  between?: readonly [from: string, to: string] | undefined;
   /** Does not tick from one time of day to another. */
-  unlessBetween?: readonly [from: string, to: string];
+  unlessBetween?: readonly [from: string, to: string] | undefined;
   /** No tick before this instant. */
-  startingAt?: Instant;
+  startingAt?: Instant | undefined;
   /** No tick after this instant. */
-  endingAt?: Instant;
+  endingAt?: Instant | undefined;
   /** What becomes of ticks that were missed, as in `misfire()`. Default: `once`. */
-  misfire?: Misfire["policy"] | ({ policy: Misfire["policy"] } & MisfireOptions);
+  misfire?: Misfire["policy"] | ({ policy: Misfire["policy"] } & MisfireOptions) | undefined;
   /** Ticks only where `PUNCTUAL_ENV`, else `NODE_ENV`, is one of these. Default: everywhere. */
-  environments?: readonly string[];
+  environments?: readonly string[] | undefined;
 }
 
 const OPTIONS = [
@@ -43,9 +43,9 @@ const OPTIONS = [
 
 export interface MisfireOptions {
   /** Of `all`: at most this many runs, the latest. Default: 100. */
-  limit?: number;
+  limit?: number | undefined;
   /** Ticks that were missed by more than this are dropped. */
-  within?: Duration;
+  within?: Duration | undefined;
 }
 
 /** One more schedule of a job, in the registrar's form. `own`: the job's arguments, for when the options give none. */

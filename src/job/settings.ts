@@ -1,9 +1,13 @@
 import { PunctualError, show } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
-import { defaultRetention, type Keep, type Retention, toRetention } from "../run/retention.ts";
-import type { RetryPolicy } from "../run/retries.ts";
-import { type RetriesArguments, toPolicy } from "../run/retries.ts";
-import type { FinishedState } from "../run/states.ts";
+import {
+  defaultRetention,
+  type Keep,
+  type KeepByState,
+  type Retention,
+  toRetention,
+} from "../run/retention.ts";
+import { type RetryOptions, type RetryPolicy, retriesIn, toPolicy } from "../run/retries.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { checkQueue, DEFAULT_QUEUE } from "../validate/names.ts";
 import { checkHookTimeout, checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
@@ -42,16 +46,19 @@ export interface Settings {
 
 /** What `new Punctual(database, { defaults })` can change for every job. */
 export interface Defaults {
-  queue?: string;
+  queue?: string | undefined;
   /** Lower runs sooner. */
-  priority?: number;
-  lease?: Duration;
-  concurrency?: number;
-  retries?: number | Partial<RetryPolicy>;
-  timeout?: Duration | null;
+  priority?: number | undefined;
+  lease?: Duration | undefined;
+  concurrency?: number | undefined;
+  /** How many attempts in all, and how long the waits between them are. */
+  attempts?: number | RetryOptions | undefined;
+  /** The same as `attempts`. */
+  retries?: number | RetryOptions | undefined;
+  timeout?: Duration | null | undefined;
   /** How long one call of a filter or a hook may take. Default: 30 s. */
-  hookTimeout?: Duration;
-  keep?: Keep | Partial<Record<FinishedState, Keep>>;
+  hookTimeout?: Duration | undefined;
+  keep?: Keep | KeepByState | undefined;
 }
 
 const builtIn: Settings = {
@@ -77,7 +84,7 @@ const builtIn: Settings = {
 export function toSettings(defaults: Defaults = {}): Settings {
   checkKeys(
     defaults,
-    ["queue", "priority", "lease", "concurrency", "retries", "timeout", "hookTimeout", "keep"],
+    ["queue", "priority", "lease", "concurrency", "attempts", "retries", "timeout", "hookTimeout", "keep"],
     "defaults",
   );
   const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = { ...builtIn };
@@ -85,7 +92,8 @@ export function toSettings(defaults: Defaults = {}): Settings {
   if (defaults.priority !== undefined) settings.priority = checkPriority(defaults.priority);
   if (defaults.lease !== undefined) settings.lease = checkLease(defaults.lease);
   if (defaults.concurrency !== undefined) settings.concurrency = checkConcurrency(defaults.concurrency);
-  if (defaults.retries !== undefined) settings.retries = toRetries(defaults.retries, settings.retries);
+  const retries = retriesIn(defaults, "defaults");
+  if (retries) settings.retries = { ...settings.retries, ...toPolicy(retries.given, retries.name) };
   if (defaults.timeout !== undefined) settings.timeout = toTimeout(defaults.timeout);
   if (defaults.hookTimeout !== undefined) settings.hookTimeout = checkHookTimeout(defaults.hookTimeout);
   if (defaults.keep !== undefined) settings.keep = toRetention(defaults.keep);
@@ -109,9 +117,4 @@ export function checkLease(lease: Duration): number {
 /** Null: none. */
 export function toTimeout(timeout: Duration | null): number | null {
   return timeout === null ? null : checkTimeout(timeout);
-}
-
-/** `given` over `otherwise`. */
-export function toRetries(given: number | Partial<RetryPolicy>, otherwise: RetryPolicy): RetryPolicy {
-  return { ...otherwise, ...toPolicy([given] as RetriesArguments) };
 }

@@ -27,13 +27,13 @@ export interface ProbeOptions {
   /** 0: any free port. */
   port: number;
   /** Default: 127.0.0.1, which is reachable from this machine only. */
-  host?: string;
+  host?: string | undefined;
   /** Whether `/readyz` requires a worker in this process. Default: true. */
-  worker?: boolean;
+  worker?: boolean | undefined;
   /** Most job names, and most queue names, that appear as labels. Default: 500. */
-  labels?: number;
+  labels?: number | undefined;
   /** Source of time, for tests. */
-  clock?: Clock;
+  clock?: Clock | undefined;
 }
 
 /** A listening probe; in a child process of `supervise()` it stands for the parent's. */

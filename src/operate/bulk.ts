@@ -8,9 +8,9 @@ import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
 /** How `retryAll()`, `cancelAll()` and `removeAll()` go through what a query finds. */
 export interface BulkOptions {
   /** At most so many, the newest. */
-  limit?: number;
+  limit?: number | undefined;
   /** Called now and then with how many were gone through, of about how many; counted up to 10,000. */
-  progress?: (done: number, total: number) => void;
+  progress?: ((done: number, total: number) => void) | undefined;
 }
 
 /** What became of all runs that a query found. */

@@ -41,8 +41,8 @@ export interface RunsPage {
 /** Which lines `logs()` gives. */
 export interface LogsOptions {
   /** The `position` of the last line one has. */
-  after?: number;
-  limit?: number;
+  after?: number | undefined;
+  limit?: number | undefined;
 }
 
 /** So many lines come at once. */
@@ -145,7 +145,10 @@ export abstract class Control extends Pausing implements RunControl {
    * ends at once: its lease is gone, so nothing more is written about it. What its code does meanwhile nobody can stop,
    * and limits count it no longer.
    */
-  async cancel(id: number, options: { force?: boolean } = {}): Promise<"cancelled" | "requested"> {
+  async cancel(
+    id: number,
+    options: { force?: boolean | undefined } = {},
+  ): Promise<"cancelled" | "requested"> {
     checkKeys(options, ["force"], "cancel()");
     const store = await this.store();
     const answer = await store.cancel(checkId(id), defaultRetention.cancelled, options.force === true);
@@ -171,7 +174,7 @@ export abstract class Control extends Pausing implements RunControl {
   }
 
   /** Runs a finished run once more, under the same id; now, or at a time. */
-  async retry(id: number, options: { at?: Instant } = {}): Promise<void> {
+  async retry(id: number, options: { at?: Instant | undefined } = {}): Promise<void> {
     checkKeys(options, ["at"], "retry()");
     const at = options.at === undefined ? null : await instantIn(await this.store(), options.at);
     const answer = await (await this.store()).revive(checkId(id), at);
@@ -232,7 +235,7 @@ export abstract class Control extends Pausing implements RunControl {
   }
 
   /** The result of a run once it has completed; rejects if it ends otherwise, or not in time. */
-  async wait(id: number, options: { timeout?: Duration } = {}): Promise<JsonValue | undefined> {
+  async wait(id: number, options: { timeout?: Duration | undefined } = {}): Promise<JsonValue | undefined> {
     checkKeys(options, ["timeout"], "wait()");
     const deadline =
       options.timeout === undefined

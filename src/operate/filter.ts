@@ -8,24 +8,24 @@ import { checkKeys } from "../validate/options.ts";
 /** Which runs; all that is given holds. */
 export interface RunsQuery {
   /** A query such as `state:failed job:send-* after:24h`; the guide has the language. */
-  where?: string;
+  where?: string | undefined;
   /** What a time without an offset in the query is read in. Default: UTC. */
-  timezone?: string;
-  state?: RunState | RunState[];
-  job?: string;
-  queue?: string;
-  key?: string;
-  tag?: string;
-  batch?: string;
-  parent?: number;
+  timezone?: string | undefined;
+  state?: RunState | RunState[] | undefined;
+  job?: string | undefined;
+  queue?: string | undefined;
+  key?: string | undefined;
+  tag?: string | undefined;
+  batch?: string | undefined;
+  parent?: number | undefined;
 }
 
 /** Which page of which runs. */
 export interface RunsFilter extends RunsQuery {
   /** `next` of the page before. */
-  before?: number;
+  before?: number | undefined;
   /** At most 1,000. Default: 50. */
-  limit?: number;
+  limit?: number | undefined;
 }
 
 const QUERY = ["state", "job", "queue", "key", "tag", "batch", "parent", "where", "timezone"];

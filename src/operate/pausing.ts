@@ -9,15 +9,15 @@ import { checkId } from "./filter.ts";
 
 /** Said with a pause, and shown wherever the pause is. */
 export interface PauseOptions {
-  reason?: string;
+  reason?: string | undefined;
   /** Who paused it. */
-  by?: string;
+  by?: string | undefined;
 }
 
 /** The same of a queue. */
 export interface PauseQueueOptions extends PauseOptions {
   /** It resumes by itself after so long. */
-  for?: Duration;
+  for?: Duration | undefined;
 }
 
 /** Pausing and resuming queues, jobs and schedules. */

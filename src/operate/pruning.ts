@@ -12,24 +12,24 @@ export interface PruneOptions {
    * Deletes only this job: its definition, its schedules and its waiting runs, once no worker has defined it for two
    * minutes. Its finished runs stay as long as they are kept. Allows no other choice beside it.
    */
-  job?: string;
+  job?: string | undefined;
   /** Finished runs older than this go too, whatever their retention. */
-  finished?: Duration;
+  finished?: Duration | undefined;
   /**
    * Of each job the newest so many finished runs stay, older ones go, whatever their age and retention. With `finished`
    * only those older than that go; with `state` only those states are counted.
    */
-  keep?: number;
+  keep?: number | undefined;
   /** Only finished runs in these states. Default: all of them. */
-  state?: FinishedState | FinishedState[];
+  state?: FinishedState | FinishedState[] | undefined;
   /** Jobs that no worker has defined for this long. Default: 30 days. */
-  jobs?: Duration;
+  jobs?: Duration | undefined;
   /** Runs that wait this long for a job nobody defines. Default: 30 days. */
-  orphans?: Duration;
+  orphans?: Duration | undefined;
   /** How many finished runs are deleted at a time. Default: 1,000. */
-  batch?: number;
+  batch?: number | undefined;
   /** Called after each batch with what was deleted so far; if it returns false, that is all. */
-  progress?: (deleted: PruneReport) => unknown;
+  progress?: ((deleted: PruneReport) => unknown) | undefined;
 }
 
 /** Beyond this some database would have more parameters than it takes. */

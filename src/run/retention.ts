@@ -4,6 +4,9 @@ import type { FinishedState } from "./states.ts";
 /** How long history keeps a finished run: a duration, `"forever"`, or 0 for not at all. */
 export type Keep = Duration | "forever";
 
+/** How long history keeps finished runs of each state. */
+export type KeepByState = { [State in FinishedState]?: Keep | undefined };
+
 /** Milliseconds for each finished state; null = for ever. */
 export type Retention = Record<FinishedState, number | null>;
 
@@ -16,14 +19,14 @@ export const defaultRetention: Retention = {
 
 const toKeep = (keep: Keep): number | null => (keep === "forever" ? null : toMilliseconds(keep, "keep()"));
 
-export function toRetention(
-  keep: Keep | Partial<Record<FinishedState, Keep>>,
-  otherwise: Retention = defaultRetention,
-): Retention {
+export function toRetention(keep: Keep | KeepByState, otherwise: Retention = defaultRetention): Retention {
   if (typeof keep !== "object") {
     const all = toKeep(keep);
     return { completed: all, skipped: all, cancelled: all, failed: all };
   }
-  const chosen = Object.entries(keep).map(([state, value]) => [state, toKeep(value)]);
-  return { ...otherwise, ...Object.fromEntries(chosen) };
+  const retention = { ...otherwise };
+  for (const [state, value] of Object.entries(keep) as [FinishedState, Keep | undefined][]) {
+    if (value !== undefined) retention[state] = toKeep(value);
+  }
+  return retention;
 }

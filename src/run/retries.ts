@@ -21,6 +21,9 @@ export interface RetryPolicy {
   when?: (error: unknown) => boolean;
 }
 
+/** A part of a policy. */
+export type RetryOptions = { [Name in keyof RetryPolicy]?: RetryPolicy[Name] | undefined };
+
 /** Longest wait of any policy, a century: later dates overflow in some databases. */
 const LONGEST = 36_500 * DAY;
 
@@ -54,68 +57,88 @@ function askPolicy(
   }
 }
 
-/** What `retries()` takes: one object or number, or the policy's numbers by position. */
+/** Arguments of `attempts()` and of `retries()`: one object or number, or the policy's numbers by position. */
 export type RetriesArguments =
-  | [retries: Partial<RetryPolicy>]
+  | [policy: RetryOptions]
   | [max: number, base?: number, cap?: number, jitter?: Jitter];
 
 const NUMBERS = ["max", "base", "cap", "jitter"] as const;
 
-/** The policy that the arguments of `retries()` describe, checked; what they leave out is absent. */
-export function toPolicy(given: RetriesArguments): Partial<RetryPolicy> {
-  const [first, ...rest] = given as [number | Partial<RetryPolicy>, ...unknown[]];
-  const policy = typeof first === "number" ? byPosition([first, ...rest]) : first;
-  checkKeys(policy, [...NUMBERS, "backoff", "when"], "retries()");
+/** Two names of the same setting: `attempts(3)` and `retries(3)` both allow three attempts in all. */
+export type RetriesName = "attempts" | "retries";
+
+/** The policy that the arguments of `attempts()` or `retries()` describe, checked; parts that are not given are absent. */
+export function toPolicy(given: RetriesArguments, name: RetriesName): Partial<RetryPolicy> {
+  const [first, ...rest] = given as [number | RetryOptions, ...unknown[]];
+  const policy = typeof first === "number" ? byPosition([first, ...rest], name) : first;
+  checkKeys(policy, [...NUMBERS, "backoff", "when"], `${name}()`);
   if (typeof first !== "number" && rest.some((value) => value !== undefined)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `retries() expected one object, or max, base, cap and jitter by position, got both: ${show(given)}.`,
+      `${name}() expected one object, or max, base, cap and jitter by position, got both: ${show(given)}.`,
     );
   }
-  check(policy);
-  return policy;
+  const entries = Object.entries(policy).filter(([, value]) => value !== undefined);
+  const present = Object.fromEntries(entries) as Partial<RetryPolicy>;
+  check(present, name);
+  return present;
 }
 
-function byPosition(values: unknown[]): Partial<RetryPolicy> {
+/** The value of `attempts` or `retries` in an object of options, with the name it was given under. Throws if both are. */
+export function retriesIn(
+  options: { attempts?: unknown; retries?: unknown },
+  what: string,
+): { name: RetriesName; given: RetriesArguments } | null {
+  const { attempts, retries } = options;
+  if (attempts !== undefined && retries !== undefined) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `${what} got both attempts (${show(attempts)}) and retries (${show(retries)}), which are two names of one option. Leave out retries.`,
+    );
+  }
+  if (attempts !== undefined) return { name: "attempts", given: [attempts] as RetriesArguments };
+  return retries === undefined ? null : { name: "retries", given: [retries] as RetriesArguments };
+}
+
+function byPosition(values: unknown[], name: RetriesName): RetryOptions {
   if (values.length > NUMBERS.length) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `retries() expected at most max, base, cap and jitter, got ${show(values)}.`,
+      `${name}() expected at most max, base, cap and jitter, got ${show(values)}.`,
     );
   }
-  const given = values.map((value, index) => [NUMBERS[index]!, value] as const);
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+  return Object.fromEntries(values.map((value, index) => [NUMBERS[index]!, value]));
 }
 
-function check(policy: Partial<RetryPolicy>): void {
+function check(policy: Partial<RetryPolicy>, retries: RetriesName): void {
   const { max, jitter, backoff, when } = policy;
-  if (max !== undefined) checkInteger(max, "retries max (tries in all)", 1);
+  if (max !== undefined) checkInteger(max, `${retries} max (attempts in all)`, 1);
   for (const name of ["base", "cap"] as const) {
     const seconds = policy[name];
     if (seconds === undefined || (Number.isFinite(seconds) && seconds >= 0)) continue;
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected retries ${name} in seconds, 0 or more, got ${show(seconds)}.`,
+      `Expected ${retries} ${name} in seconds, 0 or more, got ${show(seconds)}.`,
     );
   }
   if (jitter !== undefined && jitter !== "full" && jitter !== "none") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected retries jitter "full" or "none", got ${show(jitter)}.`,
+      `Expected ${retries} jitter "full" or "none", got ${show(jitter)}.`,
     );
   }
-  if (backoff !== undefined) checkFunction(backoff, "retries backoff");
-  if (when !== undefined) checkFunction(when, "retries when");
+  if (backoff !== undefined) checkFunction(backoff, `${retries} backoff`);
+  if (when !== undefined) checkFunction(when, `${retries} when`);
 }
 
 /** The policy of one dispatch as it is stored with the run: numbers alone, since the worker may be another process. */
-export function toStoredPolicy(given: RetriesArguments): string {
-  const policy = toPolicy(given);
-  const named = Object.keys(policy).find((name) => name === "backoff" || name === "when");
+export function toStoredPolicy(given: RetriesArguments, name: RetriesName): string {
+  const policy = toPolicy(given, name);
+  const named = Object.keys(policy).find((key) => key === "backoff" || key === "when");
   if (named === undefined) return JSON.stringify(policy);
   throw new PunctualError(
     "INVALID_OPTION",
-    `The retries of one dispatch take max, base, cap and jitter; ${named} is a function, which cannot be stored with a run. Give it to the job's own retries().`,
+    `The ${name} of one dispatch take max, base, cap and jitter; ${named} is a function, which cannot be stored with a run. Give it to the job's own ${name}().`,
   );
 }
 

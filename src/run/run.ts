@@ -8,7 +8,7 @@ export interface RunControl {
   move(id: number, at: Instant): Promise<void>;
   cancel(id: number): Promise<"cancelled" | "requested">;
   retry(id: number): Promise<void>;
-  wait(id: number, options?: { timeout?: Duration }): Promise<JsonValue | undefined>;
+  wait(id: number, options?: { timeout?: Duration | undefined }): Promise<JsonValue | undefined>;
   state(id: number): Promise<RunState | null>;
 }
 
@@ -43,7 +43,7 @@ export class Run {
   }
 
   /** What its handler returned, once it has completed; rejects if it failed, was cancelled or skipped. */
-  wait(options?: { timeout?: Duration }): Promise<JsonValue | undefined> {
+  wait(options?: { timeout?: Duration | undefined }): Promise<JsonValue | undefined> {
     return this.#control.wait(this.id, options);
   }
 

@@ -7,15 +7,15 @@ import { FOREVER, type ForeverOptions, toOptions } from "../worker/options.ts";
 /** Options of `supervise()`. */
 export interface SuperviseOptions extends ForeverOptions {
   /** Number of child processes. Default: 2. */
-  workers?: number;
+  workers?: number | undefined;
   /** Most runs at once in each child. Default: 10. */
-  parallel?: number;
+  parallel?: number | undefined;
   /** Number of runs after which a child is replaced. Default: no limit. */
-  maxJobs?: number;
+  maxJobs?: number | undefined;
   /** Memory above which a child is replaced: bytes, or text such as `"512MB"`. Default: no limit. */
-  maxMemory?: number | string;
+  maxMemory?: number | string | undefined;
   /** A child that does not answer for this long (at least 2 seconds) is killed and replaced. Default: 5 minutes. */
-  stall?: Duration;
+  stall?: Duration | undefined;
 }
 
 export interface Supervision {

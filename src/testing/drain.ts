@@ -6,9 +6,9 @@ import { checkInteger, checkKeys } from "../validate/options.ts";
 /** Options of `drain()`. */
 export interface DrainOptions {
   /** Rejects after more than this many runs. Default: 10,000. */
-  atMost?: number;
+  atMost?: number | undefined;
   /** `throw` (default) rejects if the last attempt of a run failed; `ignore` resolves in that case too. */
-  failures?: "throw" | "ignore";
+  failures?: "throw" | "ignore" | undefined;
 }
 
 interface FailedRun {

@@ -7,15 +7,15 @@ import { checkInteger } from "../validate/options.ts";
 /** Which queues a worker serves, and their weights. */
 export interface QueueOptions {
   /** Serves only these queues. Default: all. */
-  queues?: string[];
+  queues?: string[] | undefined;
   /** Serves all queues except these. */
-  exceptQueues?: string[];
+  exceptQueues?: string[] | undefined;
   /**
    * How queues share the worker, such as `{ reports: 2 }`: while several queues have ready runs, two runs of
    * `reports` start for each run of a queue that is not named, whose weight is 1. From 1 to 1000. Default: no shares;
    * runs start by priority and due time, whatever their queue.
    */
-  weights?: Record<string, number>;
+  weights?: Record<string, number> | undefined;
 }
 
 export interface WeightedQueues extends QueueSelection {
@@ -87,31 +87,31 @@ export function strideOf(
 /** Options of `run()`. */
 export interface RunOptions extends QueueOptions {
   /** Most runs of this pass. Default: 32. */
-  batch?: number;
+  batch?: number | undefined;
   /** Most runs at once. Default: 10. */
-  parallel?: number;
+  parallel?: number | undefined;
   /** Whether the worker ticks schedules. Default: true. */
-  schedules?: boolean;
+  schedules?: boolean | undefined;
 }
 
 /** Options of `forever()`. */
 export interface ForeverOptions extends QueueOptions {
   /** Most runs at once in this process. Default: 10. */
-  parallel?: number;
+  parallel?: number | undefined;
   /** Whether the worker ticks schedules. Default: true. */
-  schedules?: boolean;
+  schedules?: boolean | undefined;
   /** Most runs of one claim. Default: as many as will start within a tenth of a second. */
-  batch?: number;
+  batch?: number | undefined;
   /** How long the worker sleeps when nothing wakes it. Default: 200 ms. */
-  sleep?: Duration;
+  sleep?: Duration | undefined;
   /** How long handlers may go on after stop() or a signal before they are aborted. Default: 30 s. */
-  grace?: Duration;
+  grace?: Duration | undefined;
   /** Whether SIGINT and SIGTERM stop the worker. Default: true. */
-  signals?: boolean;
+  signals?: boolean | undefined;
   /** Ends after this many runs. Default: never. */
-  limit?: number;
+  limit?: number | undefined;
   /** Ends when no run is due. Default: false. */
-  untilEmpty?: boolean;
+  untilEmpty?: boolean | undefined;
 }
 
 export interface WorkerOptions extends WeightedQueues {

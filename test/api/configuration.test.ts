@@ -174,7 +174,7 @@ describe("what is refused", () => {
     ["lease", ["soon"], "INVALID_DURATION", ["a lease", "seconds or text", 'got "soon"']],
     ["lease", [-5], "INVALID_DURATION", ["got -5"]],
     ["lease", [Number.POSITIVE_INFINITY], "INVALID_DURATION", ["got Infinity", "1,000 years"]],
-    ["retries", [0], "INVALID_OPTION", ["retries max (tries in all)", "at least 1", "got 0"]],
+    ["retries", [0], "INVALID_OPTION", ["retries max (attempts in all)", "at least 1", "got 0"]],
     ["retries", [2.5], "INVALID_OPTION", ["got 2.5"]],
     ["retries", ["3"], "INVALID_OPTION", ["retries()", 'got "3"']],
     ["retries", [null], "INVALID_OPTION", ["retries()", "got null"]],

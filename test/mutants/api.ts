@@ -156,4 +156,20 @@ export const mutants: Mutant[] = [
     tests: ["test/api/recur-options.test.ts"],
     only: "differ in these options alone",
   },
+  {
+    rule: "Defaults of an instance replace inherited ones also under the other of the names attempts and retries.",
+    file: "src/job-file-loader.ts",
+    find: 'if (!("attempts" in given || "retries" in given)) return',
+    replace: 'if (!("retries" in given)) return',
+    tests: ["test/api/attempts.test.ts"],
+    only: "the other name than the config",
+  },
+  {
+    rule: "A part of a retry policy that is undefined leaves the default in place.",
+    file: "src/run/retries.ts",
+    find: ".filter(([, value]) => value !== undefined);\n  const present",
+    replace: ";\n  const present",
+    tests: ["test/api/attempts.test.ts"],
+    only: "of a job",
+  },
 ];
