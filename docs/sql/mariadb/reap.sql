@@ -1,0 +1,136 @@
+-- What MariaDB receives when a janitor reaps runs whose leases have ended.
+-- Written by test/docs/sql.test.ts with UPDATE_DOCS=1. See docs/sql/README.md.
+
+-- ## No lease has ended.
+
+-- Sets the isolation level of the next transaction.
+set transaction isolation level read committed;
+
+-- Begins the transaction.
+start transaction;
+
+-- Reads runs whose leases have ended.
+-- ?1 = 1767225600000, ?2 = '1000'
+select id, locked_by as worker
+from punctual_runs r force index (punctual_runs_counted)
+where state = 2 and locked_until < ?
+order by locked_until, id
+limit ?;
+
+-- Commits.
+commit;
+
+-- ## The lease of a run has ended; the run becomes ready again.
+
+-- Again: Sets the isolation level of the next transaction.
+
+-- Again: Begins the transaction.
+
+-- Again: Reads runs whose leases have ended.
+
+-- Reads the dead worker's slots, and how many of its runs had started.
+-- ?1 = 'w1'
+select parallel,
+  (
+    select count(*)
+    from punctual_runs force index (punctual_runs_leased)
+    where state = 2 and locked_by = w.id and started_at is not null
+  ) as told
+from punctual_workers w
+where id = ?;
+
+-- Reads these runs again, if their leases have still ended. On a server it locks them.
+-- ?1 = '[[1]]', ?2 = 1767225661000
+select r.id, r.name, r.queue, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.isolated,
+  r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at
+from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
+straight_join punctual_runs r force index (primary) on r.id = v.id
+where r.state = 2 and r.locked_until < ?
+order by r.id
+for update skip locked;
+
+-- Records the attempts that failed or crashed.
+-- ?1 = '[[1,"crashed",1767225600000,1767225661000,"{\"name\":\"Error\",\"message\":\"crashed\"}","crashed"]]'
+insert into punctual_attempts (run_id, attempt, outcome, worker, started_at, finished_at, error, fingerprint)
+select r.id, r.attempts, v.outcome, r.locked_by, v.started_at, v.finished_at, v.error, v.fingerprint
+from json_table(
+  ?,
+    '$[*]' columns (
+      id bigint path '$[0]' error on error,
+        outcome longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[1]' error on error,
+        started_at bigint path '$[2]' error on error, finished_at bigint path '$[3]' error on error,
+        error longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[4]' error on error,
+        fingerprint longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[5]' error on error
+    )
+) v
+straight_join punctual_runs r force index (primary) on r.id = v.id;
+
+-- Charges the runs with a crash.
+-- ?1 = '[[1]]'
+update json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
+straight_join punctual_runs r force index (primary) on r.id = v.id
+set r.crashes = r.crashes + 1;
+
+-- Puts the runs back: ready, or scheduled if they wait.
+-- ?1 = '[[1,1,null,0,0,null]]'
+update json_table(
+  ?,
+    '$[*]' columns (
+      id bigint path '$[0]' error on error, to_state bigint path '$[1]' error on error,
+        due bigint path '$[2]' error on error, given_back bigint path '$[3]' error on error,
+        logged bigint path '$[4]' error on error,
+        lane longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[5]' error on error
+    )
+) v
+straight_join punctual_runs r force index (primary) on r.id = v.id
+set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce(v.due, r.run_at),
+  r.attempts = r.attempts - v.given_back, r.lease_token = null, r.locked_by = null, r.child = null,
+  r.locked_until = null, r.started_at = null, r.isolated = 0, r.hook = null,
+  r.logged = coalesce(v.logged, r.logged);
+
+-- Again: Commits.
+
+-- ## The lease has ended once more; the run has crashed too often and fails.
+
+-- Again: Sets the isolation level of the next transaction.
+
+-- Again: Begins the transaction.
+
+-- Again: Reads runs whose leases have ended.
+
+-- Again: Reads the dead worker's slots, and how many of its runs had started.
+
+-- Again: Reads these runs again, if their leases have still ended. On a server it locks them.
+
+-- Again: Records the attempts that failed or crashed.
+
+-- Again: Charges the runs with a crash.
+
+-- Reads the runs that fail, for their hooks.
+-- ?1 = '[[1]]'
+select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
+  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
+  r.tick_at, r.created_at, r.cancelled_at, r.logged
+from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
+straight_join punctual_runs r force index (primary) on r.id = v.id;
+
+-- Copies the runs to history.
+-- ?1 = 4, ?2 = 1767225661000, ?3 = 1767225722000, ?4 = null, ?5 = '{"name":"Error","message":"crashed"}'
+-- ?6 = 'crashed', ?7 = null, ?8 = null, ?9 = '[[1]]'
+insert into punctual_history (
+  name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
+    tick_at, unique_key, unique_until, owner, progress, tags, parent_id, batch_id, traceparent, created_at,
+    worker, id, state, started_at, finished_at, keep_until, error, fingerprint, result, child
+)
+select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
+  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_until, r.owner, r.progress, r.tags, r.parent_id,
+  r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?, ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
+from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
+straight_join punctual_runs r force index (primary) on r.id = v.id;
+
+-- Deletes the finished runs from `runs`.
+-- ?1 = '[[1]]'
+delete r from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
+straight_join punctual_runs r force index (primary) on r.id = v.id;
+
+-- Again: Commits.

@@ -1,0 +1,307 @@
+-- What MySQL receives when a worker settles runs.
+-- Written by test/docs/sql.test.ts with UPDATE_DOCS=1. See docs/sql/README.md.
+
+-- ## A run is completed.
+
+-- Sets the isolation level of the next transaction.
+set transaction isolation level read committed;
+
+-- Begins the transaction.
+start transaction;
+
+-- Stores the number of this exchange: if it is sent again, it settles nothing twice.
+-- ?1 = 2, ?2 = 'w1'
+update punctual_workers set settle_seq = ? where id = ?;
+
+-- Reads the runs of these leases. On a server it locks them.
+-- ?1 = '[[1]]'
+select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
+from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
+straight_join punctual_runs r force index (primary) on r.id = v.id
+order by r.id
+for update of r;
+
+-- Copies the runs to history.
+-- ?1 = 3, ?2 = 1767225599995, ?3 = 1767225600000, ?4 = null, ?5 = null, ?6 = null, ?7 = '42', ?8 = null
+-- ?9 = '[[1]]'
+insert into punctual_history (
+  name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
+    tick_at, unique_key, unique_until, owner, progress, tags, parent_id, batch_id, traceparent, created_at,
+    worker, id, state, started_at, finished_at, keep_until, error, fingerprint, result, child
+)
+select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
+  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_until, r.owner, r.progress, r.tags, r.parent_id,
+  r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?, ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
+from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
+straight_join punctual_runs r force index (primary) on r.id = v.id;
+
+-- Deletes the finished runs from `runs`.
+-- ?1 = '[[1]]'
+delete r from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
+straight_join punctual_runs r force index (primary) on r.id = v.id;
+
+-- Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+-- ?1 = 1767225600000, ?2 = '', ?3 = 'w1'
+select 'job' as kind, name as word, 0 as number
+from punctual_jobs
+where paused_at is not null
+union all
+select 'queue', name, 0
+from punctual_queues
+where paused_at is not null and (paused_until is null or paused_until > ?)
+union all
+select 'ready', queue, limited
+from (
+  select queue, 0 as limited
+  from (
+    select min(queue) as queue
+    from punctual_runs force index (punctual_runs_ready)
+    where state = 1 and limited = 0 and owner is null
+  ) least
+  where queue is not null
+  union all
+  select queue, 0 as limited
+  from (
+    select min(queue) as queue
+    from punctual_runs force index (punctual_runs_ready)
+    where state = 1
+      and limited = 0
+      and owner is null
+      and queue > (
+        select min(queue) as queue
+        from punctual_runs force index (punctual_runs_ready)
+        where state = 1 and limited = 0 and owner is null
+      )
+  ) least
+  where queue is not null
+  union all
+  select queue, 0 as limited
+  from (
+    select min(queue) as queue
+    from punctual_runs force index (punctual_runs_ready)
+    where state = 1
+      and limited = 0
+      and owner is null
+      and queue > (
+        select min(queue) as queue
+        from punctual_runs force index (punctual_runs_ready)
+        where state = 1
+          and limited = 0
+          and owner is null
+          and queue > (
+            select min(queue) as queue
+            from punctual_runs force index (punctual_runs_ready)
+            where state = 1 and limited = 0 and owner is null
+          )
+      )
+  ) least
+  where queue is not null
+  union all
+  select queue, 0 as limited
+  from punctual_runs force index (punctual_runs_ready)
+  where state = 1
+    and limited = 0
+    and owner is null
+    and queue > (
+      select min(queue) as queue
+      from punctual_runs force index (punctual_runs_ready)
+      where state = 1
+        and limited = 0
+        and owner is null
+        and queue > (
+          select min(queue) as queue
+          from punctual_runs force index (punctual_runs_ready)
+          where state = 1
+            and limited = 0
+            and owner is null
+            and queue > (
+              select min(queue) as queue
+              from punctual_runs force index (punctual_runs_ready)
+              where state = 1 and limited = 0 and owner is null
+            )
+        )
+    )
+  group by state, limited, owner, queue
+  union all
+  select queue, 1 as limited
+  from (
+    select min(queue) as queue
+    from punctual_runs force index (punctual_runs_ready)
+    where state = 1 and limited = 1 and owner is null
+  ) least
+  where queue is not null
+  union all
+  select queue, 1 as limited
+  from (
+    select min(queue) as queue
+    from punctual_runs force index (punctual_runs_ready)
+    where state = 1
+      and limited = 1
+      and owner is null
+      and queue > (
+        select min(queue) as queue
+        from punctual_runs force index (punctual_runs_ready)
+        where state = 1 and limited = 1 and owner is null
+      )
+  ) least
+  where queue is not null
+  union all
+  select queue, 1 as limited
+  from (
+    select min(queue) as queue
+    from punctual_runs force index (punctual_runs_ready)
+    where state = 1
+      and limited = 1
+      and owner is null
+      and queue > (
+        select min(queue) as queue
+        from punctual_runs force index (punctual_runs_ready)
+        where state = 1
+          and limited = 1
+          and owner is null
+          and queue > (
+            select min(queue) as queue
+            from punctual_runs force index (punctual_runs_ready)
+            where state = 1 and limited = 1 and owner is null
+          )
+      )
+  ) least
+  where queue is not null
+  union all
+  select queue, 1 as limited
+  from punctual_runs force index (punctual_runs_ready)
+  where state = 1
+    and limited = 1
+    and owner is null
+    and queue > (
+      select min(queue) as queue
+      from punctual_runs force index (punctual_runs_ready)
+      where state = 1
+        and limited = 1
+        and owner is null
+        and queue > (
+          select min(queue) as queue
+          from punctual_runs force index (punctual_runs_ready)
+          where state = 1
+            and limited = 1
+            and owner is null
+            and queue > (
+              select min(queue) as queue
+              from punctual_runs force index (punctual_runs_ready)
+              where state = 1 and limited = 1 and owner is null
+            )
+        )
+    )
+  group by state, limited, owner, queue
+) q
+union all
+select 'owned', '',
+  case when exists (select 1 from punctual_runs force index (punctual_runs_owned) where owner = ? and state = 1) then 1 else 0 end
+union all
+select 'cancelled', '', id
+from (
+  select id
+  from punctual_runs force index (punctual_runs_leased)
+  where state = 2 and cancelled_at is not null and locked_by = ?
+) c
+union all
+select 'due', '', min(run_at)
+from punctual_runs force index (punctual_runs_scheduled)
+where state = 0
+union all
+select 'now', '', now
+from (
+  select (timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) + timestampdiff(microsecond, now(6), sysdate(6))) div 1000 as now
+) c;
+
+-- Commits.
+commit;
+
+-- ## A run is completed, and its job keeps no history.
+
+-- Again: Sets the isolation level of the next transaction.
+
+-- Again: Begins the transaction.
+
+-- Again: Stores the number of this exchange: if it is sent again, it settles nothing twice.
+
+-- Again: Reads the runs of these leases. On a server it locks them.
+
+-- Again: Deletes the finished runs from `runs`.
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Commits.
+
+-- ## An attempt failed; the run is retried in 30 seconds.
+
+-- Again: Sets the isolation level of the next transaction.
+
+-- Again: Begins the transaction.
+
+-- Again: Stores the number of this exchange: if it is sent again, it settles nothing twice.
+
+-- Again: Reads the runs of these leases. On a server it locks them.
+
+-- Records the attempts that failed or crashed.
+-- ?1 = '[[3,"retried",1767225599995,1767225600000,"{\"name\":\"Error\",\"message\":\"refused\"}","f1"]]'
+insert into punctual_attempts (run_id, attempt, outcome, worker, started_at, finished_at, error, fingerprint)
+select r.id, r.attempts, v.outcome, r.locked_by, v.started_at, v.finished_at, v.error, v.fingerprint
+from (
+  select *
+  from json_table(
+    ?,
+      '$[*]' columns (
+        id bigint path '$[0]' error on error,
+          outcome longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[1]' error on error,
+          started_at bigint path '$[2]' error on error, finished_at bigint path '$[3]' error on error,
+          error longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[4]' error on error,
+          fingerprint longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[5]' error on error
+      )
+  ) j
+) v
+straight_join punctual_runs r force index (primary) on r.id = v.id;
+
+-- Puts the runs back: ready, or scheduled if they wait.
+-- ?1 = '[[3,0,1767225630000,0,0,null]]'
+update (
+  select *
+  from json_table(
+    ?,
+      '$[*]' columns (
+        id bigint path '$[0]' error on error, to_state bigint path '$[1]' error on error,
+          due bigint path '$[2]' error on error, given_back bigint path '$[3]' error on error,
+          logged bigint path '$[4]' error on error,
+          lane longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[5]' error on error
+      )
+  ) j
+) v
+straight_join punctual_runs r force index (primary) on r.id = v.id
+set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce(v.due, r.run_at),
+  r.attempts = r.attempts - v.given_back, r.lease_token = null, r.locked_by = null, r.child = null,
+  r.locked_until = null, r.started_at = null, r.isolated = 0, r.hook = null,
+  r.logged = coalesce(v.logged, r.logged);
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Commits.
+
+-- ## The last attempt of a run failed.
+
+-- Again: Sets the isolation level of the next transaction.
+
+-- Again: Begins the transaction.
+
+-- Again: Stores the number of this exchange: if it is sent again, it settles nothing twice.
+
+-- Again: Reads the runs of these leases. On a server it locks them.
+
+-- Again: Records the attempts that failed or crashed.
+
+-- Again: Copies the runs to history.
+
+-- Again: Deletes the finished runs from `runs`.
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Commits.

@@ -1,0 +1,294 @@
+-- What PostgreSQL receives when a worker claims runs.
+-- Written by test/docs/sql.test.ts with UPDATE_DOCS=1. See docs/sql/README.md.
+
+-- ## Nothing is ready: an idle worker.
+
+-- Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+-- $1 = 1767225600000, $2 = 'w1', $3 = 'w1'
+select 'job' as kind, name as word, 0 as number
+from punctual_jobs
+where paused_at is not null
+union all
+select 'queue', name, 0
+from punctual_queues
+where paused_at is not null and (paused_until is null or paused_until > $1)
+union all
+select 'ready', queue, limited
+from (
+  with recursive free as (
+      (
+        select queue
+        from punctual_runs
+        where state = 1 and limited = 0 and owner is null
+        order by queue
+        limit 1
+      )
+      union all
+      select (
+        select queue
+        from punctual_runs
+        where state = 1 and limited = 0 and owner is null and queue > free.queue
+        order by queue
+        limit 1
+      )
+      from free
+      where free.queue is not null
+    ),
+    bound as (
+      (
+        select queue
+        from punctual_runs
+        where state = 1 and limited = 1 and owner is null
+        order by queue
+        limit 1
+      )
+      union all
+      select (
+        select queue
+        from punctual_runs
+        where state = 1 and limited = 1 and owner is null and queue > bound.queue
+        order by queue
+        limit 1
+      )
+      from bound
+      where bound.queue is not null
+    )
+  select queue, 0 as limited
+  from free
+  where queue is not null
+  union all
+  select queue, 1
+  from bound
+  where queue is not null
+) q
+union all
+select 'owned', '',
+  case when exists (select 1 from punctual_runs where owner = $2 and state = 1) then 1 else 0 end
+union all
+select 'cancelled', '', id
+from (select id from punctual_runs where state = 2 and cancelled_at is not null and locked_by = $3) c
+union all
+select 'due', '', min(run_at)
+from punctual_runs
+where state = 0
+union all
+select 'now', '', now
+from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) c;
+
+-- ## One run is ready; no limit holds it.
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Begins the transaction.
+begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
+
+-- Locks the worker's row: a claim that is sent again waits for it.
+-- $1 = 'w1'
+select id from punctual_workers where id = $1 for update;
+
+-- Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+-- $1 = 'default', $2 = 'default', $3 = 2
+select *
+from (
+  select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
+    tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
+    case when (
+      exists (
+          select 1
+          from punctual_jobs j
+          where j.name = r.name and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+        )
+        or exists (select 1 from punctual_queues q where q.name = $1 and q.lim > 0)
+    ) then 1 else 0 end as bound
+  from punctual_runs r
+  where state = 1 and limited = 0 and owner is null and queue = $2
+  order by priority, run_at, id
+  limit $3
+  for update skip locked
+) arm0;
+
+-- Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
+-- $1 = '[[1,"token-2","w1",1767225660000,1767225600000,1767225600000]]'
+update punctual_runs as r
+set state = 2, attempts = r.attempts + 1, lease_token = v.token, locked_by = v.worker,
+  locked_until = v.until, started_at = v.started,
+  unique_key = case when unique_scope = 1 and coalesce(unique_until, 0) <= v.at then null else unique_key end,
+  unique_scope = case when unique_scope = 1 then 0 else unique_scope end
+from (
+  select (e.v ->> 0)::bigint as id, e.v ->> 1 as token, e.v ->> 2 as worker, (e.v ->> 3)::bigint as until,
+    (e.v ->> 4)::bigint as started, (e.v ->> 5)::bigint as at
+  from jsonb_array_elements($1::text::jsonb) as e (v)
+) v
+where v.id = r.id;
+
+-- Commits.
+commit;
+
+-- ## One run is ready, under limits of its job, its key and its queue.
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Begins the transaction.
+
+-- Again: Locks the worker's row: a claim that is sent again waits for it.
+
+-- Reads the first runs under limits of each queue (the window).
+-- $1 = 'slow'
+select *
+from (
+  select id, name, lane, queue, priority, run_at
+  from punctual_runs
+  where state = 1 and limited = 1 and owner is null and queue = $1
+  order by priority, run_at, id
+  limit 64
+) arm0;
+
+-- Reads the limits of these jobs and queues, and how many runs run under each.
+-- $1 = '[["report"]]', $2 = '[["slow"]]', $3 = '[["report"]]', $4 = '[["slow"]]'
+select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit
+from (select e.v ->> 0 as name from jsonb_array_elements($1::text::jsonb) as e (v)) v
+join punctual_jobs r on r.name = v.name
+union all
+select 'queue', r.name, '', r.lim, 0
+from (select e.v ->> 0 as name from jsonb_array_elements($2::text::jsonb) as e (v)) v
+join punctual_queues r on r.name = v.name
+union all
+select 'running', r.name, r.lane, count(*), 0
+from (
+  select r.name
+  from (select e.v ->> 0 as name from jsonb_array_elements($3::text::jsonb) as e (v)) v
+  join punctual_jobs r on r.name = v.name
+  where r.lim > 0 or r.key_lim > 0
+) v
+join punctual_runs r on r.state = 2 and r.owner is null and r.name = v.name
+group by r.name, r.lane
+union all
+select 'busy', r.queue, '', count(*), 0
+from (
+  select r.name, l.limited
+  from (select e.v ->> 0 as name from jsonb_array_elements($4::text::jsonb) as e (v)) v
+  join punctual_queues r on r.name = v.name
+  cross join (select 0 as limited union all select 1) l
+  where r.lim > 0
+) v
+join punctual_runs r on r.state = 2 and r.limited = v.limited and r.owner is null and r.queue = v.name
+group by r.queue;
+
+-- Locks the gates of the limits, except those that other claims hold.
+-- $1 = 235, $2 = 90, $3 = 163
+select id from punctual_gates where id in ($1, $2, $3) order by id for update skip locked;
+
+-- Again: Reads the limits of these jobs and queues, and how many runs run under each.
+
+-- Locks and reads the chosen runs that are still ready.
+-- $1 = '[[2]]'
+select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
+  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
+  r.tick_at, r.created_at, r.cancelled_at, r.logged
+from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
+join punctual_runs r on r.id = v.id
+where r.state = 1
+for update of r skip locked;
+
+-- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
+
+-- Again: Commits.
+
+-- ## A scheduled run has become due.
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Begins the transaction.
+
+-- Again: Locks the worker's row: a claim that is sent again waits for it.
+
+-- Locks scheduled runs that are due.
+-- $1 = 1767225660000
+select id
+from punctual_runs
+where state = 0 and run_at <= $1
+order by run_at, id
+limit 1000
+for update skip locked;
+
+-- Turns scheduled runs that are due into ready ones.
+-- $1 = '[[3]]'
+update punctual_runs as r
+set state = 1
+from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
+where v.id = r.id;
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+
+-- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
+
+-- Again: Commits.
+
+-- ## A run waits behind 70 runs of a key that is at its limit: the claim walks the lanes.
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Begins the transaction.
+
+-- Again: Locks the worker's row: a claim that is sent again waits for it.
+
+-- Again: Reads the first runs under limits of each queue (the window).
+
+-- Again: Reads the limits of these jobs and queues, and how many runs run under each.
+
+-- Reads the next lanes of the queue that have ready runs.
+-- $1 = 'slow', $2 = -2147483648, $3 = '', $4 = 'slow', $5 = 64
+with recursive heads as (
+  (
+    select priority, lane, 1 as n
+    from (
+      select priority, lane
+      from punctual_runs
+      where state = 1 and limited = 1 and owner is null and queue = $1 and (priority, lane) > ($2, $3)
+      order by priority, lane
+      limit 1
+    ) first
+  )
+  union all
+  select next.priority, next.lane, heads.n + 1
+  from heads
+  cross join lateral (
+    select priority, lane
+    from punctual_runs
+    where state = 1
+      and limited = 1
+      and owner is null
+      and queue = $4
+      and (priority, lane) > (heads.priority, heads.lane)
+    order by priority, lane
+    limit 1
+  ) next
+  where heads.n < $5
+)
+select priority, lane
+from heads;
+
+-- Reads the first runs of the lanes.
+-- $1 = 'slow', $2 = 100, $3 = 'report|bob', $4 = 2
+select *
+from (
+  select id, name, lane, queue, priority, run_at
+  from punctual_runs
+  where state = 1 and limited = 1 and owner is null and queue = $1 and priority = $2 and lane = $3
+  order by run_at, id
+  limit $4
+) arm0;
+
+-- Again: Reads the limits of these jobs and queues, and how many runs run under each.
+
+-- Again: Locks the gates of the limits, except those that other claims hold.
+
+-- Again: Reads the limits of these jobs and queues, and how many runs run under each.
+
+-- Again: Locks and reads the chosen runs that are still ready.
+
+-- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
+
+-- Again: Commits.

@@ -1,0 +1,95 @@
+-- What PostgreSQL receives when dispatches are inserted.
+-- Written by test/docs/sql.test.ts with UPDATE_DOCS=1. See docs/sql/README.md.
+
+-- ## Two runs of a job; the second one is due in a minute.
+
+-- Reads former names of jobs; the store keeps them for a second.
+select name, job from punctual_aliases;
+
+-- Reserves ids for the new runs.
+-- $1 = 2
+select nextval('punctual_runs_id_seq') as id from generate_series(1, $1);
+
+-- Reads the highest id: after a failover, reserved ids may be too low.
+select max(id) as id
+from (select max(id) as id from punctual_runs union all select max(id) from punctual_history) as both_tables;
+
+-- Writes a receipt and inserts the runs; the limit hint comes from the rows of jobs and queues.
+-- $1 = 1, $2 = 1767225600000, $3 = 123456789, $4 = 'email', $5 = 'default', $6 = 'email', $7 = 100, $8 = null
+-- $9 = null, $10 = null, $11 = null, $12 = null, $13 = null, $14 = null, $15 = null, $16 = null, $17 = null
+-- $18 = null, $19 = 1767225600000, $20 = 'email', $21 = 'default'
+-- $22 = '[[1,"[\"ada\"]",1767225600000,1],[2,"[\"bob\"]",1767225660000,0]]'
+with one as (insert into punctual_receipts (id, created_at, nonce) values ($1, $2, $3))
+insert into punctual_runs (
+  id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
+    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+)
+select v.id, v.args, $4, $5, $6, $7, v.run_at, v.state, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+  $19,
+  case when (
+    exists (
+        select 1
+        from punctual_jobs j
+        where j.name = $20 and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+      )
+      or exists (select 1 from punctual_queues q where q.name = $21 and q.lim > 0)
+  ) then 1 else 0 end
+from (
+  select (e.v ->> 0)::bigint as id, e.v ->> 1 as args, (e.v ->> 2)::bigint as run_at,
+    (e.v ->> 3)::bigint as state
+  from jsonb_array_elements($22::text::jsonb) as e (v)
+) v;
+
+-- ## A run with a unique key.
+
+-- Again: Reserves ids for the new runs.
+
+-- Begins the transaction and writes a receipt, by which the store knows later whether it was committed.
+begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
+insert into punctual_receipts (id, created_at, nonce)
+values (3, 1767225600000, 123456789);
+
+-- Reads unfinished runs that hold the unique keys.
+-- $1 = 'report|2026-01'
+select unique_key, id, unique_scope, unique_until from punctual_runs where unique_key in ($1);
+
+-- Reads finished runs whose windows still hold the unique keys.
+-- $1 = 'report|2026-01', $2 = 1767225600000
+select unique_key, id
+from punctual_history
+where unique_key in ($1) and unique_until > $2
+order by unique_until;
+
+-- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
+-- $1 = null, $2 = 'report', $3 = 'default', $4 = 'report', $5 = 100, $6 = 1767225600000, $7 = 1, $8 = null
+-- $9 = null, $10 = 'report|2026-01', $11 = 2, $12 = null, $13 = null, $14 = null, $15 = null, $16 = null
+-- $17 = null, $18 = null, $19 = 1767225600000, $20 = 'report', $21 = 'default', $22 = '[[3]]'
+insert into punctual_runs (
+  id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
+    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+)
+select v.id, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+  case when (
+    exists (
+        select 1
+        from punctual_jobs j
+        where j.name = $20 and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+      )
+      or exists (select 1 from punctual_queues q where q.name = $21 and q.lim > 0)
+  ) then 1 else 0 end
+from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($22::text::jsonb) as e (v)) v
+on conflict (unique_key)
+where unique_key is not null do nothing;
+
+-- Again: Reads unfinished runs that hold the unique keys.
+
+-- Again: Reads finished runs whose windows still hold the unique keys.
+
+-- Commits.
+commit;
+
+-- ## In the background, after an insert.
+
+-- Wakes idle workers. A notification needs no durable commit.
+-- $1 = 'punctual_runs'
+select set_config('synchronous_commit', 'off', true), pg_notify(cast($1 as text), '');
