@@ -20,7 +20,7 @@ import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrenc
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
-import { Control } from "./operate/control.ts";
+import { Operations } from "./operate/operations.ts";
 import type { Duration, Instant } from "./time.ts";
 import { checkName } from "./validate/names.ts";
 import { checkKeys, withoutUndefined } from "./validate/options.ts";
@@ -28,7 +28,7 @@ import { checkKeys, withoutUndefined } from "./validate/options.ts";
 type Named = string | JobClass | readonly [JobClass, string];
 
 /** The part of an instance that defines jobs and asks for runs of them. */
-export abstract class Jobs extends Control {
+export abstract class Jobs extends Operations {
   protected abstract get engine(): Engine;
 
   // -- what should happen ------------------------------------------------------------------------------------------

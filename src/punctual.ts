@@ -153,7 +153,7 @@ export class Punctual extends Jobs {
     this.#engine.sessions.wake();
   }
 
-  protected override store(): Promise<Store> {
+  protected override openStore(): Promise<Store> {
     return this.#engine.store.get();
   }
 }

@@ -1,4 +1,4 @@
-import type { RunsFilter } from "../operate/filter.ts";
+import type { RunsFilter } from "../operate/run-query.ts";
 import type { Punctual } from "../punctual.ts";
 import type { RunInfo } from "../run/info.ts";
 

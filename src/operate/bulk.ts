@@ -1,68 +1,75 @@
 import { PunctualError } from "../errors.ts";
-import type { RunQuery } from "../query/parse.ts";
 import type { RunState } from "../run/states.ts";
 import type { RunRecord } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
+import { type RunsQuery, toQuery } from "./run-query.ts";
 
-/** How `retryAll()`, `cancelAll()` and `removeAll()` go through what a query finds. */
+/** Options of `retryAll()`, `cancelAll()` and `removeAll()`. */
 export interface BulkOptions {
-  /** At most so many, the newest. */
+  /** Most runs, the newest first. Default: all. */
   limit?: number | undefined;
-  /** Called now and then with how many were gone through, of about how many; counted up to 10,000. */
+  /** Called repeatedly with the number of runs processed and about how many there are, counted up to 10,000. */
   progress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** What became of all runs that a query found. */
+/** Result of `retryAll()`, `cancelAll()` or `removeAll()`. */
 export interface BulkReport {
+  /** Number of runs that were retried, cancelled or deleted. */
   done: number;
-  /** Those it could not be done to, by the state they were in; `gone`: deleted meanwhile. */
+  /** Number of the other runs, by their state; `gone`: deleted in the meantime. */
   skipped: Partial<Record<RunState | "gone", number>>;
-  /** The query does not say how far back, so finished runs were those of seven days. */
+  /** Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself. */
   bounded: boolean;
 }
 
-/** What became of one run: null when it was done, else the state that forbids it. */
-export type Act = (run: RunRecord) => Promise<RunState | "gone" | null>;
+/** Does something to one run; returns null when done, else the state that prevented it. */
+export type RunAction = (run: RunRecord) => Promise<RunState | "gone" | null>;
 
 const PAGE = 500;
-/** At once: each is a transaction of its own, about a run of its own. */
-const AT_ONCE = 8;
-/** Beyond this, "more than so many" says as much. */
+/** Runs that are processed concurrently, each in a transaction of its own. */
+const CONCURRENT = 8;
+/** Counts stop here: a larger number would cost more and help no one. */
 export const MOST_COUNTED = 10_000;
 
-/** Goes through what a query finds, from the newest to the oldest: ids only fall, so none is met twice. */
-export async function toEach(
+/**
+ * Calls `action` for each run that matches a query, from the newest to the oldest. Pages go by descending id, so no run
+ * is visited twice. `method` names the caller in errors.
+ */
+export async function forEachRun(
   store: Store,
-  { where, bounded }: RunQuery,
-  act: Act,
+  query: RunsQuery | string,
+  action: RunAction,
   options: BulkOptions,
-  what: string,
+  method: string,
 ): Promise<BulkReport> {
-  checkKeys(options, ["limit", "progress"], what);
-  const progress = options.progress && checkFunction(options.progress, `${what} progress`);
+  const { where, bounded } = toQuery(query, await store.now(), method);
+  checkKeys(options, ["limit", "progress"], method);
+  const progress = options.progress && checkFunction(options.progress, `${method} progress`);
   let left =
-    options.limit === undefined ? Number.POSITIVE_INFINITY : checkInteger(options.limit, `${what} limit`, 1);
+    options.limit === undefined
+      ? Number.POSITIVE_INFINITY
+      : checkInteger(options.limit, `${method} limit`, 1);
   if (!where.some(({ field }) => field !== "finished")) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `${what} expected a query that says which runs, got one that means all. Name a state, a job or a time.`,
+      `${method} expected a query that selects runs, got one that matches all. Name a state, a job or a time.`,
     );
   }
   const report: BulkReport = { done: 0, skipped: {}, bounded };
   const total = progress ? Math.min(left, (await store.count(where, MOST_COUNTED)).count) : 0;
-  let gone = 0;
+  let processed = 0;
   for (let before: number | null | undefined; before !== null && left > 0; ) {
     const limit = Math.min(PAGE, left);
     const page = await store.search({ where, limit, ...(before !== undefined && { before }) });
-    for (let from = 0; from < page.runs.length; from += AT_ONCE) {
-      const group = page.runs.slice(from, from + AT_ONCE);
-      for (const reason of await Promise.all(group.map(act))) {
+    for (let from = 0; from < page.runs.length; from += CONCURRENT) {
+      const group = page.runs.slice(from, from + CONCURRENT);
+      for (const reason of await Promise.all(group.map(action))) {
         if (reason === null) report.done++;
         else report.skipped[reason] = (report.skipped[reason] ?? 0) + 1;
       }
-      gone += group.length;
-      progress?.(gone, Math.max(total, gone));
+      processed += group.length;
+      progress?.(processed, Math.max(total, processed));
     }
     left -= page.runs.length;
     before = page.next;
@@ -70,8 +77,8 @@ export async function toEach(
   return report;
 }
 
-/** Why it was not done; null: it was. */
-export function toReason(answer: string | null, done: string): RunState | "gone" | null {
+/** Converts a store's answer: null if it is `done`, `gone` if the run does not exist, else the state that prevented it. */
+export function toSkipReason(answer: string | null, done: string): RunState | "gone" | null {
   if (answer === done) return null;
   return answer === null ? "gone" : (answer as RunState);
 }

@@ -3,7 +3,7 @@ import type { Duration, Instant } from "../time.ts";
 import type { JsonValue } from "./payload.ts";
 import type { RunState } from "./states.ts";
 
-/** What a run handle can ask of its instance. */
+/** Methods of an instance that a run handle calls. */
 export interface RunControl {
   move(id: number, at: Instant): Promise<void>;
   cancel(id: number): Promise<"cancelled" | "requested">;
@@ -12,11 +12,11 @@ export interface RunControl {
   state(id: number): Promise<RunState | null>;
 }
 
-/** A run that was dispatched: what you can do with it from outside. */
+/** Handle of a dispatched run. */
 export class Run {
   readonly id: number;
   readonly name: string;
-  /** False: a run with the same unique key was there already, and this is that run. */
+  /** False if a run with the same unique key existed already; this is then the handle of that run. */
   readonly inserted: boolean;
   readonly #control: RunControl;
 
@@ -27,17 +27,17 @@ export class Run {
     this.#control = control;
   }
 
-  /** Moves it to another time, if nobody has claimed it yet. */
+  /** Changes when the run is due, if no worker has claimed it yet. */
   at(instant: Instant): Promise<void> {
     return this.#control.move(this.id, instant);
   }
 
-  /** Withdraws it; if it is running, its handler's signal aborts and the answer is `requested`. */
+  /** Cancels the run. If it is running, aborts its handler's signal and returns `requested`. */
   cancel(): Promise<"cancelled" | "requested"> {
     return this.#control.cancel(this.id);
   }
 
-  /** Runs it once more after it has finished, under the same id. */
+  /** Runs a finished run once more, under the same id. */
   retry(): Promise<void> {
     return this.#control.retry(this.id);
   }
@@ -47,28 +47,28 @@ export class Run {
     return this.#control.wait(this.id, options);
   }
 
-  /** Null when the run is gone: deleted, pruned or not kept. */
+  /** Returns the state; null if the run does not exist any more: deleted, pruned or not kept. */
   state(): Promise<RunState | null> {
     return this.#control.state(this.id);
   }
 }
 
-/** The error for a run that is not where the caller thought it was. */
-export function notPossible(what: string, id: number, state: RunState | null): PunctualError {
+/** Returns the error for an operation that is not possible in the run's state; `state` null: there is no such run. */
+export function wrongState(operation: string, id: number, state: RunState | null): PunctualError {
   if (state === null) {
     return new PunctualError(
       "RUN_NOT_FOUND",
-      `Cannot ${what} run ${id}: there is no such run. It was deleted, or has finished and is no longer kept.`,
+      `Cannot ${operation} run ${id}: it does not exist. It was deleted, or has finished and is no longer kept.`,
     );
   }
   if (state === "running") {
     return new PunctualError(
       "RUN_CLAIMED",
-      `Cannot ${what} run ${id}: a worker has claimed it and it is running.`,
+      `Cannot ${operation} run ${id}: a worker has claimed it and it is running.`,
     );
   }
   if (state === "ready" || state === "scheduled") {
-    return new PunctualError("RUN_CLAIMED", `Cannot ${what} run ${id}: it is still waiting (${state}).`);
+    return new PunctualError("RUN_CLAIMED", `Cannot ${operation} run ${id}: it is still waiting (${state}).`);
   }
-  return new PunctualError("RUN_FINISHED", `Cannot ${what} run ${id}: it has finished (${state}).`);
+  return new PunctualError("RUN_FINISHED", `Cannot ${operation} run ${id}: it has finished (${state}).`);
 }

@@ -132,8 +132,8 @@ describe("runs()", () => {
   });
 
   test.each([
-    [{ state: "done" }, 'no state "done"', "Known: scheduled, ready, running, completed"],
-    [{ state: ["failed", "toString"] }, 'no state "toString"'],
+    [{ state: "done" }, 'got "done"', "Known: scheduled, ready, running, completed"],
+    [{ state: ["failed", "toString"] }, 'got "toString"'],
     [{ limit: 0 }, "runs() limit", "got 0"],
     [{ limit: 1001 }, "runs() limit", "got 1001"],
     [{ name: "mail" }, 'no option "name"', "Known: state, job, queue"],

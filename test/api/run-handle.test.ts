@@ -61,7 +61,7 @@ describe("run.at()", () => {
       "(completed)",
     );
     await jobs.remove(running.id);
-    await expectRefusal(() => running.at(later), "RUN_NOT_FOUND", "there is no such run");
+    await expectRefusal(() => running.at(later), "RUN_NOT_FOUND", "it does not exist");
     await expectRefusal(() => running.at("soon"), "INVALID_INSTANT", 'got "soon"');
   });
 });
@@ -84,7 +84,12 @@ describe("run.cancel()", () => {
     const run = await jobs.dispatch("sum", { a: 1, b: 2 });
     await jobs.run();
     await expectRefusal(() => run.cancel(), "RUN_FINISHED", `Cannot cancel run ${run.id}`, "(completed)");
-    await expectRefusal(() => jobs.cancel(12345), "RUN_NOT_FOUND", "Cannot cancel run 12345", "no such run");
+    await expectRefusal(
+      () => jobs.cancel(12345),
+      "RUN_NOT_FOUND",
+      "Cannot cancel run 12345",
+      "it does not exist",
+    );
   });
 });
 
@@ -152,7 +157,7 @@ describe("run.wait()", () => {
     await jobs.status();
     await jobs.run();
     await refused;
-    await expectRefusal(() => run.wait(), "RUN_NOT_FOUND", "no such run");
+    await expectRefusal(() => run.wait(), "RUN_NOT_FOUND", "it does not exist");
   });
 
   test("several may wait for one", async () => {

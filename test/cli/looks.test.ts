@@ -11,7 +11,7 @@ import { runColumns } from "../../src/cli/views/run-columns.ts";
 import { runHints, runPage } from "../../src/cli/views/run-page.ts";
 import { scheduleColumns } from "../../src/cli/views/schedule-columns.ts";
 import { type Shown, statusPicture } from "../../src/cli/views/status.ts";
-import type { ScheduleInfo } from "../../src/operate/control.ts";
+import type { ScheduleInfo } from "../../src/status/report.ts";
 import { at, attempts, failed, now, report, run, runs } from "./support/fixed-data.ts";
 import { expectGolden } from "./support/golden.ts";
 import { pageOf } from "./support/page.ts";

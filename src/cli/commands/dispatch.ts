@@ -71,7 +71,10 @@ function checkTogether(options: Options): void {
 function inWordsOfTheCommand(error: unknown, job: string, { sync }: Options): unknown {
   if (!isPunctualError(error)) return error;
   if (error.code === "WAIT_TIMED_OUT") {
-    const message = error.message.replace(/ Wait longer, or ask why\((\d+)\)\.$/, " See: punctual show $1");
+    const message = error.message.replace(
+      / Wait longer, or call why\((\d+)\) for the reason\.$/,
+      " See: punctual show $1",
+    );
     return new Exit(exitCodes.timedOut, `${message} (${error.code})`);
   }
   if (error.code !== "UNKNOWN_JOB") return error;

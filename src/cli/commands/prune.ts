@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { PruneOptions } from "../../operate/pruning.ts";
+import type { PruneOptions } from "../../operate/prune-options.ts";
 import type { Punctual } from "../../punctual.ts";
 import { type FinishedState, finishedStates } from "../../run/states.ts";
 import { inQuery, listOf } from "../../status/hints.ts";

@@ -1,8 +1,8 @@
 import type { PunctualConfig } from "../../config.ts";
-import type { ScheduleInfo, StatusReport } from "../../operate/control.ts";
 import type { Punctual } from "../../punctual.ts";
 import { Cron } from "../../schedule/cron.ts";
 import { pruneJob, workOn } from "../../status/hints.ts";
+import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import { unseenIn } from "../../status/report.ts";
 import { silenceOf } from "../../status/silence.ts";
 import type { Inspection } from "../../store/maintenance.ts";

@@ -1,7 +1,6 @@
-import type { ScheduleInfo } from "../../operate/control.ts";
 import type { Punctual } from "../../punctual.ts";
 import { Schedule, type ScheduleParts } from "../../schedule/schedule.ts";
-import type { StatusReport } from "../../status/report.ts";
+import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import { systemClock } from "../../time.ts";
 import type { Cli } from "../cli.ts";
 import { missingFile } from "../load/database.ts";

@@ -1,6 +1,6 @@
-import type { ScheduleInfo } from "../../operate/control.ts";
 import type { Punctual } from "../../punctual.ts";
 import { quoted } from "../../status/hints.ts";
+import type { ScheduleInfo } from "../../status/report.ts";
 import { wholeNumber } from "../arguments.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { didYouMean } from "../names.ts";

@@ -1,7 +1,6 @@
-import type { ScheduleInfo } from "../../operate/control.ts";
 import type { JsonValue } from "../../run/payload.ts";
 import { TICK_GRACE } from "../../schedule/misfire.ts";
-import type { StatusReport } from "../../status/report.ts";
+import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import { unseenIn } from "../../status/report.ts";
 import { redact } from "../redact.ts";
 import { inWords, type TickingSchedule } from "../views/schedule-columns.ts";

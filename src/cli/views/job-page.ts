@@ -1,6 +1,6 @@
-import type { ScheduleInfo, StatusReport } from "../../operate/control.ts";
 import type { RunInfo } from "../../run/info.ts";
 import { Cron } from "../../schedule/cron.ts";
+import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import { plain } from "../output.ts";
 import { choose } from "../render/columns.ts";
 import { counted } from "../render/numbers.ts";

@@ -1,5 +1,5 @@
-import type { StatusReport } from "../../operate/control.ts";
 import { pruneJob } from "../../status/hints.ts";
+import type { StatusReport } from "../../status/report.ts";
 import { GONE_AFTER, unseenIn } from "../../status/report.ts";
 import { told } from "../../status/why.ts";
 import { serves } from "../../store/queue-selection.ts";

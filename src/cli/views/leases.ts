@@ -1,5 +1,5 @@
-import type { StatusReport } from "../../operate/control.ts";
 import type { RunInfo } from "../../run/info.ts";
+import type { StatusReport } from "../../status/report.ts";
 
 /** Who holds the runs of a job, and until when. */
 export interface JobLease {

@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../operate/control.ts";
+import type { StatusReport } from "../../status/report.ts";
 import { serves } from "../../store/queue-selection.ts";
 import { grouped } from "../render/numbers.ts";
 import type { Page } from "../render/page.ts";

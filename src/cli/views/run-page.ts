@@ -1,7 +1,7 @@
-import type { StatusReport } from "../../operate/control.ts";
 import type { Failure } from "../../run/failure.ts";
 import type { AttemptInfo, RunInfo } from "../../run/info.ts";
 import { isFinished } from "../../run/states.ts";
+import type { StatusReport } from "../../status/report.ts";
 import { plain } from "../output.ts";
 import { redact } from "../redact.ts";
 import { counted } from "../render/numbers.ts";

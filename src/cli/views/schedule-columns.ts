@@ -1,5 +1,5 @@
-import type { ScheduleInfo } from "../../operate/control.ts";
 import { Cron } from "../../schedule/cron.ts";
+import type { ScheduleInfo } from "../../status/report.ts";
 import type { Page } from "../render/page.ts";
 import type { Column } from "../render/table.ts";
 import { ago, due, stamp } from "../render/times.ts";

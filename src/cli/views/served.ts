@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../operate/control.ts";
+import type { StatusReport } from "../../status/report.ts";
 
 type Serving = Pick<StatusReport["workers"][number], "queues" | "exceptQueues" | "weights">;
 

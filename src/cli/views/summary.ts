@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../operate/control.ts";
+import type { StatusReport } from "../../status/report.ts";
 import { plain } from "../output.ts";
 import type { Page } from "../render/page.ts";
 import { clock, offset } from "../render/times.ts";

@@ -1,4 +1,4 @@
-import type { StatusReport } from "../../operate/control.ts";
+import type { StatusReport } from "../../status/report.ts";
 import type { Page } from "../render/page.ts";
 import type { Column } from "../render/table.ts";
 import { ago, stamp } from "../render/times.ts";

@@ -1,5 +1,5 @@
-import type { StatusReport } from "../../../src/operate/control.ts";
 import type { AttemptInfo, RunInfo } from "../../../src/run/info.ts";
+import type { StatusReport } from "../../../src/status/report.ts";
 import { queueReport } from "../../support/queue-report.ts";
 
 /** Everything that a status can show, at one moment. */

@@ -6,36 +6,36 @@ import { DAY, type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
 
-/** What `prune()` deletes beside runs whose retention is over. */
+/** Options of `prune()`. It always deletes finished runs whose retention is over. */
 export interface PruneOptions {
   /**
-   * Deletes only this job: its definition, its schedules and its waiting runs, once no worker has defined it for two
-   * minutes. Its finished runs stay as long as they are kept. Allows no other choice beside it.
+   * Deletes only this job, with its schedules and waiting runs, if no worker has defined it for two minutes. Its
+   * finished runs stay as long as they are kept. Cannot be combined with the options that select other things.
    */
   job?: string | undefined;
-  /** Finished runs older than this go too, whatever their retention. */
+  /** Also deletes runs that finished longer ago than this, before their retention is over. */
   finished?: Duration | undefined;
   /**
-   * Of each job the newest so many finished runs stay, older ones go, whatever their age and retention. With `finished`
-   * only those older than that go; with `state` only those states are counted.
+   * Keeps this many of the newest finished runs of each job and deletes older ones, before their retention is over. With
+   * `finished`, deletes only runs that finished longer ago than that; with `state`, counts only runs in those states.
    */
   keep?: number | undefined;
-  /** Only finished runs in these states. Default: all of them. */
+  /** Deletes only finished runs in these states. Default: all states. */
   state?: FinishedState | FinishedState[] | undefined;
-  /** Jobs that no worker has defined for this long. Default: 30 days. */
+  /** Deletes jobs that no worker has defined for this long. Default: 30 days. */
   jobs?: Duration | undefined;
-  /** Runs that wait this long for a job nobody defines. Default: 30 days. */
+  /** Deletes runs that have waited this long for a job that no worker defines. Default: 30 days. */
   orphans?: Duration | undefined;
-  /** How many finished runs are deleted at a time. Default: 1,000. */
+  /** Number of finished runs deleted in one transaction. Default: 1,000. */
   batch?: number | undefined;
-  /** Called after each batch with what was deleted so far; if it returns false, that is all. */
+  /** Called after each batch with the numbers deleted so far; return false to stop. */
   progress?: ((deleted: PruneReport) => unknown) | undefined;
 }
 
-/** Beyond this some database would have more parameters than it takes. */
+/** Larger batches would exceed the number of parameters that some databases allow. */
 const LARGEST_BATCH = 10_000;
 
-/** A number is seconds: finished runs older than that. */
+/** Returns the request of `prune()` for the store. A number n means `{ finished: n }`, in seconds. `what` names the caller in errors. */
 export function toPruneRequest(options: number | PruneOptions, what: string): PruneRequest {
   const chosen = typeof options === "number" ? { finished: options } : options;
   const choices = ["finished", "keep", "jobs", "orphans", "state"] as const;
@@ -47,7 +47,7 @@ export function toPruneRequest(options: number | PruneOptions, what: string): Pr
     if (other)
       throw new PunctualError(
         "INVALID_OPTION",
-        `${what} with job deletes that job only. Leave ${other} out.`,
+        `${what} with job deletes only that job. Leave ${other} out.`,
       );
   }
   const ms = (duration: Duration | undefined, otherwise: number | null) =>
@@ -74,6 +74,6 @@ function checkFinished(state: FinishedState, what: string): FinishedState {
   if (finishedStates.includes(state)) return state;
   throw new PunctualError(
     "INVALID_OPTION",
-    `${what} deletes finished runs: expected a state of these, ${finishedStates.join(", ")}, got ${show(state)}.`,
+    `${what} deletes finished runs: expected one of the states ${finishedStates.join(", ")}, got ${show(state)}.`,
   );
 }

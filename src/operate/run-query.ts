@@ -5,11 +5,11 @@ import type { RunCondition } from "../store/search.ts";
 import { checkName } from "../validate/names.ts";
 import { checkKeys } from "../validate/options.ts";
 
-/** Which runs; all that is given holds. */
+/** Selects runs that match all given fields. */
 export interface RunsQuery {
-  /** A query such as `state:failed job:send-* after:24h`; the guide has the language. */
+  /** Query such as `state:failed job:send-* after:24h`; the guide describes the language. */
   where?: string | undefined;
-  /** What a time without an offset in the query is read in. Default: UTC. */
+  /** Time zone of times in the query that have no offset. Default: UTC. */
   timezone?: string | undefined;
   state?: RunState | RunState[] | undefined;
   job?: string | undefined;
@@ -20,9 +20,9 @@ export interface RunsQuery {
   parent?: number | undefined;
 }
 
-/** Which page of which runs. */
+/** Selects a page of runs. */
 export interface RunsFilter extends RunsQuery {
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   before?: number | undefined;
   /** At most 1,000. Default: 50. */
   limit?: number | undefined;
@@ -31,22 +31,25 @@ export interface RunsFilter extends RunsQuery {
 const QUERY = ["state", "job", "queue", "key", "tag", "batch", "parent", "where", "timezone"];
 const TEXTS = ["job", "queue", "key", "tag", "batch"] as const;
 
-/** What the fields and the query ask together. A text alone is the query. */
+/**
+ * Returns the conditions of the fields and of the query text together. A string is the query text. `what` names the
+ * caller in errors, `others` are further keys that the caller allows.
+ */
 export function toQuery(
   filter: RunsQuery | string,
   now: number,
   what: string,
   others: string[] = [],
 ): RunQuery {
-  const asked = typeof filter === "string" ? { where: filter } : filter;
-  checkKeys(asked, [...QUERY, ...others], what);
-  const { where, timezone = "UTC" } = asked;
+  const given = typeof filter === "string" ? { where: filter } : filter;
+  checkKeys(given, [...QUERY, ...others], what);
+  const { where, timezone = "UTC" } = given;
   const parsed = where === undefined ? null : parseQuery(where, { now, zone: timezone });
-  const fields = fieldsOf(asked, what);
+  const fields = toConditions(given, what);
   return { where: [...fields, ...(parsed?.where ?? [])], bounded: parsed?.bounded ?? false };
 }
 
-function fieldsOf(filter: RunsQuery, what: string): RunCondition[] {
+function toConditions(filter: RunsQuery, what: string): RunCondition[] {
   const found: RunCondition[] = [];
   if (filter.state !== undefined) {
     found.push({ field: "state", any: [filter.state].flat().map((state) => checkState(state, what)) });
@@ -65,7 +68,7 @@ function checkState(state: RunState, what: string): RunState {
   if (Object.hasOwn(stateCodes, state)) return state;
   throw new PunctualError(
     "INVALID_OPTION",
-    `${what} knows no state ${show(state)}. Known: ${Object.keys(stateCodes).join(", ")}.`,
+    `${what} expected a state, got ${show(state)}. Known: ${Object.keys(stateCodes).join(", ")}.`,
   );
 }
 
