@@ -35,7 +35,7 @@ select parallel,
     select count(*)
     from punctual_runs force index (punctual_runs_leased)
     where state = 2 and locked_by = w.id and started_at is not null
-  ) as told
+  ) as marked
 from punctual_workers w
 where id = ?;
 

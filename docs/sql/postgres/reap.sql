@@ -26,7 +26,7 @@ commit;
 -- Reads the dead worker's slots, and how many of its runs had started.
 -- $1 = 'w1'
 select parallel,
-  (select count(*) from punctual_runs where state = 2 and locked_by = w.id and started_at is not null) as told
+  (select count(*) from punctual_runs where state = 2 and locked_by = w.id and started_at is not null) as marked
 from punctual_workers w
 where id = $1;
 
