@@ -143,12 +143,20 @@ export function show(value: unknown): string {
     if (typeof value === "string") text = JSON.stringify(value);
     else if (typeof value === "function") text = value.name ? `function ${value.name}` : "a function";
     else if (typeof value === "bigint") text = `${value}n`;
+    else if (isThenable(value)) text = "a promise";
     else if (typeof value === "object" && value !== null) text = JSON.stringify(value) ?? "an object";
     else text = String(value);
   } catch {
     text = "an object";
   }
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+/** Whether a value is a promise, or can be awaited like one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
 }
 
 /** A path for a message: a relative one with the folder that it was looked for in. */

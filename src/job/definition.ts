@@ -170,6 +170,12 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
 
   /** Takes over everything of a job that had another name: its runs, history and state. */
   formerly(...names: string[]): this {
+    if (names.includes(this.name)) {
+      throw new PunctualError(
+        "INVALID_NAME",
+        `formerly() of job "${this.name}" expected names that the job had before, got ${show(this.name)}, the name it has.`,
+      );
+    }
     this.formerNames = [...this.formerNames, ...names.map((name) => checkName(name, "a job name"))];
     return this;
   }

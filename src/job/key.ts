@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { isThenable, PunctualError, show } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
 import { checkName } from "../validate/names.ts";
 import type { Settings } from "./settings.ts";
@@ -15,11 +15,17 @@ export function computedLane(job: string, settings: Settings, args: unknown): st
     key = settings.keyOf?.((args ?? {}) as never);
   } catch (cause) {
     const thrown = cause instanceof Error ? String(cause) : show(cause);
-    const message = `The key of job "${job}" could not be computed: by of concurrency() threw ${thrown}. Expected a text, or null for no key.`;
+    const message = `The key of job "${job}" could not be computed: by of concurrency() threw ${thrown}. Expected a text or a whole number, or null for no key.`;
     throw new PunctualError("INVALID_OPTION", message, { cause });
   }
   if (key === null || key === undefined) return laneOf(job, null);
   // Ids of tenants and accounts are often numbers.
   const text = Number.isSafeInteger(key) || typeof key === "bigint" ? String(key) : key;
-  return laneOf(job, checkName(text, `the key of "${job}"`));
+  if (typeof text === "string") return laneOf(job, checkName(text, `the key of "${job}"`));
+  // Its rejection must not end the process as well.
+  if (isThenable(key)) Promise.resolve(key).catch(() => {});
+  throw new PunctualError(
+    "INVALID_NAME",
+    `Expected by of concurrency() to return the key of "${job}" as a text or a whole number, or null for no key, got ${show(key)}.`,
+  );
 }

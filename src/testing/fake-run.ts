@@ -1,5 +1,7 @@
+import { PunctualError } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
 import type { JsonValue } from "../run/payload.ts";
+import { checkKeys } from "../validate/options.ts";
 
 /** A run context for a handler that a test calls itself; records the calls of the handler. */
 export interface FakeRun extends RunContext {
@@ -26,7 +28,7 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
   };
   const attempt = given.attempt ?? 1;
   const maxAttempts = given.maxAttempts ?? 1;
-  return {
+  const run: RunContext = {
     id: 1,
     name: "job",
     queue: "default",
@@ -46,7 +48,16 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
     snooze: (delay) => end({ kind: "snoozed", delay }),
     discard: (reason) => end({ kind: "discarded", reason: reason ?? null }),
     transaction: () =>
-      Promise.reject(new Error("fakeRun() has no database. Pass a transaction(): fakeRun({ transaction })")),
+      Promise.reject(
+        new PunctualError(
+          "INVALID_OPTION",
+          "fakeRun() has no database for run.transaction(). Pass a function: fakeRun({ transaction: async (work) => … }).",
+        ),
+      ),
+  };
+  checkKeys(given, Object.keys(run), "fakeRun()");
+  return {
+    ...run,
     ...given,
     logged,
     progressed,

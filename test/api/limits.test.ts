@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
 import { type Opened, open } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 interface Busy {
   /** How many run at this moment, and how many ever did at once. */
@@ -328,7 +329,7 @@ describe("a producer that cannot compute the key", () => {
     const found = await worker.find(run.id);
     expect(found).toMatchObject({ state: "failed", attempts: 2 });
     expect(found!.error!.message).toBe(
-      'The key of job "mail" could not be computed: by of concurrency() threw Error: no tenant. Expected a text, or null for no key.',
+      'The key of job "mail" could not be computed: by of concurrency() threw Error: no tenant. Expected a text or a whole number, or null for no key.',
     );
     expect(seen).toEqual([]);
   });
@@ -360,4 +361,15 @@ test.each([5, 5n])("a key may be the whole number %s", async (tenant) => {
   const job = jobs.schedule("import", () => {}).concurrency(0, { perKey: 1, by: () => tenant });
   const run = await job.dispatch();
   expect((await jobs.find(run.id))?.key).toBe("5");
+});
+
+test.each([
+  ["a promise", () => Promise.reject(new Error("not waited for"))],
+  ["1.5", () => 1.5],
+  ["true", () => true],
+  ['{"tenant":1}', () => ({ tenant: 1 })],
+])("a key may not be %s", async (shown, by) => {
+  const { jobs } = open();
+  const job = jobs.schedule("import", () => {}).concurrency(0, { perKey: 1, by: by as never });
+  await expectRefusal(() => job.dispatch(), "INVALID_NAME", `null for no key, got ${shown}.`);
 });

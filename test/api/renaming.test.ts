@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { open, stopped } from "./support/instance.ts";
+import { expectRefusal } from "./support/refusal.ts";
 
 test("formerly() takes over runs, history and state", async () => {
   const db = new DatabaseSync(":memory:");
@@ -77,4 +78,10 @@ test("a program with the old code dispatches to the renamed job", async () => {
   expect(await jobs.run()).toBe(1);
   expect(seen).toEqual(["post"]);
   expect((await jobs.status()).jobs).toMatchObject([{ name: "post" }]);
+});
+
+test("formerly() refuses the name that the job has", async () => {
+  const { jobs } = open();
+  const job = jobs.schedule("mail", () => {});
+  await expectRefusal(() => job.formerly("post", "mail"), "INVALID_NAME", 'got "mail", the name it has');
 });
