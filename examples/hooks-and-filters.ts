@@ -38,5 +38,5 @@ await jobs.stop();
 //   handler
 //   onError: nobody answers
 //   onAfter
-// run 3: skipped, skip() said yes
-// run 4: skipped, when() said no
+// run 3: skipped, skip() returned true
+// run 4: skipped, when() returned false

@@ -21,8 +21,8 @@ import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
 import type { Run, RunControl } from "./run/run.ts";
 import { LazyStore } from "./store/lazy.ts";
 import type { DatabaseSource } from "./store/open.ts";
+import { childIdentity, instanceNumberOf, refuseFunction } from "./supervisor/child-identity.ts";
 import type { ChildRunner } from "./supervisor/child-runner.ts";
-import { inside, instanceNumberOf, refuseFunction } from "./supervisor/inside.ts";
 import type { SuperviseOptions } from "./supervisor/options.ts";
 import type { ChildInfo, Supervisor } from "./supervisor/supervisor.ts";
 import { type Clock, checkClock, systemClock } from "./time.ts";
@@ -205,7 +205,7 @@ export class Engine {
   async supervise(options: SuperviseOptions): Promise<number> {
     // Counted before the first await: parent and children count the calls in the same order, and get the same number.
     const instanceNumber = instanceNumberOf(this);
-    const child = inside();
+    const child = childIdentity();
     if (child) return instanceNumber === child.instanceNumber ? this.#runForParent() : 0;
     const { Supervisor } = await import("./supervisor/supervisor.ts");
     if (this.#stopping) return 0;
@@ -241,7 +241,7 @@ export class Engine {
 
   /** Whether a call that would work is ignored, because this process is a child of a supervisor. */
   isHeld(method: string): boolean {
-    const child = inside();
+    const child = childIdentity();
     if (!child) return false;
     this.logger.warn(`${method} does nothing in child process ${child.number}: it works for its supervisor`);
     return true;

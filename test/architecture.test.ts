@@ -89,7 +89,13 @@ const ROOMS: Record<string, string[]> = {
   "operate/": [...CONTRACT, "run/", "status/", "validate/", "events/", "query/"],
   "job/": [...CONTRACT, "run/", "dispatch/", "validate/", "schedule/"],
   "worker/": [...CONTRACT, "job/", "run/", "validate/", "events/", "schedule/"],
-  "metrics/": ["events/", "status/report.ts", "store/maintenance.ts", "supervisor/inside.ts", "version.ts"],
+  "metrics/": [
+    "events/",
+    "status/report.ts",
+    "store/maintenance.ts",
+    "supervisor/child-identity.ts",
+    "version.ts",
+  ],
   "cli/": [
     "punctual.ts",
     "config.ts",
@@ -115,7 +121,7 @@ const ROOMS: Record<string, string[]> = {
     "store/store.ts",
     "store/records.ts",
     "store/queue-selection.ts",
-    "supervisor/inside.ts",
+    "supervisor/child-identity.ts",
   ],
   "supervisor/": [...CONTRACT, "job/", "run/", "validate/", "worker/", "events/", "schedule/"],
   "testing/": ["punctual.ts", "run/", "validate/"],

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { PunctualError } from "../errors.ts";
 import type { ScheduleInfo, StatusReport } from "../status/report.ts";
 import type { InstallReport } from "../store/maintenance.ts";
-import { inside } from "../supervisor/inside.ts";
+import { childIdentity } from "../supervisor/child-identity.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { type Address, LOOPBACK } from "./address.ts";
 import { DatabaseMetrics } from "./database-metrics.ts";
@@ -57,7 +57,7 @@ type Answer = { status: number; type?: string; body: string };
  */
 export async function startProbe(jobs: ProbeTarget, options: ProbeOptions): Promise<Probe> {
   const { host = LOOPBACK, port, worker = true, labels = LABELS, clock = systemClock } = options;
-  if (inside()) return { host, port, url: urlOf(host, port), stop: async () => {} };
+  if (childIdentity()) return { host, port, url: urlOf(host, port), stop: async () => {} };
   const liveness = new Liveness(jobs, clock);
   const metrics = new EventMetrics(jobs, labels);
   const database = new DatabaseMetrics(jobs, labels, clock);

@@ -5,7 +5,7 @@ import type { Outcome } from "./states.ts";
 const MINUTE = 60_000;
 
 /** Most counts that are kept while the database is unavailable: one for each job and minute. */
-const MOST = 10_000;
+const MOST_MINUTES = 10_000;
 
 /** Interval between two writes of counts. */
 export const FLUSH_EVERY = 1000;
@@ -108,7 +108,7 @@ export class JobCounts {
       earlier.set(key, known ? sumOf(known, minute) : minute);
     }
     // The map is in order of time: the oldest counts are dropped.
-    for (const key of [...earlier.keys()].slice(0, -MOST)) earlier.delete(key);
+    for (const key of [...earlier.keys()].slice(0, -MOST_MINUTES)) earlier.delete(key);
   }
 
   #minuteOf(name: string, now: number): JobMinute {

@@ -2,17 +2,14 @@ import type { PunctualError } from "../errors.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { abortReasons } from "../worker/attempt-ends.ts";
-import { ABORT_GRACE } from "../worker/execute.ts";
-import type { Execution, Result, Runnable } from "../worker/executor.ts";
-import type { Child } from "./child.ts";
-
-/** Interval between two pings of a child that owes a result. */
-const PING_EVERY = 1000;
+import type { Execution, Result, RunnableJob } from "../worker/executor.ts";
+import { ABORT_GRACE } from "../worker/local-execution.ts";
+import { type Child, PING_EVERY } from "./child.ts";
 
 /** One attempt at one run, in a child process. */
 export class Assignment implements Execution {
   readonly run: ClaimedRun;
-  readonly job: Runnable;
+  readonly job: RunnableJob;
   readonly ticket: number;
   readonly child: Child;
   duration = 0;
@@ -30,7 +27,7 @@ export class Assignment implements Execution {
 
   constructor(
     run: ClaimedRun,
-    job: Runnable,
+    job: RunnableJob,
     of: {
       ticket: number;
       child: Child;

@@ -1,6 +1,6 @@
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import type { Cell, Execution, Runnable } from "../worker/executor.ts";
+import type { Cell, Execution, RunnableJob } from "../worker/executor.ts";
 import type { Child } from "./child.ts";
 
 /** Longest a crashed run waits for the replacement of a child. */
@@ -13,7 +13,7 @@ export interface CellParts {
   open(): Child[];
   /** Replaces a child, to get an empty one. Returns false if enough children are being replaced. */
   replace(child: Child): boolean;
-  execute(run: ClaimedRun, job: Runnable, child: Child | null): Execution;
+  execute(run: ClaimedRun, job: RunnableJob, child: Child | null): Execution;
   ended(): void;
 }
 
@@ -49,7 +49,7 @@ export class ChildCell implements Cell {
     return this.#replacedUntil !== null && now < this.#replacedUntil;
   }
 
-  execute(run: ClaimedRun, job: Runnable): Execution {
+  execute(run: ClaimedRun, job: RunnableJob): Execution {
     this.#isTaken = true;
     return this.#parts.execute(run, job, this.#child);
   }

@@ -9,8 +9,8 @@ import { digest } from "../schedule/schedule.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, sleep } from "../time.ts";
 import { abortReasons } from "../worker/attempt-ends.ts";
-import { ABORT_GRACE, type ExecuteParts, LocalExecution } from "../worker/execute.ts";
-import { completeWith } from "../worker/in-process.ts";
+import { ABORT_GRACE, type ExecutionParts, LocalExecution } from "../worker/local-execution.ts";
+import { completeWith } from "../worker/local-executor.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages, toSent } from "./messages.ts";
 
 export interface ChildRunnerParts {
@@ -78,7 +78,7 @@ export class ChildRunner {
 
   /** Resolves when the parent has told it to exit. Returns how many runs it ran. */
   async run(): Promise<number> {
-    const mark = digest(JSON.stringify(this.#description()));
+    const definitionsDigest = digest(JSON.stringify(this.#description()));
     const { promise: exiting, resolve: exit } = Promise.withResolvers<void>();
     const listeners = {
       message: (received: unknown) => {
@@ -105,7 +105,7 @@ export class ChildRunner {
     };
     for (const [event, listener] of Object.entries(listeners)) process.on(event, listener);
     if (!process.connected) await this.#orphaned();
-    this.#mailbox.post({ type: "ready", digest: mark });
+    this.#mailbox.post({ type: "ready", digest: definitionsDigest });
     await exiting;
     await Promise.all(this.#crashHooks);
     await this.#parts.flush();
@@ -176,7 +176,7 @@ export class ChildRunner {
     });
   }
 
-  #partsFor(ticket: number, run: ClaimedRun): ExecuteParts {
+  #partsFor(ticket: number, run: ClaimedRun): ExecutionParts {
     return {
       ...this.#parts,
       store: {

@@ -4,8 +4,11 @@ import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Result } from "../worker/executor.ts";
 import type { Assignment } from "./assignment.ts";
-import { INSTANCE, NUMBER } from "./inside.ts";
+import { INSTANCE, NUMBER } from "./child-identity.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
+
+/** Interval between two pings. */
+export const PING_EVERY = 1000;
 
 /** A child without an answer for this long is busy with code that blocks its event loop. */
 const SILENT_AFTER = 100;

@@ -4,11 +4,11 @@ import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
 import type { Description } from "../job/description.ts";
 import type { Clock } from "../time.ts";
-import { Child } from "./child.ts";
+import { Child, PING_EVERY } from "./child.ts";
 import type { ToParent } from "./messages.ts";
 import type { Supervision } from "./options.ts";
 
-const PING_EVERY = 1000;
+/** How long a child has to reach supervise(). */
 const BOOT_WITHIN = 60_000;
 
 /** Number of failed boots in a row, with no live child, that ends the supervisor. */
@@ -17,9 +17,10 @@ const FAILED_BOOTS = 5;
 /** How long a child has to exit after its last run. */
 const EXIT_WITHIN = 5000;
 
-interface Slot {
+/** The position of one child. When the child ends, another takes its seat. */
+interface Seat {
   number: number;
-  /** The child that takes runs. */
+  /** The child that takes runs; null while none does. */
   current: Child | null;
   booting: { child: Child; end: PromiseWithResolvers<void>; cancel: () => void } | null;
   restarts: Restarts;
@@ -49,7 +50,7 @@ const HEALTHY_AFTER = 10_000;
 
 const RESTART_BACKOFF = { first: 1000, longest: 30_000 };
 
-/** Decides how long the place of a child stays empty after the child has ended. */
+/** Decides how long a seat stays empty after its child has ended. */
 export class Restarts {
   #failures = 0;
 
@@ -65,7 +66,7 @@ export class Restarts {
 /** Keeps `workers` children alive: boots, replaces and retires them. */
 export class Crew {
   readonly #parts: CrewParts;
-  readonly #slots: Slot[];
+  readonly #seats: Seat[];
   readonly #children = new Set<Child>();
   #generation = 0;
   #digest = 0;
@@ -78,7 +79,7 @@ export class Crew {
 
   constructor(parts: CrewParts) {
     this.#parts = parts;
-    this.#slots = Array.from({ length: parts.supervision.workers }, (_, index) => ({
+    this.#seats = Array.from({ length: parts.supervision.workers }, (_, index) => ({
       number: index + 1,
       current: null,
       booting: null,
@@ -92,7 +93,7 @@ export class Crew {
    * differ.
    */
   get ready(): Child[] {
-    return this.#slots.flatMap(({ current }) =>
+    return this.#seats.flatMap(({ current }) =>
       current && (current.generation === this.#generation || current.digest === this.#digest)
         ? [current]
         : [],
@@ -109,10 +110,12 @@ export class Crew {
       this.#cancelPings = this.#parts.clock.after(PING_EVERY, ping, { background: true });
     };
     ping();
-    for (const slot of this.#slots) this.#bootLater(slot, 0);
+    for (const seat of this.#seats) this.#bootLater(seat, 0);
   }
 
-  /** Replaces all children, so that they load the current definitions: one child first; the others if it can boot. */
+  /**
+   * Replaces all children by new ones, which load the current definitions: one first, and the others if it can boot.
+   */
   async reload(): Promise<void> {
     const { logger, events, random } = this.#parts;
     if (this.#isStopping) return;
@@ -124,12 +127,12 @@ export class Crew {
     this.#isReloading = true;
     logger.info("reloading the definitions");
     const generation = this.#generation + 1;
-    const [first, ...others] = this.#slots;
+    const [first, ...others] = this.#seats;
     try {
       await this.#boot(first!, generation);
       await Promise.all(
-        others.map((slot) =>
-          this.#boot(slot, generation).catch((error) => this.#bootLater(slot, this.#failed(slot, error))),
+        others.map((seat) =>
+          this.#boot(seat, generation).catch((error) => this.#bootLater(seat, this.#failed(seat, error))),
         ),
       );
       logger.info("the definitions were reloaded");
@@ -146,7 +149,7 @@ export class Crew {
     await this.reload();
   }
 
-  /** Assigns no more runs to a child, starts another in its place, and lets it exit after its last run. */
+  /** Assigns no more runs to a child, starts another in its seat, and lets it exit after its last run. */
   retire(child: Child, reason: string): void {
     if (child.state !== "ready") return;
     child.state = "retiring";
@@ -154,11 +157,11 @@ export class Crew {
     const { number, pid } = child;
     if (!this.#isStopping) logger.info(`${child.name} is replaced: ${reason}`);
     events.emit("child.retired", { number, pid, reason });
-    const slot = this.#slots[number - 1]!;
-    // Another child may have its place already.
-    if (slot.current === child) {
-      slot.current = null;
-      this.#bootLater(slot, 0);
+    const seat = this.#seats[number - 1]!;
+    // Another child may have its seat already.
+    if (seat.current === child) {
+      seat.current = null;
+      this.#bootLater(seat, 0);
     }
     this.idle(child);
     this.#parts.changed();
@@ -180,9 +183,9 @@ export class Crew {
 
   stop(): void {
     this.#isStopping = true;
-    for (const slot of this.#slots) {
-      slot.cancelRestart?.();
-      slot.booting?.child.kill("the supervisor ends", true);
+    for (const seat of this.#seats) {
+      seat.cancelRestart?.();
+      seat.booting?.child.kill("the supervisor ends", true);
     }
   }
 
@@ -198,44 +201,44 @@ export class Crew {
     for (const child of this.#children) child.kill("the supervisor ends", true);
   }
 
-  #bootLater(slot: Slot, wait: number): void {
-    if (this.#isStopping || slot.booting || slot.cancelRestart) return;
-    slot.cancelRestart = this.#parts.clock.after(wait, () => {
-      slot.cancelRestart = null;
-      this.#boot(slot, this.#generation).catch((error) => this.#bootLater(slot, this.#failed(slot, error)));
+  #bootLater(seat: Seat, wait: number): void {
+    if (this.#isStopping || seat.booting || seat.cancelRestart) return;
+    seat.cancelRestart = this.#parts.clock.after(wait, () => {
+      seat.cancelRestart = null;
+      this.#boot(seat, this.#generation).catch((error) => this.#bootLater(seat, this.#failed(seat, error)));
     });
   }
 
   /** Resolves when the child takes runs. Rejects if it ends first, or if the system cannot start a process. */
-  async #boot(slot: Slot, generation: number): Promise<void> {
+  async #boot(seat: Seat, generation: number): Promise<void> {
     const { clock, instanceNumber, heard } = this.#parts;
-    slot.cancelRestart?.();
-    slot.cancelRestart = null;
-    slot.booting?.cancel();
-    slot.booting?.child.kill("newer definitions are loaded", true);
-    slot.booting = null;
+    seat.cancelRestart?.();
+    seat.cancelRestart = null;
+    seat.booting?.cancel();
+    seat.booting?.child.kill("newer definitions are loaded", true);
+    seat.booting = null;
     const child = new Child({
-      number: slot.number,
+      number: seat.number,
       generation,
       instanceNumber,
       clock,
-      heard: (from, message) => (this.#hear(from, message, slot) ? undefined : heard(from, message)),
+      heard: (from, message) => (this.#hear(from, message, seat) ? undefined : heard(from, message)),
       awake: () => this.#parts.changed(),
-      gone: (gone) => this.#gone(gone, slot),
+      gone: (gone) => this.#gone(gone, seat),
     });
     this.#children.add(child);
     const cancel = clock.after(BOOT_WITHIN, () =>
       child.kill(`it did not reach supervise() within ${BOOT_WITHIN / 1000} s`, true),
     );
-    slot.booting = { child, end: Promise.withResolvers<void>(), cancel };
-    return slot.booting.end.promise;
+    seat.booting = { child, end: Promise.withResolvers<void>(), cancel };
+    return seat.booting.end.promise;
   }
 
-  #hear(child: Child, message: ToParent, slot: Slot): boolean {
+  #hear(child: Child, message: ToParent, seat: Seat): boolean {
     if (message.type === "ready") {
       child.digest = message.digest;
       if (child.generation > this.#generation || this.#digest === 0) child.post({ type: "describe" });
-      else this.#booted(child, slot);
+      else this.#booted(child, seat);
     } else if (message.type === "described") {
       const isNewer = child.generation > this.#generation || this.#digest === 0;
       child.digest = message.digest;
@@ -246,7 +249,7 @@ export class Crew {
         this.#generation = child.generation;
         this.#parts.described(message.description, isNewer);
       }
-      this.#booted(child, slot);
+      this.#booted(child, seat);
     } else if (message.type === "retire") {
       if (child.state === "starting") child.unwanted = message.reason;
       this.retire(child, message.reason);
@@ -255,14 +258,14 @@ export class Crew {
     return true;
   }
 
-  #booted(child: Child, slot: Slot): void {
-    if (child.state !== "starting" || slot.booting?.child !== child) return;
+  #booted(child: Child, seat: Seat): void {
+    if (child.state !== "starting" || seat.booting?.child !== child) return;
     const { clock, events, logger } = this.#parts;
-    const { end, cancel } = slot.booting;
-    const former = slot.current;
+    const { end, cancel } = seat.booting;
+    const former = seat.current;
     cancel();
-    slot.booting = null;
-    slot.current = child;
+    seat.booting = null;
+    seat.current = child;
     child.state = "ready";
     child.readyAt = clock.monotonic();
     this.#failedBoots = 0;
@@ -278,33 +281,33 @@ export class Crew {
     this.#parts.changed();
   }
 
-  #gone(child: Child, slot: Slot): void {
+  #gone(child: Child, seat: Seat): void {
     const { clock, events, logger, random, lost } = this.#parts;
     const { number, pid, exit } = child;
     const runs = child.unsettled.length;
     this.#children.delete(child);
     events.emit("child.exited", { number, pid, ...exit, runs });
-    if (runs > 0 || slot.current === child) {
+    if (runs > 0 || seat.current === child) {
       const having = runs === 0 ? "" : `, with ${runs === 1 ? "1 run" : `${runs} runs`},`;
       logger.warn(`${child.name}${having} ${child.howItEnded}`);
     }
     lost(child);
-    if (slot.booting?.child === child) {
-      const { end, cancel } = slot.booting;
-      slot.booting = null;
+    if (seat.booting?.child === child) {
+      const { end, cancel } = seat.booting;
+      seat.booting = null;
       cancel();
       end.reject(cannotBoot(child));
-    } else if (slot.current === child) {
-      slot.current = null;
+    } else if (seat.current === child) {
+      seat.current = null;
       const life = { lived: clock.monotonic() - child.readyAt!, ended: child.ended };
-      this.#bootLater(slot, slot.restarts.wait(life, random));
+      this.#bootLater(seat, seat.restarts.wait(life, random));
     }
     this.#parts.changed();
     if (this.#children.size === 0) this.#emptied?.();
   }
 
   /** Reports a failed boot. Returns how long to wait before the next one. */
-  #failed(slot: Slot, error: PunctualError): number {
+  #failed(seat: Seat, error: PunctualError): number {
     if (this.#isStopping) return 0;
     const { events, random, failed } = this.#parts;
     this.#failedBoots++;
@@ -313,8 +316,8 @@ export class Crew {
       failed(error);
       return 0;
     }
-    events.report(error, `starting child ${slot.number}`);
-    return slot.restarts.wait(null, random);
+    events.report(error, `starting child ${seat.number}`);
+    return seat.restarts.wait(null, random);
   }
 
   #ping(child: Child): void {

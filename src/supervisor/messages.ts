@@ -4,7 +4,7 @@ import { type Failure, toFailure } from "../run/failure.ts";
 import { decodePayload } from "../run/payload.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { afterFailure } from "../worker/attempt-ends.ts";
-import type { Result, Runnable } from "../worker/executor.ts";
+import type { Result, RunnableJob } from "../worker/executor.ts";
 
 /** The result of an attempt in a message: errors as failures, values as JSON. */
 export type SentResult =
@@ -120,7 +120,7 @@ export function fromSent(sent: SentResult): Result {
 /** Returns the result of an attempt whose child was killed because it did not react to the abort. */
 export function afterKill(
   run: ClaimedRun,
-  { settings }: Runnable,
+  { settings }: RunnableJob,
   reason: PunctualError,
   random: () => number,
 ): Result {

@@ -4,7 +4,7 @@ import type { Logger } from "../events/logger.ts";
 import type { Description } from "../job/description.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import type { Cell, Execution, Executor, Runnable } from "../worker/executor.ts";
+import type { Cell, Execution, Executor, RunnableJob } from "../worker/executor.ts";
 import type { Logbook } from "../worker/logbook.ts";
 import { Assignment } from "./assignment.ts";
 import { ChildCell } from "./cell.ts";
@@ -80,7 +80,7 @@ export class Pool implements Executor {
     return Math.max(0, Math.min(free, supervision.worker.parallel - used));
   }
 
-  execute(run: ClaimedRun, job: Runnable): Execution {
+  execute(run: ClaimedRun, job: RunnableJob): Execution {
     if (run.owner !== null) return this.#parts.own.execute(run, job);
     return this.#executeIn(this.#leastBusy(run.name), run, job);
   }
@@ -98,7 +98,7 @@ export class Pool implements Executor {
     return cell;
   }
 
-  callCrashHooks(run: ClaimedRun, job: Runnable, error: PunctualError): void {
+  callCrashHooks(run: ClaimedRun, job: RunnableJob, error: PunctualError): void {
     if (run.owner !== null) this.#parts.own.callCrashHooks(run, job, error);
     else {
       this.#crashed.push({ run, message: error.message });
@@ -138,7 +138,7 @@ export class Pool implements Executor {
     return true;
   }
 
-  #executeIn(child: Child | null, run: ClaimedRun, job: Runnable): Execution {
+  #executeIn(child: Child | null, run: ClaimedRun, job: RunnableJob): Execution {
     if (child?.state !== "ready") return released(run);
     const ticket = ++this.#tickets;
     const { clock } = this.#parts;

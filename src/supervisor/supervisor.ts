@@ -1,8 +1,8 @@
 import { PunctualError } from "../errors.ts";
 import type { Settings } from "../job/settings.ts";
 import type { Store } from "../store/store.ts";
-import { InProcess } from "../worker/in-process.ts";
 import { JobSync } from "../worker/job-sync.ts";
+import { LocalExecutor } from "../worker/local-executor.ts";
 import type { InstanceParts } from "../worker/parts.ts";
 import type { WorkSessions } from "../worker/work-sessions.ts";
 import { Catalog } from "./catalog.ts";
@@ -98,7 +98,7 @@ export class Supervisor {
       ...this.#parts,
       supervision: this.#supervision,
       store,
-      own: new InProcess(this.#supervision.parallel, store, this.#parts),
+      own: new LocalExecutor(this.#supervision.parallel, store, this.#parts),
       wake: () => sessions.wake(),
       described: (description, isNewer) => {
         this.#catalog.describe(description, isNewer);

@@ -4,19 +4,20 @@ import type { ClaimedRun } from "../store/store.ts";
 export const byUrgency = (a: ClaimedRun, b: ClaimedRun): number =>
   a.priority - b.priority || Number(b.limited) - Number(a.limited) || a.runAt - b.runAt || a.id - b.id;
 
-interface Buffered {
+interface BufferedRun {
   run: ClaimedRun;
-  /** Monotonic. */
+  /** When it was claimed; monotonic. */
   since: number;
 }
 
 /**
- * Claimed runs that have not started, the most urgent first. Queues with weights keep the order in which they were
- * claimed.
+ * Claimed runs that have not started, the most urgent first. With weights, the order between queues is that of the
+ * claim.
  */
 export class Buffer {
+  /** Whether the queues have weights. */
   readonly inShares: boolean;
-  #runs: Buffered[] = [];
+  #runs: BufferedRun[] = [];
   #next = 0;
 
   constructor(inShares: boolean) {
@@ -61,7 +62,7 @@ export class Buffer {
     return this.#extract(() => true);
   }
 
-  #extract(wanted: (one: Buffered) => boolean): ClaimedRun[] {
+  #extract(wanted: (one: BufferedRun) => boolean): ClaimedRun[] {
     const rest = this.#runs.slice(this.#next);
     const taken = rest.filter(wanted);
     this.#runs = taken.length > 0 ? rest.filter((one) => !wanted(one)) : rest;
@@ -70,8 +71,8 @@ export class Buffer {
   }
 }
 
-/** Keeps the places of each queue, and puts its most urgent runs into the first of them. */
-function inTurn(all: Buffered[]): Buffered[] {
+/** Keeps the positions of each queue in the list, and puts its most urgent runs into the first of them. */
+function inTurn(all: BufferedRun[]): BufferedRun[] {
   const queues = Map.groupBy(all, ({ run }) => run.queue);
   const next = new Map(
     [...queues].map(([queue, runs]) => [queue, runs.sort((a, b) => byUrgency(a.run, b.run)).values()]),

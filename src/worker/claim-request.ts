@@ -18,9 +18,9 @@ export interface RoomParts {
   options: WorkerOptions;
   buffer: Buffer;
   pace: Pace;
-  /** Runs that were claimed so far. */
+  /** Number of runs that this worker has claimed so far. */
   claimed: number;
-  /** Crashed runs that the claim may bring. */
+  /** Number of crashed runs that the claim may bring. */
   crashed: number;
 }
 
@@ -33,11 +33,11 @@ export function roomFor({ executor, options, buffer, pace, claimed, crashed }: R
   if (places === 0) return NO_ROOM;
   const { batch, budget } = options;
   const open = free - buffer.size;
-  const room = open + pace.ahead(now);
+  const room = open + pace.prefetch(now);
   const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - claimed, batch ?? room);
   const start = Math.max(0, Math.min(limit, open));
-  // Buffered unlimited runs would starve limited ones: while some are buffered, the claim also takes limited runs that
-  // start next.
+  // Buffered unlimited runs would starve limited ones. While some are buffered, the claim may take limited runs too, as
+  // many as count as "next".
   const { size, limited } = buffer;
   const next = size > limited ? Math.min(limit, places, pace.next(now) - limited) : 0;
   return { limit, start, limited: Math.max(start, next), crashed };

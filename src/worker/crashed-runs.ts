@@ -12,7 +12,7 @@ import { untilAnswered } from "./waits.ts";
 export const CRASH_CAP: CrashCap = { isolated: 3, shared: 5 };
 
 /** The failure of a run whose worker died. */
-export const crashed: string = crashText(
+export const workerDied: string = crashText(
   new PunctualError("RUN_CRASHED", "Its process ended, or lost its lease, in the middle of the run."),
 );
 
@@ -24,8 +24,8 @@ function crashText(error: PunctualError): string {
 export type CrashParts = Pick<WorkerParts, "clock" | "events" | "counts" | "registry" | "executor">;
 
 /**
- * Runs that were lost with a child process, until the store has taken them back. Nobody waits for their leases to
- * expire.
+ * Runs that were lost with a child process, until the store has taken them back. They are
+ * not left to the reaper, which waits for their leases to expire.
  */
 export class CrashedRuns {
   readonly #parts: WorkerParts;

@@ -6,7 +6,7 @@ import type { Failure } from "../run/failure.ts";
 import type { ClaimedRun } from "../store/store.ts";
 
 /** The parts of a job that an executor needs. */
-export interface Runnable {
+export interface RunnableJob {
   handler: Handler<unknown>;
   schema: StandardSchema | null;
   settings: Settings;
@@ -29,7 +29,7 @@ export type Result =
   | { outcome: null };
 
 /** A result that a settlement writes. */
-export type Settleable = Exclude<Result, { outcome: null } | { outcome: "crashed" }>;
+export type SettleableResult = Exclude<Result, { outcome: null } | { outcome: "crashed" }>;
 
 /** One attempt at one run, in this process or in a child. */
 export interface Execution {
@@ -50,7 +50,7 @@ export interface Cell {
   isEmpty(): boolean;
   /** Asks for an empty process instead of waiting for runs that do not end. Returns false if no other can be had. */
   vacate(): boolean;
-  execute(run: ClaimedRun, job: Runnable): Execution;
+  execute(run: ClaimedRun, job: RunnableJob): Execution;
   /** Lets the process start other runs again. */
   open(): void;
 }
@@ -64,11 +64,11 @@ export interface Executor {
   /** Number of free places. */
   readonly free: number;
   /** Starts an attempt. */
-  execute(run: ClaimedRun, job: Runnable): Execution;
+  execute(run: ClaimedRun, job: RunnableJob): Execution;
   /** Closes a process for one run. */
   close(run: ClaimedRun): Cell;
   /** Starts to call the hooks of a run that its crashes have ended. Its outcome is written already. */
-  callCrashHooks(run: ClaimedRun, job: Runnable, error: PunctualError): void;
+  callCrashHooks(run: ClaimedRun, job: RunnableJob, error: PunctualError): void;
   /** Resolves when no such call is under way in this process. */
   crashHooksCalled(): Promise<void>;
 }

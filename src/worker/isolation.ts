@@ -18,7 +18,7 @@ const ALONE_FOR = 5000;
 const APART_FROM = 2;
 
 /** A claimed run that has crashed before, and the process that is closed for it. */
-export interface Isolated {
+export interface IsolatedRun {
   readonly run: ClaimedRun;
   readonly cell: Cell;
   /** `waiting`: its neighbours have not finished. `admitting`: the store is writing that it has neighbours again. */
@@ -47,7 +47,7 @@ export class Isolation {
   readonly #parts: IsolationParts;
   readonly #clock: Clock;
   readonly #executor: Executor;
-  #all: Isolated[] = [];
+  #all: IsolatedRun[] = [];
   /** Since when no process is open to other runs; monotonic. */
   #closedSince: number | null = null;
   /** The last open process is not closed before this moment; monotonic. */
@@ -70,8 +70,8 @@ export class Isolation {
   }
 
   /**
-   * Number of crashed runs that the next claim may bring. One process stays open; the last one is closed at times
-   * only.
+   * Number of crashed runs that the next claim may bring: as many as can have a process of their own while one stays
+   * open. The last open process is closed only if it has been open for long enough.
    */
   get capacity(): number {
     const { processes } = this.#executor;
@@ -98,7 +98,7 @@ export class Isolation {
   }
 
   /** Returns the runs that may start: their cells are empty, or their neighbours have used up `CLEARED_WITHIN`. */
-  startable(): Isolated[] {
+  startable(): IsolatedRun[] {
     const late = this.#clock.monotonic() - CLEARED_WITHIN;
     return this.#all.filter(
       ({ phase, cell, since }) =>
@@ -106,7 +106,7 @@ export class Isolation {
     );
   }
 
-  started(one: Isolated): Cell {
+  started(one: IsolatedRun): Cell {
     one.phase = "alone";
     one.since = this.#clock.monotonic();
     this.#wakeAfter(ALONE_FOR);
@@ -123,7 +123,7 @@ export class Isolation {
     if (overdue) void this.#share(overdue);
   }
 
-  async #share(one: Isolated): Promise<void> {
+  async #share(one: IsolatedRun): Promise<void> {
     const { store, wake } = this.#parts;
     const { run } = one;
     one.phase = "admitting";
@@ -136,7 +136,7 @@ export class Isolation {
   }
 
   /** Opens the process: the handler has returned, or was not started. */
-  end(one: Isolated): void {
+  end(one: IsolatedRun): void {
     one.cell.open();
     this.#all = this.#all.filter((other) => other !== one);
     this.#note();

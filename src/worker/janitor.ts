@@ -4,15 +4,18 @@ import { FLUSH_EVERY } from "../run/job-counts.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Pending } from "../store/pending.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
-import { CRASH_CAP, type CrashParts, crashed, recordReaped } from "./crashed-runs.ts";
+import { CRASH_CAP, type CrashParts, recordReaped, workerDied } from "./crashed-runs.ts";
 import { SYNC_EVERY } from "./job-sync.ts";
 import { Lapses } from "./lapses.ts";
 import { RENEWING } from "./leases.ts";
 import type { WorkerParts } from "./parts.ts";
 import { BEAT_EVERY, handlerGone } from "./presence.ts";
 
+/** Interval between two reaps, unless a job has a short lease. */
 const REAP_EVERY = 10_000;
 const PRUNE_EVERY = 60_000;
+
+/** Interval between two checks for statements without an answer. */
 const WATCH_EVERY = 1000;
 
 /** Longest wait before a failed duty is repeated. */
@@ -37,9 +40,18 @@ const BEATING = "sending a heartbeat";
 const WAITING = "waiting for an answer";
 const REAPING = "reaping expired leases";
 
-type Shared = "id" | "store" | "clock" | "random" | "events" | "registry" | "executor" | "counts" | "logbook";
+type JanitorKeys =
+  | "id"
+  | "store"
+  | "clock"
+  | "random"
+  | "events"
+  | "registry"
+  | "executor"
+  | "counts"
+  | "logbook";
 
-export interface JanitorParts extends Pick<WorkerParts, Shared> {
+export interface JanitorParts extends Pick<WorkerParts, JanitorKeys> {
   pending: Pending;
   beat(): Promise<void>;
   sync(): Promise<void>;
@@ -53,8 +65,8 @@ export interface JanitorParts extends Pick<WorkerParts, Shared> {
 export async function reap(parts: CrashParts & Pick<WorkerParts, "id" | "store">): Promise<number> {
   const { store, id } = parts;
   for (let count = 0; ; ) {
-    const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, crashed, defaultRetention.failed);
-    for (const run of reaped) recordReaped(run, crashed, parts);
+    const reaped = await store.reap(REAPED_AT_ONCE, CRASH_CAP, workerDied, defaultRetention.failed);
+    for (const run of reaped) recordReaped(run, workerDied, parts);
     count += reaped.length;
     if (reaped.length >= REAPED_AT_ONCE) continue;
     await store.reapOwnerless(id, handlerGone, defaultRetention.failed);
@@ -62,7 +74,9 @@ export async function reap(parts: CrashParts & Pick<WorkerParts, "id" | "store">
   }
 }
 
-/** The periodic duties of a worker: sends heartbeats, syncs jobs, writes counts and log lines, reaps and prunes. */
+/**
+ * Does the periodic duties of a worker: sends heartbeats, syncs jobs, writes counts and log lines, reaps and prunes.
+ */
 export class Janitor {
   readonly #parts: JanitorParts;
   readonly #lapses: Lapses;
@@ -105,8 +119,8 @@ export class Janitor {
     this.#beatAt = at;
   }
 
+  /** Reaps, unless an outage ended a moment ago: during it the other workers could not renew their leases. */
   async reap(): Promise<void> {
-    // During an outage the other workers could not renew their leases either.
     const { outage } = this.#parts.events;
     if (outage.wasWithin(REAP_AFTER_OUTAGE, REAPING)) return;
     if (outage.failedWithin(REAP_AFTER_OUTAGE, RENEWING, BEATING)) return;
@@ -122,6 +136,7 @@ export class Janitor {
     await this.reap();
   }
 
+  /** Called after a time in which this process did not run. */
   #lapsed(): void {
     const { clock, events, checkLeases, wake } = this.#parts;
     checkLeases();
@@ -154,7 +169,7 @@ export class Janitor {
     });
   }
 
-  /** Shorter than `REAP_EVERY` if a job has a short lease: its author wants a lost run back soon. */
+  /** Returns half of the shortest lease, at most `REAP_EVERY`: a job with a short lease wants a lost run back soon. */
   #reapInterval(): number {
     let shortest = REAP_EVERY;
     for (const { settings } of this.#parts.registry.definitions())

@@ -1,9 +1,9 @@
 import { type Clock, type ClockReading, readClock } from "../time.ts";
 
 /** Interval between two comparisons of the clocks. */
-const EVERY = 1000;
+const CHECK_EVERY = 1000;
 
-/** More than the difference that NTP slewing causes within an interval. */
+/** Largest change of the difference between the two clocks that slewing by NTP can cause within an interval. */
 const GAP = 500;
 
 /** A comparison that is later than this means that the process was stopped or its event loop was blocked. */
@@ -40,7 +40,7 @@ export class Lapses {
     this.#last = readClock(this.#clock);
     const passed = this.#last.monotonic - before.monotonic;
     const gap = Math.abs(this.#last.wall - before.wall - passed);
-    if (gap > GAP || passed > EVERY + LATE) this.#lapsed();
+    if (gap > GAP || passed > CHECK_EVERY + LATE) this.#lapsed();
   }
 
   #wait(): void {
@@ -48,6 +48,6 @@ export class Lapses {
       this.check();
       this.#wait();
     };
-    this.#cancel = this.#clock.after(EVERY, next, { background: true });
+    this.#cancel = this.#clock.after(CHECK_EVERY, next, { background: true });
   }
 }

@@ -28,7 +28,7 @@ interface HeldLease {
   sent: ClockReading;
   /** On the monotonic clock: after this moment the lease counts as lost, even if the database still has it. */
   trustedUntil: number;
-  /** On the monotonic clock. */
+  /** On the monotonic clock: when the next renewal is due. */
   renewAt: number;
 }
 
@@ -52,7 +52,9 @@ export class Leases {
   readonly #parts: LeaseParts;
   readonly #held = new Map<number, HeldLease>();
   #timer: { at: number; cancel(): void } | null = null;
+  /** Number of renewals without an answer. */
   #unanswered = 0;
+  /** Number of renewals in a row that failed or found a row locked. */
   #failures = 0;
   /** On the monotonic clock: no renewal is sent before this. */
   #notBefore = 0;
@@ -123,7 +125,7 @@ export class Leases {
     for (const held of this.#held.values()) {
       if (held.trustedUntil <= now) this.#lose(held, true);
       else if (!this.#isTrusted(held) && held.renewAt > 0) {
-        // The host was suspended, or its clock was set. Only the database knows which: renew at once.
+        // The host was suspended, or its clock was set. Only the database knows whether the lease holds: renew at once.
         held.renewAt = 0;
         held.trustedUntil = Math.min(held.trustedUntil, now + DOUBTED_FOR);
         this.#notBefore = 0;

@@ -21,9 +21,9 @@ const GROUP = 500;
 const GROUP_BYTES: number = 1024 * 1024;
 
 /** Bytes of a line beside its texts. */
-const LINE = 100;
+const LINE_OVERHEAD = 100;
 
-/** Most refused groups in one flush that are halved: enough to find one refused line. */
+/** Most groups that one flush halves after a refusal: enough to find one refused line. */
 const REFUSALS = 20;
 
 export interface LogbookParts {
@@ -36,13 +36,13 @@ export interface LogbookParts {
 /** A line that is not written yet. Its time is the database's, which is known when the line is written. */
 interface Line extends NewLogLine {
   run: ClaimedRun;
-  /** When it was logged; monotonic. */
-  saidAt: number;
+  /** Monotonic. */
+  loggedAt: number;
   size: number;
 }
 
 /** Lines that the database refused, but not because of their data. */
-interface Refused {
+interface RefusedLines {
   lines: Set<Line>;
   /** Number of refused groups. */
   times: number;
@@ -58,6 +58,7 @@ export class Logbook {
   #waiting: Line[] = [];
   /** Number of unwritten lines of an attempt. */
   readonly #unwritten = new Map<ClaimedRun, number>();
+  /** Bytes of all unwritten lines, roughly. */
   #size = 0;
   #lastPosition = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -77,7 +78,7 @@ export class Logbook {
     this.#parts.events.emit("run.logged", { id, name, queue, attempt, message, data });
     if (!this.#keeps || run.logged > MOST_LINES) return;
     if (run.logged < MOST_LINES) this.#keep(run, storable(message, LONGEST_MESSAGE), encodeLogData(data));
-    else this.#keep(run, `(more was logged: the first ${MOST_LINES} lines of an attempt are kept)`, null);
+    else this.#keep(run, `(more lines were logged: the first ${MOST_LINES} of an attempt are kept)`, null);
   }
 
   /** Whether lines of this attempt are not written yet. */
@@ -98,7 +99,7 @@ export class Logbook {
   }
 
   #keep(run: ClaimedRun, message: string, data: string | null): void {
-    const size = LINE + Buffer.byteLength(message) + (data === null ? 0 : Buffer.byteLength(data));
+    const size = LINE_OVERHEAD + Buffer.byteLength(message) + (data === null ? 0 : Buffer.byteLength(data));
     if (this.#size + size > MOST_WAITING) {
       if (!this.#isFull)
         this.#parts.logger.warn(
@@ -108,8 +109,8 @@ export class Logbook {
       return;
     }
     const { id: runId, attempts: attempt } = run;
-    const saidAt = this.#parts.clock.monotonic();
-    this.#waiting.push({ run, runId, attempt, at: 0, position: 0, message, data, saidAt, size });
+    const loggedAt = this.#parts.clock.monotonic();
+    this.#waiting.push({ run, runId, attempt, at: 0, position: 0, message, data, loggedAt, size });
     this.#unwritten.set(run, (this.#unwritten.get(run) ?? 0) + 1);
     this.#size += size;
     run.logged++;
@@ -122,7 +123,7 @@ export class Logbook {
     try {
       const store = await this.#parts.openStore();
       await this.#place(lines, store);
-      const refused: Refused = { lines: new Set(), times: 0 };
+      const refused: RefusedLines = { lines: new Set(), times: 0 };
       while (lines.length > 0) {
         const group = firstGroup(lines);
         await this.#send(store, group, refused);
@@ -139,7 +140,7 @@ export class Logbook {
     }
   }
 
-  #keepRefused({ lines, error }: Refused): void {
+  #keepRefused({ lines, error }: RefusedLines): void {
     this.#waiting = [...lines, ...this.#waiting];
     this.#fail(error);
   }
@@ -155,7 +156,7 @@ export class Logbook {
     const moment = this.#parts.clock.monotonic();
     for (const line of lines) {
       if (line.position > 0) continue;
-      line.at = Math.round(now - (moment - line.saidAt));
+      line.at = Math.round(now - (moment - line.loggedAt));
       line.position = Math.max(this.#lastPosition + 1, line.at * 1000);
       this.#lastPosition = line.position;
     }
@@ -164,7 +165,7 @@ export class Logbook {
   /**
    * Drops lines whose data the database rejects. Keeps lines that are refused for another reason for the next flush.
    */
-  async #send(store: Store, lines: Line[], refused: Refused): Promise<void> {
+  async #send(store: Store, lines: Line[], refused: RefusedLines): Promise<void> {
     await bisect(lines, {
       send: (part) => store.log(part),
       divides: (error) => !isOutage(error) && ++refused.times <= REFUSALS,

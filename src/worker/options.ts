@@ -25,7 +25,7 @@ export interface WeightedQueues extends QueueSelection {
 
 export const QUEUES: string[] = ["queues", "exceptQueues", "weights"];
 
-const MOST = 1000;
+const MAX_WEIGHT = 1000;
 
 export function toWeightedQueues({ queues, exceptQueues = [], weights = {} }: QueueOptions): WeightedQueues {
   if (queues !== undefined && (!Array.isArray(queues) || queues.length === 0)) {
@@ -54,9 +54,9 @@ function checkWeights(weights: Record<string, number>, { queues, exceptQueues }:
   }
   for (const [name, weight] of Object.entries(weights)) {
     checkName(name, "a queue name");
-    if (!Number.isInteger(weight) || weight < 1 || weight > MOST) {
+    if (!Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT) {
       throw refusal(
-        `Expected the weight of the queue ${show(name)} as a whole number from 1 to ${MOST}, got ${show(weight)}.`,
+        `Expected the weight of the queue ${show(name)} as a whole number from 1 to ${MAX_WEIGHT}, got ${show(weight)}.`,
       );
     }
     if (exceptQueues.includes(name) || queues?.includes(name) === false) {

@@ -6,19 +6,19 @@ import { failureText, toFailure } from "../run/failure.ts";
 import type { Outcome } from "../run/states.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
 import { Overdue } from "./deadline.ts";
+import { type OutboxEntry, settledEvent } from "./outbox-entry.ts";
 import type { WorkerParts } from "./parts.ts";
-import { type Settling, settledEvent } from "./settle.ts";
 import { waitAfter, waitToRetry } from "./waits.ts";
 
 const DUTY = "claiming and settling";
 
 /** The answer to an exchange. `unclaimed`: the claim was refused and is to be repeated. */
-interface Exchanged extends ExchangeResult {
+interface OutboxAnswer extends ExchangeResult {
   unclaimed?: boolean;
 }
 
 /** `settled`: for each outcome whether it was written; null: refused, but not because of its data. */
-interface Sent extends Omit<Exchanged, "settled"> {
+interface SendAnswer extends Omit<OutboxAnswer, "settled"> {
   settled: (boolean | null)[];
 }
 
@@ -32,11 +32,11 @@ export class Outbox {
   readonly #parts: WorkerParts;
   readonly #drop: (run: ClaimedRun) => void;
   readonly #wake: () => void;
-  #waiting: Settling[] = [];
+  #waiting: OutboxEntry[] = [];
   /** The outcomes being sent; null: no exchange is under way. */
-  #underway: Settling[] | null = null;
+  #underway: OutboxEntry[] | null = null;
   /** Outcomes that the database refused, with the number of refusals. They are sent again; others go on meanwhile. */
-  readonly #refused = new Map<Settling, number>();
+  readonly #refused = new Map<OutboxEntry, number>();
   #refusedClaims = 0;
 
   /** `drop`: the outcome is written or lost, so its lease needs no renewal. `wake`: an outcome waits to be sent. */
@@ -57,42 +57,42 @@ export class Outbox {
   }
 
   /** Every outcome that was added and is not written. */
-  get unwritten(): Settling[] {
+  get unwritten(): OutboxEntry[] {
     return [...new Set([...this.#waiting, ...(this.#underway ?? []), ...this.#refused.keys()])];
   }
 
-  /** `settling` null: the lease was lost, so there is nothing to write. */
-  add(run: ClaimedRun, settling: Settling | null): void {
-    if (settling === null) {
+  /** `entry` null: the lease was lost, so there is nothing to write. */
+  add(run: ClaimedRun, entry: OutboxEntry | null): void {
+    if (entry === null) {
       this.#lose(run);
       this.#drop(run);
-    } else if (settling.result.outcome === "completed" && settling.result.written) {
-      this.#record(settling);
+    } else if (entry.result.outcome === "completed" && entry.result.written) {
+      this.#record(entry);
       this.#drop(run);
-    } else this.#waiting.push(settling);
+    } else this.#waiting.push(entry);
   }
 
-  async exchange(started: Lease[], claim: ClaimRequest | null): Promise<Exchanged> {
+  async exchange(started: Lease[], claim: ClaimRequest | null): Promise<OutboxAnswer> {
     const settle = this.#waiting;
     this.#waiting = [];
     this.#underway = settle;
     const { settled, ...answer } = await this.#send(settle, started, claim);
     this.#underway = null;
-    for (const [index, settling] of settle.entries()) {
+    for (const [index, entry] of settle.entries()) {
       const written = settled[index];
-      if (written === null) this.#sendLater(settling);
+      if (written === null) this.#sendLater(entry);
       else {
-        this.#refused.delete(settling);
-        if (written) this.#record(settling);
-        else this.#lose(settling.run);
-        this.#drop(settling.run);
+        this.#refused.delete(entry);
+        if (written) this.#record(entry);
+        else this.#lose(entry.run);
+        this.#drop(entry.run);
       }
     }
     return { ...answer, settled: settled.map(Boolean) };
   }
 
   /** Settles and claims in one exchange. If the database refuses it, settles alone, to find the refused outcome. */
-  async #send(settle: Settling[], started: Lease[], claim: ClaimRequest | null): Promise<Sent> {
+  async #send(settle: OutboxEntry[], started: Lease[], claim: ClaimRequest | null): Promise<SendAnswer> {
     if (claim === null && settle.length > 0) return this.#settle(settle, started);
     try {
       return await this.#exchangeUntilAnswered(settle, started, claim);
@@ -105,8 +105,8 @@ export class Outbox {
     }
   }
 
-  async #settle(settle: Settling[], started: Lease[]): Promise<Sent> {
-    let answer: Sent = NOTHING;
+  async #settle(settle: OutboxEntry[], started: Lease[]): Promise<SendAnswer> {
+    let answer: SendAnswer = NOTHING;
     let unsent = started;
     const settled: (boolean | null)[] = [];
     await bisect(settle, {
@@ -116,9 +116,9 @@ export class Outbox {
         for (const one of answer.settled) settled.push(one);
       },
       divides: (error) => this.#isRefused(error),
-      refused: async ([settling], error) => {
+      refused: async ([entry], error) => {
         if (!this.#isRefused(error)) throw error;
-        settled.push(await this.#settleRefused(settling!, error));
+        settled.push(await this.#settleRefused(entry!, error));
       },
     });
     return { ...answer, settled };
@@ -126,10 +126,10 @@ export class Outbox {
 
   /** Repeats an exchange for as long as the database is unavailable. Throws when the database refuses the exchange. */
   async #exchangeUntilAnswered(
-    settle: Settling[],
+    settle: OutboxEntry[],
     started: Lease[],
     claim: ClaimRequest | null,
-  ): Promise<Sent> {
+  ): Promise<SendAnswer> {
     const { store, events, id: worker, deadline } = this.#parts;
     const seq = this.#parts.nextSeq();
     const settlements = settle.map(({ settlement }) => settlement);
@@ -154,41 +154,41 @@ export class Outbox {
   }
 
   /** Writes an outcome without its data if the database rejected these. An outcome refused otherwise is sent again. */
-  async #settleRefused(settling: Settling, error: unknown): Promise<boolean | null> {
+  async #settleRefused(entry: OutboxEntry, error: unknown): Promise<boolean | null> {
     const { events } = this.#parts;
-    const { settlement } = settling;
+    const { settlement } = entry;
     const during = `writing the outcome of run ${settlement.id}`;
     if (!isDataFault(error)) {
-      if (!this.#refused.has(settling))
+      if (!this.#refused.has(entry))
         events.report(error, `${during}, which is sent again until it is written`);
       return null;
     }
-    if (settling.isBare) {
+    if (entry.isBare) {
       events.report(error, `${during}; the run is tried again when its lease expires`);
       return false;
     }
     events.report(error, `${during}, which is written without its data`);
     const kept = failureText(toFailure(new Error("The database rejected the data of this run's outcome.")));
     const bare = { ...settlement, result: null, error: settlement.error && kept };
-    const { settled } = await this.#send([{ ...settling, settlement: bare, isBare: true }], [], null);
+    const { settled } = await this.#send([{ ...entry, settlement: bare, isBare: true }], [], null);
     return settled[0]!;
   }
 
-  #sendLater(settling: Settling): void {
+  #sendLater(entry: OutboxEntry): void {
     const { clock, random } = this.#parts;
-    const refusals = (this.#refused.get(settling) ?? 0) + 1;
-    this.#refused.set(settling, refusals);
+    const refusals = (this.#refused.get(entry) ?? 0) + 1;
+    this.#refused.set(entry, refusals);
     const again = () => {
-      this.#waiting.push(settling);
+      this.#waiting.push(entry);
       this.#wake();
     };
     clock.after(waitAfter(refusals, random), again, { background: true });
   }
 
   /** Counts a written outcome and emits its event. */
-  #record(settling: Settling): void {
+  #record(entry: OutboxEntry): void {
     const { events, counts, registry, clock } = this.#parts;
-    const { run, settlement } = settling;
+    const { run, settlement } = entry;
     const { outcome, duration, lane } = settlement;
     // The run was claimed only to compute its key.
     if (lane !== undefined) return;
@@ -199,7 +199,7 @@ export class Outbox {
     }
     const name = `run.${outcome}` as const;
     if (events.hasListeners(name)) {
-      const [event, payload] = settledEvent(settling);
+      const [event, payload] = settledEvent(entry);
       events.emit(event, payload as never);
     }
   }
@@ -214,7 +214,7 @@ export class Outbox {
 }
 
 /** A run that a worker left without writing its outcome; null: the outcome was not known. */
-export interface Unwritten {
+export interface UnwrittenRun {
   run: ClaimedRun;
   outcome: Outcome | null;
 }
@@ -227,7 +227,7 @@ const MOST_NAMED = 20;
  * left out: other workers claim them when their leases expire.
  */
 export function reportUnwritten(
-  unwritten: Unwritten[],
+  unwritten: UnwrittenRun[],
   { logger, events }: { logger: Logger; events: Emitter },
 ): number[] {
   const lost = unwritten.filter(({ outcome }) => outcome !== "released");

@@ -1,5 +1,5 @@
 /** Prefetched runs are to start within this time. */
-const AHEAD = 100;
+const PREFETCH_WINDOW = 100;
 
 /** Longest a prefetched run may wait, even on slow links. */
 export const HELD_AT_MOST = 200;
@@ -8,7 +8,7 @@ export const HELD_AT_MOST = 200;
 const NEXT = 0.1;
 
 /** Most prefetched runs: if this process dies, they wait for their leases to expire. */
-const MOST = 500;
+const MOST_PREFETCHED = 500;
 
 /** Longest an outcome waits for others before it is written. */
 const GATHERED_AT_MOST = 50;
@@ -25,11 +25,13 @@ export class Pace {
   #rate = 0;
   #running = 0;
   #done = 0;
-  /** How long runs were under way, and since when some are. */
+  /** How long runs were under way. */
   #busy = 0;
+  /** Since when runs are under way. */
   #since = 0;
-  /** How long the last exchange took, and when its answer came. */
+  /** How long the last exchange took. */
   #exchange = 0;
+  /** When the answer to the last exchange came. */
   #answeredAt = 0;
 
   started(now: number): void {
@@ -54,8 +56,11 @@ export class Pace {
     return this.#answeredAt + (gathering >= GATHERED_AT_LEAST ? gathering : 0);
   }
 
-  /** Returns how many runs may be prefetched: as many as will start within `AHEAD`. */
-  ahead(now: number): number {
+  /**
+   * Returns how many runs may be prefetched: as many as will start within `PREFETCH_WINDOW`, or until the next
+   * exchange on slow links.
+   */
+  prefetch(now: number): number {
     const busy = this.#busy + (this.#running > 0 ? now - this.#since : 0);
     if (busy >= SAMPLE_TIME || (busy > 0 && this.#done >= SAMPLE_RUNS)) {
       const rate = this.#done / busy;
@@ -65,12 +70,12 @@ export class Pace {
       this.#since = now;
       this.#done = 0;
     }
-    const window = Math.min(HELD_AT_MOST, Math.max(AHEAD, 2 * this.#exchange));
-    return Math.min(MOST, Math.floor(this.#rate * window));
+    const window = Math.min(HELD_AT_MOST, Math.max(PREFETCH_WINDOW, 2 * this.#exchange));
+    return Math.min(MOST_PREFETCHED, Math.floor(this.#rate * window));
   }
 
   /** Returns how many prefetched runs count as "next". */
   next(now: number): number {
-    return Math.ceil(this.ahead(now) * NEXT);
+    return Math.ceil(this.prefetch(now) * NEXT);
   }
 }

@@ -32,7 +32,7 @@ export interface InstanceParts {
   instance: object;
 }
 
-type Shared =
+type WorkerKeys =
   | "id"
   | "clock"
   | "random"
@@ -44,7 +44,7 @@ type Shared =
   | "instance";
 
 /** What one worker works with. */
-export interface WorkerParts extends Pick<InstanceParts, Shared> {
+export interface WorkerParts extends Pick<InstanceParts, WorkerKeys> {
   store: Store;
   executor: Executor;
   known: KnownJobs;

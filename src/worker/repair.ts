@@ -1,7 +1,7 @@
 import type { InstallReport } from "../store/maintenance.ts";
 import type { Store } from "../store/store.ts";
-import { InProcess } from "./in-process.ts";
 import { reap } from "./janitor.ts";
+import { LocalExecutor } from "./local-executor.ts";
 import type { InstanceParts } from "./parts.ts";
 
 /** What `repair()` did. */
@@ -40,7 +40,7 @@ export async function repair(store: Store, parts: InstanceParts): Promise<Repair
       failed.push({ name: object.name, message: error instanceof Error ? error.message : String(error) });
     }
   }
-  const executor = new InProcess(1, store, parts);
+  const executor = new LocalExecutor(1, store, parts);
   const reaped = await reap({ ...parts, store, executor });
   await Promise.all([executor.crashHooksCalled(), parts.counts.flush()]);
   return { made, failed, reaped, workers: await store.forgetWorkers() };

@@ -1,8 +1,8 @@
 import { PunctualError } from "../errors.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { writeLast } from "./deadline.ts";
-import { InProcess } from "./in-process.ts";
 import type { JobSync } from "./job-sync.ts";
+import { LocalExecutor } from "./local-executor.ts";
 import {
   FOREVER,
   type ForeverOptions,
@@ -148,7 +148,7 @@ export class WorkSessions {
       options,
       isLasting,
       jobSync: this.#jobSync,
-      open: (store) => new InProcess(options.parallel, store, this.#parts),
+      open: (store) => new LocalExecutor(options.parallel, store, this.#parts),
     };
   }
 

@@ -8,17 +8,17 @@ import { Buffer } from "./buffer.ts";
 import { claimRequest, NO_ROOM, type Room, roomFor } from "./claim-request.ts";
 import { CrashedRuns } from "./crashed-runs.ts";
 import { LAST_WRITES, Overdue } from "./deadline.ts";
-import { ABORT_GRACE } from "./execute.ts";
+import { Executions } from "./executions.ts";
 import type { Cell, Executor, Result } from "./executor.ts";
-import { type Isolated, Isolation } from "./isolation.ts";
+import { type IsolatedRun, Isolation } from "./isolation.ts";
 import { Leases } from "./leases.ts";
+import { ABORT_GRACE } from "./local-execution.ts";
 import { strideOf, type WorkerOptions } from "./options.ts";
-import { Outbox, type Unwritten } from "./outbox.ts";
+import { Outbox, type UnwrittenRun } from "./outbox.ts";
+import { startedEvent, toOutboxEntry } from "./outbox-entry.ts";
 import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
-import { Running } from "./running.ts";
 import { tickSchedules } from "./schedule-ticks.ts";
-import { startedEvent, toSettling } from "./settle.ts";
 import { Sleep, untilAnswered } from "./waits.ts";
 
 /** The loop that claims for free places, executes and settles. One exchange writes outcomes and brings claimed runs. */
@@ -26,7 +26,7 @@ export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
   readonly #buffer: Buffer;
-  readonly #running = new Running();
+  readonly #executions = new Executions();
   readonly #outbox: Outbox;
   readonly leases: Leases;
   readonly #pace = new Pace();
@@ -70,14 +70,14 @@ export class Worker {
   }
 
   get running(): number {
-    return this.#running.size;
+    return this.#executions.size;
   }
 
   /** Runs of this worker whose outcome is not in the database. */
-  get unwritten(): Unwritten[] {
-    const settling = this.#outbox.unwritten.map(({ run, settlement: { outcome } }) => ({ run, outcome }));
-    const others = [...this.#running.runs, ...this.#crashed.runs];
-    return [...settling, ...others.map((run) => ({ run, outcome: null }))];
+  get unwritten(): UnwrittenRun[] {
+    const known = this.#outbox.unwritten.map(({ run, settlement: { outcome } }) => ({ run, outcome }));
+    const others = [...this.#executions.runs, ...this.#crashed.runs];
+    return [...known, ...others.map((run) => ({ run, outcome: null }))];
   }
 
   /** Makes the worker exchange now: something may be due. */
@@ -127,22 +127,22 @@ export class Worker {
     this.#stopping = true;
     this.#releaseAll();
     const { clock, events, id } = this.#parts;
-    events.emit("worker.stopping", { worker: id, running: this.#running.size });
+    events.emit("worker.stopping", { worker: id, running: this.#executions.size });
     this.#cancelGrace = clock.after(this.#options.grace, () => this.stopNow(), { background: true });
     this.#sleep.end();
   }
 
   stopNow(): void {
     this.stop();
-    this.#parts.deadline.set(this.#running.size > 0 ? ABORT_GRACE + LAST_WRITES : LAST_WRITES);
-    this.#running.abortAll(abortReasons.shutdown());
+    this.#parts.deadline.set(this.#executions.size > 0 ? ABORT_GRACE + LAST_WRITES : LAST_WRITES);
+    this.#executions.abortAll(abortReasons.shutdown());
   }
 
   async #exchange(claim: ClaimRequest | null): Promise<number> {
     const sent = readClock(this.#parts.clock);
     if (claim) this.#hungry = false;
     this.#looking = false;
-    const { nextDue, ...answer } = await this.#outbox.exchange(this.#running.startedSince(), claim);
+    const { nextDue, ...answer } = await this.#outbox.exchange(this.#executions.newStarts(), claim);
     this.#pace.exchanged(sent.monotonic, this.#parts.clock.monotonic());
     if (claim && (answer.unclaimed || answer.claimed.length >= claim.limit)) this.#hungry = true;
     this.#claimed += answer.claimed.length;
@@ -207,7 +207,7 @@ export class Worker {
     return this.#outbox.isEmpty;
   }
 
-  async #startIsolated(one: Isolated): Promise<void> {
+  async #startIsolated(one: IsolatedRun): Promise<void> {
     const { run, cell } = one;
     one.phase = "starting";
     try {
@@ -236,14 +236,14 @@ export class Worker {
       if (events.hasListeners("run.started")) events.emit("run.started", startedEvent(run));
     }
     const execution = (cell ?? this.#executor).execute(run, job);
-    this.#running.add(execution);
+    this.#executions.add(execution);
     this.#pace.started(clock.monotonic());
     const end = (result: Result) => {
-      this.#running.remove(execution);
+      this.#executions.remove(execution);
       this.#pace.done(clock.monotonic());
       if (result.outcome === "crashed") this.#crashed.add(run, result.error);
       else if (result.outcome === null) this.#outbox.add(run, null);
-      else this.#outbox.add(run, toSettling(run, result, execution.duration, job.settings.keep));
+      else this.#outbox.add(run, toOutboxEntry(run, result, execution.duration, job.settings.keep));
       this.#sleep.end();
     };
     const { logbook } = this.#parts;
@@ -269,7 +269,7 @@ export class Worker {
       return known.refuse(run, logger).catch((error) => events.report(error, `giving back run ${run.id}`));
     }
     const error = new PunctualError("HANDLER_GONE", "Its function was dispatched by another process.");
-    this.#outbox.add(run, toSettling(run, { outcome: "failed", error }, 0, defaultRetention));
+    this.#outbox.add(run, toOutboxEntry(run, { outcome: "failed", error }, 0, defaultRetention));
   }
 
   #releaseAll(): void {
@@ -283,7 +283,7 @@ export class Worker {
 
   #release(run: ClaimedRun): void {
     this.#claimed--;
-    this.#outbox.add(run, toSettling(run, { outcome: "released" }, 0, defaultRetention));
+    this.#outbox.add(run, toOutboxEntry(run, { outcome: "released" }, 0, defaultRetention));
   }
 
   #releaseHeld(): void {
@@ -293,7 +293,7 @@ export class Worker {
   }
 
   #lose(run: ClaimedRun, expired: boolean): void {
-    if (!this.#running.lose(run)) {
+    if (!this.#executions.lose(run)) {
       // An expired lease may still be this worker's in the database: a run that is dropped would wait until it ends
       // there.
       for (const one of this.#takeIf((one) => one === run)) if (expired) this.#release(one);
@@ -302,10 +302,10 @@ export class Worker {
   }
 
   #cancel(ids: number[]): void {
-    this.#running.cancel(ids);
+    this.#executions.cancel(ids);
     const asked = new Set(ids);
     for (const run of this.#takeIf((one) => asked.has(one.id))) {
-      this.#outbox.add(run, toSettling(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));
+      this.#outbox.add(run, toOutboxEntry(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));
     }
   }
 
@@ -316,7 +316,7 @@ export class Worker {
 
   #isDone(): boolean {
     const waiting = this.#buffer.size + this.#isolation.waiting;
-    const unsettled = this.#running.size + waiting + this.#outbox.unwritten.length + this.#crashed.size;
+    const unsettled = this.#executions.size + waiting + this.#outbox.unwritten.length + this.#crashed.size;
     if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#stopping)) return false;
     const { budget, untilEmpty } = this.#options;
     return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);

@@ -56,9 +56,9 @@ describe("when and skip", () => {
     const s = await jobs.dispatch("s");
     const told = heard(jobs, "run.skipped");
     await jobs.run({ parallel: 1 });
-    expect(await told).toMatchObject({ id: w.id, name: "w", attempt: 1, reason: "when() said no" });
-    expect((await jobs.find(w.id))?.error?.message).toBe("when() said no");
-    expect((await jobs.find(s.id))?.error?.message).toBe("skip() said yes");
+    expect(await told).toMatchObject({ id: w.id, name: "w", attempt: 1, reason: "when() returned false" });
+    expect((await jobs.find(w.id))?.error?.message).toBe("when() returned false");
+    expect((await jobs.find(s.id))?.error?.message).toBe("skip() returned true");
     expect(await jobs.attempts(w.id)).toEqual([]);
     const { jobs: rows } = await jobs.status();
     expect(rows.map((row) => [row.fails, row.lastError])).toEqual([

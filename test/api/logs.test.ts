@@ -181,7 +181,7 @@ test("a flood is bounded: the first 1,000 lines, and one that says so", async ()
   const lines = await jobs.logs(id);
   expect(lines.map(({ message }) => message)).toEqual(lines.map((_, index) => `line ${index + 1}`));
   expect(await jobs.logs(id, { after: lines.at(-1)!.position })).toMatchObject([
-    { message: "(more was logged: the first 1000 lines of an attempt are kept)", data: undefined },
+    { message: "(more lines were logged: the first 1000 of an attempt are kept)", data: undefined },
   ]);
 });
 

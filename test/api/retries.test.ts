@@ -239,7 +239,7 @@ describe("whether", () => {
     const run = await one.jobs.dispatch("task");
     await one.jobs.run();
     expect((await one.jobs.find(run.id))?.attempts).toBe(2);
-    expect(one.errors.splice(0)).toMatchObject([{ during: 'retries when of "task"' }]);
+    expect(one.errors.splice(0)).toMatchObject([{ during: 'retries({ when }) of "task"' }]);
   });
 });
 

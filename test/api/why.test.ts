@@ -210,7 +210,7 @@ describe("why() a run is where it is", () => {
     expect(await Promise.all([...runs, gone].map((run) => jobs.why(run.id)))).toEqual([
       "It has completed.",
       expect.stringMatching(/^It has ended: failed\b.*out of paper/),
-      expect.stringMatching(/^It has ended: skipped\b.*when\(\) said no/),
+      expect.stringMatching(/^It has ended: skipped\b.*when\(\) returned false/),
       "It has ended: cancelled.",
     ]);
   });

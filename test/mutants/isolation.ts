@@ -103,7 +103,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run that its crashes ended says in its hooks that there is no other attempt.",
-    file: "src/worker/execute.ts",
+    file: "src/worker/local-execution.ts",
     find: "    this.#context.isLastAttempt = true;\n",
     replace: "",
     ...api,

@@ -63,10 +63,10 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "Each execution is known by its own claim, so that a re-claim forgets none.",
-    file: "src/worker/running.ts",
+    file: "src/worker/executions.ts",
     find: "const execution = this.#executions.get(run);",
     replace: "const execution = [...this.#executions.values()].findLast((one) => one.run.id === run.id);",
-    tests: ["test/unit/running.test.ts"],
+    tests: ["test/unit/executions.test.ts"],
   },
   {
     rule: "The database's time is dated when its answer has come, not before the question.",

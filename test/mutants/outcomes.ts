@@ -51,7 +51,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A hook that is not waited for any more frees the place of its run.",
-    file: "src/worker/execute.ts",
+    file: "src/worker/local-execution.ts",
     find: "if (!before.has(pending)) this.#pending.delete(pending);",
     replace: "if (before.has(pending)) this.#pending.delete(pending);",
     tests: ["test/api/unsettled-hooks.test.ts"],
@@ -67,7 +67,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A hook that has settled is not named any more.",
-    file: "src/worker/execute.ts",
+    file: "src/worker/local-execution.ts",
     find: "if (isSlow) this.#writeSlowHook(null);",
     replace: "if (isSlow && !limit) this.#writeSlowHook(null);",
     tests: ["test/api/unsettled-hooks.test.ts"],

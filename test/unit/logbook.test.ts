@@ -110,7 +110,7 @@ test("a try that goes on under a number that others had counts theirs", async ()
   run.logged = MOST_LINES - 1;
   for (const message of ["last", "too many", "too many"]) logbook.add(run, message, undefined);
   await logbook.flush();
-  expect(await lines(run)).toEqual(["last", expect.stringContaining("more was logged")]);
+  expect(await lines(run)).toEqual(["last", expect.stringContaining("more lines were logged")]);
 });
 
 test("many lines at one moment keep their order, and a moment later comes after them", async () => {

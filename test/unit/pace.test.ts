@@ -9,19 +9,19 @@ function run(pace: Pace, count: number, now: number, ms: number): number {
 }
 
 describe("the pace of a worker", () => {
-  test("nothing is claimed ahead before anything was done, nor where time stands still", () => {
+  test("nothing is prefetched before a run was done, nor while time stands still", () => {
     const pace = new Pace();
-    expect(pace.ahead(1000)).toBe(0);
+    expect(pace.prefetch(1000)).toBe(0);
     run(pace, 100, 1000, 0);
-    expect(pace.ahead(1000)).toBe(0);
+    expect(pace.prefetch(1000)).toBe(0);
   });
 
   test("as many as start within 100 ms; the first measurement counts half", () => {
     const pace = new Pace();
     let now = run(pace, 10, 0, 5);
-    expect(pace.ahead(now)).toBe(100);
+    expect(pace.prefetch(now)).toBe(100);
     now = run(pace, 10, now, 5);
-    expect(pace.ahead(now)).toBe(150);
+    expect(pace.prefetch(now)).toBe(150);
   });
 
   test("a tenth of these are next, and where there are any, at least one", () => {
@@ -36,23 +36,23 @@ describe("the pace of a worker", () => {
   test("slower counts at once", () => {
     const pace = new Pace();
     let now = run(pace, 10, 0, 5);
-    pace.ahead(now);
+    pace.prefetch(now);
     now = run(pace, 10, now, 100);
-    expect(pace.ahead(now)).toBe(10);
+    expect(pace.prefetch(now)).toBe(10);
   });
 
   test("time without anything to run does not count, one that goes on does", () => {
     const pace = new Pace();
     run(pace, 10, 0, 5);
-    expect(pace.ahead(5000)).toBe(100);
+    expect(pace.prefetch(5000)).toBe(100);
     pace.started(5000);
-    expect(pace.ahead(5100)).toBe(0);
+    expect(pace.prefetch(5100)).toBe(0);
   });
 
   test("many that took hardly any time count too, and there is a bound", () => {
     const pace = new Pace();
     const now = run(pace, 20, 0, 0.5);
-    expect(pace.ahead(now)).toBe(500);
+    expect(pace.prefetch(now)).toBe(500);
   });
 
   test.each([
@@ -62,7 +62,7 @@ describe("the pace of a worker", () => {
   ])("where an exchange takes %d ms, it is to last for %d", (exchange, most) => {
     const pace = new Pace();
     pace.exchanged(0, exchange);
-    expect(pace.ahead(run(pace, 10, 0, 5))).toBe(most);
+    expect(pace.prefetch(run(pace, 10, 0, 5))).toBe(most);
   });
 
   test.each([

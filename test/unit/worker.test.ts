@@ -4,7 +4,7 @@ import { toLogger } from "../../src/events/logger.ts";
 import type { ClaimedRun, ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { Deadline } from "../../src/worker/deadline.ts";
-import type { Executor, Runnable } from "../../src/worker/executor.ts";
+import type { Executor, RunnableJob } from "../../src/worker/executor.ts";
 import type { WorkerParts } from "../../src/worker/parts.ts";
 import { Worker } from "../../src/worker/worker.ts";
 
@@ -68,7 +68,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
     store: store as Store,
     clock,
     events: new Emitter(toLogger(false), clock),
-    registry: { handlerOf: () => ({}) as Runnable } as unknown as WorkerParts["registry"],
+    registry: { handlerOf: () => ({}) as RunnableJob } as unknown as WorkerParts["registry"],
     counts: { settled() {} } as unknown as WorkerParts["counts"],
     logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
     logger: toLogger(false),

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { allowWork } from "../../job-file-loader.ts";
 import { startProbe } from "../../metrics/probe.ts";
-import { inside } from "../../supervisor/inside.ts";
+import { childIdentity } from "../../supervisor/child-identity.ts";
 import { toWeightedQueues } from "../../worker/options.ts";
 import type { Cli } from "../cli.ts";
 import { pageOf } from "../render/page.ts";
@@ -21,7 +21,7 @@ export default function work(command: Command, cli: Cli): void {
       checkWorkOptions(chosen);
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
       // A child of this very command: it has its work from its parent, who does the talking.
-      if (inside() !== null && chosen.workers > 0) {
+      if (childIdentity() !== null && chosen.workers > 0) {
         await allowWork(() => begin(jobs, chosen));
         return;
       }

@@ -7,7 +7,7 @@ import type { Execution } from "./executor.ts";
  * The executions of one worker whose outcome is not known, by claim: a run that this process lost and claimed again has
  * two.
  */
-export class Running {
+export class Executions {
   readonly #executions = new Map<ClaimedRun, Execution>();
   readonly #announced = new WeakSet<ClaimedRun>();
 
@@ -47,10 +47,10 @@ export class Running {
   }
 
   /**
-   * Returns the running runs whose start, or whose child process, has not been written yet: they were prefetched. Runs
-   * that have ended meanwhile need no such write.
+   * Returns the running runs whose start, or whose child process, has not been written yet, and marks them as written.
+   * Most were prefetched. Runs that have ended meanwhile are left out: their settlement says enough.
    */
-  startedSince(): ClaimedRun[] {
+  newStarts(): ClaimedRun[] {
     const started: ClaimedRun[] = [];
     for (const { run } of this.#executions.values()) {
       if (run.started && (run.child === undefined || this.#announced.has(run))) continue;

@@ -3,19 +3,24 @@ import { type Failure, failureText, fingerprint, toFailure } from "../run/failur
 import type { Retention } from "../run/retention.ts";
 import type { FinishedState, Outcome } from "../run/states.ts";
 import type { ClaimedRun, Settlement } from "../store/store.ts";
-import type { Settleable } from "./executor.ts";
+import type { SettleableResult } from "./executor.ts";
 
 /** An outcome that is not written yet. */
-export interface Settling {
+export interface OutboxEntry {
   run: ClaimedRun;
   settlement: Settlement;
-  result: Settleable;
+  result: SettleableResult;
   failure: Failure | null;
   /** Whether result and error text were removed, because the database rejected them. */
   isBare?: boolean;
 }
 
-export function toSettling(run: ClaimedRun, result: Settleable, duration: number, keep: Retention): Settling {
+export function toOutboxEntry(
+  run: ClaimedRun,
+  result: SettleableResult,
+  duration: number,
+  keep: Retention,
+): OutboxEntry {
   const settlement: Settlement = {
     id: run.id,
     token: run.token,
@@ -64,7 +69,7 @@ export function startedEvent(run: ClaimedRun): Events["run.started"] {
 }
 
 /** Returns the event of a settled attempt. */
-export function settledEvent({ run, settlement, result, failure }: Settling): {
+export function settledEvent({ run, settlement, result, failure }: OutboxEntry): {
   [Name in Outcome]: [`run.${Name}`, Events[`run.${Name}`]];
 }[Outcome] {
   const of = {

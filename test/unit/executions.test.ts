@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ClaimedRun } from "../../src/store/store.ts";
+import { Executions } from "../../src/worker/executions.ts";
 import type { Execution } from "../../src/worker/executor.ts";
-import { Running } from "../../src/worker/running.ts";
 
 function execution(token: string): Execution & { aborts: string[] } {
   const aborts: string[] = [];
@@ -16,7 +16,7 @@ function execution(token: string): Execution & { aborts: string[] } {
 }
 
 test("a run that was lost and claimed again stays when its first try ends", () => {
-  const running = new Running();
+  const running = new Executions();
   const lost = execution("a");
   const again = execution("b");
   running.add(lost);
@@ -30,7 +30,7 @@ test("a run that was lost and claimed again stays when its first try ends", () =
 });
 
 test("a run that was claimed again: its first try can still be aborted, and the second is left alone", () => {
-  const running = new Running();
+  const running = new Executions();
   const first = execution("a");
   const second = execution("b");
   running.add(first);

@@ -1,25 +1,29 @@
 import type { PunctualError } from "../errors.ts";
 import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
-import { type ExecuteParts, LocalExecution } from "./execute.ts";
-import type { Cell, Execution, Executor, Runnable } from "./executor.ts";
+import type { Cell, Execution, Executor, RunnableJob } from "./executor.ts";
+import { type ExecutionParts, LocalExecution } from "./local-execution.ts";
 import type { Logbook } from "./logbook.ts";
-import { toSettling } from "./settle.ts";
+import { toOutboxEntry } from "./outbox-entry.ts";
 
-interface InProcessParts extends Omit<ExecuteParts, "completeWith" | "log" | "store"> {
+interface LocalExecutorParts extends Omit<ExecutionParts, "completeWith" | "log" | "store"> {
   logbook: Logbook;
 }
 
-/** Runs handlers in this process, which is the only cell there is. */
-export class InProcess implements Executor {
+/** Runs handlers in this process, which is its only cell. */
+export class LocalExecutor implements Executor {
   readonly #parallel: number;
-  readonly #parts: ExecuteParts;
+  readonly #parts: ExecutionParts;
   /** Number of handlers that have not returned, whether their runs are settled or not. */
   #busy = 0;
   readonly #cells = new Set<Cell>();
   readonly #crashHooks = new Set<Promise<unknown>>();
 
-  constructor(parallel: number, store: Store, { clock, events, random, instance, logbook }: InProcessParts) {
+  constructor(
+    parallel: number,
+    store: Store,
+    { clock, events, random, instance, logbook }: LocalExecutorParts,
+  ) {
     this.#parallel = parallel;
     this.#parts = {
       store,
@@ -47,7 +51,7 @@ export class InProcess implements Executor {
     return this.processes === 0 ? 0 : this.#parallel - this.#busy;
   }
 
-  execute(run: ClaimedRun, job: Runnable): Execution {
+  execute(run: ClaimedRun, job: RunnableJob): Execution {
     const execution = new LocalExecution(run, job, this.#parts);
     this.#busy++;
     void execution.returned.then(() => this.#busy--);
@@ -65,7 +69,7 @@ export class InProcess implements Executor {
     return cell;
   }
 
-  callCrashHooks(run: ClaimedRun, job: Runnable, error: PunctualError): void {
+  callCrashHooks(run: ClaimedRun, job: RunnableJob, error: PunctualError): void {
     const { result } = new LocalExecution(run, job, this.#parts, error);
     this.#crashHooks.add(result);
     void result.then(() => this.#crashHooks.delete(result));
@@ -85,5 +89,5 @@ export async function completeWith(
 ): Promise<boolean> {
   const result = { outcome: "completed", result: null, value: undefined, written: true } as const;
   const duration = (await store.now()) - run.claimedAt;
-  return store.transaction(toSettling(run, result, duration, keep).settlement, work);
+  return store.transaction(toOutboxEntry(run, result, duration, keep).settlement, work);
 }

@@ -6,25 +6,26 @@ export const NUMBER = "PUNCTUAL_CHILD";
 /** Environment variable with the instance number. Deleted at once: a process that a child starts is not our child. */
 export const INSTANCE = "PUNCTUAL_CHILD_OF";
 
-/** The child process that this process is. */
-export interface Inside {
+/** Which child of which instance a process is. */
+export interface ChildIdentity {
+  /** From 1 to `workers`; a replacement has the number of the child before it. */
   number: number;
-  /** Which instance of the program the child works for. */
+  /** Which call of supervise() in the program the child works for. */
   instanceNumber: number;
 }
 
 /** On the global object, because a program may load several copies of the package. */
 const KEY: unique symbol = Symbol.for("punctual.inside") as never;
 
-interface Shared {
-  child: Inside | null;
+interface ProcessState {
+  child: ChildIdentity | null;
   /** Number of instances that have called supervise(). */
   known: number;
 }
 
-type Global = { [KEY]?: Shared };
+type Global = { [KEY]?: ProcessState };
 
-function shared(): Shared {
+function processState(): ProcessState {
   const global = globalThis as Global;
   if (global[KEY]) return global[KEY];
   const instanceNumber = process.env[INSTANCE];
@@ -37,12 +38,12 @@ function shared(): Shared {
   return global[KEY];
 }
 
-/** Null: this process is not a child of a supervisor. */
-export function inside(): Inside | null {
-  return shared().child;
+/** Returns which child this process is; null: it is not a child of a supervisor. */
+export function childIdentity(): ChildIdentity | null {
+  return processState().child;
 }
 
-shared();
+processState();
 
 const instances = new WeakMap<object, number>();
 
@@ -51,14 +52,14 @@ const instances = new WeakMap<object, number>();
  * children.
  */
 export function instanceNumberOf(instance: object): number {
-  const number = instances.get(instance) ?? shared().known++;
+  const number = instances.get(instance) ?? processState().known++;
   instances.set(instance, number);
   return number;
 }
 
-/** Throws in a child process: a function that only this process can run must not depend on it. */
+/** Throws in a child process: an ad hoc function would be lost when the child is replaced. */
 export function refuseFunction(name: string): void {
-  const child = inside();
+  const child = childIdentity();
   if (!child) return;
   throw new PunctualError(
     "FUNCTION_IN_CHILD",

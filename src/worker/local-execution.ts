@@ -9,7 +9,7 @@ import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import { abortReasons, afterFailure, EndOfTry } from "./attempt-ends.ts";
 import { Context } from "./context.ts";
-import type { Execution, Result, Runnable } from "./executor.ts";
+import type { Execution, Result, RunnableJob } from "./executor.ts";
 
 /** How long a handler has to return after its signal aborted. */
 export const ABORT_GRACE = 5000;
@@ -17,7 +17,7 @@ export const ABORT_GRACE = 5000;
 /** A hook or filter that takes longer than this is logged and shown by `why()`. */
 const SLOW_HOOK = 5000;
 
-export interface ExecuteParts {
+export interface ExecutionParts {
   store: Pick<Store, "progress" | "slowHook">;
   clock: Clock;
   events: Pick<Emitter, "report">;
@@ -37,11 +37,14 @@ export class LocalExecution implements Execution {
   readonly returned: Promise<void>;
   duration = 0;
   readonly #controller = new AbortController();
-  readonly #job: Runnable;
-  readonly #parts: ExecuteParts;
+  readonly #job: RunnableJob;
+  readonly #parts: ExecutionParts;
   readonly #context: Context;
+  /** Rejects when an aborted attempt is not waited for any longer. */
   #abandoned = Promise.withResolvers<never>();
+  /** Calls of user code that have not returned. */
   readonly #pending = new Set<Promise<unknown>>();
+  /** Whether the handler's own transaction has completed the run. */
   #completed = false;
   /** The handler's part is over: only hooks are left to abort. */
   #inHooks = false;
@@ -49,7 +52,7 @@ export class LocalExecution implements Execution {
   #cancelTimers: (() => void)[] = [];
 
   /** `crash`: its crashes have ended the run, so only its hooks are called. */
-  constructor(run: ClaimedRun, job: Runnable, parts: ExecuteParts, crash: PunctualError | null = null) {
+  constructor(run: ClaimedRun, job: RunnableJob, parts: ExecutionParts, crash: PunctualError | null = null) {
     this.run = run;
     this.#job = job;
     this.#parts = parts;
@@ -120,6 +123,7 @@ export class LocalExecution implements Execution {
     return result;
   }
 
+  /** Calls the hooks of a run that its crashes have ended. */
   async #afterCrash(error: PunctualError): Promise<Result> {
     const result: Result = { outcome: "failed", error };
     const { settings } = this.#job;
@@ -166,13 +170,16 @@ export class LocalExecution implements Execution {
     this.#after(ABORT_GRACE, () => abandoned.reject(reason));
   }
 
+  /** Returns why a filter refuses the run; null: no filter does. */
   async #refusal(args: unknown): Promise<string | null> {
     const { when, skip } = this.#job.settings;
     for (const filter of when) {
-      if (!(await this.#bounded("when", () => filter(args as never, this.#context)))) return "when() said no";
+      if (!(await this.#bounded("when", () => filter(args as never, this.#context))))
+        return "when() returned false";
     }
     for (const filter of skip) {
-      if (await this.#bounded("skip", () => filter(args as never, this.#context))) return "skip() said yes";
+      if (await this.#bounded("skip", () => filter(args as never, this.#context)))
+        return "skip() returned true";
     }
     return null;
   }
@@ -278,7 +285,7 @@ export class LocalExecution implements Execution {
       if (answer instanceof Promise) answer.catch(() => {});
       return Boolean(answer);
     } catch (fault) {
-      this.#parts.events.report(fault, `retries when of "${this.run.name}"`);
+      this.#parts.events.report(fault, `retries({ when }) of "${this.run.name}"`);
       return true;
     }
   }
@@ -292,6 +299,7 @@ export class LocalExecution implements Execution {
     this.#completed = true;
   }
 
+  /** The code of the abort reason; null: the attempt is not aborted. */
   #code(): string | null {
     const { aborted, reason } = this.#controller.signal;
     return aborted && reason instanceof PunctualError ? reason.code : null;
