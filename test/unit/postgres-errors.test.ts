@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { PunctualError } from "../../src/errors.ts";
 import {
+  checkVersion,
   isConflict,
   isConnectionLost,
   isDuplicate,
   isMisconfiguration,
-  refuseOlder,
   translate,
 } from "../../src/store/postgres/errors.ts";
 
@@ -137,9 +137,9 @@ test.each([
   [120_022, "got 12."],
   [90_624, "got 9."],
 ])("a server of version %i is refused", (version, told) => {
-  expect(() => refuseOlder(version)).toThrow(told);
+  expect(() => checkVersion(version)).toThrow(told);
 });
 
 test("the first version that will do", () => {
-  expect(refuseOlder(130_000)).toBeUndefined();
+  expect(checkVersion(130_000)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
-import { LOST_SOCKET_CODES } from "../server/connections.ts";
+import { describeFailure, LOST_SOCKET_CODES } from "../server/connections.ts";
 
 /** Deadlock, lock wait timeout, row or table changed since it was read, refused by the cluster: nothing was written. */
 const CONFLICTS = [1213, 1205, 1020, 1412, 1615, 3101];
@@ -173,14 +173,14 @@ export function translate(error: unknown): unknown {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `The TLS connection to the database server failed (${reason(code, message)}). Set ssl in the URL to JSON: {"ca":"…"} with the certificate of its authority, or {"rejectUnauthorized":false} to skip the check.`,
+      `The TLS connection to the database server failed (${describeFailure(code, message)}). Set ssl in the URL to JSON: {"ca":"…"} with the certificate of its authority, or {"rejectUnauthorized":false} to skip the check.`,
     );
   }
   if (isConnectionLost(error)) {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `The connection to the database server was lost (${reason(code, message)}). Check that the server is running and that no firewall or proxy closes idle connections.`,
+      `The connection to the database server was lost (${describeFailure(code, message)}). Check that the server is running and that no firewall or proxy closes idle connections.`,
     );
   }
   if (number === 0) return error;
@@ -198,7 +198,11 @@ export function translate(error: unknown): unknown {
       `The database server cannot execute statements now: ${message} (${number}). Check its error log, disk space and memory.`,
     );
   }
-  return wrap(error, "DATABASE", `The database server rejected a statement: ${message} (${number}).`);
+  return wrap(
+    error,
+    "DATABASE",
+    `The database server rejected a statement: ${message} (${number}). If the tables were changed by hand, "punctual doctor" shows what is missing.`,
+  );
 }
 
 function wrap(cause: unknown, code: ErrorCode, message: string): PunctualError {
@@ -207,11 +211,6 @@ function wrap(cause: unknown, code: ErrorCode, message: string): PunctualError {
 
 function isTls(code: string, message: string): boolean {
   return /CERT|SSL|TLS|^UNABLE_TO_/.test(code) || /certificate|secure connection/i.test(message);
-}
-
-function reason(code: string, message: string): string {
-  if (message === "") return code || "no reason given";
-  return code === "" || message.includes(code) ? message : `${message}, ${code}`;
 }
 
 function knownServerError(number: number, message: string): [ErrorCode, string] | null {
@@ -260,7 +259,7 @@ function knownServerError(number: number, message: string): [ErrorCode, string] 
     case 3101:
       return [
         "DATABASE_BUSY",
-        "The transaction conflicted with others (deadlock or concurrent change) at every retry. Try again when there is less load.",
+        "A conflict with other transactions (deadlock or concurrent change) ended this one. Retry when there is less load.",
       ];
     case 1153:
       return [
@@ -288,18 +287,18 @@ function knownSocketError(code: string, message: string): [ErrorCode, string] | 
     case "ENOENT":
       return [
         "DATABASE_UNAVAILABLE",
-        `No MySQL or MariaDB server accepts connections at this address (${reason(code, message)}). Start the server, or correct the host and port in the URL.`,
+        `No MySQL or MariaDB server accepts connections at this address (${describeFailure(code, message)}). Start the server, or correct the host and port in the URL.`,
       ];
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return [
         "DATABASE_UNAVAILABLE",
-        `The host of the database server was not found (${reason(code, message)}). Check the host name in the URL, and DNS.`,
+        `The host of the database server was not found (${describeFailure(code, message)}). Check the host name in the URL, and DNS.`,
       ];
     case "ETIMEDOUT":
       return [
         "DATABASE_UNAVAILABLE",
-        `The database server did not answer in time (${reason(code, message)}). Check the host and port in the URL, and firewalls on the way.`,
+        `The database server did not answer in time (${describeFailure(code, message)}). Check the host and port in the URL, and firewalls on the way.`,
       ];
     default:
       return null;

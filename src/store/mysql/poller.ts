@@ -34,7 +34,7 @@ export class Poller {
     // A new function for each call: the same `onChange` may be passed twice.
     const listener = () => onChange();
     this.#listeners.add(listener);
-    if (!this.#cancel) this.#next();
+    if (!this.#cancel) this.#pollLater();
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
@@ -44,7 +44,7 @@ export class Poller {
     };
   }
 
-  #next(): void {
+  #pollLater(): void {
     const cancel = this.#clock.after(this.#interval, () => this.#pollOnce(cancel), { background: true });
     this.#cancel = cancel;
   }
@@ -55,7 +55,7 @@ export class Poller {
     if (this.#cancel !== mine) return;
     this.#interval = changed ? SHORTEST_INTERVAL : Math.min(LONGEST_INTERVAL, this.#interval * GROWTH);
     if (changed) for (const listener of this.#listeners) listener();
-    this.#next();
+    this.#pollLater();
   }
 
   async #hasChanged(): Promise<boolean> {

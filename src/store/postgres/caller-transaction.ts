@@ -79,7 +79,7 @@ export class CallerTransactions {
     return sql;
   }
 
-  /** Reads the own identity again at the next call if this reading fails. */
+  /** If the reading fails, the next call of `enter` reads again. */
   #readOwnIdentity(): Promise<DatabaseIdentity> {
     const reading = readIdentity(this.#own, this.#t);
     reading.catch(() => {

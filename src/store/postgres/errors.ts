@@ -1,5 +1,5 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
-import { LOST_SOCKET_CODES } from "../server/connections.ts";
+import { describeFailure, LOST_SOCKET_CODES } from "../server/connections.ts";
 
 /** Serialization failure, deadlock, lock timeout: nothing was written, and a retry may succeed. */
 const CONFLICTS = ["40001", "40P01", "55P03"];
@@ -117,14 +117,14 @@ export function translate(error: unknown): unknown {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `The connection to PostgreSQL was lost (${reason(code, message)}). Check that the server is running and that no firewall or proxy closes idle connections.`,
+      `The connection to PostgreSQL was lost (${describeFailure(code, message)}). Check that the server is running and that no firewall or proxy closes idle connections.`,
     );
   }
   if (isTls(code, message)) {
     return wrap(
       error,
       "DATABASE_UNAVAILABLE",
-      `PostgreSQL's TLS certificate was rejected (${reason(code, message)}). Set sslrootcert=<file> in the URL to the certificate of its authority, or sslmode=no-verify to skip the check.`,
+      `PostgreSQL's TLS certificate was rejected (${describeFailure(code, message)}). Set sslrootcert=<file> in the URL to the certificate of its authority, or sslmode=no-verify to skip the check.`,
     );
   }
   if (!isSqlState(code)) return error;
@@ -142,7 +142,11 @@ export function translate(error: unknown): unknown {
       `PostgreSQL cannot execute statements now: ${message} (${code}). Check the server's log, disk space and memory.`,
     );
   }
-  return wrap(error, "DATABASE", `PostgreSQL rejected a statement: ${message} (${code}).`);
+  return wrap(
+    error,
+    "DATABASE",
+    `PostgreSQL rejected a statement: ${message} (${code}). If the tables were changed by hand, "punctual doctor" shows what is missing.`,
+  );
 }
 
 function wrap(cause: unknown, code: ErrorCode, message: string): PunctualError {
@@ -155,11 +159,6 @@ function isSqlState(code: string): boolean {
 
 function isTls(code: string, message: string): boolean {
   return /CERT|SSL|TLS|^UNABLE_TO_/.test(code) || /certificate/i.test(message);
-}
-
-function reason(code: string, message: string): string {
-  if (message === "") return code || "no reason given";
-  return code === "" || message.includes(code) ? message : `${message}, ${code}`;
 }
 
 function knownError(code: string, message: string): [ErrorCode, string] | null {
@@ -193,13 +192,13 @@ function knownError(code: string, message: string): [ErrorCode, string] | null {
     case "53300":
       return [
         "DATABASE_UNAVAILABLE",
-        "PostgreSQL has no free connection: max_connections are in use. Raise max_connections, or open fewer connections (pool=<n> in the URL).",
+        "PostgreSQL has no free connection: all of its max_connections are in use. Raise max_connections, or open fewer connections (pool=<n> in the URL).",
       ];
     case "40001":
     case "40P01":
       return [
         "DATABASE_BUSY",
-        "The transaction conflicted with others (deadlock or serialization failure) at every retry. Try again when there is less load.",
+        "A conflict with other transactions (deadlock or serialization failure) ended this one. Retry when there is less load.",
       ];
     case "55P03":
       return [
@@ -214,13 +213,13 @@ function knownError(code: string, message: string): [ErrorCode, string] | null {
     case "ECONNREFUSED":
       return [
         "DATABASE_UNAVAILABLE",
-        `No PostgreSQL server accepts connections at this address (${reason(code, message)}). Start the server, or correct the host and port in the URL.`,
+        `No PostgreSQL server accepts connections at this address (${describeFailure(code, message)}). Start the server, or correct the host and port in the URL.`,
       ];
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return [
         "DATABASE_UNAVAILABLE",
-        `The PostgreSQL host was not found (${reason(code, message)}). Check the host name in the URL, and DNS.`,
+        `The PostgreSQL host was not found (${describeFailure(code, message)}). Check the host name in the URL, and DNS.`,
       ];
   }
   if (POOL_FULL.test(message)) {
@@ -239,7 +238,7 @@ function knownError(code: string, message: string): [ErrorCode, string] | null {
 }
 
 /** Throws if the server is too old. `version` is its server_version_num: 150020 is 15.20. */
-export function refuseOlder(version: number): void {
+export function checkVersion(version: number): void {
   if (version >= 130_000) return;
   throw new PunctualError(
     "DATABASE",

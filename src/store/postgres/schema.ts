@@ -2,7 +2,7 @@ import { GATES } from "../server/limits.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
-import { refuseOlder } from "./errors.ts";
+import { checkVersion } from "./errors.ts";
 
 /** Names are compared by bytes, whatever the collation of the database. */
 const NAME = 'text collate "C"';
@@ -29,8 +29,8 @@ function readable(column: string): string {
 }
 
 /**
- * Storage of a table whose rows come and go. Autovacuum starts at a number of dead rows, not at a fraction of the table:
- * many delayed runs would make that fraction large. Free space in each page lets an update that changes no indexed column
+ * Storage of a table whose rows come and go. Autovacuum starts at a number of dead rows, not at a fraction of the table,
+ * which would be too many dead rows while the table holds many delayed runs. Free space in each page lets an update that changes no indexed column
  * stay out of the indexes (HOT).
  */
 const QUEUE =
@@ -63,7 +63,7 @@ export const schema: Schema = {
               case when to_regclass(?) is null then 0 else 1 end as ledger`,
       t.migrations,
     );
-    refuseOlder(found!.version);
+    checkVersion(found!.version);
     return found!.ledger === 1;
   },
 

@@ -31,6 +31,12 @@ export const LOST_SOCKET_CODES: readonly string[] = [
   "ENOTFOUND",
 ];
 
+/** Returns the message and the code of a connection error, for a sentence of ours. */
+export function describeFailure(code: string, message: string): string {
+  if (message === "") return code || "no reason given";
+  return code === "" || message.includes(code) ? message : `${message}, ${code}`;
+}
+
 /** Longest a transaction waits for a second connection, in milliseconds. It may itself hold the last one of the pool. */
 const SPARE_TIMEOUT = 100;
 

@@ -40,7 +40,11 @@ export function isBusy(error: unknown): boolean {
 export function translate(error: unknown, path?: string): unknown {
   const at = path ? ` ${path}` : "";
   const wrap = (code: ErrorCode, message: string) => new PunctualError(code, message, { cause: error });
-  const rejected = () => wrap("DATABASE", `SQLite rejected a statement: ${(error as Error).message}.`);
+  const rejected = () =>
+    wrap(
+      "DATABASE",
+      `SQLite rejected a statement: ${(error as Error).message}. If the tables were changed by hand, "punctual doctor" shows what is missing.`,
+    );
   switch (errcode(error)) {
     case undefined:
       return error;
