@@ -19,7 +19,7 @@ interface ScheduleRow extends PausedRow {
   missed: number;
 }
 
-/** Named everywhere: a migration may add columns under a running worker, whose prepared statements would fail on `*`. */
+/** Never `*`: a migration may add columns while workers run, and their prepared statements would fail. */
 const SCHEDULE_COLUMNS: string[] = [
   "id",
   "job",
@@ -38,6 +38,7 @@ const SCHEDULE_COLUMNS: string[] = [
 
 const COLUMN_LIST = SCHEDULE_COLUMNS.join(", ");
 
+/** Columns that a changed definition updates. */
 const CHANGED: Record<string, ColumnType> = {
   cron: "text",
   timezone: "text",
@@ -47,6 +48,7 @@ const CHANGED: Record<string, ColumnType> = {
   next_tick: "integer",
 };
 
+/** Columns of a new schedule. */
 const ADDED: Record<string, ColumnType> = {
   job: "text",
   slot: "text",
@@ -56,8 +58,8 @@ const ADDED: Record<string, ColumnType> = {
 };
 
 /**
- * Makes the schedules of jobs what their definitions say, in the transaction that shows the definitions. A changed one
- * goes on from where it was: from its last tick, or from when a worker was last there to tick it.
+ * Writes the schedules of jobs, in the transaction that writes the definitions. A changed schedule continues from its
+ * last tick, or from the time when a worker last defined the job and could have ticked it.
  */
 export async function syncSchedules(
   tx: SqlContext,
@@ -65,7 +67,7 @@ export async function syncSchedules(
   now: number,
 ): Promise<void> {
   const { db, t } = tx;
-  // Locked, for a mark that somebody moves between the reading and the writing would be moved back, and tick twice.
+  // Locked: otherwise a mark that a worker moves after this read would be moved back, and the tick happen twice.
   const rows = await tx.all<ScheduleRow>(
     `select ${SCHEDULE_COLUMNS.map((column) => `r.${column}`).join(", ")} from ${db.lookUp(db.rows({ name: "text" }), t.schedules, "r.job = v.name", "slot")}
       order by r.id${db.lockOnly(db.forUpdate, "r")}`,
@@ -77,9 +79,9 @@ export async function syncSchedules(
   for (const { name, schedules, seenAt } of jobs) {
     for (const wanted of schedules) {
       const { slot, cron, timezone, args, queue, fingerprint } = wanted;
-      const place = JSON.stringify([name, slot]);
-      const row = left.get(place);
-      left.delete(place);
+      const key = JSON.stringify([name, slot]);
+      const row = left.get(key);
+      left.delete(key);
       if (!row) {
         added.push([name, slot, cron, timezone, args, queue, fingerprint, wanted.next(now), 0, now]);
         continue;

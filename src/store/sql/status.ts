@@ -1,6 +1,6 @@
 import type { JobStatus, LateSchedule, QueueStatus, SilentWorker, Status, WorkerRecord } from "../records.ts";
 import { LATE_AFTER } from "../search.ts";
-import { Active } from "./active.ts";
+import { ActiveRuns } from "./active-runs.ts";
 import type { SqlContext } from "./context.ts";
 import { JOB_COLUMNS, toJob } from "./jobs.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
@@ -25,11 +25,11 @@ export const JOB_STATUS_COLUMNS: string = [
   "seen_at",
 ].join(", ");
 
-/** Its cost does not grow with how many runs wait. */
+/** Counts runs and lists workers and problems. Its cost does not grow with the backlog. */
 export async function status(sql: SqlContext, now: number): Promise<Status> {
   const { t } = sql;
   const jobs = await sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} order by name`);
-  const active = await new Active(sql).count(now);
+  const active = await new ActiveRuns(sql).count(now);
   const alive = await workers(sql, now);
   const ticks = await sql.all<{ job: string; next: number | null }>(
     `select job, min(next_tick) as next from ${t.schedules} where paused_at is null group by job`,
@@ -67,7 +67,7 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
 
 type QueueRow = PausedRow & { name: string; lim: number; paused_until: number | null };
 
-/** What the row of a queue says; most queues have none. */
+/** Returns the limits and pauses of queues. Most queues have no row, and so no settings. */
 export async function queueSettings(
   sql: SqlContext,
   now: number,
@@ -85,11 +85,11 @@ export async function queueSettings(
   });
 }
 
-/** Those that have runs or settings, and those that jobs are in: a queue that is idle now is one as well. */
+/** Lists the queues that have runs or settings, and the queues of jobs, also if they are idle now. */
 async function queues(
   sql: SqlContext,
   jobs: { queue: string }[],
-  active: Active,
+  active: ActiveRuns,
   now: number,
 ): Promise<QueueStatus[]> {
   const settings = new Map((await queueSettings(sql, now)).map((one) => [one.name, one]));
@@ -112,10 +112,10 @@ async function queues(
     }));
 }
 
-/** Many more of them say no more. */
+/** Most late schedules to list. */
 const MOST_LATE = 100;
 
-/** Schedules whose tick has come and that nobody has ticked. */
+/** Lists schedules whose tick is overdue. */
 async function late(sql: SqlContext, now: number): Promise<LateSchedule[]> {
   const { t } = sql;
   return sql.all<LateSchedule>(
@@ -126,7 +126,8 @@ async function late(sql: SqlContext, now: number): Promise<LateSchedule[]> {
   );
 }
 
-async function silent(sql: SqlContext, { held }: Active, alive: WorkerRecord[]): Promise<SilentWorker[]> {
+/** Lists the workers that hold runs and are not alive. */
+async function silent(sql: SqlContext, { held }: ActiveRuns, alive: WorkerRecord[]): Promise<SilentWorker[]> {
   const living = new Set(alive.map(({ id }) => id));
   const ids = [...held.keys()].filter((id) => !living.has(id)).sort();
   const known = ids.length > 0 ? await traces(sql, ids) : null;

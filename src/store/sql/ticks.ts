@@ -4,7 +4,8 @@ import type { SqlContext } from "./context.ts";
 import type { ColumnType } from "./database.ts";
 import { insertion } from "./new-run.ts";
 
-interface Due {
+/** A row of `schedules` whose tick is due. */
+interface DueRow {
   id: number;
   job: string;
   slot: string;
@@ -13,22 +14,22 @@ interface Due {
   resumed_at: number | null;
 }
 
-interface Ticked {
-  row: Due;
+interface DecidedSchedule {
+  row: DueRow;
   decision: TickDecision;
 }
 
 /**
- * Ticks one slice of the due schedules, the earliest first: moves their marks and makes their runs, all or nothing. A
- * slice costs the same however many schedules are due behind it.
+ * Ticks one slice of the due schedules, the earliest first: moves their marks and inserts their runs in one
+ * transaction. The cost of a slice does not grow with the number of due schedules.
  */
 export async function tick(sql: SqlContext, request: TickRequest, now: number): Promise<TickResult> {
-  const next = await soonest(sql, request);
+  const next = await earliestTick(sql, request);
   if (next === null || next > now) return { ticked: [], nextTick: next };
   return sql.transaction(async (tx) => {
     const due = await lockDue(tx, request, now);
-    const facts = await factsOf(tx, due);
-    const ticked: Ticked[] = [];
+    const facts = await readFacts(tx, due);
+    const decided: DecidedSchedule[] = [];
     let work = 0;
     let left = due.length === request.limit;
     for (const row of due) {
@@ -50,13 +51,13 @@ export async function tick(sql: SqlContext, request: TickRequest, now: number): 
         now,
       );
       if (!decision) continue;
-      ticked.push({ row, decision });
+      decided.push({ row, decision });
       work += decision.runs.length + decision.missed;
     }
-    await moveMarks(tx, ticked);
-    const runs = await makeRuns(tx, ticked, now);
+    await moveMarks(tx, decided);
+    const runs = await insertRuns(tx, decided, now);
     return {
-      ticked: ticked.map(
+      ticked: decided.map(
         ({ row, decision }): ScheduleTicks => ({
           schedule: row.id,
           job: row.job,
@@ -64,17 +65,20 @@ export async function tick(sql: SqlContext, request: TickRequest, now: number): 
           missed: decision.missed,
         }),
       ),
-      nextTick: left ? now : await soonest(tx, request),
+      nextTick: left ? now : await earliestTick(tx, request),
     };
   });
 }
 
-/** Ticks per schedule that a slice has time for, runs and missed ticks together: after a long outage one schedule may have thousands. */
+/**
+ * Runs and missed ticks per schedule that a slice has time for, on average: after an outage one schedule may have
+ * thousands.
+ */
 const TICKS_EACH = 20;
 
 /**
- * Schedules that may tick. A subquery for the job, not a join: the database walks the index of next ticks from its
- * front and stops at the limit. With a join it would read every schedule.
+ * `from` and `where` of the schedules that may tick. The job is read by a subquery, so that the database scans the
+ * index of next ticks from its start and stops at the limit; with a join it would read every schedule.
  */
 function ticking(sql: SqlContext, { exclude }: TickRequest): string {
   const { db, t } = sql;
@@ -85,11 +89,13 @@ function ticking(sql: SqlContext, { exclude }: TickRequest): string {
       and (select j.paused_at from ${t.jobs} j where j.name = s.job) is null ${foreign}`;
 }
 
+/** The parameters of `ticking`. */
 function excluded({ exclude }: TickRequest): string[] {
   return exclude.length > 0 ? [JSON.stringify(exclude.map((job) => [job]))] : [];
 }
 
-async function soonest(sql: SqlContext, request: TickRequest): Promise<number | null> {
+/** Returns the earliest next tick. */
+async function earliestTick(sql: SqlContext, request: TickRequest): Promise<number | null> {
   const [row] = await sql.all<{ next: number }>(
     `select s.next_tick as next ${ticking(sql, request)} order by s.next_tick limit 1`,
     ...excluded(request),
@@ -97,10 +103,13 @@ async function soonest(sql: SqlContext, request: TickRequest): Promise<number | 
   return row?.next ?? null;
 }
 
-/** Locks the schedules alone, not the rows of their jobs, which others write each second. Another worker ticks what it has locked. */
-async function lockDue(tx: SqlContext, request: TickRequest, now: number): Promise<Due[]> {
+/**
+ * Locks due schedules, without the rows of their jobs, which others update each second. Skips those that another
+ * worker ticks.
+ */
+async function lockDue(tx: SqlContext, request: TickRequest, now: number): Promise<DueRow[]> {
   const { db } = tx;
-  const due = await tx.all<Due>(
+  const due = await tx.all<DueRow>(
     `select s.id, s.job, s.slot, s.last_tick, s.next_tick, s.resumed_at ${ticking(tx, request)}
       and s.next_tick <= ? order by s.next_tick limit ?${db.lockOnly(db.skipLocked, "s")}`,
     ...excluded(request),
@@ -111,17 +120,17 @@ async function lockDue(tx: SqlContext, request: TickRequest, now: number): Promi
 }
 
 /**
- * The definition of each schedule's job, and a run of an earlier tick that has not started yet. Read behind the locks:
- * until they end, nobody changes the schedules to those of another definition.
+ * Reads, for each schedule, the fingerprint of its job and a waiting run of an earlier tick. The schedules are
+ * locked, so no worker can sync another definition meanwhile.
  */
-async function factsOf(
+async function readFacts(
   tx: SqlContext,
-  due: Due[],
+  due: DueRow[],
 ): Promise<Map<number, { fingerprint: string; first: number | null }>> {
   const { db, t } = tx;
   if (due.length === 0) return new Map();
   const rows = await tx.all<{ id: number; fingerprint: string | null; first: number | null }>(
-    // Not by `exists`, which MySQL may turn into a join that reads all runs.
+    // Not by `exists`, which MySQL may turn into a join that reads every run.
     `select v.id, (select j.fingerprint from ${t.jobs} j where j.name = v.job) as fingerprint,
             (select r.id from ${t.runs} r${db.using(t.runs, "tick")} where r.schedule = v.id and r.state in (0, 1) limit 1) as first
        from ${db.rows({ id: "integer", job: "text" })} v`,
@@ -130,10 +139,10 @@ async function factsOf(
   return new Map(rows.map(({ id, fingerprint, first }) => [id, { fingerprint: fingerprint ?? "", first }]));
 }
 
-/** What a mark has passed is never made again, whatever becomes of the runs. */
-async function moveMarks(tx: SqlContext, ticked: Ticked[]): Promise<void> {
+/** Moves the marks of schedules. A tick before the mark never happens again, whatever becomes of its run. */
+async function moveMarks(tx: SqlContext, decided: DecidedSchedule[]): Promise<void> {
   const { db, t } = tx;
-  if (ticked.length === 0) return;
+  if (decided.length === 0) return;
   await tx.run(
     db.updateFrom(
       t.schedules,
@@ -146,7 +155,7 @@ async function moveMarks(tx: SqlContext, ticked: Ticked[]): Promise<void> {
       db.rows({ id: "integer", last: "integer", next: "integer", more_missed: "integer" }),
     ),
     JSON.stringify(
-      ticked.map(({ row, decision: { last, next, missed } }) => [
+      decided.map(({ row, decision: { last, next, missed } }) => [
         row.id,
         last ?? row.last_tick,
         next,
@@ -170,13 +179,14 @@ const TICK_RUN: Record<string, ColumnType> = {
   created_at: "integer",
 };
 
-async function makeRuns(
+/** Inserts the runs of ticks that have none yet. Returns the new runs by schedule. */
+async function insertRuns(
   tx: SqlContext,
-  ticked: Ticked[],
+  decided: DecidedSchedule[],
   now: number,
 ): Promise<Map<number, { id: number; tickAt: number }[]>> {
   const { db, t } = tx;
-  const wanted = ticked.flatMap(({ row, decision }) =>
+  const wanted = decided.flatMap(({ row, decision }) =>
     decision.runs.map((run) => ({ run, schedule: row.id })),
   );
   if (wanted.length === 0) return new Map();
@@ -188,9 +198,9 @@ async function makeRuns(
          from ${db.lookUp(moment, t.runs, "r.schedule = v.schedule_id and r.tick_at = v.moment", "tick")}`,
       moments,
     );
-  const place = (schedule: number, tickAt: number) => `${schedule} ${tickAt}`;
-  const made = new Set((await existing()).map(({ schedule, tick_at }) => place(schedule, tick_at)));
-  const missing = wanted.filter(({ run, schedule }) => !made.has(place(schedule, run.tickAt)));
+  const tickKey = (schedule: number, tickAt: number) => `${schedule} ${tickAt}`;
+  const made = new Set((await existing()).map(({ schedule, tick_at }) => tickKey(schedule, tick_at)));
+  const missing = wanted.filter(({ run, schedule }) => !made.has(tickKey(schedule, run.tickAt)));
   if (missing.length === 0) return new Map();
   const ids = await db.newIds(tx, t, missing.length);
   const toRow = ({ run, schedule }: { run: TickRun; schedule: number }, index: number) => [
@@ -208,7 +218,7 @@ async function makeRuns(
   ];
   const { text, params } = insertion(db, t, TICK_RUN, missing.map(toRow));
   await tx.run(text, ...params);
-  const runs = (await existing()).filter(({ schedule, tick_at }) => !made.has(place(schedule, tick_at)));
+  const runs = (await existing()).filter(({ schedule, tick_at }) => !made.has(tickKey(schedule, tick_at)));
   const bySchedule = Map.groupBy(runs, ({ schedule }) => schedule);
   return new Map(
     [...bySchedule].map(([schedule, of]) => [

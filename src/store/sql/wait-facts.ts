@@ -1,6 +1,6 @@
 import { isKeyed } from "../../run/lanes.ts";
 import type { SlowHook, WaitFacts } from "../records.ts";
-import { isolatedRuns } from "./active.ts";
+import { isolatedRuns } from "./active-runs.ts";
 import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
 import { toPause } from "./pause.ts";
@@ -8,9 +8,10 @@ import { find } from "./run-records.ts";
 import { JOB_STATUS_COLUMNS, type JobStatusRow, queueSettings } from "./status.ts";
 import { traces, workers } from "./workers.ts";
 
-/** How far "ahead of it" is counted. */
+/** Most runs to count as ahead of a run. */
 const AHEAD = 1000;
 
+/** Reads everything that `why()` needs to explain a run. */
 export async function waitFacts(sql: SqlContext, id: number, now: number): Promise<WaitFacts | null> {
   const { t } = sql;
   const run = await find(sql, id);
@@ -62,6 +63,7 @@ function readSlowHook(json: string): SlowHook {
   return JSON.parse(json) as SlowHook;
 }
 
+/** Counts the ready runs of the same queue that are claimed before a run. */
 async function ahead(
   sql: SqlContext,
   run: { queue: string; priority: number; runAt: number; id: number },

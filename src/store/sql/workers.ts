@@ -27,7 +27,7 @@ function toWorker(row: WorkerRow): WorkerRecord {
   };
 }
 
-/** The workers that are alive. */
+/** Returns the live workers. */
 export async function workers(sql: SqlContext, now: number): Promise<WorkerRecord[]> {
   const rows = await sql.all<WorkerRow>(
     `select ${WORKER_COLUMNS} from ${sql.t.workers} where seen_at > ? order by started_at, id`,
@@ -36,7 +36,7 @@ export async function workers(sql: SqlContext, now: number): Promise<WorkerRecor
   return rows.map(toWorker);
 }
 
-/** The rows of these workers, alive or not. */
+/** Returns the last heartbeats of workers, alive or not, by id. */
 export async function traces(sql: SqlContext, ids: string[]): Promise<Map<string, NonNullable<Trace>>> {
   const rows = await forGroups(ids, (group) =>
     sql.all<WorkerRow>(
@@ -47,6 +47,7 @@ export async function traces(sql: SqlContext, ids: string[]): Promise<Map<string
   return new Map(rows.map(({ id, host, pid, seen_at: seenAt }) => [id, { host, pid, seenAt }]));
 }
 
+/** Inserts or updates the row of a live worker. */
 export async function beat(
   sql: SqlContext,
   worker: Omit<WorkerRecord, "seenAt">,
@@ -65,7 +66,7 @@ export async function beat(
   );
 }
 
-/** Rows of those that died this long ago are of no use any more. */
+/** The rows of workers that were last seen longer ago are deleted. */
 const FORGOTTEN_AFTER = 10 * WORKER_DEAD_AFTER;
 
 export async function countDead(sql: SqlContext, now: number): Promise<number> {
@@ -75,7 +76,7 @@ export async function countDead(sql: SqlContext, now: number): Promise<number> {
   return (await row)?.n ?? 0;
 }
 
-/** Gives how many there were. */
+/** Deletes the rows of workers that died long ago. Returns their number. */
 export async function forgetDead(sql: SqlContext, now: number): Promise<number> {
   const { t } = sql;
   const count = await countDead(sql, now);
@@ -85,7 +86,7 @@ export async function forgetDead(sql: SqlContext, now: number): Promise<number> 
 
 type WorkerQueues = Pick<WorkerRecord, "queues" | "exceptQueues" | "weights" | "schedules">;
 
-/** Null: everything; a list: these queues; else an object with what it says. */
+/** Reads the column `queues`. Null: all queues; an array: these queues; an object: all settings. */
 function readQueues(text: string | null): WorkerQueues {
   const stored: string[] | Partial<WorkerQueues> | null = text === null ? null : JSON.parse(text);
   const {

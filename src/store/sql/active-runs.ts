@@ -3,49 +3,50 @@ import { hasCrashed } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, type Index } from "./database.ts";
 
-/**
- * So many runs of each kind are counted to the last: a status must not take longer the more of them wait. Where there
- * are more, so many are counted of all queues together, but some of each.
- */
+/** Most waiting runs of each kind to count: the cost of a status must not grow with the backlog. */
 const MOST_COUNTED = 10_000;
+
+/** Where more runs wait, `MOST_COUNTED` is divided among the queues, but each gets at least this share. */
 const LEAST_OF_QUEUE = 200;
+
+/** Most running runs, queues, and priorities of one queue to read. */
 const MOST_RUNNING = 10_000;
 const MOST_QUEUES = 100;
 const MOST_PRIORITIES = 20;
 
-/** A lease that ended longer ago was not taken back by anybody: living workers look every few seconds. */
+/** A lease that ended longer ago counts as expired: live workers reap every few seconds. */
 const EXPIRED_FOR = 15_000;
 
-interface OfJob {
+interface JobActivity {
   running: number;
   waiting: number;
   leasedUntil: number | null;
   leasedBy: string | null;
 }
 
-interface OfQueue {
+interface QueueActivity {
   ready: number;
   scheduled: number;
   running: number;
   oldest: number | null;
 }
 
-/** What one worker holds. */
-interface Held {
+/** The runs that one worker holds. */
+interface WorkerActivity {
   runs: number;
   jobs: Set<string>;
   last: { id: number; name: string };
   leasedUntil: number;
 }
 
-interface Counted {
+interface GroupCount {
   name: string;
   queue: string;
   n: number;
   oldest: number;
 }
 
-/** Kinds of ready runs, as the indexes have them. */
+/** Kinds of ready runs, one for each part of the indexes. */
 const KINDS = [
   { where: "state = 1 and limited = 0 and owner is null", index: "ready" },
   { where: "state = 1 and limited = 1 and owner is null", index: "ready" },
@@ -60,17 +61,17 @@ interface IsolatedRow {
   started_at: number | null;
 }
 
-const ISOLATED = "id, name, locked_by as worker, child, started_at";
+const ISOLATED_COLUMNS = "id, name, locked_by as worker, child, started_at";
 
 function toIsolated({ id, name, worker, child, started_at: startedAt }: IsolatedRow): IsolatedRun {
   return { id, name, worker, child, startedAt };
 }
 
-/** The isolated runs, at most some. */
+/** Returns the isolated runs, at most 100. */
 export async function isolatedRuns(sql: SqlContext, now: number): Promise<IsolatedRun[]> {
   const { t } = sql;
   const rows = await sql.all<IsolatedRow>(
-    `select ${ISOLATED} from ${t.runs}
+    `select ${ISOLATED_COLUMNS} from ${t.runs}
       where state = 2 and locked_by > '' and crashes > 0 and owner is null and (isolated = 1 or started_at is null)
         and locked_until >= ? limit 100`,
     now,
@@ -78,16 +79,16 @@ export async function isolatedRuns(sql: SqlContext, now: number): Promise<Isolat
   return rows.map(toIsolated);
 }
 
-/** The runs that are not finished, counted by job and by queue. */
-export class Active {
-  readonly jobs: Map<string, OfJob> = new Map();
-  readonly queues: Map<string, OfQueue> = new Map();
-  /** By worker, apart from the leases that count as expired. */
-  readonly held: Map<string, Held> = new Map();
-  /** Runs whose lease has ended and that nobody took back. */
+/** Counts unfinished runs by job, queue and worker. */
+export class ActiveRuns {
+  readonly jobs: Map<string, JobActivity> = new Map();
+  readonly queues: Map<string, QueueActivity> = new Map();
+  /** The runs of each worker, without those whose lease counts as expired. */
+  readonly held: Map<string, WorkerActivity> = new Map();
+  /** Number of runs whose lease has ended and that no worker has reaped. */
   expired = 0;
   readonly isolated: IsolatedRun[] = [];
-  /** There are more waiting runs than were counted. */
+  /** Whether more runs wait than were counted. */
   capped = false;
   readonly #sql: SqlContext;
 
@@ -96,24 +97,24 @@ export class Active {
   }
 
   async count(now: number): Promise<this> {
-    await this.#running(now);
-    for (const { where, index } of KINDS) await this.#ready(where, index);
-    await this.#scheduled();
+    await this.#countRunning(now);
+    for (const { where, index } of KINDS) await this.#countReady(where, index);
+    await this.#countScheduled();
     return this;
   }
 
-  async #running(now: number): Promise<void> {
+  async #countRunning(now: number): Promise<void> {
     const rows = await this.#sql.all<
       IsolatedRow & { queue: string; owner: string | null; crashes: number; isolated: number; until: number }
     >(
-      `select ${ISOLATED}, queue, owner, crashes, isolated, locked_until as until from ${this.#sql.t.runs}
+      `select ${ISOLATED_COLUMNS}, queue, owner, crashes, isolated, locked_until as until from ${this.#sql.t.runs}
         where state = 2 and locked_by > '' limit ${MOST_RUNNING}`,
     );
     for (const row of rows) {
       const { name, queue, owner, worker, until } = row;
       this.#queue(queue).running++;
       if (until < now - EXPIRED_FOR) this.expired++;
-      else this.#holds(row);
+      else this.#addHeld(row);
       const isApart = row.isolated === 1 || row.started_at === null;
       if (hasCrashed(row) && isApart && until >= now) this.isolated.push(toIsolated(row));
       if (owner !== null) continue;
@@ -125,7 +126,7 @@ export class Active {
     }
   }
 
-  #holds({ id, name, worker, until }: { id: number; name: string; worker: string; until: number }): void {
+  #addHeld({ id, name, worker, until }: { id: number; name: string; worker: string; until: number }): void {
     const held = entry(this.held, worker, () => ({
       runs: 0,
       jobs: new Set<string>(),
@@ -139,34 +140,34 @@ export class Active {
     held.leasedUntil = until;
   }
 
-  async #ready(where: string, index: "ready" | "owned"): Promise<void> {
-    // Always true: it leads to the index.
+  async #countReady(where: string, index: "ready" | "owned"): Promise<void> {
+    // Always true, and makes the database use the index.
     const all = `${where} and ${index === "ready" ? "queue" : "owner"} > ''`;
-    const capped = (await this.#upTo(all, index, MOST_COUNTED)) > MOST_COUNTED;
+    const capped = (await this.#countUpTo(all, index, MOST_COUNTED)) > MOST_COUNTED;
     this.capped ||= capped;
-    if (capped && index === "ready") return this.#readyByQueue(where);
-    for (const { name, queue, n, oldest } of await this.#counted(all, index, [], MOST_COUNTED)) {
+    if (capped && index === "ready") return this.#countReadyByQueue(where);
+    for (const { name, queue, n, oldest } of await this.#countByJob(all, index, [], MOST_COUNTED)) {
       this.#queue(queue).ready += n;
-      this.#older(queue, oldest);
+      this.#noteOldest(queue, oldest);
       if (index !== "owned") this.#job(name).waiting += n;
     }
   }
 
-  /** The first of each queue in the order of the claim, and the oldest of each priority. */
-  async #readyByQueue(where: string): Promise<void> {
+  /** Counts the first runs of each queue in the order of the claim, and reads the oldest of each priority. */
+  async #countReadyByQueue(where: string): Promise<void> {
     const queues = await this.#readyQueues(where);
     const most = Math.max(LEAST_OF_QUEUE, Math.floor(MOST_COUNTED / queues.length));
     for (const queue of queues) {
       const of = `${where} and queue = ?`;
-      for (const { name, n } of await this.#counted(of, "ready", [queue], most)) {
+      for (const { name, n } of await this.#countByJob(of, "ready", [queue], most)) {
         this.#queue(queue).ready += n;
         this.#job(name).waiting += n;
       }
-      await this.#oldest(of, queue);
+      await this.#readOldest(of, queue);
     }
   }
 
-  /** One step in the index for each. */
+  /** Finds the queues by a loose index scan. */
   async #readyQueues(where: string): Promise<string[]> {
     const found: string[] = [];
     while (found.length < MOST_QUEUES) {
@@ -182,7 +183,7 @@ export class Active {
     return found;
   }
 
-  async #oldest(where: string, queue: string): Promise<void> {
+  async #readOldest(where: string, queue: string): Promise<void> {
     let priority = -(2 ** 31);
     for (let looked = 0; looked < MOST_PRIORITIES && priority < 2 ** 31; looked++) {
       const head = await first(
@@ -194,12 +195,12 @@ export class Active {
       );
       if (!head) return;
       priority = head.priority + 1;
-      this.#older(queue, head.run_at);
+      this.#noteOldest(queue, head.run_at);
     }
   }
 
-  async #scheduled(): Promise<void> {
-    const rows = await this.#sql.all<Counted & { owned: number }>(
+  async #countScheduled(): Promise<void> {
+    const rows = await this.#sql.all<GroupCount & { owned: number }>(
       `select name, queue, owned, count(*) as n from (
          select name, queue, case when owner is null then 0 else 1 end as owned from ${this.#runs("scheduled")}
           where state = 0 order by run_at limit ${MOST_COUNTED + 1}) as some_of_them group by name, queue, owned`,
@@ -211,7 +212,7 @@ export class Active {
     this.capped ||= sum(rows) > MOST_COUNTED;
   }
 
-  async #upTo(where: string, index: Index, most: number): Promise<number> {
+  async #countUpTo(where: string, index: Index, most: number): Promise<number> {
     const row = await first(
       this.#sql.all<{ n: number }>(
         `select count(*) as n from (select 1 as one from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them`,
@@ -220,29 +221,29 @@ export class Active {
     return row?.n ?? 0;
   }
 
-  #counted(where: string, index: Index, params: string[], most: number): Promise<Counted[]> {
-    return this.#sql.all<Counted>(
+  #countByJob(where: string, index: Index, params: string[], most: number): Promise<GroupCount[]> {
+    return this.#sql.all<GroupCount>(
       `select name, queue, count(*) as n, min(run_at) as oldest from (
          select name, queue, run_at from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them group by name, queue`,
       ...params,
     );
   }
 
-  /** Some servers have to be told which index to go by. */
+  /** The table `runs`, with the hint to use this index. */
   #runs(index: Index): string {
     return `${this.#sql.t.runs}${this.#sql.db.using(this.#sql.t.runs, index)}`;
   }
 
-  #older(queue: string, at: number): void {
+  #noteOldest(queue: string, at: number): void {
     const known = this.#queue(queue);
     known.oldest = Math.min(known.oldest ?? at, at);
   }
 
-  #job(name: string): OfJob {
+  #job(name: string): JobActivity {
     return entry(this.jobs, name, () => ({ running: 0, waiting: 0, leasedUntil: null, leasedBy: null }));
   }
 
-  #queue(name: string): OfQueue {
+  #queue(name: string): QueueActivity {
     return entry(this.queues, name, () => ({ ready: 0, scheduled: 0, running: 0, oldest: null }));
   }
 }
