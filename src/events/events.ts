@@ -34,7 +34,7 @@ export interface Events {
   "run.snoozed": AttemptEndEvent & { delay: number };
   "run.released": AttemptEndEvent;
   /** The outcome of the attempt was not written: its lease was lost, or the database did not answer before the worker stopped. */
-  "run.lost": AttemptEvent;
+  "run.lost": AttemptEvent & { reason: "lease" | "database" };
   /** A lease expired and a janitor reaped the run; `state` is the run's new state. */
   "run.reaped": AttemptEndEvent & {
     worker: string | null;

@@ -209,7 +209,7 @@ export class Outbox {
     logger.warn(
       `run ${id} of "${name}" lost its lease: this process was paused, blocked or disconnected for longer than the lease, or the run was cancelled by force; its result was discarded`,
     );
-    events.emit("run.lost", { id, name, queue, attempt: attempts });
+    events.emit("run.lost", { id, name, queue, attempt: attempts, reason: "lease" });
   }
 }
 
@@ -245,7 +245,7 @@ export function reportUnwritten(
   );
   for (const { run } of lost) {
     const { id, name, queue, attempts: attempt } = run;
-    events.emit("run.lost", { id, name, queue, attempt });
+    events.emit("run.lost", { id, name, queue, attempt, reason: "database" });
   }
   return lost.map(({ run }) => run.id);
 }

@@ -7,7 +7,7 @@ import type { Cli } from "../cli.ts";
 import { Exit, exitCodes } from "../exit-codes.ts";
 import { whatIsDue } from "../work/due.ts";
 import { Signals } from "../work/signals.ts";
-import { summary } from "../work/summary.ts";
+import { summary, unwrittenExit } from "../work/summary.ts";
 import { Tally } from "../work/tally.ts";
 
 interface Options {
@@ -70,11 +70,13 @@ export default function collect(command: Command, cli: Cli): void {
         }),
       );
       await working.finally(cancel);
+      const unwritten = unwrittenExit(tally, jobs);
       // A worker does so once a minute; where only passes run, nobody else would.
-      if (!isOver && signals.first === null) await jobs.prune();
+      if (!isOver && signals.first === null && !unwritten) await jobs.prune();
       const ms = Math.round(systemClock.monotonic() - startedAt);
       if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.troubles });
       else output.print(summary(tally, ms));
+      if (unwritten) throw unwritten;
       if (signals.forced !== null) throw new Exit(signals.forced);
       if (tally.counts.failed > 0) throw new Exit(exitCodes.failed);
     });

@@ -63,7 +63,10 @@ const WORDS: Partial<Record<EventName, Told>> = {
     word: "LOST",
     style: "red",
     bad: true,
-    why: () => "its lease was lost, its outcome was not written",
+    why: ({ reason }: Events["run.lost"]) =>
+      reason === "lease"
+        ? "its lease was lost, so that its outcome was not written"
+        : "the database did not answer, so that its outcome was not written",
   },
   "run.reaped": { word: "CRASHED", style: "red", bad: true, why: afterCrash },
   "run.logged": {

@@ -8,7 +8,7 @@ import { counted } from "../render/numbers.ts";
 import { duration } from "../render/times.ts";
 import type { WorkOptions } from "./options.ts";
 import { Signals } from "./signals.ts";
-import { outcomes } from "./summary.ts";
+import { outcomes, unwrittenExit } from "./summary.ts";
 import { Tally } from "./tally.ts";
 import { watchFolders } from "./watch.ts";
 
@@ -36,10 +36,6 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
       overdue = true;
     });
   });
-  let unwritten = 0;
-  jobs.on("worker.stopped", (event) => {
-    unwritten = event.unwritten.length;
-  });
   const { maxTime } = chosen;
   if (maxTime !== undefined) {
     later(toMilliseconds(maxTime), () => {
@@ -64,15 +60,10 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
   await allowWork(() => begin(jobs, chosen)).finally(() => {
     for (const cancel of cancels) cancel();
   });
-  output.note(`drained. ${outcomes(tally)}. bye`);
-  if (signals.forced !== null) throw new Exit(signals.forced);
-  if (unwritten > 0) {
-    const runs = counted(unwritten, "run");
-    throw new Exit(
-      exitCodes.database,
-      `The outcome of ${runs} was not written: the database did not answer.`,
-    );
-  }
+  const unwritten = unwrittenExit(tally, jobs);
+  output.note(`${unwritten ? "stopped without the database" : "drained"}. ${outcomes(tally)}. bye`);
+  if (signals.forced !== null && !unwritten) throw new Exit(signals.forced);
+  if (unwritten) throw unwritten;
   if (overdue && tally.counts.released > 0) {
     throw new Exit(
       exitCodes.timedOut,

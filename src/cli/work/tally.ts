@@ -1,5 +1,5 @@
 import type { Punctual } from "../../punctual.ts";
-import type { Outcome } from "../../run/states.ts";
+import { type Outcome, outcomeRules } from "../../run/states.ts";
 
 /** A try that failed. */
 export interface Trouble {
@@ -26,6 +26,8 @@ export class Tally {
     lost: 0,
   };
   readonly troubles: Trouble[] = [];
+  /** Runs whose outcomes the database did not take before the worker ended. */
+  readonly unwritten: { id: number; job: string }[] = [];
   readonly #running = new Set<number>();
 
   constructor(jobs: Punctual) {
@@ -35,12 +37,17 @@ export class Tally {
     jobs.on("run.reaped", ({ id }) => {
       this.#running.delete(id);
     });
-    for (const outcome of Object.keys(this.counts) as (Outcome | "lost")[]) {
+    for (const outcome of Object.keys(outcomeRules) as Outcome[]) {
       jobs.on(`run.${outcome}`, ({ id }) => {
         this.counts[outcome]++;
         this.#running.delete(id);
       });
     }
+    jobs.on("run.lost", ({ id, name, reason }) => {
+      if (reason === "lease") this.counts.lost++;
+      else this.unwritten.push({ id, job: name });
+      this.#running.delete(id);
+    });
     jobs.on("run.retried", ({ name, id, error, delay }) => {
       this.#keep({ job: name, run: id, error: error.message, again: delay });
     });
