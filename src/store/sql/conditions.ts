@@ -8,77 +8,79 @@ import {
 } from "../search.ts";
 import type { Database, Statement, Tables } from "./database.ts";
 
-/** Where runs are looked for: those that are not finished, and those that are. */
-export type Arm = "runs" | "history";
+/** The tables that a search reads: unfinished and finished runs. */
+export type RunTable = "runs" | "history";
 
-/** What the conditions are put together from. In every statement the searched table is called `r`. */
-export interface Asked {
+/** Everything that the SQL of a condition depends on. In every statement the searched table has the alias `r`. */
+export interface ClauseContext {
   db: Database;
   t: Tables;
-  arm: Arm;
+  table: RunTable;
   now: number;
 }
 
-/** PostgreSQL refuses to compare a column with what it cannot hold. */
-const LARGEST = 2 ** 31 - 1;
+/** PostgreSQL refuses to compare an integer column with a larger number. */
+const LARGEST_INTEGER = 2 ** 31 - 1;
 
 const NEVER: Statement = { text: "1 = 0", params: [] };
 const ALWAYS: Statement = { text: "1 = 1", params: [] };
 
-/** The condition as SQL. What is null is neither this nor that, so its negation holds. */
-export function toClause(asked: Asked, condition: RunCondition): Statement {
-  const clause = positive(asked, condition);
+/** Returns a condition as SQL. A comparison with null does not hold, so its negation does. */
+export function toClause(context: ClauseContext, condition: RunCondition): Statement {
+  const clause = positive(context, condition);
   if (!condition.not) return clause;
   return { text: `not coalesce((${clause.text}), false)`, params: clause.params };
 }
 
-function positive(asked: Asked, condition: RunCondition): Statement {
-  const { arm, now } = asked;
+function positive(context: ClauseContext, condition: RunCondition): Statement {
+  const { table, now } = context;
   switch (condition.field) {
     case "state":
-      return states(condition.any.filter((state) => isFinished(state) === (arm === "history")));
+      return states(condition.any.filter((state) => isFinished(state) === (table === "history")));
     case "being":
-      return any(condition.any.map((being) => beings(asked, being)));
+      return any(condition.any.map((one) => aspect(context, one)));
     case "schedule":
       return any(
         condition.any.map((match) =>
           "id" in match
             ? { text: "r.schedule = ?", params: [match.id] }
             : within(
-                `r.schedule in (select s.id from ${asked.t.schedules} s where `,
-                matches(asked, { text: "s.job", params: [] }, match),
+                `r.schedule in (select s.id from ${context.t.schedules} s where `,
+                matches(context, { text: "s.job", params: [] }, match),
                 ")",
               ),
         ),
       );
     case "payload": {
-      const value = asked.db.scalar("r.args", condition.path);
-      return any(condition.any.map((match) => matches(asked, value, match)));
+      const value = context.db.scalar("r.args", condition.path);
+      return any(condition.any.map((match) => matches(context, value, match)));
     }
     case "at":
-      return bounds(arm === "history" ? "r.finished_at" : "r.created_at", condition);
+      return bounds(table === "history" ? "r.finished_at" : "r.created_at", condition);
     case "finished":
-      return arm === "history" ? bounds("r.finished_at", condition) : ALWAYS;
+      return table === "history" ? bounds("r.finished_at", condition) : ALWAYS;
     case "text":
-      return freeText(asked, condition.pieces);
+      return freeText(context, condition.pieces);
     case "tag":
       return any(
-        condition.any.map((match) => ("is" in match ? { text: asked.db.hasTag, params: [match.is] } : NEVER)),
+        condition.any.map((match) =>
+          "is" in match ? { text: context.db.hasTag, params: [match.is] } : NEVER,
+        ),
       );
     case "worker":
-      return any(condition.any.map((match) => worker(asked, match)));
+      return any(condition.any.map((match) => workerClause(context, match)));
     case "error":
     case "errortype":
     case "job":
     case "queue":
     case "key":
     case "batch": {
-      const column = text(asked, condition.field);
-      return any(condition.any.map((match) => matches(asked, column, match)));
+      const column = text(context, condition.field);
+      return any(condition.any.map((match) => matches(context, column, match)));
     }
     default: {
-      const column = number(arm, now, condition.field);
-      const most = condition.field === "attempt" ? LARGEST : Number.MAX_SAFE_INTEGER;
+      const column = number(table, now, condition.field);
+      const most = condition.field === "attempt" ? LARGEST_INTEGER : Number.MAX_SAFE_INTEGER;
       return any(
         condition.any.map(({ op, value }) => compares(column, { op, value: Math.min(value, most) })),
       );
@@ -91,9 +93,9 @@ function states(states: RunState[]): Statement {
   return { text: `r.state in (${states.map((state) => stateCodes[state]).join(", ")})`, params: [] };
 }
 
-function beings({ arm, now }: Asked, being: RunAspect): Statement {
-  if (arm === "history") return NEVER;
-  switch (being) {
+function aspect({ table, now }: ClauseContext, one: RunAspect): Statement {
+  if (table === "history") return NEVER;
+  switch (one) {
     case "late":
       return { text: "(r.state in (0, 1) and r.run_at < ?)", params: [now - LATE_AFTER] };
     case "retrying":
@@ -103,7 +105,10 @@ function beings({ arm, now }: Asked, being: RunAspect): Statement {
   }
 }
 
-function text(asked: Asked, field: "job" | "queue" | "key" | "batch" | "error" | "errortype"): Statement {
+function text(
+  context: ClauseContext,
+  field: "job" | "queue" | "key" | "batch" | "error" | "errortype",
+): Statement {
   switch (field) {
     case "job":
       return { text: "r.name", params: [] };
@@ -113,46 +118,53 @@ function text(asked: Asked, field: "job" | "queue" | "key" | "batch" | "error" |
       return { text: "r.batch_id", params: [] };
     case "key":
       return {
-        text: `(case when r.owner is null then nullif(${asked.db.key}, '') end)`,
+        text: `(case when r.owner is null then nullif(${context.db.key}, '') end)`,
         params: [],
       };
     case "error":
-      return ofError(asked, "message");
+      return ofError(context, "message");
     case "errortype":
-      return ofError(asked, "name", "'Error'");
+      return ofError(context, "name", "'Error'");
   }
 }
 
-/** A part of the error, which is JSON; a text that is not ours is taken as a message. */
-function ofError({ db, t, arm }: Asked, part: string, otherwise?: string): Statement {
-  const column = arm === "history" ? "r.error" : "a.error";
+/** A part of the error, which is JSON. Any other text counts as the message. */
+function ofError({ db, t, table }: ClauseContext, part: string, otherwise?: string): Statement {
+  const column = table === "history" ? "r.error" : "a.error";
   const { text, params } = db.scalar(column, [part]);
   const ours = `case when ${column} like '{"name":%' then ${text} end`;
   const value = `case when ${column} is not null then coalesce(${ours}, ${otherwise ?? column}) end`;
   const last = `from ${t.attempts} a where a.run_id = r.id order by a.attempt desc limit 1`;
-  return { text: arm === "history" ? `(${value})` : `(select ${value} ${last})`, params };
+  return { text: table === "history" ? `(${value})` : `(select ${value} ${last})`, params };
 }
 
-function worker(asked: Asked, match: TextMatch): Statement {
-  const column = asked.arm === "history" ? "r.worker" : "r.locked_by";
-  const of = (text: string) => matches(asked, { text, params: [] }, match);
-  const [id, host, place] = [of(column), of("w.host"), of("concat(w.host, ':', w.pid)")];
+function workerClause(context: ClauseContext, match: TextMatch): Statement {
+  const column = context.table === "history" ? "r.worker" : "r.locked_by";
+  const of = (text: string) => matches(context, { text, params: [] }, match);
+  const [id, host, address] = [of(column), of("w.host"), of("concat(w.host, ':', w.pid)")];
   return {
-    text: `(${id.text} or ${column} in (select w.id from ${asked.t.workers} w where ${host.text} or ${place.text}))`,
-    params: [...id.params, ...host.params, ...place.params],
+    text: `(${id.text} or ${column} in (select w.id from ${context.t.workers} w where ${host.text} or ${address.text}))`,
+    params: [...id.params, ...host.params, ...address.params],
   };
 }
 
-function freeText(asked: Asked, pieces: string[]): Statement {
+function freeText(context: ClauseContext, pieces: string[]): Statement {
   const part = { like: ["", ...pieces, ""] };
-  const found = [matches(asked, text(asked, "job"), part), matches(asked, text(asked, "error"), part)];
+  const found = [
+    matches(context, text(context, "job"), part),
+    matches(context, text(context, "error"), part),
+  ];
   const [only] = pieces;
   const id = pieces.length === 1 && /^\d{1,15}$/.test(only!) ? Number(only) : null;
   if (id !== null) found.unshift({ text: "r.id = ?", params: [id] });
   return any(found);
 }
 
-function number(arm: Arm, now: number, field: "id" | "parent" | "attempt" | "took" | "waited"): Statement {
+function number(
+  table: RunTable,
+  now: number,
+  field: "id" | "parent" | "attempt" | "took" | "waited",
+): Statement {
   switch (field) {
     case "id":
       return { text: "r.id", params: [] };
@@ -161,11 +173,11 @@ function number(arm: Arm, now: number, field: "id" | "parent" | "attempt" | "too
     case "attempt":
       return { text: "r.attempts", params: [] };
     case "took":
-      return arm === "history"
+      return table === "history"
         ? { text: "(r.finished_at - r.started_at)", params: [] }
         : { text: "(case when r.state = 2 then ? - r.started_at end)", params: [now] };
     case "waited":
-      return arm === "history"
+      return table === "history"
         ? { text: "(r.started_at - r.run_at)", params: [] }
         : {
             text: "(case when r.state = 2 then r.started_at - r.run_at when r.run_at <= ? then ? - r.run_at end)",
@@ -174,7 +186,7 @@ function number(arm: Arm, now: number, field: "id" | "parent" | "attempt" | "too
   }
 }
 
-function matches({ db }: Asked, column: Statement, match: TextMatch): Statement {
+function matches({ db }: ClauseContext, column: Statement, match: TextMatch): Statement {
   return "is" in match
     ? { text: `${column.text} = ?`, params: [...column.params, match.is] }
     : { text: db.like(column.text), params: [...column.params, db.pattern(match.like)] };

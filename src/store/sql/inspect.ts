@@ -5,7 +5,7 @@ import { type Database, first } from "./database.ts";
 import { installedVersion, newest, oldestSchema, type Schema } from "./migrate.ts";
 import { countDead } from "./workers.ts";
 
-/** Reads the tables only if this code can use them. */
+/** Describes the database. Reads the tables only if this code can use them. */
 export async function inspect(
   sql: SqlContext,
   schema: Schema,
@@ -13,7 +13,7 @@ export async function inspect(
 ): Promise<Inspection> {
   const { db, t } = sql;
   const { version, settings } = await db.about();
-  // Once more, on a connection that is open by now.
+  // Measured with a second statement, on a connection that is open by now.
   const asked = systemClock.monotonic();
   await sql.all("select 1 as one");
   const latency = systemClock.monotonic() - asked;
@@ -35,6 +35,7 @@ export async function inspect(
   };
 }
 
+/** Counts runs whose lease has ended. */
 async function expired(sql: SqlContext, now: number): Promise<Inspection["expired"]> {
   const { t } = sql;
   const row = await first(
@@ -46,6 +47,7 @@ async function expired(sql: SqlContext, now: number): Promise<Inspection["expire
   return { count: row?.n ?? 0, since: row?.since ?? null };
 }
 
+/** Lists the objects of the schema that the database lacks. */
 async function missing(sql: SqlContext, schema: Schema): Promise<MissingObject[]> {
   const { db, t } = sql;
   const { text, params } = db.objects(t);
@@ -55,12 +57,12 @@ async function missing(sql: SqlContext, schema: Schema): Promise<MissingObject[]
 }
 
 const OBJECT = /^create (?:[a-z ]*? )?(index|table|view|sequence) (?:if not exists )?(\S+)/i;
-/** In the body of a table, as MySQL has its indexes. */
+/** An index in the body of a `create table`, as MySQL declares it. */
 const KEY = /^\s*((?:unique )?key) (\S+) (\(.*\)),?$/gm;
-/** MySQL's statement by which a later migration adds an index, or rebuilds one. */
+/** An index that a later migration adds or rebuilds on MySQL. */
 const ADDED = /^alter table (\S+) .*\badd ((?:unique )?key) (\S+) (\(.*\))$/is;
 
-/** Everything the statements make, with the statement that makes it alone. */
+/** Returns the objects that the statements create, each with a statement that creates it alone. */
 export function objectsOf(statements: string[], db: Pick<Database, "name">): MissingObject[] {
   const made = new Map<string, MissingObject>();
   for (const statement of statements) {
@@ -86,7 +88,7 @@ function concurrently(statement: string): string {
   return statement.replace(/^create (unique )?index /i, "create $1index concurrently ");
 }
 
-/** Without the schema that a table may stand in. */
+/** A name without its schema. */
 function bare(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }

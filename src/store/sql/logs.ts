@@ -4,10 +4,10 @@ import type { NewLogLine } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { asJson, first } from "./database.ts";
 
-/** So many lines are looked through at once for those whose run is gone. */
+/** Lines that one step of the sweep checks for missing runs. */
 const SWEPT_AT_ONCE = 10_000;
 
-/** So many lines are deleted in one transaction, unless one run alone has more. */
+/** Most lines to delete in one transaction, unless one run alone has more. */
 const DELETED_AT_ONCE = 20_000;
 
 const LINE_COLUMNS = {
@@ -19,7 +19,10 @@ const LINE_COLUMNS = {
   data: "text",
 } as const;
 
-/** Asked without a lock: a run that ends at this very moment may leave lines behind, and the sweep finds them. */
+/**
+ * Appends lines. Does not lock the runs: a run that is deleted at the same moment may leave lines behind for the
+ * sweep.
+ */
 export function write(sql: SqlContext, lines: NewLogLine[]): Promise<void> {
   const { db, t } = sql;
   const list = lines.map(({ runId, position, attempt, at, message, data }) => [
@@ -58,7 +61,7 @@ export async function count(sql: SqlContext, id: number): Promise<number> {
   return (await first(counted))?.n ?? 0;
 }
 
-/** Splits runs so that no group has very many lines to delete. */
+/** Splits runs into groups, so that no group has very many lines to delete. */
 export async function inLightGroups(sql: SqlContext, ids: number[]): Promise<number[][]> {
   const { db, t } = sql;
   const counted = await sql.all<{ id: number; n: number }>(
@@ -79,17 +82,19 @@ export async function inLightGroups(sql: SqlContext, ids: number[]): Promise<num
   return groups;
 }
 
-/** Deletes lines whose run is gone: a process that had lost its lease may have written them as another deleted the run. */
-export class Sweeper {
+/**
+ * Deletes lines without a run. A process that has lost its lease may write such lines while another deletes the run.
+ */
+export class LogSweeper {
   readonly #sql: SqlContext;
-  /** The run up to which it has looked; it begins again when it has come to the end. */
+  /** The run up to which lines were checked; 0: the next sweep starts from the first line. */
   #upTo = 0;
 
   constructor(sql: SqlContext) {
     this.#sql = sql;
   }
 
-  /** `whole`: from one end to the other; otherwise a stretch, so that each call costs the same however many lines there are. */
+  /** Checks all lines (`whole`), or the next few thousand, so that the cost of a call does not grow with the table. */
   async sweep(whole: boolean): Promise<void> {
     if (whole) this.#upTo = 0;
     do {

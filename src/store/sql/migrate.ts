@@ -6,8 +6,8 @@ import type { Sql, Tables } from "./database.ts";
 export interface Migration {
   number: number;
   /**
-   * The oldest schema whose code can use the database after this migration; absent: its own number. What a migration
-   * must leave alone for that is said in design note 27.
+   * The oldest schema whose code can still use the database after this migration; absent: the migration's own number.
+   * Design note 27 tells what such a migration must not change.
    */
   compatibleFrom?: number;
   /** Whole statements, in order. */
@@ -16,11 +16,12 @@ export interface Migration {
 
 export interface Schema {
   migrations: Migration[];
-  /** Creates the table of migrations where it is missing. */
+  /** A statement that creates the table of migrations unless it exists. */
   ledger(tables: Tables): string;
   hasLedger(sql: Sql, tables: Tables): Promise<boolean>;
 }
 
+/** Returns the number of the last applied migration; 0: no tables. */
 export async function installedVersion(sql: SqlContext, schema: Schema): Promise<number> {
   if (!(await schema.hasLedger(sql, sql.t))) return 0;
   const [row] = await sql.all<{ version: number | null }>(
@@ -29,19 +30,20 @@ export async function installedVersion(sql: SqlContext, schema: Schema): Promise
   return row?.version ?? 0;
 }
 
+/** Returns the schema that this code needs. */
 export function newest(schema: Schema): number {
   return schema.migrations.at(-1)!.number;
 }
 
-/** The statement that records a migration as applied: the last of its statements. */
+/** The last statement of a migration: records it as applied. */
 function ledgerEntry({ number, compatibleFrom }: Migration, tables: Tables, now: number): string {
-  // Migration 3 adds the column: before it there is none.
+  // The column `compatible_from` exists only since migration 3.
   return compatibleFrom === undefined
     ? `insert into ${tables.migrations} (number, applied_at) values (${number}, ${now})`
     : `insert into ${tables.migrations} (number, applied_at, compatible_from) values (${number}, ${now}, ${compatibleFrom})`;
 }
 
-/** Runs the migrations that are missing, while no other process does. */
+/** Runs the missing migrations, in a transaction that excludes other installers. */
 export async function install(
   sql: SqlContext,
   schema: Schema,
@@ -62,7 +64,7 @@ export async function install(
     };
   };
   const found = await usableVersion(sql, schema);
-  // Asked first: where nothing is missing, no lock is taken, and no right to make tables is needed.
+  // Checked first: if nothing is missing, install() takes no lock and needs no right to create tables.
   if (dryRun || found >= newest(schema)) return report(found);
   return db.alone(tables.prefix, async (tx) => {
     await tx.run(schema.ledger(tables));
@@ -73,6 +75,7 @@ export async function install(
   });
 }
 
+/** Rejects if the database is not installed, older or too new. */
 export async function verify(sql: SqlContext, schema: Schema): Promise<void> {
   const version = await usableVersion(sql, schema);
   if (version < newest(schema)) {
@@ -84,7 +87,7 @@ export async function verify(sql: SqlContext, schema: Schema): Promise<void> {
   }
 }
 
-/** The installed version. Rejects one that states that it needs newer code than this. */
+/** Returns the installed version. Rejects if the database needs newer code than this. */
 async function usableVersion(sql: SqlContext, schema: Schema): Promise<number> {
   const version = await installedVersion(sql, schema);
   const known = newest(schema);
@@ -93,11 +96,14 @@ async function usableVersion(sql: SqlContext, schema: Schema): Promise<number> {
   throw new PunctualError(
     "SCHEMA_TOO_NEW",
     `The database is at schema ${version} (table prefix "${sql.t.prefix}"), which needs code for schema ${oldest} or newer; this version of Punctual knows schemas up to ${known}. ` +
-      "Update punctual, or use a database of its own.",
+      "Update punctual, or use another database or table prefix.",
   );
 }
 
-/** The oldest schema whose code can use a database at `version`, as its migrations that this code does not know state. */
+/**
+ * Returns the oldest schema whose code can use a database at `version`, as recorded by migrations that this code does
+ * not know.
+ */
 export async function oldestSchema(sql: SqlContext, schema: Schema, version: number): Promise<number> {
   const known = newest(schema);
   if (version <= known) return version;

@@ -3,7 +3,7 @@ import type { ColumnType, Database, Statement, Tables } from "./database.ts";
 import { limitedNow } from "./limit-hint.ts";
 import { spread } from "./row-source.ts";
 
-/** Columns of a new run, except its id and `limited`, which the database decides. The arguments first: they differ most. */
+/** Columns of a new run, without the id and the limit hint. The arguments come first: they differ most between runs. */
 export const NEW_RUN: Record<string, ColumnType> = {
   args: "text",
   name: "text",
@@ -28,7 +28,7 @@ export const NEW_RUN: Record<string, ColumnType> = {
 
 export type Value = string | number | null;
 
-/** In the order of `NEW_RUN`. */
+/** Returns the values of a new run, in the order of `NEW_RUN`. */
 export function toValues(run: NewRun, now: number): Value[] {
   const runAt = run.runAt ?? now + run.delay;
   return [
@@ -59,8 +59,8 @@ export function toValues(run: NewRun, now: number): Value[] {
 }
 
 /**
- * An `insert … select` of runs, each with `limited` as the rows of jobs and queues say at this moment, unless it is
- * one of the columns.
+ * An `insert … select` of runs. The database computes the limit hint from the rows of jobs and queues, unless
+ * `limited` is one of the columns.
  */
 export function insertion(
   db: Pick<Database, "rows">,
@@ -75,7 +75,7 @@ export function insertion(
     return { text: `${into}) select ${values.join(", ")} from ${from} v`, params };
   const isShared = (column: string) => values[names.indexOf(column)] === "?";
   const shared = (column: string) => rows[0]![names.indexOf(column)]!;
-  // A value that all rows share is a parameter of the whole statement: the database looks its limits up once.
+  // A value that all rows share is a parameter, so that the database looks up its limits once.
   const value = (column: string) => (isShared(column) ? "?" : `v.${column}`);
   const mixed = names.includes("owner") && !isShared("owner");
   const isOwned = isShared("owner") && shared("owner") !== null;
@@ -94,7 +94,9 @@ export function insertion(
  */
 export const UNIQUE_SCOPE = { window: 0, untilStarted: 1, untilFinished: 2 } as const;
 
-/** New values of the key's columns when a run is claimed. In this order: MySQL reads the columns that it has just set. */
+/**
+ * New values of the key's columns when a run is claimed. In this order: MySQL reads the columns that it has just set.
+ */
 export function keyAtStart(now: string): Record<"unique_key" | "unique_scope", string> {
   const { window, untilStarted } = UNIQUE_SCOPE;
   return {

@@ -13,7 +13,7 @@ import {
   type Statement,
   type Tables,
 } from "./database.ts";
-import { inLightGroups, type Sweeper } from "./logs.ts";
+import { inLightGroups, type LogSweeper } from "./logs.ts";
 
 import { countDead, forgetDead } from "./workers.ts";
 
@@ -29,7 +29,7 @@ const MINUTES_AT_ONCE = 60;
 /** Deletes in groups, each its own transaction, so that nothing is locked for long. */
 export async function prune(
   sql: SqlContext,
-  sweeper: Sweeper,
+  sweeper: LogSweeper,
   request: PruneRequest,
   now: number,
 ): Promise<PruneReport> {

@@ -4,6 +4,7 @@ import type { AttemptRecord, RunRecord } from "../records.ts";
 import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
 
+/** A row of `runs` or `history`, with the columns of `RunRecord`. */
 export interface RecordRow {
   id: number;
   name: string;
@@ -73,6 +74,7 @@ export function toRecord(row: RecordRow): RunRecord {
   };
 }
 
+/** Returns a run, finished or not. */
 export async function find(sql: SqlContext, id: number): Promise<RunRecord | null> {
   const { t } = sql;
   const row =
@@ -81,6 +83,7 @@ export async function find(sql: SqlContext, id: number): Promise<RunRecord | nul
   return row && toRecord(row);
 }
 
+/** Returns the failed and crashed attempts of a run, in order. */
 export async function attempts(sql: SqlContext, id: number): Promise<AttemptRecord[]> {
   const { t } = sql;
   return sql.all<AttemptRecord>(

@@ -1,39 +1,42 @@
 import { isFinished, type RunState, stateCodes } from "../../run/states.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
-import { type Arm, type Asked, joined, toClause } from "./conditions.ts";
+import { type ClauseContext, joined, type RunTable, toClause } from "./conditions.ts";
 import type { SqlContext } from "./context.ts";
 import { first, type Param, type Statement } from "./database.ts";
 import { FINISHED_COLUMNS, type RecordRow, toRecord, UNFINISHED_COLUMNS } from "./run-records.ts";
 
 /**
- * How many rows of a table one statement looks through at most, and how many such statements one search makes: what
- * is not to be found must not hold up the database. The first is short: most pages are full before its end.
+ * Rows of a table that each statement of a search reads at most, one number for each statement: a search that finds
+ * nothing must not block the database. The first window is small because most pages are full before its end.
  */
 const WINDOWS = [1000, ...Array<number>(10).fill(10_000)];
 
+/** How to search one of the two tables. */
 interface Plan {
-  arm: Arm;
-  table: string;
+  table: RunTable;
+  /** All conditions, as SQL. */
   clause: Statement;
-  /** What the table is read along, in the order of ids. */
+  /** The condition for which an index gives rows in the order of ids. */
   driver: Statement;
-  /** There are not enough of these to be read in parts. */
+  /** Whether so few rows satisfy `driver` that one statement may read all of them. */
   few: boolean;
 }
 
-/** Newest first, by id: a page is found from the last id of the one before, never counted off. */
+/**
+ * Returns a page of runs, the newest first. A page continues from the last id of the previous one, without `offset`.
+ */
 export async function search(sql: SqlContext, request: RunSearch, now: number): Promise<RunPage> {
   const found = new Map<number, RecordRow>();
-  // Down to here everything was looked through, in both tables.
+  // Every row above this id was searched, in both tables.
   let reached = 0;
   for (const plan of plansOf(sql, request.where, now)) {
-    const columns = plan.arm === "runs" ? UNFINISHED_COLUMNS : FINISHED_COLUMNS;
+    const columns = plan.table === "runs" ? UNFINISHED_COLUMNS : FINISHED_COLUMNS;
     const rows: RecordRow[] = [];
-    const end = await walk(sql, plan, request.before ?? null, async ({ text, params }) => {
+    const end = await searchWindows(sql, plan, request.before ?? null, async ({ text, params }) => {
       const order = plan.few ? "r.id + 0" : "r.id";
       rows.push(
         ...(await sql.all<RecordRow>(
-          `select ${columns} from ${plan.table} r where ${text} order by ${order} desc limit ?`,
+          `select ${columns} from ${sql.t[plan.table]} r where ${text} order by ${order} desc limit ?`,
           ...params,
           request.limit - rows.length,
         )),
@@ -41,7 +44,7 @@ export async function search(sql: SqlContext, request: RunSearch, now: number): 
       return rows.length < request.limit;
     });
     reached = Math.max(reached, rows.length < request.limit ? end : rows.at(-1)!.id);
-    // A run that finished between the two looks is what it was found as last.
+    // A run that finished between the two statements was found twice: the finished record counts.
     for (const row of rows) found.set(row.id, row);
   }
   const runs = [...found.values()]
@@ -53,7 +56,7 @@ export async function search(sql: SqlContext, request: RunSearch, now: number): 
   return { runs, next: full ? runs.at(-1)!.id : reached > 0 ? reached : null };
 }
 
-/** How many runs there are, up to `cap`. */
+/** Counts the runs that satisfy the conditions, up to `cap`. */
 export async function count(
   sql: SqlContext,
   where: RunCondition[],
@@ -63,10 +66,10 @@ export async function count(
   let total = 0;
   let left = false;
   for (const plan of plansOf(sql, where, now)) {
-    const end = await walk(sql, plan, null, async ({ text, params }) => {
+    const end = await searchWindows(sql, plan, null, async ({ text, params }) => {
       const row = await first(
         sql.all<{ n: number }>(
-          `select count(*) as n from (select 1 as one from ${plan.table} r where ${text} limit ?) as found`,
+          `select count(*) as n from (select 1 as one from ${sql.t[plan.table]} r where ${text} limit ?) as found`,
           ...params,
           cap + 1 - total,
         ),
@@ -80,10 +83,10 @@ export async function count(
 }
 
 /**
- * Calls `look` with the conditions for one window of rows after another, the newest first, until it says that it has
- * enough; gives the id down to which everything was looked through, 0 for all.
+ * Calls `look` with the conditions for one window of rows after another, the newest first, until it returns false.
+ * Returns the id down to which every row was searched; 0: the whole table.
  */
-async function walk(
+async function searchWindows(
   sql: SqlContext,
   { table, clause, driver, few }: Plan,
   before: number | null,
@@ -95,11 +98,11 @@ async function walk(
   }
   let top = before;
   for (const size of WINDOWS) {
-    const along = joined([driver, ...below(top)], " and ");
+    const range = joined([driver, ...below(top)], " and ");
     const floor = await first(
       sql.all<{ id: number }>(
-        `select r.id from ${table} r where ${along.text} order by r.id desc limit 1 offset ${size - 1}`,
-        ...along.params,
+        `select r.id from ${sql.t[table]} r where ${range.text} order by r.id desc limit 1 offset ${size - 1}`,
+        ...range.params,
       ),
     );
     const bottom = floor ? [{ text: "r.id >= ?", params: [floor.id] }] : [];
@@ -118,18 +121,18 @@ function below(id: number | null): Statement[] {
 function plansOf(sql: SqlContext, where: RunCondition[], now: number): Plan[] {
   const { db, t } = sql;
   const states = statesOf(where);
-  const arms: Arm[] = ["runs", "history"];
-  return arms.flatMap((arm) => {
-    const here = states.filter((state) => isFinished(state) === (arm === "history"));
+  const tables: RunTable[] = ["runs", "history"];
+  return tables.flatMap((table) => {
+    const here = states.filter((state) => isFinished(state) === (table === "history"));
     if (here.length === 0) return [];
-    const asked: Asked = { db, t, arm, now };
-    const { driver, few } = driverOf(arm, here, where);
-    const clause = joined([driver, ...where.map((one) => toClause(asked, one))], " and ");
-    return [{ arm, table: arm === "runs" ? t.runs : t.history, clause, driver, few }];
+    const context: ClauseContext = { db, t, table, now };
+    const { driver, few } = driverOf(table, here, where);
+    const clause = joined([driver, ...where.map((one) => toClause(context, one))], " and ");
+    return [{ table, clause, driver, few }];
   });
 }
 
-/** The states that a run can have under all the conditions. */
+/** Returns the states that the conditions allow. */
 function statesOf(where: RunCondition[]): RunState[] {
   let left = Object.keys(stateCodes) as RunState[];
   for (const condition of where) {
@@ -139,8 +142,11 @@ function statesOf(where: RunCondition[]): RunState[] {
   return left;
 }
 
-/** Few runs run at once. What finished is in the order of ids by job, and what failed as well. */
-function driverOf(arm: Arm, states: RunState[], where: RunCondition[]): Pick<Plan, "driver" | "few"> {
+/**
+ * Chooses the condition to read a table by. Running runs are few. History has indexes by job and id, and by id for
+ * failed runs.
+ */
+function driverOf(table: RunTable, states: RunState[], where: RunCondition[]): Pick<Plan, "driver" | "few"> {
   const along = (text: string, ...params: Param[]) => ({ driver: { text, params }, few: false });
   for (const condition of where) {
     if (condition.not) continue;
@@ -148,7 +154,8 @@ function driverOf(arm: Arm, states: RunState[], where: RunCondition[]): Pick<Pla
       return { ...along("1 = 1"), few: true };
     }
     const [only, ...others] = condition.field === "job" ? condition.any : [];
-    if (arm === "history" && only && others.length === 0 && "is" in only) return along("r.name = ?", only.is);
+    if (table === "history" && only && others.length === 0 && "is" in only)
+      return along("r.name = ?", only.is);
   }
   if (states.every((state) => state === "running")) return { ...along("r.state = 2"), few: true };
   return along(states.every((state) => state === "failed") ? "r.state = 4" : "1 = 1");

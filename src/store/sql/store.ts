@@ -75,12 +75,12 @@ import * as workers from "./workers.ts";
 export abstract class SqlStore implements Store {
   protected readonly sql: SqlContext;
   readonly #schema: Schema;
-  readonly #sweeper: logs.Sweeper;
+  readonly #sweeper: logs.LogSweeper;
 
   constructor(database: Database, schema: Schema, tables: Tables) {
     this.sql = new SqlContext(database, tables);
     this.#schema = schema;
-    this.#sweeper = new logs.Sweeper(this.sql);
+    this.#sweeper = new logs.LogSweeper(this.sql);
   }
 
   get database(): DatabaseName {
