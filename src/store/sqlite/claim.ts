@@ -16,7 +16,7 @@ import type { Tables } from "../sql/database.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
-import type { Connection } from "./connection.ts";
+import type { SqliteDatabase } from "./database.ts";
 import { Limits, readUsage } from "./limits.ts";
 
 const KEY = keyAtStart("?");
@@ -26,14 +26,14 @@ const KEY = keyAtStart("?");
  * limits need no gates here.
  */
 export class Claimer {
-  readonly #connection: Connection;
+  readonly #db: SqliteDatabase;
   readonly #t: Tables;
   readonly #limits: Limits;
 
-  constructor(connection: Connection, tables: Tables) {
-    this.#connection = connection;
+  constructor(db: SqliteDatabase, tables: Tables) {
+    this.#db = db;
     this.#t = tables;
-    this.#limits = new Limits(connection, tables);
+    this.#limits = new Limits(db, tables);
   }
 
   /** `isUnfinished`: the claim took nothing and has not looked at every ready run yet. */
@@ -45,7 +45,7 @@ export class Claimer {
     const closed = new Set([...request.exclude, ...this.#pausedJobs()]);
     const queues = this.#openQueues(request, now);
     const order = new ClaimOrder(request);
-    const usage = readUsage(this.#connection, this.#t, request, closed);
+    const usage = readUsage(this.#db, this.#t, request, closed);
     const { unlimited, strays } = this.#findUnlimited(request, queues, closed, usage);
     this.#setLimitHint(strays);
     const limited = this.#limits.choose(queues, usage, order, request);
@@ -58,7 +58,7 @@ export class Claimer {
   }
 
   #pausedJobs(): string[] {
-    return this.#connection
+    return this.#db
       .select<{ name: string }>(`select name from ${this.#t.jobs} where paused_at is not null`)
       .map((row) => row.name);
   }
@@ -66,7 +66,7 @@ export class Claimer {
   /** Returns the served queues that are not paused; if the request names none, those with ready runs. */
   #openQueues(request: ClaimRequest, now: number): string[] {
     const paused = new Set(
-      this.#connection
+      this.#db
         .select<{ name: string }>(
           `select name from ${this.#t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)`,
           now,
@@ -83,7 +83,7 @@ export class Claimer {
     const next = `select min(queue) as queue from ${this.#t.runs} where state = 1 and limited = ${limited} and owner is null and queue > ?`;
     let queue: string | null = "";
     while (queue !== null) {
-      queue = this.#connection.row<{ queue: string | null }>(next, queue)?.queue ?? null;
+      queue = this.#db.row<{ queue: string | null }>(next, queue)?.queue ?? null;
       if (queue !== null) yield queue;
     }
   }
@@ -95,7 +95,7 @@ export class Claimer {
     closed: Set<string>,
     usage: LimitUsage,
   ): { unlimited: RunRow[]; strays: RunRow[] } {
-    const unlimited = this.#connection.select<RunRow>(
+    const unlimited = this.#db.select<RunRow>(
       `select ${RUN_COLUMNS} from ${this.#t.runs} where owner is not null and owner = ? and state = 1
         order by priority, run_at, id limit ?`,
       request.owner,
@@ -106,7 +106,7 @@ export class Claimer {
     const except = closed.size > 0 ? "and name not in (select value from json_each(?))" : "";
     const names = closed.size > 0 ? [JSON.stringify([...closed])] : [];
     for (const queue of queues) {
-      const rows = this.#connection.select<RunRow>(
+      const rows = this.#db.select<RunRow>(
         `select ${RUN_COLUMNS} from ${this.#t.runs}
           where state = 1 and limited = 0 and owner is null and queue = ?${claimable(request)} ${except}
           order by priority, run_at, id limit ?`,
@@ -124,7 +124,7 @@ export class Claimer {
   /** Moves strays to the index of runs under limits, where `Limits` finds them. */
   #setLimitHint(strays: RunRow[]): void {
     if (strays.length === 0) return;
-    this.#connection.change(
+    this.#db.change(
       `update ${this.#t.runs} set limited = 1 where id in (select value from json_each(?))`,
       JSON.stringify(strays.map(({ id }) => id)),
     );
@@ -137,7 +137,7 @@ export class Claimer {
     );
     for (const [key, group] of groups) {
       const [lease, started] = JSON.parse(key) as [number, boolean];
-      this.#connection.change(
+      this.#db.change(
         `update ${this.#t.runs}
             set state = 2, attempts = attempts + 1, lease_token = ?, locked_by = ?, locked_until = ?, started_at = ?,
                 unique_key = ${KEY.unique_key}, unique_scope = ${KEY.unique_scope}
@@ -154,7 +154,7 @@ export class Claimer {
 
   /** Turns scheduled runs that are due into ready ones. */
   promote(now: number): void {
-    this.#connection.change(
+    this.#db.change(
       `update ${this.#t.runs} set state = 1 where id in
          (select id from ${this.#t.runs} where state = 0 and run_at <= ? order by run_at, id limit ${PROMOTED})`,
       now,
@@ -162,7 +162,7 @@ export class Claimer {
   }
 
   nextDue(): number | null {
-    const next = this.#connection.row<{ run_at: number }>(
+    const next = this.#db.row<{ run_at: number }>(
       `select run_at from ${this.#t.runs} where state = 0 order by run_at, id limit 1`,
     );
     return next?.run_at ?? null;
@@ -171,10 +171,8 @@ export class Claimer {
   /** Whether a claim could find ready runs. Reads one row of each index: no index begins with the state alone. */
   hasReady(request: Pick<ClaimRequest, "owner" | "crashed">): boolean {
     const exists = (where: string, ...params: string[]) =>
-      this.#connection.row(
-        `select 1 from ${this.#t.runs} where state = 1 and ${where} limit 1`,
-        ...params,
-      ) !== undefined;
+      this.#db.row(`select 1 from ${this.#t.runs} where state = 1 and ${where} limit 1`, ...params) !==
+      undefined;
     return (
       exists(`limited = 0 and owner is null${claimable(request)}`) ||
       exists(`limited = 1 and owner is null${claimable(request)}`) ||
@@ -184,19 +182,17 @@ export class Claimer {
 
   /** Returns the runs of this worker that somebody asked to cancel. */
   cancelledOf(worker: string): number[] {
-    return this.#connection
-      .select<{ id: number }>(cancelledOf(this.#connection, this.#t), worker)
-      .map((row) => row.id);
+    return this.#db.select<{ id: number }>(cancelledOf(this.#db, this.#t), worker).map((row) => row.id);
   }
 
   /** Returns the runs that an earlier try of this claim took; its answer was lost. */
   recall(request: ClaimRequest, worker: string, now: number): ClaimedRun[] {
-    const rows = this.#connection.select<RunRow & { started_at: number | null }>(
+    const rows = this.#db.select<RunRow & { started_at: number | null }>(
       `select ${RUN_COLUMNS}, started_at from ${this.#t.runs} where state = 2 and locked_by = ? and lease_token = ?`,
       worker,
       request.token,
     );
-    const chooser = new Chooser(readUsage(this.#connection, this.#t, request, new Set()));
+    const chooser = new Chooser(readUsage(this.#db, this.#t, request, new Set()));
     return toRecalledRuns(rows, chooser, request, now);
   }
 }

@@ -4,14 +4,14 @@ import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE, type Value } from "../sql/n
 import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
 
-/** Executes statements that return rows: on our connection, or on a caller's handle in its transaction. */
-export interface SqliteHandle {
+/** Executes statements that return rows, synchronously: on our connection, or on a caller's handle in its transaction. */
+export interface SyncSql {
   select<Row>(text: string, ...params: Param[]): Row[];
   row<Row>(text: string, ...params: Param[]): Row | undefined;
 }
 
 interface InsertContext {
-  handle: SqliteHandle;
+  sql: SyncSql;
   t: Tables;
   now: number;
 }
@@ -40,32 +40,32 @@ export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult
 }
 
 /** Returns the runs with the names that their jobs have now, if these were renamed. */
-function withCurrentNames({ handle, t }: InsertContext, runs: NewRun[]): NewRun[] {
+function withCurrentNames({ sql, t }: InsertContext, runs: NewRun[]): NewRun[] {
   const former = new Map<string, string>();
   for (const name of new Set(runs.map((run) => run.name))) {
-    const alias = handle.row<{ job: string }>(`select job from ${t.aliases} where name = ?`, name);
+    const alias = sql.row<{ job: string }>(`select job from ${t.aliases} where name = ?`, name);
     if (alias) former.set(name, alias.job);
   }
   return former.size > 0 ? runs.map((run) => renamed(run, former)) : runs;
 }
 
 /** Returns the ids in the order of the runs: `json_each` keeps the order of its list. */
-function insertAll({ handle, t }: InsertContext, runs: Value[][]): number[] {
+function insertAll({ sql, t }: InsertContext, runs: Value[][]): number[] {
   const { text, params } = insertion({ rows }, t, NEW_RUN, runs);
-  const inserted = handle.select<{ id: number }>(`${text} where true returning id`, ...params);
+  const inserted = sql.select<{ id: number }>(`${text} where true returning id`, ...params);
   return inserted.map((row) => row.id).sort((a, b) => a - b);
 }
 
 function insertUnique(context: InsertContext, run: NewRun, key: string): InsertResult {
-  const { handle, t, now } = context;
-  handle.select(
+  const { sql, t, now } = context;
+  sql.select(
     `update ${t.runs} set unique_key = null where unique_key = ? and unique_scope = ${UNIQUE_SCOPE.window} and unique_until <= ?`,
     key,
     now,
   );
   const holder =
-    handle.row<{ id: number }>(`select id from ${t.runs} where unique_key = ?`, key) ??
-    handle.row<{ id: number }>(
+    sql.row<{ id: number }>(`select id from ${t.runs} where unique_key = ?`, key) ??
+    sql.row<{ id: number }>(
       `select id from ${t.history} where unique_key = ? and unique_until > ? order by unique_until desc limit 1`,
       key,
       now,

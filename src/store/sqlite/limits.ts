@@ -10,7 +10,7 @@ import {
 } from "../sql/claim.ts";
 import type { Tables } from "../sql/database.ts";
 import type { ClaimRequest } from "../store.ts";
-import type { Connection } from "./connection.ts";
+import type { SqliteDatabase } from "./database.ts";
 
 /** Lanes that one claim walks at most. The next claim continues the walk, at once if this one took nothing. */
 const LANES = 512;
@@ -30,14 +30,14 @@ interface Walk {
 
 /** Finds runs that fit under their limits, without reading all that do not. */
 export class Limits {
-  readonly #connection: Connection;
+  readonly #db: SqliteDatabase;
   readonly #t: Tables;
   readonly #walks = new Map<string, Walk>();
   /** A condition of the current claim, as SQL. */
   #claimable = "";
 
-  constructor(connection: Connection, tables: Tables) {
-    this.#connection = connection;
+  constructor(db: SqliteDatabase, tables: Tables) {
+    this.#db = db;
     this.#t = tables;
   }
 
@@ -75,7 +75,7 @@ export class Limits {
   }
 
   #readWindow(queue: string): Candidate[] {
-    return this.#connection.select<Candidate>(
+    return this.#db.select<Candidate>(
       `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
         where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable}
         order by priority, run_at, id limit ${CLAIM_WINDOW}`,
@@ -100,7 +100,7 @@ export class Limits {
   }
 
   #readRows(chosen: Candidate[], chooser: Chooser): RunRow[] {
-    const rows = this.#connection.select<RunRow>(
+    const rows = this.#db.select<RunRow>(
       `select ${RUN_COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
       JSON.stringify(chosen.map(({ id }) => id)),
     );
@@ -150,7 +150,7 @@ export class Limits {
 
   /** Whether another job's name continues this one after the bar: lanes of both are mixed in the index. */
   #sharesPrefix(name: string): boolean {
-    const other = this.#connection.row(
+    const other = this.#db.row(
       `select 1 from ${this.#t.jobs} where name >= ? and name <= ? limit 1`,
       laneOf(name, null),
       laneOf(name, LAST),
@@ -164,7 +164,7 @@ export class Limits {
    */
   #laneAfter(queue: string, position: LanePosition | null): Candidate | undefined {
     const first = (where: string, ...params: (string | number)[]) =>
-      this.#connection.row<Candidate>(
+      this.#db.row<Candidate>(
         `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
           where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable} ${where}
           order by priority, lane, run_at, id limit 1`,
@@ -179,7 +179,7 @@ export class Limits {
   }
 
   #readLane(queue: string, { priority, lane }: LanePosition, limit: number): Candidate[] {
-    return this.#connection.select<Candidate>(
+    return this.#db.select<Candidate>(
       `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
         where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${this.#claimable}
         order by run_at, id limit ?`,
@@ -197,19 +197,16 @@ export class Limits {
  * whether or not the limit existed when it was claimed.
  */
 export function readUsage(
-  connection: Connection,
+  db: SqliteDatabase,
   t: Tables,
   request: Pick<ClaimRequest, "computesKey">,
   closed: Set<string>,
 ): LimitUsage {
   const limits = memoize((name: string) =>
-    connection.row<{ lim: number; key_lim: number }>(
-      `select lim, key_lim from ${t.jobs} where name = ?`,
-      name,
-    ),
+    db.row<{ lim: number; key_lim: number }>(`select lim, key_lim from ${t.jobs} where name = ?`, name),
   );
   const count = (where: string, ...params: string[]) =>
-    connection.row<{ n: number }>(
+    db.row<{ n: number }>(
       `select count(*) as n from ${t.runs} where state = 2 and owner is null and ${where}`,
       ...params,
     )!.n;
@@ -220,7 +217,7 @@ export function readUsage(
     keyLimit: (name) => limits(name)?.key_lim ?? 0,
     queueLimit: memoize(
       (queue: string) =>
-        connection.row<{ lim: number }>(`select lim from ${t.queues} where name = ?`, queue)?.lim ?? 0,
+        db.row<{ lim: number }>(`select lim from ${t.queues} where name = ?`, queue)?.lim ?? 0,
     ),
     runningOfJob: (name) => count("name = ?", name),
     runningOfLane: (name, lane) => count("name = ? and lane = ?", name, lane),

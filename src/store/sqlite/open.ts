@@ -5,7 +5,7 @@ import { PunctualError, show } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import { Pending } from "../pending.ts";
 import { retryPending } from "../sql/retry.ts";
-import { BUSY_WAITS, Connection } from "./connection.ts";
+import { BUSY_WAITS, SqliteDatabase } from "./database.ts";
 import { isBusy, translate } from "./errors.ts";
 import { SqliteStore } from "./store.ts";
 
@@ -24,7 +24,7 @@ export async function openSqlite(source: DatabaseSource, options: OpenOptions): 
     const { path, synchronous } = parseUrl(source);
     return new SqliteStore({
       ...options,
-      connection: new Connection(await openFile(path, synchronous, pending), pending),
+      db: new SqliteDatabase(await openFile(path, synchronous, pending), pending),
       path: path === ":memory:" ? null : path,
       closesHandle: true,
     });
@@ -32,8 +32,8 @@ export async function openSqlite(source: DatabaseSource, options: OpenOptions): 
   const theirs = source as DatabaseSync;
   const file = theirs.location();
   // A second handle on the file keeps their transactions apart from ours. An in-memory database has only the one handle.
-  const connection = new Connection(file === null ? theirs : await openFile(file, "full", pending), pending);
-  return new SqliteStore({ ...options, connection, path: file, closesHandle: file !== null });
+  const db = new SqliteDatabase(file === null ? theirs : await openFile(file, "full", pending), pending);
+  return new SqliteStore({ ...options, db, path: file, closesHandle: file !== null });
 }
 
 async function openFile(path: string, synchronous: string, pending: Pending): Promise<DatabaseSync> {

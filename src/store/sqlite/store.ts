@@ -4,9 +4,9 @@ import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
 import { Claimer } from "./claim.ts";
-import type { Connection } from "./connection.ts";
+import type { SqliteDatabase } from "./database.ts";
 import { type CallerHandle, checkHandle, checkNotAsync, lendHandle } from "./handle.ts";
-import { insertRuns, type SqliteHandle } from "./insert.ts";
+import { insertRuns, type SyncSql } from "./insert.ts";
 import { schema } from "./schema.ts";
 
 /** Most claims in one exchange that continue a search which found nothing so far: it may not end while runs are added. */
@@ -19,7 +19,7 @@ const ROUNDS = 50;
 const POLL_INTERVAL = 10;
 
 export class SqliteStore extends SqlStore {
-  readonly #connection: Connection;
+  readonly #db: SqliteDatabase;
   readonly #clock: Clock;
   readonly #t: Tables;
   readonly #claimer: Claimer;
@@ -27,7 +27,7 @@ export class SqliteStore extends SqlStore {
   readonly #closesHandle: boolean;
 
   constructor(options: {
-    connection: Connection;
+    db: SqliteDatabase;
     clock: Clock;
     prefix: string;
     /** Null: in memory. */
@@ -36,19 +36,19 @@ export class SqliteStore extends SqlStore {
     closesHandle: boolean;
   }) {
     const tables = tablesWith(options.prefix);
-    super(options.connection, schema, tables);
-    this.#connection = options.connection;
+    super(options.db, schema, tables);
+    this.#db = options.db;
     this.#clock = options.clock;
     this.#t = tables;
     this.#path = options.path;
     this.#closesHandle = options.closesHandle;
-    this.#claimer = new Claimer(options.connection, tables);
+    this.#claimer = new Claimer(options.db, tables);
   }
 
   async close(): Promise<void> {
     // By read(), so that earlier transactions and statements are finished first.
-    await this.#connection.read(() => {
-      if (this.#closesHandle) this.#connection.db.close();
+    await this.#db.read(() => {
+      if (this.#closesHandle) this.#db.handle.close();
     });
   }
 
@@ -59,12 +59,10 @@ export class SqliteStore extends SqlStore {
 
   async insert(runs: NewRun[], tx?: unknown): Promise<InsertResult[]> {
     if (tx === undefined) {
-      return this.#connection.write(() =>
-        insertRuns({ handle: this.#connection, t: this.#t, now: this.#clock.now() }, runs),
-      );
+      return this.#db.write(() => insertRuns({ sql: this.#db, t: this.#t, now: this.#clock.now() }, runs));
     }
-    const handle = checkHandle(tx, { db: this.#connection.db, path: this.#path }, this.#t);
-    return insertRuns({ handle: asSqliteHandle(handle), t: this.#t, now: this.#clock.now() }, runs);
+    const handle = checkHandle(tx, { db: this.#db.handle, path: this.#path }, this.#t);
+    return insertRuns({ sql: syncSqlOn(handle), t: this.#t, now: this.#clock.now() }, runs);
   }
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
@@ -81,7 +79,7 @@ export class SqliteStore extends SqlStore {
     const settles = request.settle.length > 0 || request.started.length > 0;
     if (!settles && !request.again) {
       // Searches without the write lock first: an idle worker must not block the others.
-      const idle = await this.#connection.read(() => {
+      const idle = await this.#db.read(() => {
         const nextDue = this.#claimer.nextDue();
         if (claim && (this.#claimer.hasReady(claim) || (nextDue !== null && nextDue <= this.#clock.now())))
           return null;
@@ -90,7 +88,7 @@ export class SqliteStore extends SqlStore {
       });
       if (idle) return idle;
     }
-    return this.#connection.transaction(async (tx) => {
+    return this.#db.transaction(async (tx) => {
       const now = this.#clock.now();
       const { written: settled } = await this.settleOnce(tx, request, now);
       let claimed: ExchangeResult["claimed"] = [];
@@ -119,16 +117,16 @@ export class SqliteStore extends SqlStore {
   }
 
   protected override async callInside(work: (tx: unknown) => unknown): Promise<void> {
-    lendHandle(this.#connection.db, work);
+    lendHandle(this.#db.handle, work);
   }
 
   watch(onChange: () => void): () => void {
     if (this.#path === null || this.#clock.manual) return () => {};
-    return watchDataVersion(this.#connection, this.#clock, onChange);
+    return watchDataVersion(this.#db, this.#clock, onChange);
   }
 }
 
-function asSqliteHandle(db: CallerHandle): SqliteHandle {
+function syncSqlOn(db: CallerHandle): SyncSql {
   return {
     select: <Row>(text: string, ...params: Param[]) => db.prepare(text).all(...params) as Row[],
     row: <Row>(text: string, ...params: Param[]) => db.prepare(text).get(...params) as Row | undefined,
@@ -136,14 +134,14 @@ function asSqliteHandle(db: CallerHandle): SqliteHandle {
 }
 
 /** Polls `data_version`, which changes when another connection has committed: SQLite has no notifications. */
-function watchDataVersion(connection: Connection, clock: Clock, onChange: () => void): () => void {
+function watchDataVersion(db: SqliteDatabase, clock: Clock, onChange: () => void): () => void {
   let stopped = false;
   let seen: unknown;
   let cancel = () => {};
   // Does not wait for its turn on the connection: the pragma reads one number, and is sent a hundred times a second.
   const poll = () => {
     try {
-      const version = connection.row<{ data_version: number }>("pragma data_version")?.data_version;
+      const version = db.row<{ data_version: number }>("pragma data_version")?.data_version;
       if (seen !== undefined && version !== seen) onChange();
       seen = version;
     } catch {

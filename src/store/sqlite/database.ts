@@ -15,10 +15,10 @@ const MAX_STATEMENTS = 500;
 export const BUSY_WAITS: Backoff = { first: 1, longest: 25 };
 
 /**
- * One SQLite connection. Transactions and statements use it one after another. While another process holds the lock,
+ * SQLite, on one connection. Transactions and statements use it one after another. While another process holds the lock,
  * they are retried with waits in between, so that SQLite never blocks the event loop for longer than its busy timeout.
  */
-export class Connection implements Database {
+export class SqliteDatabase implements Database {
   readonly name = "sqlite";
   /** No row locks: a write transaction locks the whole database. */
   readonly forUpdate = "";
@@ -37,14 +37,14 @@ export class Connection implements Database {
   readonly rows: typeof dialect.rows = dialect.rows;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof deleteFrom = deleteFrom;
-  readonly db: DatabaseSync;
+  readonly handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #pending: Pending;
   /** Ends with the last transaction or statement that was begun. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(db: DatabaseSync, pending: Pending = new Pending()) {
-    this.db = db;
+  constructor(handle: DatabaseSync, pending: Pending = new Pending()) {
+    this.handle = handle;
     this.#pending = pending;
   }
 
@@ -52,7 +52,7 @@ export class Connection implements Database {
   statement(text: string): StatementSync {
     let statement = this.#statements.get(text);
     if (!statement) {
-      statement = this.db.prepare(text);
+      statement = this.handle.prepare(text);
       if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
       this.#statements.set(text, statement);
     }
@@ -86,7 +86,7 @@ export class Connection implements Database {
       work({
         all: async (text, ...params) => this.select(text, ...params),
         run: async (text, ...params) => void this.change(text, ...params),
-        handle: this.db,
+        handle: this.handle,
         again: false,
       }),
     );
@@ -125,7 +125,7 @@ export class Connection implements Database {
         settings: {
           journal_mode: setting("journal_mode"),
           synchronous,
-          file: this.db.location() ?? ":memory:",
+          file: this.handle.location() ?? ":memory:",
         },
       };
     });
@@ -143,13 +143,13 @@ export class Connection implements Database {
   #inTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#exclusively(async () => {
       this.#checkNoCallerTransaction();
-      this.db.exec("begin immediate");
+      this.handle.exec("begin immediate");
       try {
         const result = await work();
-        this.db.exec("commit");
+        this.handle.exec("commit");
         return result;
       } catch (error) {
-        if (this.db.isTransaction) this.db.exec("rollback");
+        if (this.handle.isTransaction) this.handle.exec("rollback");
         throw error;
       }
     });
@@ -160,7 +160,7 @@ export class Connection implements Database {
    * shared. A write of ours would be rolled back with that transaction.
    */
   #checkNoCallerTransaction(): void {
-    if (!this.db.isTransaction) return;
+    if (!this.handle.isTransaction) return;
     throw callerTransactionOpen();
   }
 
