@@ -1,10 +1,10 @@
 import type { PunctualConfig } from "../config.ts";
 import type { Punctual } from "../punctual.ts";
+import type { Globals } from "./input/options.ts";
 import type { ChosenDatabase } from "./load/choose.ts";
 import type { Loaded } from "./load/load.ts";
 import type { FoundConfig } from "./load/read-config.ts";
-import type { Globals } from "./options.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "./output/output.ts";
 
 /** What to do about job files that cannot be loaded: say so; end with it; or only without any file at all. */
 export type LoadMode = "warn" | "refuse" | "keep-going";

@@ -11,7 +11,7 @@ try {
 
 // What a shell asks while somebody types: not a command, because none of its words is an option of ours.
 if (process.argv[2] === "__complete") {
-  const { complete } = await import("./complete/complete.ts");
+  const { complete } = await import("./commands/completion/complete.ts");
   await complete(process.argv.slice(3));
 } else {
   const { main } = await import("./start.ts");

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import type { Punctual } from "../punctual.ts";
 import type { Cli } from "./cli.ts";
 import { commands } from "./commands.ts";
-import type { Globals } from "./options.ts";
-import { Output } from "./output.ts";
+import type { Globals } from "./input/options.ts";
+import { pathOf } from "./input/usage-errors.ts";
+import { Output } from "./output/output.ts";
 import { addCommands } from "./program.ts";
-import { pathOf } from "./usage-errors.ts";
 
 /** A command as hints name it. */
 const COMMAND = new RegExp(`\\bpunctual (${commands.map(({ name }) => name).join("|")})\\b`, "g");

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { isPunctualError } from "../errors.ts";
 import type { Cli } from "./cli.ts";
 import { commands } from "./commands.ts";
-import { Exit, exitCodeOf, exitCodes } from "./exit-codes.ts";
-import { addManners } from "./options.ts";
-import { type Output, plain } from "./output.ts";
-import { explainUsage } from "./usage-errors.ts";
+import { addManners } from "./input/options.ts";
+import { explainUsage } from "./input/usage-errors.ts";
+import { Exit, exitCodeOf, exitCodes } from "./output/exit-codes.ts";
+import { type Output, plain } from "./output/output.ts";
 
 /** Puts every command on a program; a command's file is loaded when it is called. */
 export function addCommands(program: Command, cli: Cli, mounted = false): void {

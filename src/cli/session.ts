@@ -4,13 +4,13 @@ import type { PunctualConfig } from "../config.ts";
 import { showPath } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Cli, LoadMode } from "./cli.ts";
-import { Exit, exitCodes } from "./exit-codes.ts";
+import type { Globals } from "./input/options.ts";
 import type { ChosenDatabase } from "./load/choose.ts";
 import { DEFAULT_JOBS } from "./load/find-files.ts";
 import type { Loaded } from "./load/load.ts";
 import type { FoundConfig } from "./load/read-config.ts";
-import type { Globals } from "./options.ts";
-import { type Output, plain } from "./output.ts";
+import { Exit, exitCodes } from "./output/exit-codes.ts";
+import { type Output, plain } from "./output/output.ts";
 import { iconsFor } from "./render/icons.ts";
 
 interface Place extends FoundConfig {

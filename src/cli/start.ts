@@ -1,13 +1,13 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
 import { commands } from "./commands.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { addManners, addSources, checkGlobals, type Globals } from "./options.ts";
-import { Output } from "./output.ts";
+import { addManners, addSources, checkGlobals, type Globals } from "./input/options.ts";
+import { explainUsage } from "./input/usage-errors.ts";
+import { exitCodes } from "./output/exit-codes.ts";
+import { Output } from "./output/output.ts";
+import { dropWarnings } from "./output/warnings.ts";
 import { addCommands, explain } from "./program.ts";
 import { Session } from "./session.ts";
-import { explainUsage } from "./usage-errors.ts";
-import { dropWarnings } from "./warnings.ts";
 
 /** The `punctual` of the command line. */
 export async function main(argv: string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { logLines } from "../../src/cli/commands/show/log-lines.ts";
 import { iconsFor } from "../../src/cli/render/icons.ts";
 import { widthOf } from "../../src/cli/render/width.ts";
-import { logLines } from "../../src/cli/views/log-lines.ts";
 import type { LogLine } from "../../src/index.ts";
 
 const now = Date.UTC(2026, 10, 15, 15, 2, 11);

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
+import { failureColumns, groupFailures } from "../../src/cli/commands/list/failures.ts";
+import { type Shown, statusPicture } from "../../src/cli/commands/status/status-page.ts";
 import { choose } from "../../src/cli/render/columns.ts";
 import type { Page } from "../../src/cli/render/page.ts";
 import { table } from "../../src/cli/render/table.ts";
 import { widthOf } from "../../src/cli/render/width.ts";
-import { failureColumns, groupFailures } from "../../src/cli/views/failures.ts";
 import { jobPage } from "../../src/cli/views/job-page.ts";
 import { viewsOf } from "../../src/cli/views/job-state.ts";
 import { leasesOf } from "../../src/cli/views/leases.ts";
 import { runColumns } from "../../src/cli/views/run-columns.ts";
 import { runHints, runPage } from "../../src/cli/views/run-page.ts";
 import { scheduleColumns } from "../../src/cli/views/schedule-columns.ts";
-import { type Shown, statusPicture } from "../../src/cli/views/status.ts";
 import type { ScheduleInfo } from "../../src/status/report.ts";
 import { at, attempts, failed, now, report, run, runs } from "./support/fixed-data.ts";
 import { expectGolden } from "./support/golden.ts";

@@ -187,8 +187,8 @@ describe("a live screen on a terminal", () => {
     const source = resolve(import.meta.dirname, "../../src/cli");
     const folder = project({
       "crash.ts": `
-        import { Output } from "${source}/output.ts";
-        import { watch } from "${source}/watch.ts";
+        import { Output } from "${source}/output/output.ts";
+        import { watch } from "${source}/views/live-view.ts";
         const globals = {};
         const output = new Output(process.stdout, process.stderr, globals);
         setTimeout(() => { throw new Error("out of the blue"); }, 300);

@@ -98,7 +98,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "2^53 is refused: it is the first whole number that another one is rounded to.",
-    file: "src/cli/dispatch/payload.ts",
+    file: "src/cli/commands/dispatch/payload.ts",
     find: "!Number.isSafeInteger(value)",
     replace: "Math.abs(value as number) > 2 ** 53",
     tests: ["test/cli/dispatch.test.ts"],
@@ -106,15 +106,15 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A password may hold further @ signs.",
-    file: "src/cli/redact.ts",
+    file: "src/cli/output/redact.ts",
     find: "[^\\s/?#\"']+@/gi;\n/** Where",
     replace: "[^\\s/?#\"'@]+@/gi;\n/** Where",
     tests: ["test/unit/redact.test.ts"],
   },
   {
     rule: "The doctor warns of dead rows that a transaction keeps, though a vacuum came by just now.",
-    file: "src/cli/doctor/upkeep.ts",
-    find: "(idle < STARVED && !blocking && enabled)",
+    file: "src/cli/commands/doctor/upkeep.ts",
+    find: "vacuum.enabled && enabled && idle < STARVED && !blocking",
     replace: "idle < STARVED",
     tests: ["test/unit/upkeep.test.ts"],
   },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redact } from "../../src/cli/redact.ts";
+import { redact } from "../../src/cli/output/redact.ts";
 import { hides } from "../../src/cli/views/parts.ts";
 
 test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { upkeep } from "../../src/cli/doctor/upkeep.ts";
+import { upkeep } from "../../src/cli/commands/doctor/upkeep.ts";
 import type { Inspection, VacuumReport } from "../../src/store/maintenance.ts";
 
 const now = Date.UTC(2026, 10, 16, 12);

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { Punctual } from "../../punctual.ts";
 import { inSchema } from "../../store/open.ts";
 import type { Cli } from "../cli.ts";
-import { Exit, exitCodes } from "../exit-codes.ts";
 import { missingFile, showDatabase } from "../load/database.ts";
+import { Exit, exitCodes } from "../output/exit-codes.ts";
 import { iconsFor } from "../render/icons.ts";
 
 type Report = Awaited<ReturnType<Punctual["install"]>>;

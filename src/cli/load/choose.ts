@@ -1,7 +1,7 @@
 import type { Punctual } from "../../punctual.ts";
 import type { DatabaseSource } from "../../store/open.ts";
 import { version } from "../../version.ts";
-import { Exit, exitCodes } from "../exit-codes.ts";
+import { Exit, exitCodes } from "../output/exit-codes.ts";
 import { isSameDatabase, showDatabase } from "./database.ts";
 import type { Gathering } from "./gathering.ts";
 

@@ -1,4 +1,4 @@
-import { plain } from "../output.ts";
+import { plain } from "../output/output.ts";
 import type { Problem } from "./diagnose.ts";
 import { nameOfFile } from "./find-files.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { dirname, extname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { plain } from "../output.ts";
+import { plain } from "../output/output.ts";
 import { nameOfFile } from "./find-files.ts";
 
 /** Why a file could not be loaded, and what to do. */

@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { checkConfig, type PunctualConfig } from "../../config.ts";
 import { configOf, findConfig } from "../../config-file.ts";
 import { isPunctualError } from "../../errors.ts";
-import { Exit, exitCodes } from "../exit-codes.ts";
-import { plain } from "../output.ts";
+import { Exit, exitCodes } from "../output/exit-codes.ts";
+import { plain } from "../output/output.ts";
 import { describe } from "./describe.ts";
 import { importFile } from "./import-file.ts";
 

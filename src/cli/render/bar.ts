@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../time.ts";
-import { plain, type Stream } from "../output.ts";
+import { plain, type Stream } from "../output/output.ts";
 import { type Icons, iconsFor } from "./icons.ts";
 import { grouped, rough } from "./numbers.ts";
 import { countdown } from "./times.ts";

@@ -1,5 +1,5 @@
-import { Exit, exitCodes } from "../exit-codes.ts";
-import { didYouMean } from "../names.ts";
+import { didYouMean } from "../input/names.ts";
+import { Exit, exitCodes } from "../output/exit-codes.ts";
 import type { Column } from "./table.ts";
 
 /** Those of `--columns a,b`, in that order, none of which is left out; without it those that are not hidden. */

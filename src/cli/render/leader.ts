@@ -1,4 +1,4 @@
-import { plain } from "../output.ts";
+import { plain } from "../output/output.ts";
 import type { Page } from "./page.ts";
 import { cut, widthOf } from "./width.ts";
 

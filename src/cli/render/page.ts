@@ -1,7 +1,7 @@
 import { zoneOf } from "../../schedule/zones.ts";
 import type { Cli } from "../cli.ts";
-import type { Globals } from "../options.ts";
-import type { Style } from "../output.ts";
+import type { Globals } from "../input/options.ts";
+import type { Style } from "../output/output.ts";
 import { type Icons, iconsFor } from "./icons.ts";
 
 /** What is written on: everything that decides how something looks, and nothing else. */

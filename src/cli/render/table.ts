@@ -1,4 +1,4 @@
-import { plain, type Style } from "../output.ts";
+import { plain, type Style } from "../output/output.ts";
 import type { Page } from "./page.ts";
 import { cut, pad, widthOf } from "./width.ts";
 

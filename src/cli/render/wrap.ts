@@ -1,4 +1,4 @@
-import { plain } from "../output.ts";
+import { plain } from "../output/output.ts";
 import { widthOf } from "./width.ts";
 
 /** Prose in lines of at most so many columns, broken between words; its own line breaks stay. */

@@ -1,5 +1,5 @@
 import { pruneJob, quoted } from "../../status/hints.ts";
-import { plain } from "../output.ts";
+import { plain } from "../output/output.ts";
 import type { Page } from "../render/page.ts";
 import { cut, widthOf } from "../render/width.ts";
 import type { JobView } from "./job-state.ts";

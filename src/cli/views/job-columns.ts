@@ -1,4 +1,4 @@
-import type { Style } from "../output.ts";
+import type { Style } from "../output/output.ts";
 import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";
 import type { Cell, Column } from "../render/table.ts";

@@ -1,7 +1,7 @@
 import type { RunInfo } from "../../run/info.ts";
 import { Cron } from "../../schedule/cron.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
-import { plain } from "../output.ts";
+import { plain } from "../output/output.ts";
 import { choose } from "../render/columns.ts";
 import { counted } from "../render/numbers.ts";
 import type { Page } from "../render/page.ts";

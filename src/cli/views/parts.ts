@@ -1,5 +1,5 @@
-import { plain } from "../output.ts";
-import { redact } from "../redact.ts";
+import { plain } from "../output/output.ts";
+import { redact } from "../output/redact.ts";
 import type { Page } from "../render/page.ts";
 import { stamp } from "../render/times.ts";
 import { cut, pad } from "../render/width.ts";

@@ -1,4 +1,4 @@
-import type { Style } from "../../../src/cli/output.ts";
+import type { Style } from "../../../src/cli/output/output.ts";
 import { iconsFor } from "../../../src/cli/render/icons.ts";
 import type { Page } from "../../../src/cli/render/page.ts";
 

@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import { allowWork } from "../../../job-file-loader.ts";
+import { type Duration, systemClock, toMilliseconds } from "../../../time.ts";
+import { toWeightedQueues } from "../../../worker/options.ts";
+import type { Cli } from "../../cli.ts";
+import { duration, integer, type QueueChoice, queues } from "../../input/arguments.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { Signals } from "../work/signals.ts";
+import { summary, unwrittenExit } from "../work/summary.ts";
+import { Tally } from "../work/tally.ts";
+import { whatIsDue } from "./due.ts";
+
+interface Options {
+  batch?: number;
+  parallel?: number;
+  maxJobs?: number;
+  maxTime?: Duration;
+  queues?: QueueChoice;
+  /** False: it does not tick. */
+  schedule?: boolean;
+  dryRun?: boolean;
+  keepGoing?: boolean;
+}
+
+export default function collect(command: Command, cli: Cli): void {
+  command
+    .description(
+      "Tick what is due, run what is due, and end: for a line in a crontab, or a serverless function.",
+    )
+    .option("--batch <n>", "claim at most so many at once", integer(1))
+    .option("--parallel <n>", "runs at once (default: 10)", integer(1, 10_000))
+    .option("--max-jobs <n>", "end after so many runs", integer(1))
+    .option("--max-time <time>", "end after this long, such as 50s; runs under way have 30 s more", duration)
+    .option(
+      "--queues <names>",
+      "only these queues, such as emails,reports*2 (a weight); or !bulk: all but it",
+      queues,
+    )
+    .option("--no-schedule", "do not tick schedules: run what is due without them")
+    .option("--dry-run", "say what is due, and run nothing")
+    .option("--keep-going", "also if a job file cannot be loaded")
+    .action(async (options: Options) => {
+      const { output } = cli;
+      const schedules = options.schedule !== false;
+      const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
+      if (options.dryRun)
+        return whatIsDue(jobs, toWeightedQueues(options.queues?.options ?? {}), schedules, output);
+      const tally = new Tally(jobs);
+      const signals = new Signals();
+      const startedAt = systemClock.monotonic();
+      const { maxTime, maxJobs, batch, queues } = options;
+      const parallel = options.parallel ?? (await cli.config()).parallel;
+      let isOver = false;
+      const stop = () => {
+        isOver = true;
+        void jobs.stop();
+      };
+      const cancel =
+        maxTime === undefined
+          ? () => {}
+          : systemClock.after(toMilliseconds(maxTime), stop, { background: true });
+      const working = allowWork(() =>
+        jobs.forever({
+          untilEmpty: true,
+          ...(maxJobs !== undefined && { limit: maxJobs }),
+          ...(parallel !== undefined && { parallel }),
+          ...(batch !== undefined && { batch }),
+          ...queues?.options,
+          schedules,
+        }),
+      );
+      await working.finally(cancel);
+      const unwritten = unwrittenExit(tally, jobs);
+      // A worker does so once a minute; where only passes run, nobody else would.
+      if (!isOver && signals.first === null && !unwritten) await jobs.prune();
+      const ms = Math.round(systemClock.monotonic() - startedAt);
+      if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.troubles });
+      else output.print(summary(tally, ms));
+      if (unwritten) throw unwritten;
+      if (signals.forced !== null) throw new Exit(signals.forced);
+      if (tally.counts.failed > 0) throw new Exit(exitCodes.failed);
+    });
+}

@@ -1,0 +1,187 @@
+import { Command, type Option } from "commander";
+import { finishedStates } from "../../../run/states.ts";
+import { systemClock } from "../../../time.ts";
+import { isPlainQueue } from "../../../validate/queue-list.ts";
+import type { Cli } from "../../cli.ts";
+import { commands } from "../../commands.ts";
+import { addManners, addSources } from "../../input/options.ts";
+import { plain } from "../../output/output.ts";
+import type { Names } from "./names.ts";
+
+/** Whoever types does not wait longer. */
+const ANSWER_WITHIN = 200;
+
+interface Candidate {
+  word: string;
+  means?: string;
+}
+
+/** Writes a line for each word that may stand where the last one is being typed. Says nothing else, whatever happens. */
+export async function complete(words: string[]): Promise<void> {
+  const [first, ...rest] = words;
+  const all = first === "--next" ? [...rest, ""] : words;
+  let found: Candidate[] = [];
+  try {
+    found = await candidates(all);
+  } catch {
+    // Nobody would know what to do with it.
+  }
+  const lines = found.map(({ word, means }) => `${word}${means ? `\t${means.split("\n")[0]}` : ""}\n`);
+  await new Promise((written) => process.stdout.write(lines.join(""), written));
+  // The database may be slow, or a config may have opened something.
+  process.exit(0);
+}
+
+export async function candidates(words: string[]): Promise<Candidate[]> {
+  const current = words.at(-1) ?? "";
+  const { command, chain, args, pending, globals } = await walk(words.slice(0, -1));
+  const options = [...chain].flatMap((one) => one.options);
+  const inline = /^(--[^=]+)=(.*)$/.exec(current);
+  const valued = inline ? options.find(({ long }) => long === inline[1]) : pending;
+  if (valued) {
+    const typed = inline ? inline[2]! : current;
+    const values = await valuesOf(valued, command, globals, typed);
+    return fitting(values, typed).map(({ word, ...rest }) => ({
+      ...rest,
+      word: inline ? `${inline[1]}=${word}` : word,
+    }));
+  }
+  if (current.startsWith("-")) return fitting(flags(options), current);
+  if (command.commands.length > 0) return fitting(subcommands(command), current);
+  return fitting(await argumentsOf(command, args, globals), current);
+}
+
+interface Place {
+  command: Command;
+  /** From the program to the command. */
+  chain: Command[];
+  args: string[];
+  /** The option whose value comes next. */
+  pending: Option | null;
+  /** Such as `--db`. */
+  globals: Record<string, string>;
+}
+
+/** Goes through what is typed already. */
+async function walk(words: string[]): Promise<Place> {
+  const program = addManners(addSources(new Command("punctual")));
+  for (const { name, summary, aliases = [] } of commands) {
+    const command = program.command(name).summary(summary);
+    for (const alias of aliases) command.alias(alias);
+  }
+  program.option("-V, --version", "the version").option("-h, --help", "help of a command");
+  const place: Place = { command: program, chain: [program], args: [], pending: null, globals: {} };
+  for (const word of words) {
+    if (place.pending) {
+      place.globals[place.pending.attributeName()] = word;
+      place.pending = null;
+    } else if (word.startsWith("-")) {
+      const option = place.chain
+        .flatMap(({ options }) => options)
+        .find(({ long, short }) => long === word || short === word);
+      place.pending = option?.required ? option : null;
+    } else {
+      const next = place.command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+      if (next) await enter(place, next);
+      else place.args.push(word);
+    }
+  }
+  return place;
+}
+
+async function enter(place: Place, command: Command): Promise<void> {
+  const entry = place.chain.length === 1 && commands.find(({ name }) => name === command.name());
+  // Its options and arguments are asked for; nothing of it is done.
+  if (entry) (await entry.load()).default(command, {} as Cli);
+  place.command = command;
+  place.chain.push(command);
+}
+
+function flags(options: Option[]): Candidate[] {
+  return options
+    .filter(({ hidden }) => !hidden)
+    .map(({ long, short, description }) => ({ word: long ?? short!, means: description }));
+}
+
+function subcommands(command: Command): Candidate[] {
+  const visible = command.createHelp().visibleCommands(command);
+  return visible
+    .filter((one) => one.name() !== "help")
+    .map((one) => ({ word: one.name(), means: one.summary() || one.description() }));
+}
+
+/** Which names an option takes, where it does not list them itself. */
+const OPTION_NAMES: Record<string, keyof Names> = {
+  "--queue": "queues",
+  "--queues": "queues",
+};
+
+async function valuesOf(
+  option: Option,
+  command: Command,
+  globals: Place["globals"],
+  typed: string,
+): Promise<Candidate[]> {
+  if (option.argChoices) return toCandidates(option.argChoices);
+  if (option.long === "--state") return toCandidates(finishedStates);
+  const kind = option.long && OPTION_NAMES[option.long];
+  if (!kind) return [];
+  const found = named(kind, await look(globals), command);
+  return option.long === "--queues" ? goingOn(found, typed) : found;
+}
+
+/** One queue after the other: `emails,reports*2,!bulk`. */
+function goingOn(queues: Candidate[], typed: string): Candidate[] {
+  const [before] = /^(.*,)?!?/s.exec(typed)!;
+  const given = before.split(",").map((word) => word.replace(/^!|\*\d*$/g, ""));
+  return queues
+    .filter(({ word }) => isPlainQueue(word) && !given.includes(word))
+    .map(({ word }) => ({ word: `${before}${word}` }));
+}
+
+async function argumentsOf(
+  command: Command,
+  args: string[],
+  globals: Place["globals"],
+): Promise<Candidate[]> {
+  const all = command.registeredArguments;
+  const argument = all[args.length] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
+  if (!argument) return [];
+  if (argument.argChoices) return toCandidates(argument.argChoices);
+  const name = argument.name();
+  // `pause queue <name>`: the word before says of what.
+  const kind = command.name() === "pause" || command.name() === "resume" ? `${args[0]}s` : null;
+  const wanted = kind ?? (/job/.test(name) ? "jobs" : null);
+  return wanted === null ? [] : named(wanted as keyof Names, await look(globals), command);
+}
+
+function named(kind: keyof Names, names: Names | null, command: Command): Candidate[] {
+  if (names === null) return [];
+  if (kind === "schedules") {
+    const jobs = [...new Set(names.schedules.map(({ job }) => job))];
+    return [
+      ...toCandidates(jobs),
+      ...names.schedules.map(({ id, job }) => ({ word: String(id), means: plain(job) })),
+    ];
+  }
+  const scheduled = command.parent?.name() === "schedule";
+  if (scheduled) return toCandidates([...new Set(names.schedules.map(({ job }) => job))]);
+  return toCandidates(names[kind] ?? []);
+}
+
+/** What steers a terminal, or ends a line, is not offered. */
+function toCandidates(words: readonly string[]): Candidate[] {
+  return words.filter((word) => plain(word) === word).map((word) => ({ word }));
+}
+
+function fitting(all: Candidate[], current: string): Candidate[] {
+  return all.filter(({ word }) => word.startsWith(current));
+}
+
+async function look(globals: Place["globals"]): Promise<Names | null> {
+  const { namesIn } = await import("./names.ts");
+  const late = new Promise<null>((resolve) => {
+    systemClock.after(ANSWER_WITHIN, () => resolve(null), { background: true });
+  });
+  return Promise.race([namesIn(globals).catch(() => null), late]);
+}

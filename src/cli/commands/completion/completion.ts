@@ -1,0 +1,16 @@
+import { Argument, type Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { scripts } from "./scripts.ts";
+
+export default function completion(command: Command, { output }: Cli): void {
+  command
+    .description("Print a script that completes commands, options, jobs and queues in your shell.")
+    .addArgument(new Argument("<shell>", "whose").choices(Object.keys(scripts)))
+    .addHelpText(
+      "after",
+      "\nFor now, in bash: source <(punctual completion bash). The script says how to keep it.",
+    )
+    .action((shell: string) => {
+      output.stdout.write(scripts[shell]!);
+    });
+}

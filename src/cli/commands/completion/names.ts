@@ -1,0 +1,29 @@
+import { Punctual } from "../../../punctual.ts";
+import { missingFile, showDatabase } from "../../load/database.ts";
+import { Output } from "../../output/output.ts";
+import { Session } from "../../session.ts";
+
+export interface Names {
+  jobs: string[];
+  queues: string[];
+  /** Ids, with their jobs. */
+  schedules: { id: number; job: string }[];
+}
+
+/** What the database knows. No job file is loaded for it, and no database is made. */
+export async function namesIn(globals: Record<string, string>): Promise<Names | null> {
+  const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
+  const { database, config } = await session.place();
+  const source = database?.source ?? "sqlite:./punctual.db";
+  if (missingFile(showDatabase(source)) !== null) return null;
+  const prefix = config.prefix === undefined ? {} : { prefix: config.prefix };
+  const jobs = new Punctual(source, { ...prefix, logger: false, install: false });
+  const status = await jobs.status();
+  const schedules = await jobs.schedules();
+  const queues = [...status.queues.map(({ name }) => name), ...status.jobs.map(({ queue }) => queue)];
+  return {
+    jobs: status.jobs.map(({ name }) => name),
+    queues: [...new Set(queues)].sort(),
+    schedules: schedules.map(({ id, job }) => ({ id, job })),
+  };
+}

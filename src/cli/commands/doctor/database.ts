@@ -1,0 +1,143 @@
+import { existsSync, statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { PunctualError } from "../../../errors.ts";
+import type { Punctual } from "../../../punctual.ts";
+import type { Inspection, MissingObject } from "../../../store/maintenance.ts";
+import { systemClock } from "../../../time.ts";
+import { missingFile } from "../../load/database.ts";
+import { exitCodeOf, exitCodes } from "../../output/exit-codes.ts";
+import { iconsFor } from "../../render/icons.ts";
+import { span } from "../../render/times.ts";
+import { error, type Finding, fixable, ok, warning } from "./finding.ts";
+import { messageOf } from "./setup.ts";
+import { upkeep } from "./upkeep.ts";
+
+/** More than this between the clocks is told: times that this machine shows are wrong by it. */
+const SKEW = 2000;
+
+/** Every statement waits this long: a worker would hardly get on. */
+const SLOW = 250;
+
+/** Whether it answers, and is as an install leaves it. `usable`: the tables can be asked. */
+export async function database(
+  jobs: Punctual,
+  shown: string | null,
+): Promise<{ findings: Finding[]; usable: boolean; inspection: Inspection | null }> {
+  const file = missingFile(shown);
+  if (file !== null && existsSync(dirname(file))) {
+    const text = `${shown} is not there yet: it is made on first use`;
+    return {
+      findings: [fixable(warning(text, "punctual install"), "install the tables")],
+      usable: false,
+      inspection: null,
+    };
+  }
+  try {
+    const inspection = await jobs.inspect();
+    const findings = [reached(inspection, shown), ...clocks(inspection), ...schema(inspection)];
+    const { usable } = inspection.schema;
+    return {
+      findings: [...findings, ...sqlite(inspection), ...engine(inspection), ...upkeep(inspection)],
+      usable,
+      inspection,
+    };
+  } catch (fault) {
+    const exit = fault instanceof PunctualError ? exitCodeOf(fault) : exitCodes.failed;
+    return { findings: [error(messageOf(fault), undefined, exit)], usable: false, inspection: null };
+  }
+}
+
+function reached({ version, latency }: Inspection, shown: string | null): Finding {
+  const place = shown === null ? "database" : `database ${shown}`;
+  const text = [place, version, `${Math.max(1, Math.round(latency))} ms`].join(` ${iconsFor().dot} `);
+  return latency > SLOW
+    ? warning(`${text}: every statement waits so long`, "bring the workers nearer to it")
+    : ok(text);
+}
+
+function engine({ unsafe }: Inspection): Finding[] {
+  if (unsafe === null) return [];
+  const cure =
+    "use PostgreSQL, MySQL, MariaDB or SQLite, or set it to pessimistic locking and true read committed";
+  return [error(`this engine is not safe: ${unsafe} (ENGINE_UNSAFE)`, cure, exitCodes.database)];
+}
+
+function clocks({ now }: Inspection): Finding[] {
+  const skew = now - systemClock.now();
+  if (Math.abs(skew) < SKEW) return [];
+  return [
+    warning(
+      `this machine's clock is ${span(skew)} ${skew > 0 ? "behind" : "ahead of"} the database's, whose time decides`,
+      "set the clock, by NTP",
+    ),
+  ];
+}
+
+function schema({ schema: { found, needed, usable }, missing }: Inspection): Finding[] {
+  if (found > needed && !usable) {
+    const text = `schema ${found} needs newer code: this version knows schemas up to ${needed}`;
+    return [error(text, "update punctual", exitCodes.refused)];
+  }
+  if (found < needed) {
+    const text = found === 0 ? "the tables are not there" : `schema ${found}, ${needed} is needed`;
+    const fix = found === 0 ? "install the tables" : `bring the tables to schema ${needed}`;
+    return [fixable(error(text, "punctual install", exitCodes.database), fix)];
+  }
+  if (missing.length === 0) return [ok(`schema ${found}, nothing missing`)];
+  // What depends on a table cannot be made without it, and what was in it nobody knows.
+  const canFix = !missing.some(({ kind }) => kind === "table" || kind === "sequence");
+  return [ok(`schema ${found}`), ...missing.map((one) => lacks(one, canFix))];
+}
+
+function lacks({ name, kind, statement }: MissingObject, canFix: boolean): Finding {
+  const cure = statement.replace(/\s+/g, " ");
+  if (kind === "table") return error(`${name} is missing`, cure);
+  const finding = warning(`${name} is missing`, cure);
+  return canFix ? fixable(finding, `create ${name}`) : finding;
+}
+
+/** File systems on which locks of SQLite do not hold between machines, by the numbers that Linux has for them. */
+const NETWORK: Record<number, string> = {
+  26985: "NFS",
+  20859: "SMB",
+  4283649346: "CIFS",
+  4266872130: "SMB",
+  16914839: "9p",
+};
+
+function sqlite({ settings }: Inspection): Finding[] {
+  const { journal_mode: journal, synchronous, file } = settings;
+  if (journal === undefined || file === undefined || file === ":memory:") return [];
+  const findings: Finding[] = [];
+  if (journal !== "wal") {
+    findings.push(
+      warning(
+        `SQLite's journal is in mode "${journal}", so that readers and writers wait for each other`,
+        "put the file on a local disk, where WAL works",
+      ),
+    );
+  }
+  if (synchronous === "off") {
+    findings.push(
+      warning("synchronous is off: a power cut may break the file", "take synchronous=off out of the URL"),
+    );
+  }
+  const network = networkOf(file);
+  if (network !== null) {
+    findings.push(
+      error(
+        `${file} is on ${network}, where SQLite's locks do not hold`,
+        "use a local disk, or a server database",
+      ),
+    );
+  }
+  return findings;
+}
+
+function networkOf(file: string): string | null {
+  try {
+    return NETWORK[Number(statfsSync(file).type) >>> 0] ?? null;
+  } catch {
+    return null;
+  }
+}

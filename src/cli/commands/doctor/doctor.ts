@@ -1,0 +1,95 @@
+import type { Command } from "commander";
+import type { Punctual } from "../../../punctual.ts";
+import type { Cli } from "../../cli.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import { iconsFor } from "../../render/icons.ts";
+import { counted } from "../../render/numbers.ts";
+import { database } from "./database.ts";
+import type { Finding } from "./finding.ts";
+import { fix } from "./fix.ts";
+import { health } from "./health.ts";
+import { setUp } from "./setup.ts";
+
+interface Options {
+  check?: boolean;
+  fix?: boolean;
+}
+
+const STYLES = { ok: "green", warning: "yellow", error: "red" } as const;
+const SIGNS = { ok: "ok", warning: "warning", error: "failed" } as const;
+
+export default function doctor(command: Command, cli: Cli): void {
+  command
+    .description("Look for what is wrong with the set-up and the database, and say what mends it.")
+    .option("--check", `tell only what is wrong, and exit ${exitCodes.unhealthy} for warnings too`)
+    .option("--fix", "mend what can be mended safely, then look again")
+    .action(async ({ check = false, fix: mends = false }: Options) => {
+      let { findings, jobs } = await examine(cli);
+      const fixed = (mends && jobs && (await fix(cli, jobs, findings))) || [];
+      if (fixed.length > 0) ({ findings, jobs } = await examine(cli));
+      tellAll(cli, findings, { check, fixed: mends ? fixed : null });
+      end(findings, check);
+    });
+}
+
+/** The instance is null where nobody knows which database is meant. */
+async function examine(cli: Cli): Promise<{ findings: Finding[]; jobs: Punctual | null }> {
+  const findings = await setUp(cli.sources, cli.globals);
+  // Without a config nobody knows which database is meant.
+  if (findings.some(({ level }) => level === "error") && !(await cli.database().catch(() => null))) {
+    return { findings, jobs: null };
+  }
+  const jobs = await (cli.sources ? loadedOr(cli) : cli.open());
+  const looked = await database(jobs, await cli.database());
+  findings.push(...looked.findings);
+  if (looked.usable) findings.push(...(await health(jobs, looked.inspection!, await cli.config())));
+  return { findings, jobs };
+}
+
+/** What could not be loaded was told already; the database can be asked all the same. */
+async function loadedOr(cli: Cli) {
+  const loaded = await cli.sources!.loaded().catch(() => null);
+  return loaded?.jobs ?? cli.open();
+}
+
+function tellAll(
+  cli: Cli,
+  findings: Finding[],
+  { check, fixed }: { check: boolean; fixed: string[] | null },
+): void {
+  const { output } = cli;
+  const told = check ? findings.filter(({ level }) => level !== "ok") : findings;
+  const [errors, warnings] = [count(findings, "error"), count(findings, "warning")];
+  if (output.isJson) {
+    const checks = told.map(({ level, text, cure = null }) => ({ level, text, cure }));
+    output.json({ ...(fixed && { fixed }), checks, errors, warnings });
+    return;
+  }
+  for (const text of fixed ?? []) output.print(`fixed: ${plain(text)}`);
+  for (const finding of told) tell(cli, finding);
+  const all = `${counted(errors, "error")}, ${counted(warnings, "warning")}`;
+  output.note(errors + warnings === 0 ? "All is well." : all);
+}
+
+function tell(cli: Cli, { level, text, cure, details = [] }: Finding): void {
+  const { output } = cli;
+  const icons = iconsFor();
+  const sign = output.paint(STYLES[level], icons[SIGNS[level]]);
+  output.print(`${sign} ${plain(text)}${cure === undefined ? "" : `  ${icons.arrow} ${plain(cure)}`}`);
+  if ((cli.globals.verbose ?? 0) > 0) for (const line of details) output.print(`    ${plain(line)}`);
+}
+
+function end(findings: Finding[], check: boolean): void {
+  const codes = findings.flatMap(({ level, exit }) =>
+    level === "error" ? [exit ?? exitCodes.unhealthy] : [],
+  );
+  // The one that stands in the way of the others.
+  const first = [exitCodes.notLoaded, exitCodes.database].find((code) => codes.includes(code)) ?? codes[0];
+  if (first !== undefined) throw new Exit(first);
+  if (check && count(findings, "warning") > 0) throw new Exit(exitCodes.unhealthy);
+}
+
+function count(findings: Finding[], level: Finding["level"]): number {
+  return findings.filter((one) => one.level === level).length;
+}

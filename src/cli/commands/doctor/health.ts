@@ -1,0 +1,164 @@
+import type { PunctualConfig } from "../../../config.ts";
+import type { Punctual } from "../../../punctual.ts";
+import { Cron } from "../../../schedule/cron.ts";
+import { pruneJob, workOn } from "../../../status/hints.ts";
+import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
+import { unseenIn } from "../../../status/report.ts";
+import { silenceOf } from "../../../status/silence.ts";
+import type { Inspection } from "../../../store/maintenance.ts";
+import { serves } from "../../../store/queue-selection.ts";
+import { plain } from "../../output/output.ts";
+import { counted } from "../../render/numbers.ts";
+import { span } from "../../render/times.ts";
+import { listed } from "../schedule/schedule-info.ts";
+import { type Finding, fixable, ok, warning } from "./finding.ts";
+
+/** Whether what is in the database gets done. */
+export async function health(
+  jobs: Punctual,
+  inspection: Inspection,
+  config: PunctualConfig,
+): Promise<Finding[]> {
+  const status = await jobs.status();
+  return [
+    ...workers(status),
+    ...silent(status),
+    ...leftBehind(inspection),
+    ...isolated(status),
+    ...schedules(await jobs.schedules(), status),
+    ...definitions(jobs, status, config),
+  ];
+}
+
+function silent({ silent: all, workers, now }: StatusReport): Finding[] {
+  const others = workers.filter(({ parallel }) => parallel > 0).length;
+  return all.map((worker) =>
+    warning(
+      silenceOf(worker, { now, others }).replace(/\.$/, ""),
+      others === 0 ? "punctual work" : `punctual show ${worker.last.id}`,
+    ),
+  );
+}
+
+/** What workers that died have left. */
+function leftBehind({ expired, deadWorkers, now }: Inspection): Finding[] {
+  const findings: Finding[] = [];
+  if (expired.count > 0) {
+    const text = `${counted(expired.count, "lease")} ended up to ${span(now - expired.since!)} ago, and nobody has taken the runs back`;
+    findings.push(
+      fixable(warning(text, "punctual work"), `take back ${counted(expired.count, "run")} of dead workers`),
+    );
+  }
+  if (deadWorkers > 0) {
+    const text = `${counted(deadWorkers, "worker")} died and left ${deadWorkers === 1 ? "a row" : "rows"} behind`;
+    findings.push(
+      fixable(warning(text, "punctual prune"), `delete ${counted(deadWorkers, "row")} of dead workers`),
+    );
+  }
+  return findings;
+}
+
+function isolated({ isolated: runs }: StatusReport): Finding[] {
+  return runs.map(({ id, name, worker, child, startedAt }) => {
+    const where = child === null ? worker : `${worker}, child ${child.split(":")[0]}`;
+    const what = startedAt === null ? "waits to be alone" : "is alone";
+    return warning(`run ${id} of "${name}" has crashed, and ${what} on ${where}`, `punctual show ${id}`);
+  });
+}
+
+function workers({ workers: all, queues, jobs }: StatusReport): Finding[] {
+  const alive = all.filter(({ parallel }) => parallel > 0);
+  const slots = alive.reduce((sum, { parallel }) => sum + parallel, 0);
+  const waits = queues.filter(({ ready, paused }) => ready > 0 && !paused);
+  if (alive.length === 0) {
+    const ready = waits.reduce((sum, queue) => sum + queue.ready, 0);
+    const ticks = jobs.some(({ nextRun }) => nextRun !== null);
+    if (ready === 0 && !ticks) return [ok("no worker is alive, and nothing waits for one")];
+    const why = ready > 0 ? `${counted(ready, "run")} ready` : "schedules to tick";
+    return [warning(`no worker is alive, with ${why}`, "punctual work")];
+  }
+  const unserved = waits.filter(({ name }) => !alive.some((worker) => serves(worker, name)));
+  const ticks = alive.some(({ schedules }) => schedules) || jobs.every(({ nextRun }) => nextRun === null);
+  return [
+    ok(`${counted(alive.length, "worker")}, ${counted(slots, "slot")}`),
+    ...(ticks
+      ? []
+      : [warning("no worker ticks schedules: all were started with --no-schedule", "punctual work")]),
+    ...unserved.map(({ name, ready }) =>
+      warning(
+        `no worker serves the queue "${name}", where ${counted(ready, "run")} wait`,
+        plain(workOn(name)),
+      ),
+    ),
+  ];
+}
+
+function schedules(all: ScheduleInfo[], status: StatusReport): Finding[] {
+  return listed(all, status).flatMap((one) => {
+    const { late, paused } = one;
+    const which = `cron "${one.cron}" of "${one.job}"`;
+    if (!isReadable(one)) return [warning(`${which} cannot be read by this version`, "update punctual")];
+    if (paused || !one.defined) return [];
+    if (one.nextTick === null) return [warning(`${which} never ticks again`)];
+    if (!late) return [];
+    return [
+      warning(`${which} is ${span(status.now.getTime() - one.nextTick.getTime())} late`, "punctual work"),
+    ];
+  });
+}
+
+function isReadable({ cron, timezone }: ScheduleInfo): boolean {
+  try {
+    new Cron(cron, { timezone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Where the code here and the database differ: workers with other code have the say, or none has shown it yet. */
+function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfig): Finding[] {
+  const findings: Finding[] = [];
+  const unseenFor = unseenIn(status);
+  const defined = new Map(jobs.definitions().map((definition) => [definition.name, definition]));
+  const restart = "restart the workers with this code: punctual work";
+  for (const job of status.jobs) {
+    const definition = defined.get(job.name);
+    if (definition && job.seenAt !== null && job.limit !== definition.settings.concurrency) {
+      findings.push(
+        warning(
+          `job "${job.name}" may run ${limit(definition.settings.concurrency)} at once by the code here, and ${limit(job.limit)} by the database`,
+          restart,
+        ),
+      );
+    }
+    const unseen = unseenFor(job);
+    if (unseen !== null) {
+      findings.push(
+        warning(
+          `no live worker has defined job "${job.name}" for ${span(unseen)}`,
+          definition ? "punctual work" : pruneJob(job.name),
+        ),
+      );
+    }
+  }
+  for (const [name, { concurrency }] of Object.entries(config.queues ?? {})) {
+    const queue = status.queues.find((one) => one.name === name);
+    if (!queue || queue.limit === concurrency) continue;
+    findings.push(
+      warning(
+        `queue "${name}" may run ${limit(concurrency)} at once by the config, and ${limit(queue.limit)} by the database`,
+        restart,
+      ),
+    );
+  }
+  for (const { name, plan } of defined.values()) {
+    const surprise = plan.warning(status.now.getTime());
+    if (surprise !== null) findings.push(warning(`job "${name}": ${surprise}`));
+  }
+  return findings;
+}
+
+function limit(concurrency: number): string {
+  return concurrency === 0 ? "any number" : String(concurrency);
+}

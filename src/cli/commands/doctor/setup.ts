@@ -1,0 +1,54 @@
+import type { Sources } from "../../cli.ts";
+import type { Globals } from "../../input/options.ts";
+import { showDatabase } from "../../load/database.ts";
+import { DEFAULT_JOBS } from "../../load/find-files.ts";
+import { exitCodes } from "../../output/exit-codes.ts";
+import { counted } from "../../render/numbers.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
+
+/** The lowest that `engines` allows; older ones do not get as far as here. */
+const OLDEST_NODE = "22.18";
+
+/** Node, the config and the job files: what stands before a database is asked. */
+export async function setUp(sources: Sources | undefined, globals: Globals): Promise<Finding[]> {
+  const findings = [ok(`node ${process.versions.node} (at least ${OLDEST_NODE})`)];
+  if (!sources) return findings;
+  try {
+    const { file, config, database } = await sources.place();
+    const from = (key: keyof typeof config, flag?: unknown) =>
+      flag !== undefined ? "the command line" : config[key] !== undefined ? String(file) : "the default";
+    const details = [
+      `database  ${database ? `${showDatabase(database.source)}  (${database.by})` : "of the job files, else sqlite ./punctual.db"}`,
+      `jobs  ${(globals.jobs ?? [config.jobs ?? DEFAULT_JOBS].flat()).join(", ")}  (${from("jobs", globals.jobs)})`,
+      `prefix  ${config.prefix ?? "punctual_"}  (${from("prefix")})`,
+      `workers  ${config.workers ?? 0}  (${from("workers")})`,
+      `parallel  ${config.parallel ?? 10}  (${from("parallel")})`,
+    ];
+    findings.push(ok(file === null ? "no config file: the defaults hold" : `config ${file}`, details));
+  } catch (fault) {
+    findings.push(error(messageOf(fault), undefined, exitCodes.notLoaded));
+    return findings;
+  }
+  return [...findings, ...(await files(sources))];
+}
+
+async function files(sources: Sources): Promise<Finding[]> {
+  try {
+    const { files: found, problems, jobs, unmatched } = await sources.loaded();
+    const findings = problems.map((problem) => error(problem, undefined, exitCodes.notLoaded));
+    const count = jobs.definitions().length;
+    if (count === 0 && problems.length === 0) {
+      const where = unmatched.length > 0 ? `no file fits ${unmatched.join(", ")}` : "the files define none";
+      return [warning(`no jobs: ${where}`, "punctual init, or --jobs <glob>")];
+    }
+    const loaded = `${counted(count, "job")} of ${counted(found.length, "file")}`;
+    return [ok(`${loaded}, ${problems.length} that cannot be loaded`, found), ...findings];
+  } catch (fault) {
+    // Two jobs of one name, or two databases.
+    return [error(messageOf(fault), undefined, exitCodes.notLoaded)];
+  }
+}
+
+export function messageOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault);
+}

@@ -1,0 +1,34 @@
+import { didYouMean } from "../../input/names.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+
+export interface Kind {
+  name: string;
+  url: string;
+  /** What has to be installed beside Punctual; null: nothing. */
+  driver: string | null;
+  /** What git is to ignore; null: nothing. */
+  ignored: string | null;
+}
+
+const KINDS: Record<string, Kind> = {
+  sqlite: { name: "SQLite", url: "sqlite:./punctual.db", driver: null, ignored: "punctual.db*" },
+  postgres: { name: "PostgreSQL", url: "postgres://localhost:5432/postgres", driver: "pg", ignored: null },
+  mysql: { name: "MySQL", url: "mysql://root@localhost:3306/punctual", driver: "mysql2", ignored: null },
+  mariadb: {
+    name: "MariaDB",
+    url: "mariadb://root@localhost:3306/punctual",
+    driver: "mysql2",
+    ignored: null,
+  },
+};
+
+export function kindNamed(name: string): Kind {
+  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  if (kind) return kind;
+  const known = Object.keys(KINDS);
+  throw new Exit(
+    exitCodes.usage,
+    `init expected --db ${known.join(", ")}, got ${plain(name)}.${didYouMean(name, known)} The URL goes into the config, or into PUNCTUAL_DATABASE_URL.`,
+  );
+}

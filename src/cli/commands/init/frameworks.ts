@@ -1,0 +1,145 @@
+import { existsSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { didYouMean } from "../../input/names.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import { jobText, type Package } from "./files.ts";
+
+/** What is different where a framework has a way of its own. */
+export interface Framework {
+  name: "next" | "nest" | "none";
+  /** Where jobs are, unless they are told to be elsewhere. */
+  dir: string;
+  /** Of the config, if it must not be the one of the project's sources. */
+  configEnding?: string;
+  /** Where the worker finds the jobs of a folder. */
+  jobs(dir: string, pattern: string): string;
+  job(call: string): string;
+  /** More files beside the config and the job. */
+  files(dir: string): { file: string; text: string }[];
+  /** The script that has to run before the worker; null: none. */
+  build: string | null;
+}
+
+const none: Framework = {
+  name: "none",
+  dir: "jobs",
+  jobs: (_, pattern) => pattern,
+  job: jobText,
+  files: () => [],
+  build: null,
+};
+
+/** The routes of the app dispatch; the worker is a process beside it. */
+const next: Framework = {
+  ...none,
+  name: "next",
+  files(dir) {
+    // As Next looks for them.
+    const within = !existsSync("app") && !existsSync("pages") && existsSync("src") ? "src" : "";
+    const hasPagesOnly = existsSync(join(within, "pages")) && !existsSync(join(within, "app"));
+    const file = hasPagesOnly ? join(within, "pages/api/hello.ts") : join(within, "app/api/hello/route.ts");
+    const job = posix(relative(dirname(file), join(dir, "hello")));
+    return [{ file, text: hasPagesOnly ? pageText(job) : routeText(job) }];
+  },
+};
+
+/** Decorators have to be compiled, so the worker runs what `nest build` has made of the jobs. */
+const nest: Framework = {
+  name: "nest",
+  dir: "src/jobs",
+  // Not compiled with the application: beside src it would move everything in dist one folder down.
+  configEnding: "mjs",
+  jobs(dir) {
+    if (!/^src(\/|$)/.test(dir)) {
+      throw new Exit(
+        exitCodes.usage,
+        `Nest compiles what is below src: expected --dir such as src/jobs, got ${plain(dir)}.`,
+      );
+    }
+    return `${dir.replace(/^src/, "dist")}/**/*.js`;
+  },
+  job: () => `import { Job } from "punctual";
+import { nest } from "./_nest.js";
+
+// Every ten seconds, and whenever it is asked for: hello.dispatch({ name: "you" })
+export const hello = Job.schedule("hello", async ({ name = "world" }: { name?: string }) => {
+  await nest(); // gives the application: (await nest()).get(UserService)
+  console.log(\`Hello, \${name}!\`);
+}).everyTenSeconds();
+`,
+  files(dir) {
+    if (!existsSync("src/app.module.ts")) {
+      throw new Exit(
+        exitCodes.usage,
+        "A Nest application was expected here, and there is no src/app.module.ts. Go to its folder, or say --framework none.",
+      );
+    }
+    const module = posix(relative(dir, "src/app.module.js"));
+    return [{ file: join(dir, "_nest.ts"), text: nestText(module) }];
+  },
+  build: "build",
+};
+
+const FRAMEWORKS: Record<string, Framework> = { next, nest, none };
+
+/** By its name, or the one that the package depends on. */
+export function frameworkNamed(name: string | undefined, manifest: Package): Framework {
+  if (name === undefined) {
+    const used = { ...manifest.dependencies, ...manifest.devDependencies };
+    if (Object.hasOwn(used, "next")) return next;
+    return Object.hasOwn(used, "@nestjs/core") && existsSync("src/app.module.ts") ? nest : none;
+  }
+  const framework = Object.hasOwn(FRAMEWORKS, name) ? FRAMEWORKS[name] : undefined;
+  if (framework) return framework;
+  const known = Object.keys(FRAMEWORKS);
+  throw new Exit(
+    exitCodes.usage,
+    `init expected --framework ${known.join(", ")}, got ${plain(name)}.${didYouMean(name, known)} Others need nothing of their own: none.`,
+  );
+}
+
+function posix(path: string): string {
+  return path.replaceAll(sep, "/");
+}
+
+const DISPATCHING = "// For anybody who may call it: check who does, as in your other routes.";
+
+function routeText(job: string): string {
+  return `import { hello } from "${job}";
+
+${DISPATCHING}
+export async function POST(): Promise<Response> {
+  const { id } = await hello.dispatch({ name: "Next" });
+  return Response.json({ id }, { status: 202 });
+}
+`;
+}
+
+function pageText(job: string): string {
+  return `import type { NextApiRequest, NextApiResponse } from "next";
+import { hello } from "${job}";
+
+${DISPATCHING}
+export default async function handler(request: NextApiRequest, response: NextApiResponse): Promise<void> {
+  if (request.method !== "POST") return response.status(405).end();
+  const { id } = await hello.dispatch({ name: "Next" });
+  response.status(202).json({ id });
+}
+`;
+}
+
+function nestText(module: string): string {
+  return `import type { INestApplicationContext } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+
+let context: Promise<INestApplicationContext> | undefined;
+
+/** The application without its web server, for all jobs of this process: made by the first run that asks. */
+export function nest(): Promise<INestApplicationContext> {
+  // Imported when it is needed: providers may import jobs to dispatch them.
+  context ??= import("${module}").then(({ AppModule }) => NestFactory.createApplicationContext(AppModule));
+  return context;
+}
+`;
+}

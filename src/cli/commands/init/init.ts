@@ -1,0 +1,97 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { type Kind, kindNamed } from "./databases.ts";
+import type { Framework } from "./frameworks.ts";
+import { carryOut, plan } from "./plan.ts";
+
+interface Options {
+  dir?: string;
+  framework?: string;
+}
+
+/** How each package manager adds packages, and runs what is in them. */
+const MANAGERS = {
+  npm: { run: "npm run", add: "npm install", call: "npx punctual", lock: "package-lock.json" },
+  pnpm: { run: "pnpm", add: "pnpm add", call: "pnpm punctual", lock: "pnpm-lock.yaml" },
+  yarn: { run: "yarn", add: "yarn add", call: "yarn punctual", lock: "yarn.lock" },
+  bun: { run: "bun run", add: "bun add", call: "bunx punctual", lock: "bun.lock" },
+};
+
+type Manager = (typeof MANAGERS)["npm"];
+
+export default function init(command: Command, cli: Cli): void {
+  command
+    .description(
+      "Write a config, a first job and scripts into this folder. What is there stays as it is.\n--db says for which database: sqlite (the default), postgres, mysql or mariadb.",
+    )
+    .option("--dir <folder>", "where jobs are (default: jobs, in Nest src/jobs)")
+    .option("--framework <name>", "next, nest or none (default: what the package depends on)")
+    .action(async (options: Options) => {
+      const { output } = cli;
+      await cli.enter();
+      const kind = kindNamed(cli.globals.db ?? "sqlite");
+      const manager = managerHere();
+      const { framework, changes } = plan({
+        ...options,
+        kind,
+        call: manager.call,
+        canExec: canExec(manager),
+      });
+      carryOut(changes);
+      const next = nextCommands(kind, framework, manager);
+      if (output.isJson) {
+        const files = changes.map(({ file, what }) => ({ file, what }));
+        output.json({ database: kind.name, driver: kind.driver, framework: framework.name, files, next });
+        return;
+      }
+      for (const { file, what } of changes) output.print(`${what.padEnd(8)} ${file}`);
+      output.note("");
+      if (kind.driver !== null) {
+        output.note(
+          `${kind.name} needs its driver, ${kind.driver}. Set PUNCTUAL_DATABASE_URL to your database,`,
+        );
+        output.note(`or write it into the config: now it says ${kind.url}`);
+        output.note("");
+      }
+      output.note("Next:");
+      for (const line of next) output.note(`  ${line}`);
+    });
+}
+
+function managerHere(): Manager {
+  const agent = /^\w+/.exec(process.env.npm_config_user_agent ?? "")?.[0];
+  const locked = Object.values(MANAGERS).find(({ lock }) => existsSync(lock));
+  return locked ?? MANAGERS[agent as keyof typeof MANAGERS] ?? MANAGERS.npm;
+}
+
+/** Yarn runs scripts in a shell of its own, without exec, and Windows in cmd. */
+function canExec(manager: Manager): boolean {
+  return manager !== MANAGERS.yarn && process.platform !== "win32";
+}
+
+function nextCommands(kind: Kind, { build }: Framework, { add, call, run }: Manager): string[] {
+  const missing = ["punctual", ...(kind.driver === null ? [] : [kind.driver])].filter(
+    (name) => !isInstalled(name),
+  );
+  return [
+    ...(missing.length > 0 ? [`${add} ${missing.join(" ")}`] : []),
+    ...(build === null ? [] : [`${run} ${build}`]),
+    ...(kind.driver === null ? [] : [`${call} install`]),
+    `${call} work`,
+    `${call} dispatch hello --set name=you`,
+    `${call} status`,
+  ].slice(0, missing.length > 0 && kind.driver !== null ? 4 : undefined);
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    createRequire(join(process.cwd(), "package.json")).resolve(name);
+    return true;
+  } catch (error) {
+    // It is there, but not for require().
+    return (error as { code?: string }).code === "ERR_PACKAGE_PATH_NOT_EXPORTED";
+  }
+}

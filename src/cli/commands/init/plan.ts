@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, normalize, sep } from "node:path";
+import { CONFIG_NAMES } from "../../../config-file.ts";
+import { show } from "../../../errors.ts";
+import { DEFAULT_JOBS } from "../../load/find-files.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import type { Kind } from "./databases.ts";
+import { configText, ignoreText, type Package, packageText } from "./files.ts";
+import { type Framework, frameworkNamed } from "./frameworks.ts";
+
+export interface Change {
+  file: string;
+  what: "created" | "changed" | "kept";
+  text: string;
+  before: string | null;
+}
+
+export interface Wish {
+  kind: Kind;
+  /** As it was given; undefined: what the package depends on. */
+  framework?: string;
+  dir?: string;
+  /** How the command line is called here. */
+  call: string;
+  /** Whether scripts of package.json run in a shell that knows exec. */
+  canExec: boolean;
+}
+
+export interface Plan {
+  framework: Framework;
+  changes: Change[];
+}
+
+/** What would be written here. Refuses before anything is. */
+export function plan({ kind, framework: named, dir: given, call, canExec }: Wish): Plan {
+  const manifest = read("package.json");
+  const parsed = parse(manifest);
+  const framework = frameworkNamed(named, parsed);
+  const dir = given ?? framework.dir;
+  const folder = normalize(dir).replace(/[\\/]+$/, "");
+  if (/^(\.\.|\/|[A-Za-z]:|\.$)/.test(folder) || /["'`*{}\\]/.test(folder.replaceAll(sep, "/"))) {
+    throw new Exit(
+      exitCodes.usage,
+      `Expected --dir as a folder below this one, such as jobs, got ${show(dir)}.`,
+    );
+  }
+  if (existsSync(folder) && !statSync(folder).isDirectory()) {
+    throw new Exit(exitCodes.usage, `--dir ${plain(dir)} is a file here, not a folder. Name another one.`);
+  }
+  // In a package of CommonJS only this ending means an ES module; what is compiled is what the package says.
+  const ending = parsed.type === "commonjs" && framework.build === null ? "mts" : "ts";
+  const config = CONFIG_NAMES.find((name) => existsSync(name));
+  const job = join(folder, `hello.${ending}`);
+  const changed = packageText(manifest, canExec);
+  const path = folder.replaceAll(sep, "/");
+  const pattern = framework.jobs(path, DEFAULT_JOBS.replace(/^jobs/, path));
+  const changes = [
+    change(
+      config ?? `punctual.config.${framework.configEnding ?? ending}`,
+      config ? null : configText(kind, pattern),
+    ),
+    change(job, existsSync(job) ? null : framework.job(call)),
+    ...framework.files(folder).map(({ file, text }) => change(file, existsSync(file) ? null : text)),
+    change("package.json", changed),
+    ...(kind.ignored === null ? [] : [change(".gitignore", ignoreText(read(".gitignore"), kind.ignored))]),
+  ];
+  return { framework, changes };
+}
+
+function change(file: string, text: string | null): Change {
+  const before = read(file);
+  const what = text === null ? "kept" : before === null ? "created" : "changed";
+  return { file, what, text: text ?? "", before };
+}
+
+function read(file: string): string | null {
+  return existsSync(file) ? readFileSync(file, "utf8") : null;
+}
+
+function parse(manifest: string | null): Package {
+  try {
+    const found: unknown = manifest === null ? {} : JSON.parse(manifest);
+    if (typeof found === "object" && found !== null && !Array.isArray(found)) return found;
+  } catch {
+    // Said below.
+  }
+  throw new Exit(
+    exitCodes.notLoaded,
+    "package.json here is not a JSON object. Mend it first; nothing was written.",
+  );
+}
+
+/** All of it or nothing. */
+export function carryOut(changes: Change[]): void {
+  const undo: (() => void)[] = [];
+  try {
+    for (const { file, what, text, before } of changes) {
+      if (what === "kept") continue;
+      const made = mkdirSync(dirname(file), { recursive: true });
+      if (made !== undefined) undo.unshift(() => rmSync(made, { recursive: true }));
+      undo.unshift(() => (before === null ? rmSync(file, { force: true }) : writeFileSync(file, before)));
+      writeFileSync(file, text, before === null ? { flag: "wx" } : {});
+    }
+  } catch (error) {
+    for (const step of undo) {
+      try {
+        step();
+      } catch {
+        // What cannot be taken back either is named by the error below.
+      }
+    }
+    throw new Exit(
+      exitCodes.failed,
+      `The files could not be written: ${plain((error as Error).message)}. Nothing was left behind.`,
+    );
+  }
+}

@@ -1,0 +1,85 @@
+import { Argument, type Command } from "commander";
+import type { Punctual } from "../../../punctual.ts";
+import type { Cli } from "../../cli.ts";
+import { integer } from "../../input/arguments.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { pageOf } from "../../render/page.ts";
+import { detailsOf } from "../../views/details.ts";
+import { watch, watchEvery } from "../../views/live-view.ts";
+import { pagesOf } from "../runs/fetch-runs.ts";
+import { type Asked, checkKind, filterOf, type Kind, kinds, listings, toDocument } from "./listings.ts";
+
+interface Options {
+  where?: string;
+  limit?: number;
+  before?: number;
+  columns?: string;
+  watch?: string | true;
+  jsonl?: boolean;
+}
+
+const LIMIT = 50;
+
+export default function list(command: Command, cli: Cli): void {
+  command
+    .addArgument(new Argument("[what]", "what to list").choices(kinds).default("runs"))
+    .option("--where <query>", 'which runs, such as "state:failed job:send-* after:24h"')
+    .option("--limit <count>", `at most so many (default: ${LIMIT}; with --jsonl all)`, integer(1))
+    .option("--before <id>", "runs before this one: the next page", integer(1, Number.MAX_SAFE_INTEGER))
+    .option("--columns <names>", "these columns, such as id,job,error")
+    .option("-w, --watch [interval]", "keep looking, every 2s unless you say otherwise")
+    .option("--jsonl", "one JSON document on each line, as they are found")
+    .action(async (what: Kind, options: Options, self: Command) => {
+      const kind = misread(self, options) ?? what;
+      checkKind(kind, options);
+      const { output } = cli;
+      const page = pageOf(cli);
+      const asked: Asked = {
+        limit: options.limit ?? (options.jsonl ? Number.POSITIVE_INFINITY : LIMIT),
+        timezone: page.zone,
+        ...(options.where !== undefined && { where: options.where }),
+        ...(options.before !== undefined && { before: options.before }),
+        ...(options.columns !== undefined && { columns: options.columns }),
+      };
+      const jobs = await openToLook(cli);
+      const look = () => listings[kind](jobs, asked);
+      if (options.watch !== undefined) {
+        return watch(cli, {
+          every: watchEvery(options.watch),
+          take: look,
+          json: ({ rows, more }) => ({ [kind]: rows, ...more }),
+          picture: ({ lines, notes, subjects }, current) => {
+            const [titles = "", ...body] = lines(current);
+            const foot = notes.length > 0 ? ["", ...notes] : [];
+            return { head: [titles], body, foot, ...(subjects && { subjects }) };
+          },
+          details: (subject, current) => detailsOf(jobs, subject, current),
+        });
+      }
+      if (options.jsonl && kind === "runs") return stream(jobs, asked, cli);
+      const { rows, more, notes, lines } = await look();
+      // Refuses unknown columns also where there is nothing to show.
+      if (options.columns !== undefined) lines(page);
+      if (options.jsonl) for (const row of rows) output.jsonLine(row);
+      else if (output.isJson) output.json({ [kind]: rows, ...more });
+      else if (rows.length === 0) output.note(`No ${kind}${asked.where === undefined ? "" : " that match"}.`);
+      else for (const line of lines(page)) output.print(line);
+      for (const line of notes) output.note(line);
+    });
+}
+
+/** "list -w failures" means the failures: an interval begins with a digit. */
+function misread({ args }: Command, options: Options): Kind | null {
+  const meant = args.length === 0 ? kinds.find((kind) => kind === options.watch) : undefined;
+  if (meant === undefined) return null;
+  options.watch = true;
+  return meant;
+}
+
+/** However many there are, only a page of them is in memory. */
+async function stream(jobs: Punctual, asked: Asked, { output }: Cli): Promise<void> {
+  for await (const { runs } of pagesOf(jobs, filterOf(asked), asked.limit)) {
+    for (const run of runs) output.jsonLine(toDocument(run));
+    await output.drained();
+  }
+}

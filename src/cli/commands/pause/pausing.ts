@@ -1,0 +1,174 @@
+import { hostname, userInfo } from "node:os";
+import { Argument, type Command } from "commander";
+import { PunctualError } from "../../../errors.ts";
+import type { Punctual } from "../../../punctual.ts";
+import { type Duration, toMilliseconds } from "../../../time.ts";
+import { checkName } from "../../../validate/names.ts";
+import type { Cli } from "../../cli.ts";
+import { duration } from "../../input/arguments.ts";
+import { canAsk, confirm } from "../../input/ask.ts";
+import { didYouMean, unknownJob } from "../../input/names.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import { pageOf } from "../../render/page.ts";
+import { stamp } from "../../render/times.ts";
+import { findSchedules } from "../schedule/find.ts";
+
+const KINDS = ["queue", "job", "schedule"] as const;
+type Kind = (typeof KINDS)[number];
+
+interface Options {
+  all?: boolean;
+  for?: Duration;
+  reason?: string;
+}
+
+interface Paused {
+  kind: Kind;
+  name: string;
+  /** Of a schedule. */
+  id?: number;
+  until: Date | null;
+}
+
+export function addPausing(command: Command, cli: Cli, paused: boolean): void {
+  const verb = paused ? "pause" : "resume";
+  command
+    .description(
+      paused
+        ? "Claim nothing more from queues or of jobs, or let schedules not tick. What runs goes on; dispatching does too."
+        : "Let queues, jobs or schedules go on. Ticks that fell into the pause of a schedule are not made up.",
+    )
+    .addArgument(new Argument("[what]", "what to stop or let go on").choices(KINDS))
+    .argument("[name...]", "its name; of a schedule the id, or the job for all of its schedules")
+    .option("--all", "every queue");
+  if (paused) {
+    command
+      .option("--for <duration>", "a queue, for so long: 90s, 2h, 1d", duration)
+      .option("--reason <text>", "why, shown wherever the pause is");
+  }
+  command.action(async (kind: Kind | undefined, names: string[], options: Options) => {
+    check(verb, kind, names, options);
+    const jobs = await openToLook(cli);
+    const until = options.for === undefined ? null : await endOf(jobs, options.for);
+    const note = { by: who(), ...(options.reason !== undefined && { reason: options.reason }) };
+    const span = options.for === undefined ? {} : { for: options.for };
+    const done: Paused[] = [];
+    if (options.all) {
+      const all = await (paused ? jobs.pauseAll({ ...span, ...note }) : jobs.resumeAll());
+      for (const name of all) done.push({ kind: "queue", name, until });
+    } else {
+      for (const target of await targetsOf(cli, jobs, kind!, names, paused)) {
+        await apply(jobs, target, paused, note, span);
+        done.push({ ...target, until });
+      }
+    }
+    tell(cli, done, paused);
+  });
+}
+
+function check(verb: string, kind: Kind | undefined, names: string[], options: Options): void {
+  const example = `For example: punctual ${verb} queue emails`;
+  if (options.all ? kind !== undefined : kind === undefined || names.length === 0) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      options.all
+        ? `--all means every queue: name nothing beside it. ${example}`
+        : `${verb} expected what and which. ${example}`,
+    );
+  }
+  for (const name of names) checkName(name, `the name of a ${kind}`);
+  if (options.for === undefined) return;
+  if (kind === "job" || kind === "schedule") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `--for is for queues: a ${kind} stays paused until it is resumed. Leave it out.`,
+    );
+  }
+}
+
+interface Target {
+  kind: Kind;
+  name: string;
+  id?: number;
+}
+
+/** All of them are found before the first is touched. */
+async function targetsOf(
+  cli: Cli,
+  jobs: Punctual,
+  kind: Kind,
+  names: string[],
+  paused: boolean,
+): Promise<Target[]> {
+  if (kind === "schedule") {
+    const found = await Promise.all(names.map((name) => findSchedules(jobs, name)));
+    return found.flat().map(({ id, job }) => ({ kind, name: job, id }));
+  }
+  if (kind === "job") {
+    const known = (await jobs.status()).jobs.map(({ name }) => name);
+    for (const name of names) if (!known.includes(name)) throw unknownJob(name, known);
+  } else {
+    const known = await knownQueues(jobs);
+    for (const name of names) if (!known.includes(name)) await unknownQueue(cli, name, known, paused);
+  }
+  return names.map((name) => ({ kind, name }));
+}
+
+/** It may be meant: a queue is nothing but a name, and can be paused before its first run. But it may be a slip too. */
+async function unknownQueue(cli: Cli, name: string, known: string[], paused: boolean): Promise<void> {
+  const message = `Nothing was ever in a queue "${name}".${didYouMean(name, known)}`;
+  if (!paused) throw new Exit(exitCodes.notFound, message);
+  if (cli.globals.yes) return;
+  if (!canAsk(cli)) throw new Exit(exitCodes.notFound, `${message} To pause it before its first run: --yes`);
+  await confirm(cli, `${message} Pause it before its first run?`);
+}
+
+async function knownQueues(jobs: Punctual): Promise<string[]> {
+  const status = await jobs.status();
+  const ofSchedules = (await jobs.schedules()).flatMap(({ queue }) => queue ?? []);
+  const names = [...status.queues.map(({ name }) => name), ...status.jobs.map(({ queue }) => queue)];
+  return [...new Set([...names, ...ofSchedules])].sort();
+}
+
+async function apply(
+  jobs: Punctual,
+  { kind, name, id }: Target,
+  paused: boolean,
+  note: { by: string; reason?: string },
+  span: { for?: Duration },
+): Promise<void> {
+  if (kind === "queue") await (paused ? jobs.pauseQueue(name, { ...span, ...note }) : jobs.resumeQueue(name));
+  else if (kind === "job") await (paused ? jobs.pauseJob(name, note) : jobs.resumeJob(name));
+  else await (paused ? jobs.pauseSchedule(id!, note) : jobs.resumeSchedule(id!));
+}
+
+/** Who says so, for those who wonder later. */
+function who(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`.slice(0, 100);
+  } catch {
+    return hostname().slice(0, 100);
+  }
+}
+
+async function endOf(jobs: Punctual, span: Duration): Promise<Date> {
+  const { now } = await jobs.status();
+  return new Date(now.getTime() + toMilliseconds(span));
+}
+
+function tell(cli: Cli, done: Paused[], paused: boolean): void {
+  const { output } = cli;
+  const word = paused ? "paused" : "resumed";
+  if (output.isJson) {
+    output.json({ [word]: done });
+    return;
+  }
+  for (const { kind, name, id, until } of done) {
+    const which = id === undefined ? plain(name) : `${id} of ${plain(name)}`;
+    const end = until === null ? "" : ` until ${stamp(until, pageOf(cli).zone)}`;
+    output.print(`${kind} ${which} ${word}${end}`);
+  }
+  if (done.length === 0) output.note(paused ? "There is no queue yet." : "No queue was paused.");
+}

@@ -1,0 +1,162 @@
+import type { Command } from "commander";
+import type { PruneOptions } from "../../../operate/prune-options.ts";
+import type { Punctual } from "../../../punctual.ts";
+import { type FinishedState, finishedStates } from "../../../run/states.ts";
+import { inQuery, listOf } from "../../../status/hints.ts";
+import { UNDEFINED_FOR } from "../../../status/report.ts";
+import type { PruneForecast, PruneReport } from "../../../store/maintenance.ts";
+import type { Duration } from "../../../time.ts";
+import type { Cli } from "../../cli.ts";
+import { among, duration, integer, name } from "../../input/arguments.ts";
+import { confirm } from "../../input/ask.ts";
+import { Interrupt } from "../../input/interrupt.ts";
+import { unknownJob } from "../../input/names.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import { Bar } from "../../render/bar.ts";
+import { counted } from "../../render/numbers.ts";
+import { span } from "../../render/times.ts";
+import { checkVacuum, vacuum } from "./vacuum.ts";
+
+interface Options {
+  job?: string;
+  olderThan?: Duration;
+  keep?: number;
+  state?: FinishedState[];
+  days?: number;
+  batch?: number;
+  dryRun?: boolean;
+  vacuum?: boolean;
+}
+
+/** As far back as a time can be told. */
+const MOST_DAYS = 365_000;
+
+export default function prune(command: Command, cli: Cli): void {
+  command
+    .description(
+      "Delete finished runs that are no longer kept, jobs that nobody defines any more, and what waits for them.",
+    )
+    .option(
+      "--older-than <duration>",
+      "finished runs older than this too, whatever their job keeps, such as 14d",
+      duration,
+    )
+    .option(
+      "--keep <n>",
+      "the newest n finished runs of each job stay, older ones go, whatever their job keeps",
+      integer(0),
+    )
+    .option(
+      "--state <states>",
+      "only finished runs in these states, such as completed,skipped",
+      among(finishedStates),
+    )
+    .option("--days <n>", "jobs that no worker has had for so many days (default: 30)", integer(1, MOST_DAYS))
+    .option(
+      "--job <name>",
+      "only this job, with its schedules and waiting runs, once no live worker defines it",
+      name("a job"),
+    )
+    .option("--batch <n>", "delete so many at a time (default: 1000)", integer(1))
+    .option("--dry-run", "tell how much, and change nothing")
+    .option("--vacuum", "give the space back to the disk afterwards (SQLite)")
+    .action(async (options: Options) => {
+      const jobs = await openToLook(cli);
+      const request = toRequest(options);
+      if (options.vacuum) await checkVacuum(jobs);
+      const total =
+        cli.output.isQuiet && !options.job && !options.dryRun ? null : await jobs.countPrunable(request);
+      if (options.job !== undefined && total!.jobs === 0) await refuseJob(jobs, options.job);
+      if (options.dryRun) return tellForecast(cli, total!);
+      if (options.job !== undefined && total!.orphans > 0) {
+        const waiting = counted(total!.orphans, "waiting run");
+        await confirm(cli, `Delete the job "${plain(options.job)}" and ${waiting}?`);
+      }
+      const interrupt = new Interrupt();
+      const bar = new Bar(cli.output.stderr, "Deleting", {
+        total: total && !total.capped ? total.history : null,
+      });
+      let deleted: PruneReport;
+      try {
+        deleted = await jobs.prune({
+          ...request,
+          progress: ({ history }) => {
+            if (!cli.output.isQuiet) bar.update(history);
+            return !interrupt.came;
+          },
+        });
+      } finally {
+        bar.end();
+        interrupt.done();
+      }
+      const freed = options.vacuum && !interrupt.came ? await vacuum(jobs) : null;
+      tell(cli, deleted, interrupt.came, freed);
+      interrupt.throwIfCame();
+    });
+}
+
+/** Says why a job stays. */
+async function refuseJob(jobs: Punctual, name: string): Promise<void> {
+  const status = await jobs.status();
+  const found = status.jobs.find((job) => job.name === name);
+  if (!found)
+    throw unknownJob(
+      name,
+      status.jobs.map((job) => job.name),
+    );
+  const age = found.seenAt === null ? 0 : Number(status.now) - Number(found.seenAt);
+  if (age <= UNDEFINED_FOR) {
+    throw new Exit(
+      exitCodes.refused,
+      `The job "${plain(name)}" was defined within the last ${span(UNDEFINED_FOR)}, so it stays. Remove it from the code, restart the workers and try again ${span(UNDEFINED_FOR)} later.`,
+    );
+  }
+  throw new Exit(
+    exitCodes.refused,
+    `The job "${plain(name)}" has runs that have not ended, so it stays: ${plain(listOf(`job:${inQuery(name)} state:running`))}`,
+  );
+}
+
+function toRequest({ job, olderThan, keep, state, days, batch }: Options): PruneOptions {
+  return {
+    ...(job !== undefined && { job }),
+    ...(olderThan !== undefined && { finished: olderThan }),
+    ...(keep !== undefined && { keep }),
+    ...(state !== undefined && { state }),
+    ...(days !== undefined && { jobs: `${days} days`, orphans: `${days} days` }),
+    ...(batch !== undefined && { batch }),
+  };
+}
+
+function tellForecast({ output }: Cli, forecast: PruneForecast): void {
+  const { capped, ...counts } = forecast;
+  if (output.isJson) output.json({ dryRun: true, prunable: counts, capped });
+  else {
+    output.print(`${capped ? "more than " : ""}${inWords(counts)} would be deleted`);
+    output.note("Nothing was changed.");
+  }
+}
+
+function tell({ output }: Cli, deleted: PruneReport, interrupted: boolean, freed: number | null): void {
+  if (output.isJson) {
+    output.json({ deleted, interrupted, ...(freed !== null && { freedBytes: freed }) });
+    return;
+  }
+  const more = freed === null ? "" : `; ${megabytes(freed)} given back`;
+  output.print(`${inWords(deleted)} deleted${more}${interrupted ? "; interrupted, the rest is left" : ""}`);
+}
+
+function inWords({ history, jobs, orphans, workers }: PruneReport): string {
+  return [
+    counted(history, "finished run"),
+    counted(orphans, "waiting run"),
+    counted(jobs, "job"),
+    counted(workers, "dead worker"),
+  ].join(", ");
+}
+
+function megabytes(bytes: number): string {
+  return `${(Math.max(0, bytes) / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,41 @@
+import { existsSync, statSync } from "node:fs";
+import { PunctualError } from "../../../errors.ts";
+import type { Punctual } from "../../../punctual.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+
+/** Longest wait for statements of other processes that lock the file. */
+const LOCK_TIMEOUT = 10_000;
+
+/** Refuses before anything was deleted. Servers give space back by themselves, or at their keeper's word. */
+export async function checkVacuum(jobs: Punctual): Promise<void> {
+  const { settings } = await jobs.inspect();
+  if (settings.file !== undefined && settings.file !== ":memory:") return;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    "--vacuum is for a SQLite file: PostgreSQL, MySQL and MariaDB use the space of deleted rows again by themselves. Leave it out.",
+  );
+}
+
+/** Writes the file anew without its holes; gives how many bytes that saved. */
+export async function vacuum(jobs: Punctual): Promise<number> {
+  const { file = "" } = (await jobs.inspect()).settings;
+  const { DatabaseSync } = await import("node:sqlite");
+  const before = sizeOf(file);
+  const db = new DatabaseSync(file, { timeout: LOCK_TIMEOUT });
+  try {
+    db.exec("vacuum");
+    db.exec("pragma wal_checkpoint(truncate)");
+  } catch (error) {
+    throw new Exit(
+      exitCodes.failed,
+      `What was due is deleted, but the space was not given back: ${(error as Error).message}. Try --vacuum again when nothing works on the file.`,
+    );
+  } finally {
+    db.close();
+  }
+  return before - sizeOf(file);
+}
+
+function sizeOf(file: string): number {
+  return [file, `${file}-wal`].reduce((sum, one) => sum + (existsSync(one) ? statSync(one).size : 0), 0);
+}

@@ -1,0 +1,210 @@
+import type { Command } from "commander";
+import { PunctualError, show } from "../../../errors.ts";
+import type { Punctual } from "../../../punctual.ts";
+import { toTerms } from "../../../query/terms.ts";
+import type { RunState } from "../../../run/states.ts";
+import { yieldToEventLoop } from "../../../time.ts";
+import type { Cli } from "../../cli.ts";
+import { integer, wholeNumber } from "../../input/arguments.ts";
+import { canAsk, confirm } from "../../input/ask.ts";
+import { Interrupt } from "../../input/interrupt.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import { Bar } from "../../render/bar.ts";
+import { counted } from "../../render/numbers.ts";
+import { zoneFor } from "../../render/page.ts";
+import { filterOf } from "../list/listings.ts";
+import { pagesOf } from "./fetch-runs.ts";
+
+export interface BulkOptions {
+  where?: string;
+  limit?: number;
+  dryRun?: boolean;
+}
+
+type Where = { where: string; limit: number };
+
+/** What is done to each of many runs. */
+export interface Operation {
+  /** `retry` */
+  verb: string;
+  /** `retried`, and the key of the count in JSON. */
+  past: string;
+  /** What `--where` looks for; the rest is left out without a word. */
+  states: RunState[];
+  /** Of these, where the query names no state. */
+  meant?: RunState[];
+  /** Asked about however few they are. */
+  question?: string;
+  /** Gives the word to count it under, such as `retried` or `requested`; throws as the instance does. */
+  act(jobs: Punctual, id: number): Promise<string>;
+}
+
+/** More than so many are asked about, and fewer where somebody looks on. */
+const UNASKED = 100;
+/** Each is a transaction of its own, about a run of its own. */
+const AT_ONCE = 8;
+/** So many are shown by name before it begins. */
+const SHOWN = 20;
+
+export function addBulkOptions(command: Command, verb: string): Command {
+  return command
+    .argument("[id...]", "runs by their ids")
+    .option("--where <query>", `${verb} every run that fits, such as "job:email state:failed"`)
+    .option("--limit <n>", "at most so many of them, the newest", integer(1))
+    .option("--dry-run", "tell which, and change nothing");
+}
+
+const WORDS: Record<string, string> = { requested: "asked to stop" };
+
+/** The counts of one call. */
+class Counts {
+  readonly done = new Map<string, number>();
+  readonly skipped = new Map<string, number>();
+  readonly missing: number[] = [];
+
+  count(of: Map<string, number>, word: string): void {
+    of.set(word, (of.get(word) ?? 0) + 1);
+  }
+
+  get total(): number {
+    const all = [...this.done.values(), ...this.skipped.values()];
+    return all.reduce((sum, n) => sum + n, this.missing.length);
+  }
+
+  inWords(past: string): string {
+    const parts = [...this.done].map(([word, n]) => `${n} ${WORDS[word] ?? word}`);
+    if (this.done.size === 0) parts.push(`0 ${past}`);
+    const skipped = [...this.skipped.values()].reduce((sum, n) => sum + n, 0);
+    const reasons = [...this.skipped].map(([word, n]) => (this.skipped.size > 1 ? `${n} ${word}` : word));
+    if (skipped > 0) parts.push(`${skipped} skipped (${reasons.join(", ")})`);
+    if (this.missing.length > 0) parts.push(`${this.missing.length} not found (${this.missing.join(", ")})`);
+    return parts.join(", ");
+  }
+}
+
+/**
+ * Does it to the runs that were named, or to all that fit; tells how many, and ends with the code that this comes to.
+ * What fits is looked for once: whoever said yes to 214 runs gets these, and not others that fail meanwhile.
+ */
+export async function operate(
+  cli: Cli,
+  operation: Operation,
+  ids: string[],
+  options: BulkOptions,
+): Promise<void> {
+  const { where, limit = Number.POSITIVE_INFINITY, dryRun } = options;
+  if (ids.length > 0 === (where !== undefined)) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `${operation.verb} expected ids of runs or --where, ${where === undefined ? "and got neither" : "not both"}. For example: punctual ${operation.verb} 42 43`,
+    );
+  }
+  if (where?.trim() === "") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `--where expected a query that says which runs, got one that means all. For example: "job:email after:24h"`,
+    );
+  }
+  const named = [...new Set(ids.map(toId))];
+  const jobs = await openToLook(cli);
+  const found = where === undefined ? named : await fitting(cli, jobs, operation, { where, limit });
+  const chosen = found.slice(0, limit);
+  if (dryRun) return tellChosen(cli, jobs, operation, chosen);
+  const { verb, question } = operation;
+  const many = chosen.length > UNASKED || (where !== undefined && canAsk(cli));
+  if ((many || question !== undefined) && chosen.length > 0) {
+    await confirm(cli, `${sentenceCase(verb)} ${counted(chosen.length, "run")}${question ?? ""}?`);
+  }
+  const counts = new Counts();
+  const interrupt = new Interrupt();
+  const bar = new Bar(cli.output.stderr, sentenceCase(operation.verb), { total: chosen.length });
+  try {
+    for (let from = 0; from < chosen.length && !interrupt.came; from += AT_ONCE) {
+      const group = chosen.slice(from, from + AT_ONCE);
+      await Promise.all(group.map((id) => one(jobs, operation, id, counts)));
+      // SQLite answers in the same turn: a signal would not be heard.
+      await yieldToEventLoop();
+      if (!cli.output.isQuiet && chosen.length > UNASKED) bar.update(counts.total);
+    }
+  } finally {
+    bar.end();
+    interrupt.done();
+  }
+  tell(cli, operation, counts, chosen.length);
+  interrupt.throwIfCame();
+  if (counts.missing.length > 0) throw new Exit(exitCodes.notFound);
+  if (where === undefined && counts.skipped.size > 0) throw new Exit(exitCodes.failed);
+}
+
+async function one(jobs: Punctual, { act }: Operation, id: number, counts: Counts): Promise<void> {
+  try {
+    counts.count(counts.done, await act(jobs, id));
+  } catch (error) {
+    const code = error instanceof PunctualError ? error.code : null;
+    if (code === "RUN_NOT_FOUND") counts.missing.push(id);
+    else if (code === "RUN_CLAIMED" || code === "RUN_FINISHED") {
+      // It was looked for a moment ago, and may have moved on since.
+      const state = await jobs.state(id);
+      if (state === null) counts.missing.push(id);
+      else counts.count(counts.skipped, state === "running" ? "already running" : `already ${state}`);
+    } else throw error;
+  }
+}
+
+function tell({ output }: Cli, { past }: Operation, counts: Counts, chosen: number): void {
+  if (output.isJson) {
+    output.json({
+      [past]: 0,
+      ...Object.fromEntries(counts.done),
+      skipped: Object.fromEntries(counts.skipped),
+      missing: counts.missing,
+    });
+    return;
+  }
+  const left = chosen - counts.total;
+  output.print(`${counts.inWords(past)}${left > 0 ? `; interrupted, ${left} left` : ""}`);
+}
+
+async function tellChosen(cli: Cli, jobs: Punctual, { past }: Operation, ids: number[]): Promise<void> {
+  const { output } = cli;
+  if (output.isJson) return output.json({ dryRun: true, matched: ids.length, ids });
+  for (const id of ids.slice(0, SHOWN)) {
+    const run = await jobs.find(id);
+    output.print(run ? `${id}  ${plain(run.name)}  ${run.state}` : `${id}  not found`);
+  }
+  if (ids.length > SHOWN) output.print(`… and ${ids.length - SHOWN} more`);
+  output.note(`${counted(ids.length, "run")} would be ${past}. Nothing was changed.`);
+}
+
+/** Whether the query itself says in which states. */
+function namesState(where: string): boolean {
+  return toTerms(where).some(({ field }) => field !== null && /^(state|is)$/i.test(field));
+}
+
+/** Newest first. Only what the operation is for, so that "job:email" does not run again what went well. */
+async function fitting(cli: Cli, jobs: Punctual, operation: Operation, options: Where): Promise<number[]> {
+  const { where, limit } = options;
+  const { states, meant = states } = operation;
+  const asked = { where, limit, timezone: zoneFor(cli.globals) };
+  const filter = { ...filterOf(asked), state: namesState(where) ? states : meant };
+  const ids: number[] = [];
+  let isBounded = false;
+  for await (const { runs, bounded } of pagesOf(jobs, filter, limit)) {
+    for (const { id } of runs) ids.push(id);
+    isBounded ||= bounded;
+  }
+  if (isBounded) cli.output.note('Of finished runs those of the last 7 days. Further back: "… after:30d"');
+  return ids;
+}
+
+function toId(text: string): number {
+  const id = wholeNumber(text);
+  if (id !== null && id > 0) return id;
+  throw new PunctualError("INVALID_OPTION", `Expected the id of a run, a whole number, got ${show(text)}.`);
+}
+
+function sentenceCase(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,41 @@
+import type { RunsFilter } from "../../../operate/run-query.ts";
+import type { Punctual } from "../../../punctual.ts";
+import type { RunInfo } from "../../../run/info.ts";
+
+const PAGE = 500;
+
+export interface Found {
+  runs: RunInfo[];
+  /** Where the next page begins; null: there is none. */
+  next: number | null;
+  /** Only the last seven days of finished runs were looked through. */
+  bounded: boolean;
+}
+
+/** So many runs, newest first: one search reads a bounded number of rows, so it may take several. */
+export async function fetchRuns(jobs: Punctual, filter: RunsFilter, limit: number): Promise<Found> {
+  const found: Found = { runs: [], next: null, bounded: false };
+  for await (const page of pagesOf(jobs, filter, limit)) {
+    found.runs.push(...page.runs);
+    found.next = page.next;
+    found.bounded ||= page.bounded;
+  }
+  return found;
+}
+
+/** Page by page, up to so many runs. */
+export async function* pagesOf(jobs: Punctual, filter: RunsFilter, limit: number): AsyncGenerator<Found> {
+  let left = limit;
+  let before = filter.before;
+  while (left > 0) {
+    const page = await jobs.runs({
+      ...filter,
+      ...(before !== undefined && { before }),
+      limit: Math.min(left, PAGE),
+    });
+    yield page;
+    left -= page.runs.length;
+    if (page.next === null) return;
+    before = page.next;
+  }
+}

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import type { Cli } from "../../cli.ts";
+import { name } from "../../input/arguments.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { choose } from "../../render/columns.ts";
+import { pageOf } from "../../render/page.ts";
+import { table } from "../../render/table.ts";
+import { scheduleColumns, type TickingSchedule } from "../../views/schedule-columns.ts";
+import { inEnvironment } from "./environment.ts";
+import { listed } from "./schedule-info.ts";
+
+interface Options {
+  next?: boolean;
+  late?: boolean;
+  environment?: string;
+}
+
+export function addList(command: Command, cli: Cli): void {
+  command
+    .summary("every schedule, with its last and next tick")
+    .description("Every schedule, with its last and next tick and how many it missed.")
+    .option("--next", "the soonest first")
+    .option("--late", "only those whose tick is overdue")
+    .option(
+      "--environment <name>",
+      "those of the job files that tick where PUNCTUAL_ENV is this, also before a worker has shown them",
+      name("an environment"),
+    )
+    .action(async ({ next, late, environment }: Options) => {
+      const { output } = cli;
+      const ofFiles = environment !== undefined;
+      const { schedules, status } = ofFiles ? await inEnvironment(cli, environment) : await ofDatabase(cli);
+      const shown = listed(schedules, status).filter((one) => !late || one.late);
+      if (next) shown.sort((a, b) => dueOf(a) - dueOf(b));
+      if (output.isJson) output.json({ schedules: shown });
+      else if (shown.length === 0) output.note(late ? "No schedule is late." : "No schedules.");
+      else {
+        const page = pageOf(cli);
+        const columns = choose(scheduleColumns(status.now, page, ofFiles), undefined);
+        for (const line of table(columns, shown, page)) output.print(line);
+      }
+    });
+}
+
+async function ofDatabase(cli: Cli) {
+  const jobs = await openToLook(cli);
+  const schedules: TickingSchedule[] = await jobs.schedules();
+  return { schedules, status: await jobs.status() };
+}
+
+function dueOf({ paused, nextTick }: TickingSchedule): number {
+  return paused || nextTick === null ? Number.POSITIVE_INFINITY : nextTick.getTime();
+}

@@ -1,0 +1,152 @@
+import type { Command } from "commander";
+import { PunctualError, show } from "../../../errors.ts";
+import { Cron } from "../../../schedule/cron.ts";
+import { Schedule } from "../../../schedule/schedule.ts";
+import { systemClock } from "../../../time.ts";
+import type { Cli } from "../../cli.ts";
+import { instantIn, integer } from "../../input/arguments.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { plain } from "../../output/output.ts";
+import { findSchedules } from "./find.ts";
+import { type ShownTick, type Ticking, tickLines, ticksOf } from "./ticks.ts";
+
+interface Options {
+  count: number;
+  tz?: string;
+  from?: string;
+}
+
+/** A cron expression, or a schedule of the database. */
+interface Source extends Ticking {
+  id: number | null;
+  job: string | null;
+  paused: boolean;
+  /** What the database says; undefined: it was not asked. */
+  nextTick?: Date | null;
+}
+
+/** Nobody reads more. */
+const MOST = 1000;
+
+export function addNext(command: Command, cli: Cli): void {
+  command
+    .summary("the next ticks of a job, or of a cron expression")
+    .description("The next ticks of a job, or of a cron expression, which needs no database.")
+    .argument("<job|cron>", 'a job, the id of a schedule, or an expression such as "30 2 * * *"')
+    .option("-n, --count <n>", "how many", integer(1, MOST), 5)
+    .option("--tz <zone>", "the zone of the expression, the same as --timezone (default: UTC)")
+    .option("--from <time>", "from this moment on, such as 2027-03-27 (default: now)")
+    .action(async (what: string, given: Options) => {
+      const options = { ...given, ...zoneIn(cli, given) };
+      const sources = isCron(what) ? [expression(what, options)] : await ofJob(cli, what, options);
+      const shown = sources.map((source) => ({ source, ticks: ticksFrom(source, options) }));
+      if (cli.output.isJson) {
+        cli.output.json({ schedules: shown.map(({ source, ticks }) => toJson(source, ticks)) });
+      } else {
+        for (const [index, one] of shown.entries()) {
+          if (index > 0) cli.output.print();
+          print(cli, one.source, one.ticks, shown.length > 1);
+        }
+      }
+    });
+}
+
+/** One zone, whichever of the two options names it. */
+function zoneIn({ globals: { timezone } }: Cli, { tz }: Options): Pick<Options, "tz"> {
+  if (tz !== undefined && timezone !== undefined && tz !== timezone) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `--tz ${tz} and --timezone ${timezone} are the same option here. Leave one of them out.`,
+    );
+  }
+  const zone = tz ?? timezone;
+  return zone === undefined ? {} : { tz: zone };
+}
+
+function print(cli: Cli, source: Source, ticks: ShownTick[], several: boolean): void {
+  const { output } = cli;
+  const { id, job, cron, timezone, paused } = source;
+  const words = new Cron(cron, { timezone }).describe();
+  if (job !== null) {
+    const title = `${plain(job)}  ${plain(cron)}  ${plain(timezone)}${several ? `  (schedule ${id})` : ""}`;
+    output.print(output.paint("bold", title));
+  }
+  output.note(output.paint("dim", words, output.stderr));
+  for (const line of tickLines(ticks, timezone)) output.print(line);
+  if (ticks.length === 0) output.note("It does not tick again.");
+  if (paused) output.note("It is paused: none of these happens until it is resumed.");
+  const first = ticks[0]?.at.getTime();
+  if (source.nextTick === null) output.note("The database says that it does not tick again.");
+  else if (source.nextTick !== undefined && first !== undefined && source.nextTick.getTime() > first) {
+    output.note(
+      `Its definition leaves some of these out (between(), startingAt() and the like): the next one is ${source.nextTick.toISOString()}.`,
+    );
+  }
+}
+
+function toJson({ id, job, cron, timezone, paused }: Source, ticks: ShownTick[]): object {
+  const normal = new Cron(cron, { timezone });
+  return {
+    id,
+    job,
+    cron: normal.toString(),
+    timezone,
+    words: normal.describe(),
+    paused,
+    ticks: ticks.map(({ at, local, change, note }) => ({ at, local, change: change?.kind ?? null, note })),
+  };
+}
+
+/** Five or six words, a nickname, or several that begin as only fields do. */
+function isCron(text: string): boolean {
+  const words = text.trim().split(/\s+/);
+  return (
+    text.trim().startsWith("@") ||
+    words.length === 5 ||
+    words.length === 6 ||
+    words[0] === "" ||
+    (words.every((word) => /^[\d*?]/.test(word)) && (words.length > 1 || /[*,/]/.test(text)))
+  );
+}
+
+function expression(text: string, { tz = "UTC" }: Options): Source {
+  const cron = new Cron(text, { timezone: tz });
+  return { id: null, job: null, cron: cron.toString(), timezone: tz, paused: false };
+}
+
+async function ofJob(cli: Cli, what: string, { tz, from }: Options): Promise<Source[]> {
+  if (tz !== undefined) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `--timezone is for a cron expression here; the schedules of a job have zones of their own. Leave it out, or give an expression in place of ${show(what)}.`,
+    );
+  }
+  // The database does not know of between(), startingAt() and the like: where the code is at hand, it does.
+  await cli.load();
+  const jobs = await openToLook(cli);
+  const found = await findSchedules(jobs, what);
+  const defined = jobs
+    .definitions()
+    .flatMap((definition) => definition.schedules().map(({ parts }) => parts));
+  return found.map(({ id, job, cron, timezone, paused, nextTick }) => {
+    const parts = defined.find((one) => one.job === job && one.cron === cron && one.timezone === timezone);
+    const schedule = parts && new Schedule(parts);
+    return {
+      id,
+      job,
+      cron,
+      timezone,
+      paused,
+      ...(schedule && { next: (after: number) => schedule.next(after) }),
+      ...(from === undefined && { nextTick }),
+    };
+  });
+}
+
+function ticksFrom(source: Source, { from, count }: Options): ShownTick[] {
+  return ticksOf(
+    source,
+    from === undefined ? systemClock.now() + 1 : instantIn(source.timezone, from),
+    count,
+  );
+}

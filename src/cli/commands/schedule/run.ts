@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { PunctualError } from "../../../errors.ts";
+import type { Cli } from "../../cli.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { plain } from "../../output/output.ts";
+import { findSchedules } from "./find.ts";
+
+export function addRun(command: Command, cli: Cli): void {
+  command
+    .summary("dispatch now what a tick would")
+    .description(
+      "Dispatch now what a tick would: the schedule's job, arguments and queue. The ticks stay as they are.",
+    )
+    .argument("<job|id>", "a job with one schedule, or the id of a schedule")
+    .action(async (what: string) => {
+      const { output } = cli;
+      // The key of a limit is made by the definition, where it is at hand.
+      await cli.load();
+      const jobs = await openToLook(cli);
+      const [schedule, ...others] = await findSchedules(jobs, what);
+      if (!schedule) return;
+      if (others.length > 0) {
+        const all = [schedule, ...others].map(({ id, cron }) => `${id} (${cron})`).join(", ");
+        throw new PunctualError(
+          "INVALID_OPTION",
+          `Job "${what}" has ${others.length + 1} schedules: ${all}. Name one by its id.`,
+        );
+      }
+      const { id, job, args, queue } = schedule;
+      const dispatch = jobs.dispatch(job, args);
+      const run = await (queue === null ? dispatch : dispatch.queue(queue));
+      if (output.isJson) output.json({ id: run.id, job, schedule: id });
+      else output.print(`run ${run.id} of ${plain(job)} dispatched`);
+    });
+}

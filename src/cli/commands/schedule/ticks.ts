@@ -1,0 +1,104 @@
+import { type ClockChange, clockChange } from "../../../schedule/changes.ts";
+import { Cron } from "../../../schedule/cron.ts";
+import { zoneOf } from "../../../schedule/zones.ts";
+
+/** A tick as it is shown: on the wall of its schedule's zone. */
+export interface ShownTick {
+  at: Date;
+  /** `2027-03-28T03:00:00+02:00` */
+  local: string;
+  change: ClockChange | null;
+  /** What a change of clocks did to it, in words. */
+  note: string | null;
+}
+
+/** What ticks, and the tick after an instant, which a definition may have narrowed down. */
+export interface Ticking {
+  cron: string;
+  timezone: string;
+  next?: (after: number) => number | null;
+}
+
+/** The ticks from an instant on; a tick at the very instant counts. */
+export function ticksOf({ cron, timezone, next }: Ticking, from: number, count: number): ShownTick[] {
+  const ticks = next
+    ? upcoming(next, from - 1, count)
+    : new Cron(cron, { timezone }).upcoming(count, from - 1);
+  let offset = zoneOf(timezone).at(Math.floor(from / 1000)).offset;
+  return ticks.map((at) => {
+    const before = offset;
+    offset = offsetAt(timezone, at);
+    const change = clockChange(cron, timezone, at.getTime());
+    const moved = offset !== before && change === null;
+    return {
+      at,
+      local: `${iso(at, offset).slice(0, 19)}${offsetText(offset)}`,
+      change,
+      note: change ? inWords(change, at, offset) : moved ? movedBy(before, offset) : null,
+    };
+  });
+}
+
+function upcoming(next: (after: number) => number | null, after: number, count: number): Date[] {
+  const ticks: Date[] = [];
+  for (let tick = next(after); tick !== null && ticks.length < count; tick = next(tick))
+    ticks.push(new Date(tick));
+  return ticks;
+}
+
+/** Lines of one width, such as `Sun 2027-03-28 03:00 +02:00   01:00 UTC   …`. */
+export function tickLines(ticks: ShownTick[], timezone: string): string[] {
+  const seconds = ticks.some(({ at }) => at.getUTCSeconds() !== 0);
+  const clock = (text: string) => text.slice(11, seconds ? 19 : 16);
+  const showsUtc = ticks.some(({ local }) => !local.endsWith("+00:00")) || timezone !== "UTC";
+  const days = ticks.some(({ at, local }) => at.toISOString().slice(0, 10) !== local.slice(0, 10));
+  return ticks.map(({ at, local, note }) => {
+    const utc = at.toISOString();
+    const day = new Intl.DateTimeFormat("en", { weekday: "short", timeZone: "UTC" });
+    return [
+      `${day.format(new Date(`${local.slice(0, 10)}T00:00:00Z`))} ${local.slice(0, 10)} ${clock(local)} ${local.slice(19)}`,
+      ...(showsUtc ? [`${days ? `${utc.slice(0, 10)} ` : ""}${clock(utc)} UTC`] : []),
+      ...(note === null ? [] : [note]),
+    ].join("   ");
+  });
+}
+
+function offsetAt(timezone: string, at: Date): number {
+  return zoneOf(timezone).at(Math.floor(at.getTime() / 1000)).offset;
+}
+
+function iso(at: Date, offset: number): string {
+  return new Date(at.getTime() + offset * 1000).toISOString();
+}
+
+function offsetText(offset: number): string {
+  const minutes = Math.trunc(Math.abs(offset) / 60);
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${offset < 0 ? "-" : "+"}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`;
+}
+
+function inWords(change: ClockChange, at: Date, offset: number): string {
+  const here = clockText(at.getTime() / 1000 + offset);
+  switch (change.kind) {
+    case "skipped": {
+      const times = change.times.map(clockText);
+      const many = times.length > 1;
+      return `${times.join(", ")} ${many ? "do" : "does"} not exist (clocks change): runs at ${here}, the first moment after ${many ? "them" : "it"}`;
+    }
+    case "repeated":
+      return `${here} comes twice (clocks change): runs ${change.both ? "both times" : "the first time only"}`;
+    case "again":
+      return `${here} again (clocks change)`;
+  }
+}
+
+function movedBy(before: number, after: number): string {
+  const minutes = Math.abs(after - before) / 60;
+  const size = minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.round(minutes)} min`;
+  return `clocks went ${after > before ? "forward" : "back"} by ${size}`;
+}
+
+function clockText(civil: number): string {
+  const text = new Date(civil * 1000).toISOString();
+  return text.slice(11, text.slice(17, 19) === "00" ? 16 : 19);
+}

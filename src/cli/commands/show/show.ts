@@ -1,0 +1,95 @@
+import type { Command } from "commander";
+import type { Punctual } from "../../../punctual.ts";
+import type { RunInfo } from "../../../run/info.ts";
+import { inQuery, listOf, quoted } from "../../../status/hints.ts";
+import type { Cli } from "../../cli.ts";
+import { wholeNumber } from "../../input/arguments.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { exactJson, plain } from "../../output/output.ts";
+import { redact } from "../../output/redact.ts";
+import { pageOf } from "../../render/page.ts";
+import { findJob, findRun } from "../../views/details.ts";
+import { jobHints, jobPage, type ShownJob } from "../../views/job-page.ts";
+import { hides } from "../../views/parts.ts";
+import { runHints, runPage, type ShownRun } from "../../views/run-page.ts";
+import { toDocument } from "../list/listings.ts";
+import { withoutSecrets } from "../schedule/schedule-info.ts";
+import { showLogs } from "./logs.ts";
+
+interface Options {
+  payload?: boolean;
+  raw?: boolean;
+  logs?: boolean;
+  follow?: boolean;
+  jsonl?: boolean;
+}
+
+export default function show(command: Command, cli: Cli): void {
+  command
+    .argument("<run-or-job>", "the id of a run, or the name of a job")
+    .option("--payload", "only the payload of a run, whole, as JSON")
+    .option("--raw", "hide and cut nothing")
+    .option("--logs", "what a run logged, in place of the rest")
+    .option("-f, --follow", "with --logs, and go on until the run has ended")
+    .option("--jsonl", "with --logs: one JSON document on each line, as they come")
+    .action(async (what: string, { payload = false, raw = false, ...options }: Options) => {
+      const { output } = cli;
+      const { follow = false, jsonl = false } = options;
+      const isLogs = options.logs || follow;
+      if (jsonl && !isLogs)
+        throw new Exit(exitCodes.usage, "--jsonl prints what a run logged, line by line: add --logs.");
+      if (payload && isLogs)
+        throw new Exit(exitCodes.usage, "--payload and --logs show one thing each. Leave one of them out.");
+      const jobs = await openToLook(cli);
+      const page = pageOf(cli);
+      const id = wholeNumber(what) ?? 0;
+      if (isLogs) return showLogs(cli, jobs, await findLogged(jobs, what, id), { raw, follow, jsonl });
+      const run = id > 0 ? await findRun(jobs, id) : null;
+      if (run) {
+        if (payload) return tellPayload(cli, run, raw);
+        if (output.isJson) return output.json(runDocument(run, raw));
+        for (const line of runPage(run, { raw, cwd: process.cwd() }, page)) output.print(line);
+        for (const line of ["", ...runHints(run, raw)]) output.note(line);
+        return;
+      }
+      const job = await findJob(jobs, what, id);
+      if (payload) throw new Exit(exitCodes.usage, `A job has no payload: name one of its runs by its id.`);
+      if (output.isJson) return output.json(jobDocument(job, raw));
+      for (const line of jobPage(job, page)) output.print(line);
+      for (const line of ["", ...jobHints(job, quoted(plain(job.view.job.name)))]) output.note(line);
+    });
+}
+
+/** So that it can be dispatched again: what is not there is what a handler gets then. */
+function tellPayload({ output }: Cli, { run }: ShownRun, raw: boolean): void {
+  const { id, args = {} } = run;
+  const shown = raw ? args : redact(args);
+  if (output.isJson) output.json({ payload: shown });
+  else output.print(exactJson(shown));
+  if (!raw && hides(args)) output.complain(`What is hidden: punctual show ${id} --payload --raw`);
+}
+
+async function findLogged(jobs: Punctual, what: string, id: number): Promise<RunInfo> {
+  const run = id > 0 ? await jobs.find(id) : null;
+  if (run) return run;
+  const { name } = (await findJob(jobs, what, id)).view.job;
+  throw new Exit(
+    exitCodes.usage,
+    `${plain(name)} is a job: --logs shows what one run logged. Its runs: ${plain(listOf(`job:${inQuery(name)}`))}`,
+  );
+}
+
+function runDocument({ run, why, attempts, logLines }: ShownRun, raw: boolean): object {
+  return { run: raw ? run : toDocument(run), why, attempts, logLines };
+}
+
+function jobDocument(
+  { view: { job, state, remark }, queue, schedules, runs }: ShownJob,
+  raw: boolean,
+): object {
+  const shown = raw
+    ? { schedules, runs }
+    : { schedules: schedules.map(withoutSecrets), runs: runs.map(toDocument) };
+  return { job: { ...job, state, remark }, queue, ...shown };
+}

@@ -1,0 +1,25 @@
+import type { JobView } from "../../views/job-state.ts";
+
+/** What the table of `status` can be sorted by. */
+export const orderNames = ["name", "queue", "priority", "last", "next", "fails", "seen"] as const;
+export type Order = (typeof orderNames)[number];
+
+const never = Number.POSITIVE_INFINITY;
+
+/** What comes first is small. */
+const keys: Record<Order, (view: JobView) => string | number> = {
+  name: () => 0,
+  queue: ({ job }) => job.queue,
+  priority: ({ job }) => job.priority,
+  last: ({ job }) => -Math.max(Number(job.lastRun ?? 0), Number(job.lastFailure ?? 0)),
+  next: ({ job }) => Number(job.nextRun ?? never),
+  fails: ({ job }) => -job.fails,
+  seen: ({ job }) => Number(job.seenAt ?? 0),
+};
+
+/** Sorted by one of its columns, and by name where that is equal. */
+export function ordered(views: readonly JobView[], order: Order): JobView[] {
+  const key = keys[order];
+  const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
+  return [...views].sort((a, b) => compare(key(a), key(b)) || compare(a.job.name, b.job.name));
+}

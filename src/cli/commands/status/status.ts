@@ -1,0 +1,116 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { show } from "../../../errors.ts";
+import type { Punctual } from "../../../punctual.ts";
+import type { Cli } from "../../cli.ts";
+import { isAttached } from "../../input/arguments.ts";
+import { chosen, didYouMean } from "../../input/names.ts";
+import { openToLook } from "../../open-to-look.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import { type Page, pageOf } from "../../render/page.ts";
+import { detailsOf } from "../../views/details.ts";
+import { viewsOf } from "../../views/job-state.ts";
+import { leasesOf } from "../../views/leases.ts";
+import { watch, watchEvery } from "../../views/live-view.ts";
+import { type Order, orderNames } from "./sort.ts";
+import { healthIn, statusDocument, statusPicture, type Taken } from "./status-page.ts";
+
+interface Options {
+  watch?: string | true;
+  check?: string | true;
+  sort: Order;
+  failing?: boolean;
+  queues?: boolean;
+  workers?: boolean;
+}
+
+export default function status(command: Command, cli: Cli): void {
+  command
+    .argument("[job...]", "only these jobs; * stands for anything")
+    .option("-w, --watch [interval]", "keep looking, every 2s unless you say otherwise")
+    .option("--check [level]", `for monitors: exit ${exitCodes.unhealthy} if degraded, or only if stalled`)
+    .option("--sort <column>", orderNames.join(", "), toOrder, "name" as Order)
+    .option("--failing", "only jobs whose last run failed")
+    .option("--queues", "the queues")
+    .option("--workers", "the workers")
+    .action(async (names: string[], options: Options, self: Command) => {
+      const patterns = [...names, ...misread(options, self)];
+      const { output } = cli;
+      const jobs = await openToLook(cli);
+      const database = await cli.database();
+      const look = () => take(jobs, patterns, options);
+      const picture = (taken: Taken, page: Page) => statusPicture(taken, options, database, page);
+      if (options.check !== undefined) return check(await look(), options.check, cli);
+      if (options.watch !== undefined) {
+        return watch(cli, {
+          every: watchEvery(options.watch),
+          take: look,
+          json: statusDocument,
+          picture,
+          details: (subject, page) => detailsOf(jobs, subject, page),
+          help: () => `s sort: ${options.sort}`,
+          onKey: (key) => {
+            if (key === "s")
+              options.sort = orderNames[(orderNames.indexOf(options.sort) + 1) % orderNames.length]!;
+          },
+        });
+      }
+      const taken = await look();
+      if (output.isJson) return output.json(statusDocument(taken));
+      const { head, body, foot } = picture(taken, pageOf(cli));
+      for (const line of [...head, ...body]) output.print(line);
+      for (const line of foot) output.note(line);
+    });
+}
+
+function toOrder(text: string): Order {
+  const order = orderNames.find((name) => name === text);
+  if (order) return order;
+  throw new InvalidArgumentError(`Sort by one of ${orderNames.join(", ")}.`);
+}
+
+async function take(jobs: Punctual, patterns: string[], { failing }: Options): Promise<Taken> {
+  const report = await jobs.status();
+  const named = chosen(viewsOf(report), patterns, ({ job }) => job.name);
+  const views = failing ? named.filter(({ isFailing }) => isFailing) : named;
+  const isRunning = views.some(({ job }) => job.running > 0);
+  const { runs } = isRunning ? await jobs.runs({ state: "running", limit: 1000 }) : { runs: [] };
+  return { report, views, leases: leasesOf(runs, report) };
+}
+
+const LEVELS = ["degraded", "stalled"];
+
+/** "-w emails" means the job: a time begins with a digit, and a level is one of two words. "--watch=emails" cannot. */
+function misread(options: Options, command: Command): string[] {
+  const names: string[] = [];
+  const { watch: every, check: level } = options;
+  if (typeof every === "string" && !/^\d/.test(every)) {
+    // Refuses it.
+    if (isAttached(command, ["--watch", "-w"], every)) watchEvery(every);
+    names.push(every);
+    options.watch = true;
+  }
+  if (typeof level === "string" && !LEVELS.includes(level)) {
+    if (isAttached(command, ["--check"], level)) {
+      throw new Exit(
+        exitCodes.usage,
+        `Expected the level of --check as ${LEVELS.join(" or ")}, got ${show(level)}.${didYouMean(level, LEVELS)}`,
+      );
+    }
+    names.push(level);
+    options.check = true;
+  }
+  return names;
+}
+
+function check(taken: Taken, worst: string | true, { output }: Cli): void {
+  const { level, sentences, hints } = healthIn(taken);
+  if (output.isJson) output.json(statusDocument(taken));
+  else if (level === "healthy") for (const sentence of sentences) output.note(plain(sentence));
+  else {
+    for (const sentence of [`${level}:`, ...sentences]) output.complain(plain(sentence));
+    for (const hint of hints) output.note(`  ${plain(hint)}`);
+  }
+  const isFine = level === "healthy" || (worst === "stalled" && level === "degraded");
+  if (!isFine) throw new Exit(exitCodes.unhealthy);
+}

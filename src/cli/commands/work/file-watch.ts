@@ -1,0 +1,64 @@
+import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { systemClock } from "../../../time.ts";
+import { nameOfFile } from "../../load/find-files.ts";
+
+/** One save makes several events, and an editor may save several files. */
+const SETTLED_AFTER = 150;
+
+const isSource = (name: string) => /\.([cm]?[jt]s|json)$/.test(name) && !name.endsWith(".d.ts");
+const isFolder = (name: string) => !name.startsWith(".") && name !== "node_modules";
+
+/** Watches the folders of these files and what is below them; tells which files have changed. Returns how to stop. */
+export function watchFolders(files: readonly string[], changed: (files: string[]) => void): () => void {
+  const watchers = new Map<string, FSWatcher>();
+  const fresh = new Set<string>();
+  const times = new Map<string, number>();
+  let cancel = () => {};
+  const note = (file: string) => {
+    const time = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    // What was only read makes an event too, in some places.
+    if (times.get(file) === time) return;
+    times.set(file, time);
+    fresh.add(nameOfFile(file));
+    cancel();
+    cancel = systemClock.after(SETTLED_AFTER, () => {
+      const all = [...fresh].sort();
+      fresh.clear();
+      changed(all);
+    });
+  };
+  const add = (folder: string, deep: boolean) => {
+    if (watchers.has(folder)) return;
+    try {
+      for (const entry of readdirSync(folder, { withFileTypes: true })) {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) {
+          if (deep && isFolder(entry.name)) add(path, deep);
+        } else if (isSource(entry.name)) {
+          times.set(path, statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+        }
+      }
+      const watcher = watch(folder, (_, name) => {
+        if (name === null) return;
+        const path = join(folder, name);
+        if (isSource(name)) note(path);
+        else if (deep && isFolder(name) && statSync(path, { throwIfNoEntry: false })?.isDirectory())
+          add(path, deep);
+      });
+      watcher.on("error", () => watchers.delete(folder));
+      watchers.set(folder, watcher);
+    } catch {
+      // A folder that goes while it is looked at has nothing to watch.
+    }
+  };
+  const here = resolve(".");
+  for (const folder of new Set(files.map((file) => dirname(file)))) {
+    // Below the folder of the project there may be anything; what is not below a job's folder is not its business.
+    add(folder, folder !== here);
+  }
+  return () => {
+    cancel();
+    for (const watcher of watchers.values()) watcher.close();
+  };
+}

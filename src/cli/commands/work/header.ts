@@ -1,0 +1,66 @@
+import type { Punctual } from "../../../punctual.ts";
+import { version } from "../../../version.ts";
+import type { WeightedQueues } from "../../../worker/options.ts";
+import type { Cli } from "../../cli.ts";
+import { plain } from "../../output/output.ts";
+import { iconsFor } from "../../render/icons.ts";
+import { counted } from "../../render/numbers.ts";
+import { widthOf } from "../../render/width.ts";
+import { servedText } from "../../views/served.ts";
+
+export interface Shift {
+  workers: number;
+  parallel: number;
+  serving: WeightedQueues;
+  schedules: boolean;
+  /** Where its health can be asked for; null: nowhere. */
+  probe: string | null;
+}
+
+/** What works here, on what, and how to end it. */
+export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<string[]> {
+  const { to } = await jobs.install({ dryRun: true });
+  const database = await cli.database();
+  const definitions = jobs.definitions();
+  const schedules = definitions.reduce((sum, definition) => sum + definition.schedules().length, 0);
+  const first = [
+    `punctual ${version()}`,
+    `node ${process.versions.node}`,
+    database === null ? "" : `${database} (schema ${to})`,
+    `${counted(definitions.length, "job")}, ${counted(schedules, "schedule")}${shift.schedules ? "" : " (not ticked here)"}`,
+    queuesText(shift.serving),
+  ];
+  const slots =
+    shift.workers === 0
+      ? counted(shift.parallel, "slot")
+      : `${counted(shift.workers, "worker")} ${iconsFor().times} ${shift.parallel} = ${counted(shift.workers * shift.parallel, "slot")}`;
+  const second = [
+    slots,
+    shift.probe === null ? "" : `probe ${shift.probe}`,
+    `pid ${process.pid}`,
+    "Ctrl-C to drain",
+  ];
+  const { isTTY, columns } = cli.output.stderr;
+  const width = isTTY ? columns || 80 : Number.POSITIVE_INFINITY;
+  const { dot } = iconsFor();
+  return [first, second].flatMap((parts) =>
+    lines(parts.filter((part) => part !== "").map(plain), dot, width),
+  );
+}
+
+/** `all queues`, `queues emails, reports*2`, `all queues but bulk` */
+function queuesText(serving: WeightedQueues): string {
+  const text = servedText(serving);
+  return serving.queues === null ? text.replace("all", "all queues") : `queues ${text}`;
+}
+
+/** As many parts on each line as have room. */
+function lines(parts: string[], dot: string, width: number): string[] {
+  const found: string[] = [];
+  for (const part of parts) {
+    const longer = found.length === 0 ? part : `${found.at(-1)} ${dot} ${part}`;
+    if (found.length === 0 || widthOf(longer) > width) found.push(part);
+    else found[found.length - 1] = longer;
+  }
+  return found;
+}

@@ -1,0 +1,167 @@
+import type { EventName, Events } from "../../../events/events.ts";
+import type { Punctual } from "../../../punctual.ts";
+import type { Failure } from "../../../run/failure.ts";
+import { encodeLogData } from "../../../run/log-data.ts";
+import { DEFAULT_MAX_PAYLOAD } from "../../../run/payload.ts";
+import { systemClock } from "../../../time.ts";
+import { type Output, plain, type Style } from "../../output/output.ts";
+import { redact } from "../../output/redact.ts";
+import { iconsFor } from "../../render/icons.ts";
+import { leaderLine } from "../../render/leader.ts";
+import type { Page } from "../../render/page.ts";
+import { clock, duration } from "../../render/times.ts";
+import { cut, widthOf } from "../../render/width.ts";
+
+interface Told {
+  word: string;
+  style: Style;
+  /** Shown also to the quiet. */
+  bad?: boolean;
+  /** Only to people who look on. */
+  live?: boolean;
+  why?(event: never): string;
+}
+
+function because({ error: { name, message } }: { error: Failure }): string {
+  const first = message.split("\n")[0] ?? "";
+  // Ours are whole sentences.
+  return name === "PunctualError" ? first : `${name}: ${first}`;
+}
+
+function afterCrash({ state }: Events["run.reaped"]): string {
+  if (state === "ready") return "its process ended, it will run again";
+  return state === "failed"
+    ? "its process ended once too often, it has failed"
+    : "its process ended, it is cancelled";
+}
+
+/** How each event of a run is told. */
+const WORDS: Partial<Record<EventName, Told>> = {
+  "run.started": { word: "RUNNING", style: "dim", live: true },
+  "run.completed": { word: "DONE", style: "green" },
+  "run.retried": {
+    word: "FAIL",
+    style: "yellow",
+    bad: true,
+    why: (event: Events["run.retried"]) =>
+      `${because(event)} ${iconsFor().arrow} retry in ${duration(event.delay)}`,
+  },
+  "run.failed": { word: "FAIL", style: "red", bad: true, why: because },
+  "run.skipped": { word: "SKIPPED", style: "dim", why: ({ reason }: Events["run.skipped"]) => reason ?? "" },
+  "run.cancelled": {
+    word: "CANCELLED",
+    style: "yellow",
+    why: ({ reason }: Events["run.cancelled"]) => reason ?? "",
+  },
+  "run.snoozed": {
+    word: "SNOOZED",
+    style: "dim",
+    why: ({ delay }: Events["run.snoozed"]) => `again in ${duration(delay)}`,
+  },
+  "run.released": { word: "RELEASED", style: "yellow", why: () => "given back, it will run again" },
+  "run.lost": {
+    word: "LOST",
+    style: "red",
+    bad: true,
+    why: ({ reason }: Events["run.lost"]) =>
+      reason === "lease"
+        ? "its lease was lost, so that its outcome was not written"
+        : "the database did not answer, so that its outcome was not written",
+  },
+  "run.reaped": { word: "CRASHED", style: "red", bad: true, why: afterCrash },
+  "run.logged": {
+    word: "LOG",
+    style: "dim",
+    why: ({ message, data }: Events["run.logged"]) =>
+      data === undefined ? message : `${message} ${JSON.stringify(showable(data))}`,
+  },
+};
+
+/** What a handler logged beside its words, which may be anything. */
+function showable(data: unknown): unknown {
+  return redact(JSON.parse(encodeLogData(data, DEFAULT_MAX_PAYLOAD) ?? "null"));
+}
+
+type OfRun = Events["run.started"] & { duration?: number; crashed?: boolean };
+
+/** One line for each thing that happens to a run, for people. */
+export function reportLines(jobs: Punctual, output: Output, page: Page): void {
+  for (const [event, told] of Object.entries(WORDS) as [EventName, Told][]) {
+    if (told.live && page.width === null) continue;
+    if (!told.bad && output.isQuiet) continue;
+    jobs.on(event, (details) => {
+      const run = details as unknown as OfRun;
+      // What never began has no line that says so, either.
+      if ((event === "run.released" && run.duration === 0) || run.crashed === false) return;
+      output.print(line(run, told, page));
+    });
+  }
+}
+
+const LONGEST_NAME = 24;
+/** Of a leader line. */
+const FEWEST_DOTS = 3;
+/** Where a reason begins that has a line of its own: below the name. */
+const BELOW = 10;
+
+function line(run: OfRun, { word, style, why }: Told, page: Page): string {
+  const attempt = run.attempt > 1 ? `  attempt ${run.attempt}` : "";
+  const took = run.duration === undefined ? "" : duration(run.duration).padStart(7);
+  const reason = plain(why?.(run as never) ?? "");
+  if (page.width === null) {
+    const at = new Date(systemClock.now()).toISOString();
+    const parts = [at, word, plain(run.name), `#${run.id}`, attempt.trim(), took.trim(), reason];
+    return parts.filter((part) => part !== "").join(" ");
+  }
+  const name = cut(plain(run.name), LONGEST_NAME, page.icons.ellipsis).padEnd(16);
+  const left = `${clock(systemClock.now(), page.zone)}  ${name}  #${run.id}${attempt}`;
+  const told = `${took}  ${word}`;
+  const room = page.width - widthOf(left) - widthOf(told) - FEWEST_DOTS - 4;
+  const fits = widthOf(reason) <= room;
+  const full = leaderLine(left, reason !== "" && fits ? `${told}  ${reason}` : told, page);
+  const at = full.lastIndexOf(`  ${word}`) + 2;
+  const painted = at < 2 ? full : full.slice(0, at) + page.paint(style, word) + full.slice(at + word.length);
+  return fits
+    ? painted
+    : `${painted}\n${" ".repeat(BELOW)}${cut(reason, page.width - BELOW, page.icons.ellipsis)}`;
+}
+
+const STREAMED: EventName[] = [
+  "worker.started",
+  ...(Object.keys(WORDS) as EventName[]),
+  "schedule.ticked",
+  "worker.stopping",
+  "worker.stopped",
+];
+
+/** One JSON object for each event, for programs. */
+export function reportJson(jobs: Punctual, output: Output): void {
+  for (const event of STREAMED) {
+    if (output.isQuiet && !WORDS[event]?.bad) continue;
+    jobs.on(event, (details) => {
+      const {
+        id,
+        name,
+        duration,
+        delay,
+        result: _,
+        data,
+        error,
+        ...rest
+      } = details as unknown as Record<string, unknown>;
+      const document = {
+        v: 1,
+        t: new Date(systemClock.now()).toISOString(),
+        event,
+        ...(name !== undefined && { job: name }),
+        ...(id !== undefined && { run: id }),
+        ...rest,
+        ...(data !== undefined && { data: showable(data) }),
+        ...(duration !== undefined && { ms: Math.round(duration as number) }),
+        ...(delay !== undefined && { delayMs: delay }),
+        ...(error !== undefined && { error }),
+      };
+      output.jsonLine(document);
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import type { Punctual } from "../../../punctual.ts";
+import { type Outcome, outcomeRules } from "../../../run/states.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { plain } from "../../output/output.ts";
+import { counted } from "../../render/numbers.ts";
+import type { Tally, Trouble } from "./tally.ts";
+
+const ORDER = [...(Object.keys(outcomeRules) as Outcome[]), "lost"] as const;
+const SHOWN_TROUBLES = 3;
+const SHOWN_UNWRITTEN = 10;
+
+/** `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)` */
+export function summary(tally: Tally, ms: number): string {
+  if (tally.ran === 0 && tally.counts.released === 0) return "ran nothing: nothing is due";
+  return `ran ${counted(tally.ran, "run")} in ${seconds(ms)}: ${outcomes(tally)}`;
+}
+
+/** `13 completed, 1 failed (send-invoice: connect ETIMEDOUT)` */
+export function outcomes({ counts, troubles, unwritten }: Tally): string {
+  const parts = ORDER.filter((outcome) => counts[outcome] > 0).map((outcome) => {
+    const because =
+      outcome === "retried"
+        ? told(troubles.filter(({ again }) => again !== null))
+        : outcome === "failed"
+          ? told(troubles.filter(({ again }) => again === null))
+          : "";
+    return `${counts[outcome]} ${outcome}${because}`;
+  });
+  if (unwritten.length > 0) parts.push(`${unwritten.length} not written`);
+  return parts.length > 0 ? parts.join(", ") : "none completed";
+}
+
+function told(troubles: Trouble[]): string {
+  if (troubles.length === 0) return "";
+  const shown = troubles.slice(0, SHOWN_TROUBLES).map(({ job, error, again }) => {
+    const reason = plain(error.split("\n")[0] ?? "").replace(/\.$/, "");
+    return `${plain(job)}: ${reason}${again === null ? "" : `, again ${when(again)}`}`;
+  });
+  const rest = troubles.length - shown.length;
+  return ` (${shown.join("; ")}${rest > 0 ? `; and ${rest} more` : ""})`;
+}
+
+function when(ms: number): string {
+  return ms < 100 ? "at once" : `in ${seconds(ms)}`;
+}
+
+/** `8 s`, `1.2 s`, `2 min` */
+export function seconds(ms: number): string {
+  if (ms >= 120_000) return `${Math.round(ms / 60_000)} min`;
+  return `${ms >= 10_000 ? Math.round(ms / 1000) : Math.round(ms / 100) / 10} s`;
+}
+
+/** The end of a worker whose database went away; null: everything was written. */
+export function unwrittenExit({ unwritten }: Tally, jobs: Punctual): Exit | null {
+  if (unwritten.length === 0) return null;
+  const leases = new Map(jobs.definitions().map(({ name, settings }) => [name, settings.lease]));
+  const longest = Math.max(...unwritten.map(({ job }) => leases.get(job) ?? 0));
+  const shown = unwritten.slice(0, SHOWN_UNWRITTEN).map(({ id, job }) => `run ${id} of "${plain(job)}"`);
+  const rest = unwritten.length - shown.length;
+  const named = `${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const [outcome, again] =
+    unwritten.length === 1
+      ? ["The outcome of 1 run was", "It runs again when its lease ends"]
+      : [`The outcomes of ${unwritten.length} runs were`, "They run again when their leases end"];
+  return new Exit(
+    exitCodes.database,
+    `${outcome} not written, because the database did not answer: ${named}. ${again}${longest > 0 ? `, in at most ${seconds(longest)}` : ""}.`,
+  );
+}

@@ -1,0 +1,72 @@
+import type { Punctual } from "../../../punctual.ts";
+import { type Outcome, outcomeRules } from "../../../run/states.ts";
+
+/** A try that failed. */
+export interface Trouble {
+  job: string;
+  run: number;
+  error: string;
+  /** Milliseconds until the next try; null: there is none. */
+  again: number | null;
+}
+
+/** The worst is told first, and not all of it. */
+const MOST_TROUBLES = 100;
+
+/** What the runs of this process came to. */
+export class Tally {
+  readonly counts: Record<Outcome | "lost", number> = {
+    completed: 0,
+    retried: 0,
+    failed: 0,
+    skipped: 0,
+    cancelled: 0,
+    snoozed: 0,
+    released: 0,
+    lost: 0,
+  };
+  readonly troubles: Trouble[] = [];
+  /** Runs whose outcomes the database did not take before the worker ended. */
+  readonly unwritten: { id: number; job: string }[] = [];
+  readonly #running = new Set<number>();
+
+  constructor(jobs: Punctual) {
+    jobs.on("run.started", ({ id }) => {
+      this.#running.add(id);
+    });
+    jobs.on("run.reaped", ({ id }) => {
+      this.#running.delete(id);
+    });
+    for (const outcome of Object.keys(outcomeRules) as Outcome[]) {
+      jobs.on(`run.${outcome}`, ({ id }) => {
+        this.counts[outcome]++;
+        this.#running.delete(id);
+      });
+    }
+    jobs.on("run.lost", ({ id, name, reason }) => {
+      if (reason === "lease") this.counts.lost++;
+      else this.unwritten.push({ id, job: name });
+      this.#running.delete(id);
+    });
+    jobs.on("run.retried", ({ name, id, error, delay }) => {
+      this.#keep({ job: name, run: id, error: error.message, again: delay });
+    });
+    jobs.on("run.failed", ({ name, id, error }) => {
+      this.#keep({ job: name, run: id, error: error.message, again: null });
+    });
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Tries that came to something; one that was given back is none. */
+  get ran(): number {
+    const { released: _, ...counts } = this.counts;
+    return Object.values(counts).reduce((sum, count) => sum + count, 0);
+  }
+
+  #keep(trouble: Trouble): void {
+    if (this.troubles.length < MOST_TROUBLES) this.troubles.push(trouble);
+  }
+}

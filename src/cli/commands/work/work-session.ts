@@ -1,0 +1,122 @@
+import { isatty } from "node:tty";
+import { allowWork } from "../../../job-file-loader.ts";
+import type { Punctual } from "../../../punctual.ts";
+import { systemClock, toMilliseconds } from "../../../time.ts";
+import type { Cli } from "../../cli.ts";
+import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { counted } from "../../render/numbers.ts";
+import { duration } from "../../render/times.ts";
+import { watchFolders } from "./file-watch.ts";
+import type { WorkOptions } from "./options.ts";
+import { Signals } from "./signals.ts";
+import { outcomes, unwrittenExit } from "./summary.ts";
+import { Tally } from "./tally.ts";
+
+/** How to work, with everything decided. */
+export interface Chosen extends WorkOptions {
+  /** Child processes; 0: it works itself. */
+  workers: number;
+  parallel: number;
+}
+
+/** Works until it is told to stop, and says what came of it. */
+export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promise<void> {
+  const { output } = cli;
+  const tally = new Tally(jobs);
+  const signals = new Signals();
+  const startedAt = systemClock.monotonic();
+  const grace = toMilliseconds(chosen.drainTimeout ?? 30);
+  let overdue = false;
+  const cancels: (() => void)[] = [];
+  const later = (ms: number, act: () => void) =>
+    cancels.push(systemClock.after(ms, act, { background: true }));
+  jobs.on("worker.stopping", ({ running }) => {
+    if (running === 0) return;
+    later(grace, () => {
+      overdue = true;
+    });
+  });
+  const { maxTime } = chosen;
+  if (maxTime !== undefined) {
+    later(toMilliseconds(maxTime), () => {
+      const running = counted(tally.running, "run");
+      output.note(`the time of ${duration(toMilliseconds(maxTime))} is over: finishing ${running}`);
+      void jobs.stop();
+    });
+  }
+  process.on("SIGUSR2", () => {
+    const up = duration(systemClock.monotonic() - startedAt);
+    output.complain(`up ${up}, ${tally.running} running; ${outcomes(tally)}${children(jobs, chosen)}`);
+  });
+  process.on("SIGHUP", () => {
+    if (windowIsGone()) void jobs.stop();
+    else if (chosen.workers === 0) {
+      output.complain(
+        "SIGHUP: nothing is reloaded, for the jobs run in this process. Start with --workers 1 or more.",
+      );
+    }
+  });
+  if (chosen.watch) cancels.push(await rollOnChange(cli));
+  await allowWork(() => begin(jobs, chosen)).finally(() => {
+    for (const cancel of cancels) cancel();
+  });
+  const unwritten = unwrittenExit(tally, jobs);
+  output.note(`${unwritten ? "stopped without the database" : "drained"}. ${outcomes(tally)}. bye`);
+  if (signals.forced !== null && !unwritten) throw new Exit(signals.forced);
+  if (unwritten) throw unwritten;
+  if (overdue && tally.counts.released > 0) {
+    throw new Exit(
+      exitCodes.timedOut,
+      `${counted(tally.counts.released, "run")} had not finished in time and went back. To give more time: --drain-timeout`,
+    );
+  }
+}
+
+/** In this process, or in children: each of them comes to this call too, and is given its work there. */
+export function begin(jobs: Punctual, chosen: Chosen): Promise<number> {
+  const { workers, parallel, queues, schedule, once, untilEmpty, maxJobs, maxMemory, stall } = chosen;
+  const options = {
+    parallel,
+    ...queues?.options,
+    schedules: schedule !== false,
+    ...(once && { limit: 1 }),
+    untilEmpty: once === true || untilEmpty === true,
+    grace: chosen.drainTimeout ?? 30,
+  };
+  // A process that has had its runs ends, and whoever started it starts another: here the supervisor does.
+  if (workers === 0) return jobs.forever({ ...options, ...(maxJobs !== undefined && { limit: maxJobs }) });
+  return jobs.supervise({
+    ...options,
+    workers,
+    ...(maxJobs !== undefined && { maxJobs }),
+    ...(maxMemory !== undefined && { maxMemory }),
+    ...(stall !== undefined && { stall }),
+  });
+}
+
+/** Whether the signal came because the window was closed. Nothing can be written there any more, and nobody would read it. */
+function windowIsGone(): boolean {
+  if (!process.stdout.isTTY || isatty(1)) return false;
+  process.stdout.write = () => true;
+  process.stderr.write = () => true;
+  return true;
+}
+
+async function rollOnChange(cli: Cli): Promise<() => void> {
+  const { output } = cli;
+  return watchFolders(await cli.files(), (files) => {
+    const shown = files.slice(0, 3).join(", ") + (files.length > 3 ? ` and ${files.length - 3} more` : "");
+    output.note(`${shown} changed`);
+    // As kill -HUP does.
+    process.emit("SIGHUP", "SIGHUP");
+  });
+}
+
+function children(jobs: Punctual, { workers }: Chosen): string {
+  if (workers === 0) return "";
+  const told = jobs.children().map(({ number, pid, state, running, memory }) => {
+    const size = memory === null ? "" : `, ${Math.round(memory / 2 ** 20)} MB`;
+    return `${number}:${pid} ${state} (${counted(running, "run")}${size})`;
+  });
+  return `; ${told.join(", ")}`;
+}

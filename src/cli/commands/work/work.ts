@@ -1,0 +1,54 @@
+import type { Command } from "commander";
+import { allowWork } from "../../../job-file-loader.ts";
+import { startProbe } from "../../../metrics/probe.ts";
+import { childIdentity } from "../../../supervisor/child-identity.ts";
+import { toWeightedQueues } from "../../../worker/options.ts";
+import type { Cli } from "../../cli.ts";
+import { pageOf } from "../../render/page.ts";
+import { header } from "./header.ts";
+import { addWorkOptions, checkWorkOptions, type WorkOptions } from "./options.ts";
+import { reportJson, reportLines } from "./report.ts";
+import { begin, type Chosen, workShift } from "./work-session.ts";
+
+export default function work(command: Command, cli: Cli): void {
+  addWorkOptions(command)
+    .description(
+      "Run what comes due, until it is told to stop: by SIGINT (Ctrl-C), SIGTERM or a limit below.",
+    )
+    .action(async (options: WorkOptions) => {
+      const { output } = cli;
+      const chosen = await choose(cli, options);
+      checkWorkOptions(chosen);
+      const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
+      // A child of this very command: it has its work from its parent, who does the talking.
+      if (childIdentity() !== null && chosen.workers > 0) {
+        await allowWork(() => begin(jobs, chosen));
+        return;
+      }
+      if (options.jsonl ?? (output.isJson || output.width === null)) reportJson(jobs, output);
+      else reportLines(jobs, output, pageOf(cli));
+      const probe = options.probePort ? await startProbe(jobs, options.probePort) : null;
+      const { workers, parallel } = chosen;
+      const schedules = chosen.schedule !== false;
+      const serving = toWeightedQueues(chosen.queues?.options ?? {});
+      const shift = { workers, parallel, serving, schedules, probe: probe?.url ?? null };
+      const lines = await header(cli, jobs, shift);
+      // Not before signals are heard: whoever reads that it can be ended will end it.
+      jobs.on("worker.started", () => {
+        for (const line of [...lines, ""]) output.note(line);
+      });
+      await workShift(cli, jobs, chosen).finally(() => probe?.stop());
+    });
+}
+
+/** What only children can do has at least one. */
+async function choose(cli: Cli, options: WorkOptions): Promise<Chosen> {
+  const config = await cli.config();
+  const workers = options.workers ?? config.workers ?? 0;
+  const needsChild = options.watch === true || options.maxMemory !== undefined;
+  return {
+    ...options,
+    workers: needsChild ? Math.max(1, workers) : workers,
+    parallel: options.parallel ?? config.parallel ?? 10,
+  };
+}

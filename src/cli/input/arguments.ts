@@ -1,0 +1,130 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { PunctualError, show } from "../../errors.ts";
+import { type Address, toAddress } from "../../metrics/address.ts";
+import { instantOf, zoneOf } from "../../schedule/zones.ts";
+import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../../time.ts";
+import { checkName } from "../../validate/names.ts";
+import { readQueues } from "../../validate/queue-list.ts";
+import { type QueueOptions, toWeightedQueues } from "../../worker/options.ts";
+import { grouped } from "../render/numbers.ts";
+import { didYouMean } from "./names.ts";
+
+/** A whole number within these bounds. */
+export function integer(least: number, most: number = 2 ** 31 - 1): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^[+-]?\d+$/.test(text) && number >= least && number <= most) return number;
+    const bound = number > most ? `at most ${grouped(most)}` : `at least ${grouped(least)}`;
+    throw new InvalidArgumentError(`Expected a whole number of ${bound}.`);
+  };
+}
+
+/**
+ * Whether the value of an option was written in one word with it, as in `--check=foo`. Where a blank stands between
+ * them, an optional value may as well be the next argument.
+ */
+export function isAttached(command: Command, flags: string[], value: string): boolean {
+  const root = rootOf(command) as Command & { rawArgs?: string[] };
+  const words = flags.map((flag) => (flag.startsWith("--") ? `${flag}=${value}` : `${flag}${value}`));
+  return (root.rawArgs ?? process.argv).some((argument) => words.includes(argument));
+}
+
+function rootOf(command: Command): Command {
+  return command.parent ? rootOf(command.parent) : command;
+}
+
+/** Digits that a number holds exactly; null: anything else. */
+export function wholeNumber(text: string): number | null {
+  const number = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
+}
+
+/** `30s`, `5m`, or seconds; as it can be given to the library. */
+export function duration(text: string): Duration {
+  const given = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+  return refusing(() => {
+    toMilliseconds(given);
+    return given;
+  });
+}
+
+/** As it stands: a time without an offset is meant in a zone that is not known yet. `+5s` counts from the dispatch. */
+export function instant(text: string): Instant {
+  return refusing(() => {
+    if (toOffset(text) === null) toInstant(text);
+    return text;
+  });
+}
+
+/** The moment of `2027-03-27T10:00`, on a wall clock of the zone unless it has an offset. */
+export function instantIn(zone: string, text: string): number {
+  const ms = toInstant(text);
+  return isWallTime(text) ? instantOf(zoneOf(zone), ms) : ms;
+}
+
+/** `a,b` of these; may be repeated. */
+export function among<Known extends string>(
+  known: readonly Known[],
+): (text: string, before: Known[] | undefined) => Known[] {
+  return (text, before = []) => [
+    ...before,
+    ...text.split(",").map((given) => {
+      const found = known.find((one) => one === given.trim());
+      if (found !== undefined) return found;
+      throw new InvalidArgumentError(
+        `Expected ${known.join(", ")}, got ${show(given.trim())}.${didYouMean(given.trim(), known)}`,
+      );
+    }),
+  ];
+}
+
+export function name(what: string): (text: string) => string {
+  return (text) => refusing(() => checkName(text, what));
+}
+
+/** `a,b`; may be repeated. */
+export function names(what: string): (text: string, before: string[] | undefined) => string[] {
+  return (text, before = []) =>
+    refusing(() => {
+      const given = text.split(",").map((one) => one.trim());
+      return [...before, ...given.map((one) => checkName(one, what))];
+    });
+}
+
+/** What `--queues` says in all, and what it means. */
+export interface QueueChoice {
+  text: string;
+  options: QueueOptions;
+}
+
+/** `emails,reports*2,!bulk`; may be repeated. */
+export function queues(text: string, before: QueueChoice | undefined): QueueChoice {
+  return refusing(() => {
+    const whole = before ? `${before.text},${text}` : text;
+    const options = readQueues(whole);
+    toWeightedQueues(options);
+    return { text: whole, options };
+  });
+}
+
+/** Megabytes, or with a unit: `512M`, `1G`. In bytes. */
+export function bytes(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)b?$/i.exec(text.trim());
+  const size = match ? Number(match[1]) * 1024 ** { k: 1, m: 2, g: 3, "": 2 }[match[2]!.toLowerCase()]! : 0;
+  if (size > 0) return Math.round(size);
+  throw new InvalidArgumentError("Expected megabytes, or a size such as 512M or 1G.");
+}
+
+/** `4481` or `0.0.0.0:4481`. */
+export function address(text: string): Address {
+  return refusing(() => toAddress(text));
+}
+
+function refusing<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof PunctualError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { closeNames } from "../../validate/names.ts";
+import { Exit, exitCodes } from "../output/exit-codes.ts";
+
+/** Those whose names were asked for; `*` stands for anything. One that means nothing at all is an error. */
+export function chosen<Named>(
+  all: readonly Named[],
+  patterns: readonly string[],
+  nameOf: (one: Named) => string,
+): Named[] {
+  if (patterns.length === 0) return [...all];
+  const tests = patterns.map((pattern) => matcher(pattern));
+  patterns.forEach((pattern, index) => {
+    if (!all.some((one) => tests[index]!(nameOf(one)))) throw unknownJob(pattern, all.map(nameOf));
+  });
+  return all.filter((one) => tests.some((test) => test(nameOf(one))));
+}
+
+function matcher(pattern: string): (name: string) => boolean {
+  if (!pattern.includes("*")) return (name) => name === pattern;
+  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}/-]/g, "\\$&"));
+  const expression = new RegExp(`^${parts.join(".*")}$`, "s");
+  return (name) => expression.test(name);
+}
+
+/** With the names that are close to it. */
+export function unknownJob(name: string, known: Iterable<string>): Exit {
+  const hint = didYouMean(name, known) || " punctual list jobs shows those there are.";
+  return new Exit(exitCodes.notFound, `The database knows no job "${name}".${hint}`);
+}
+
+/** With a blank before it; empty when nothing is close. */
+export function didYouMean(wanted: string, known: Iterable<string>): string {
+  const close = closeNames(wanted, known);
+  return close.length === 0 ? "" : ` Did you mean ${close.map((one) => `"${one}"`).join(" or ")}?`;
+}

@@ -1,0 +1,65 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+/** What every command can be told. */
+export interface Globals {
+  /** The config file; default: `punctual.config.{ts,mts,js,mjs}` here. */
+  config?: string;
+  /** The database; before `PUNCTUAL_DATABASE_URL` and the config. */
+  db?: string;
+  /** Job files, by name or glob; in place of the config's. */
+  jobs?: string[];
+  envFile?: string;
+  cwd?: string;
+  json?: boolean;
+  quiet?: boolean;
+  verbose?: number;
+  color?: string | boolean;
+  /** False: never ask. */
+  input?: boolean;
+  yes?: boolean;
+  timezone?: string;
+  utc?: boolean;
+}
+
+export const repeated = (value: string, before: string[] = []): string[] => [...before, value];
+/** A value that has at least one character: an empty one comes from a variable of a script that is not set. */
+const filled = (what: string) => (text: string) => {
+  if (text !== "") return text;
+  throw new InvalidArgumentError(`Expected ${what}.`);
+};
+const count = (_: string, before: number | undefined) => (before ?? 0) + 1;
+
+/** Where the jobs and their database are: not asked of commands that were mounted on an instance. */
+export function addSources(command: Command): Command {
+  return command
+    .option("-c, --config <file>", "config file (default: punctual.config.ts)", filled("a file"))
+    .option("--db <url>", "database, such as sqlite:./jobs.db or postgres://…")
+    .option(
+      "--jobs <glob>",
+      "job files, in place of the config's; may be repeated",
+      (text, before: string[] = []) => [...before, filled("a file, a folder or a glob")(text)],
+    )
+    .option("--env-file <file>", "read environment variables from a file first", filled("a file"))
+    .option("--cwd <dir>", "work in this folder", filled("a folder"));
+}
+
+/** How it talks. */
+export function addManners(command: Command): Command {
+  return command
+    .option("--json", "print one JSON document")
+    .option("-q, --quiet", "no notes, only data and errors")
+    .option("-v, --verbose", "more; errors with their stack", count)
+    .addOption(new Option("--color <when>", "colours").choices(["always", "never", "auto"]))
+    .option("--no-color", "no colours")
+    .option("--no-input", "never ask")
+    .option("-y, --yes", "answer yes to every question")
+    .option("--timezone <zone>", "show times in this zone (default: the machine's)")
+    .option("--utc", "show times in UTC");
+}
+
+/** Refuses values that only some commands would look at. */
+export async function checkGlobals({ timezone }: Globals): Promise<void> {
+  if (timezone === undefined) return;
+  const { zoneOf } = await import("../../schedule/zones.ts");
+  zoneOf(timezone);
+}

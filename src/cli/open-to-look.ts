@@ -1,0 +1,17 @@
+import { showPath } from "../errors.ts";
+import type { Punctual } from "../punctual.ts";
+import type { Cli } from "./cli.ts";
+import { missingFile } from "./load/database.ts";
+import { Exit, exitCodes } from "./output/exit-codes.ts";
+import { plain } from "./output/output.ts";
+
+/** The instance to look at. Looking makes no database: a file that is not there is misspelt, or it is too early. */
+export async function openToLook(cli: Cli): Promise<Punctual> {
+  const jobs = await cli.open();
+  const file = missingFile(await cli.database());
+  if (file === null) return jobs;
+  throw new Exit(
+    exitCodes.database,
+    `There is no database ${showPath(plain(file))}. Name yours with --db; a new one is made by: punctual install`,
+  );
+}

@@ -1,0 +1,111 @@
+import { stripVTControlCharacters, styleText } from "node:util";
+import type { Globals } from "../input/options.ts";
+
+export type Style = Parameters<typeof styleText>[0];
+
+export interface Stream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly writableNeedDrain?: boolean;
+  once?(event: "drain", listener: () => void): unknown;
+}
+
+/** Data goes to standard output, all the rest to standard error. */
+export class Output {
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  readonly #globals: Globals;
+  readonly #reword: (text: string) => string;
+
+  /** `reword`: changes every line for people; documents stay as they are. */
+  constructor(
+    stdout: Stream,
+    stderr: Stream,
+    globals: Globals,
+    reword: (text: string) => string = (text) => text,
+  ) {
+    this.stdout = stdout;
+    this.stderr = stderr;
+    this.#globals = globals;
+    this.#reword = reword;
+  }
+
+  get isQuiet(): boolean {
+    return this.#globals.quiet === true;
+  }
+
+  get isJson(): boolean {
+    return this.#globals.json === true;
+  }
+
+  /** Columns to fill; null: nobody looks at it in a window, nothing is cut. */
+  get width(): number | null {
+    // A terminal that does not know its size says 0.
+    return this.stdout.isTTY ? this.stdout.columns || 80 : null;
+  }
+
+  /** Data. */
+  print(line = ""): void {
+    this.stdout.write(`${this.isJson ? line : this.#reword(line)}\n`);
+  }
+
+  /** Waits for a reader that is slower than we are. */
+  drained(): Promise<void> {
+    const { stdout } = this;
+    if (!stdout.writableNeedDrain) return Promise.resolve();
+    return new Promise((resolve) => stdout.once?.("drain", resolve));
+  }
+
+  /** One document; its form is documented and carries a version. */
+  json(document: object): void {
+    this.print(exactJson({ v: 1, ...document }));
+  }
+
+  /** One document on one line, of several. */
+  jsonLine(document: unknown): void {
+    this.print(exactJson(document, 0));
+  }
+
+  /** What a person likes to know and a script does not need. */
+  note(line: string): void {
+    if (!this.isQuiet) this.complain(line);
+  }
+
+  /** What has to be said even to the quiet. */
+  complain(line: string): void {
+    this.stderr.write(`${this.#reword(line)}\n`);
+  }
+
+  paint(style: Style, text: string, stream: Stream = this.stdout): string {
+    return this.#colors(stream) ? styleText(style, text, { validateStream: false }) : text;
+  }
+
+  #colors(stream: Stream): boolean {
+    const { color } = this.#globals;
+    if (color === "always") return true;
+    if (color === false || color === "never") return false;
+    const { NO_COLOR, NODE_DISABLE_COLORS, FORCE_COLOR, TERM } = process.env;
+    if (FORCE_COLOR !== undefined && FORCE_COLOR !== "") return FORCE_COLOR !== "0";
+    if (NO_COLOR || NODE_DISABLE_COLORS || TERM === "dumb") return false;
+    return stream.isTTY === true;
+  }
+}
+
+/** Characters that control a terminal, break a line or change the direction of text. */
+const STEERING = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
+
+/** JSON that means exactly the value, with characters that control a terminal or the direction of text as escapes. */
+export function exactJson(value: unknown, indent = 2): string {
+  const escaped = (text: string) =>
+    text.replace(/./gsu, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.stringify(value, null, indent)
+    .split("\n")
+    .map((line) => line.replace(STEERING, escaped))
+    .join("\n");
+}
+
+/** Text of somebody else's, on one line: names and errors may hold anything. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text).replace(STEERING, " ");
+}

@@ -1,0 +1,67 @@
+import type { Punctual } from "../../punctual.ts";
+import { systemClock } from "../../time.ts";
+import { unknownJob } from "../input/names.ts";
+import { Exit, exitCodes } from "../output/exit-codes.ts";
+import type { Page } from "../render/page.ts";
+import { jobPage, type ShownJob } from "./job-page.ts";
+import { viewsOf } from "./job-state.ts";
+import { runPage, type ShownRun } from "./run-page.ts";
+
+const RUNS_SHOWN = 5;
+
+/** What a line of a list stands for. */
+export type Subject = { run: number } | { job: string };
+
+/** The page of it, as `punctual show` prints it. */
+export async function detailsOf(jobs: Punctual, subject: Subject, page: Page): Promise<string[]> {
+  if ("job" in subject) return jobPage(await findJob(jobs, subject.job, 0), page);
+  const run = await findRun(jobs, subject.run);
+  if (!run) return [`There is no run ${subject.run} any more.`];
+  return runPage(run, { raw: false, cwd: process.cwd() }, page);
+}
+
+export async function findRun(jobs: Punctual, id: number): Promise<ShownRun | null> {
+  const run = await jobs.find(id);
+  if (!run) return null;
+  const [why, attempts, logLines, report] = await Promise.all([
+    jobs.why(id),
+    jobs.attempts(id),
+    jobs.countLogs(id),
+    jobs.status(),
+  ]);
+  return { run, why, attempts, logLines, report, now: report.now };
+}
+
+export async function findJob(jobs: Punctual, name: string, id: number): Promise<ShownJob> {
+  const report = await jobs.status();
+  const view = viewsOf(report).find(({ job }) => job.name === name);
+  if (!view) {
+    if (id > 0) throw await unknownRun(jobs, id);
+    throw unknownJob(
+      name,
+      report.jobs.map((job) => job.name),
+    );
+  }
+  const [schedules, { runs }] = await Promise.all([
+    jobs.schedules(),
+    jobs.runs({ job: name, limit: RUNS_SHOWN }),
+  ]);
+  return {
+    view,
+    queue: report.queues.find((queue) => queue.name === view.job.queue) ?? null,
+    schedules: schedules.filter(({ job }) => job === name),
+    runs,
+    now: new Date(Math.max(systemClock.now(), Number(report.now))),
+  };
+}
+
+async function unknownRun(jobs: Punctual, id: number): Promise<Exit> {
+  const [newest] = (await jobs.runs({ limit: 1 })).runs;
+  const [before] = (await jobs.runs({ limit: 1, before: id })).runs;
+  const near = [...new Set([before?.id, newest?.id])].filter((one) => one !== undefined);
+  const hint =
+    near.length === 0
+      ? "There are no runs at all here."
+      : `It was deleted, or has finished and is no longer kept. There is: run ${near.join(", run ")}.`;
+  return new Exit(exitCodes.notFound, `There is no run ${id}. ${hint}`);
+}

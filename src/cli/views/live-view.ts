@@ -1,0 +1,259 @@
+import { type Clock, sleep, systemClock, toMilliseconds } from "../../time.ts";
+import type { Cli } from "../cli.ts";
+import { Exit, exitCodeOfSignal } from "../output/exit-codes.ts";
+import { plain } from "../output/output.ts";
+import { type Page, pageOf } from "../render/page.ts";
+import { type End, Screen } from "../render/screen.ts";
+import { duration } from "../render/times.ts";
+import { cut, pad } from "../render/width.ts";
+import type { Subject } from "./details.ts";
+
+/** A screen: what stands above and below, and what moves between them. */
+export interface Picture {
+  head: string[];
+  body: string[];
+  foot: string[];
+  /** What each line of the body stands for, where it can be opened. */
+  subjects?: readonly Subject[];
+}
+
+export interface Watched<Taken> {
+  /** Milliseconds between looks; more if a look takes long. */
+  every: number;
+  take(): Promise<Taken>;
+  picture(taken: Taken, page: Page): Picture;
+  /** What is shown of a line that was opened. */
+  details?(subject: Subject, page: Page): Promise<string[]>;
+  /** For programs: one line each time. */
+  json(taken: Taken): object;
+  /** Keys beside those of every screen, such as `s sort: name`. */
+  help?(): string;
+  onKey?(key: string): void;
+}
+
+const EVERY = 2000;
+/** A look may take a fifth of the database's time at most. */
+const REST = 4;
+
+/** `2s` of `--watch=2s`; without a value two seconds. */
+export function watchEvery(given: string | true): number {
+  return given === true ? EVERY : Math.max(100, toMilliseconds(given, "--watch"));
+}
+
+/** Looks again and again: on a terminal a live screen until somebody leaves it, else a line of JSON each time. */
+export async function watch<Taken>(
+  cli: Cli,
+  watched: Watched<Taken>,
+  clock: Clock = systemClock,
+): Promise<void> {
+  if (cli.output.isJson || !cli.output.stdout.isTTY) return printSnapshots(cli, watched, clock);
+  // What goes wrong at once is told as ever, and not on a screen that is gone with it.
+  const first = await watched.take();
+  const live = new Live(cli, watched, clock, first);
+  const end = await live.run();
+  if (end !== "quit") throw new Exit(exitCodeOfSignal(end));
+}
+
+async function printSnapshots<Taken>(cli: Cli, watched: Watched<Taken>, clock: Clock): Promise<never> {
+  for (;;) {
+    const began = clock.monotonic();
+    const taken = await watched.take();
+    cli.output.jsonLine({ v: 1, ...watched.json(taken) });
+    await sleep(clock, Math.max(watched.every, (clock.monotonic() - began) * REST));
+  }
+}
+
+class Live<Taken> {
+  readonly #watched: Watched<Taken>;
+  readonly #clock: Clock;
+  readonly #page: Page;
+  readonly #screen: Screen;
+  readonly #done = new AbortController();
+  #taken: Taken;
+  #trouble: string | null = null;
+  #isPaused = false;
+  /** Somebody does not want to wait for the next look. */
+  #hurry = new AbortController();
+  /** Only lines with this text are shown; null: all. */
+  #sought: string | null = null;
+  #isTyping = false;
+  /** The line of the list that Enter opens. */
+  #mark = 0;
+  #opened: { subject: Subject; lines: string[] } | null = null;
+  #first = 0;
+  #fits = 1;
+
+  constructor(cli: Cli, watched: Watched<Taken>, clock: Clock, first: Taken) {
+    this.#watched = watched;
+    this.#clock = clock;
+    this.#page = pageOf(cli);
+    this.#taken = first;
+    this.#screen = new Screen(process.stdout, process.stdin, {
+      onKey: (key) => this.#press(key),
+      onResize: () => this.#show(),
+    });
+  }
+
+  async run(): Promise<End> {
+    this.#screen.ended.then(() => this.#done.abort());
+    this.#screen.open();
+    try {
+      let took = 0;
+      while (!this.#done.signal.aborted) {
+        const woken = AbortSignal.any([this.#done.signal, this.#hurry.signal]);
+        await sleep(this.#clock, Math.max(this.#watched.every, took * REST), woken);
+        const isAsked = this.#hurry.signal.aborted;
+        if (isAsked) this.#hurry = new AbortController();
+        const began = this.#clock.monotonic();
+        if (!this.#isPaused || isAsked) await Promise.race([this.#look(), this.#screen.ended]);
+        took = this.#clock.monotonic() - began;
+        if (!this.#done.signal.aborted) this.#show();
+      }
+    } finally {
+      this.#screen.close();
+    }
+    return this.#screen.ended;
+  }
+
+  /** A database that is away comes back, and the screen waits for it. */
+  async #look(): Promise<void> {
+    await this.#try(async () => {
+      this.#taken = await this.#watched.take();
+      if (this.#opened) await this.#load(this.#opened.subject);
+    });
+  }
+
+  async #try(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#trouble = null;
+    } catch (error) {
+      this.#trouble = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async #load(subject: Subject): Promise<void> {
+    const lines = await this.#watched.details!(subject, this.#page);
+    this.#opened = { subject, lines };
+  }
+
+  /** What is on the screen: one line of the list, or those of it that are looked for. */
+  #picture(): Picture {
+    if (this.#opened) return { head: [], body: this.#opened.lines, foot: [] };
+    const { body, subjects, ...rest } = this.#watched.picture(this.#taken, this.#page);
+    const isShown = (line: string) => this.#sought === null || holds(line, this.#sought);
+    return {
+      ...rest,
+      body: body.filter(isShown),
+      ...(subjects &&
+        this.#watched.details && { subjects: subjects.filter((_, index) => isShown(body[index]!)) }),
+    };
+  }
+
+  #show(): void {
+    const { head, body, foot, subjects } = this.#picture();
+    const { rows, columns } = this.#screen;
+    this.#fits = Math.max(1, rows - head.length - foot.length - 1);
+    if (subjects) {
+      this.#mark = Math.max(0, Math.min(this.#mark, body.length - 1));
+      this.#first = Math.max(this.#mark - this.#fits + 1, Math.min(this.#first, this.#mark));
+    }
+    this.#first = Math.max(0, Math.min(this.#first, body.length - this.#fits));
+    const shown = body.slice(this.#first, this.#first + this.#fits);
+    const marked = this.#mark - this.#first;
+    if (subjects && shown[marked] !== undefined) shown[marked] = inverse(shown[marked], columns);
+    const filler = Array.from({ length: Math.max(0, this.#fits - shown.length) }, () => "");
+    const above = [...head, ...shown, ...(shown.length < body.length ? [] : foot), ...filler];
+    const lines = [...above, ...(shown.length < body.length ? foot : [])];
+    this.#screen.draw([...lines, this.#lastLine(body.length, columns)]);
+  }
+
+  #lastLine(total: number, columns: number): string {
+    const { icons } = this.#page;
+    if (this.#trouble !== null) {
+      return this.#page.paint("red", cut(`${icons.failed} ${plain(this.#trouble)}`, columns, icons.ellipsis));
+    }
+    const last = Math.min(total, this.#first + this.#fits);
+    if (this.#isTyping) return cut(`/${plain(this.#sought ?? "")}`, columns, icons.ellipsis);
+    const ofList = [
+      ...(this.#watched.details ? ["Enter open"] : []),
+      this.#sought === null ? "/ find" : `/${plain(this.#sought)}`,
+      ...(this.#watched.help ? [this.#watched.help()] : []),
+    ];
+    const keys = [
+      ...(total > this.#fits ? [`${icons.updown} ${this.#first + 1}-${last} of ${total}`] : []),
+      "q quit",
+      this.#isPaused ? "PAUSED: p goes on" : "p pause",
+      ...(this.#opened ? ["Esc back"] : ofList),
+      `every ${duration(this.#watched.every).replace(".0s", "s")}`,
+    ];
+    return this.#page.paint("dim", cut(keys.join("  "), columns, icons.ellipsis));
+  }
+
+  #press(key: string): void {
+    if (this.#isTyping) this.#type(key);
+    else this.#act(key);
+    if (!this.#done.signal.aborted) this.#show();
+  }
+
+  /** Of what is looked for. Keys with names are not letters. */
+  #type(key: string): void {
+    const text = this.#sought ?? "";
+    if (key === "enter" || key === "escape") {
+      this.#isTyping = false;
+      if (key === "escape" || text === "") this.#sought = null;
+    } else if (key === "backspace") this.#sought = [...text].slice(0, -1).join("");
+    else if ([...key].length === 1 && key >= " ") this.#sought = text + key;
+  }
+
+  #act(key: string): void {
+    const steps: Record<string, number> = {
+      up: -1,
+      k: -1,
+      down: 1,
+      j: 1,
+      "page-up": -this.#fits,
+      "page-down": this.#fits,
+      home: Number.NEGATIVE_INFINITY,
+      end: Number.POSITIVE_INFINITY,
+    };
+    if (key === "q") this.#screen.quit();
+    else if (key === "p") this.#isPaused = !this.#isPaused;
+    else if (key === "r") this.#hurry.abort();
+    else if (key in steps) this.#move(steps[key]!);
+    else if (this.#opened) {
+      if (key === "escape" || key === "enter" || key === "backspace") this.#opened = null;
+    } else if (key === "escape") this.#screen.quit();
+    else if (key === "enter") this.#open();
+    else if (key === "/") {
+      this.#isTyping = true;
+      this.#sought ??= "";
+    } else this.#watched.onKey?.(key);
+  }
+
+  #move(step: number): void {
+    if (this.#picture().subjects) this.#mark = Math.max(0, this.#mark + step);
+    else this.#first = Math.max(0, this.#first + step);
+  }
+
+  #open(): void {
+    const subject = this.#picture().subjects?.[this.#mark];
+    if (!subject) return;
+    void this.#try(async () => {
+      await this.#load(subject);
+      this.#first = 0;
+    }).then(() => {
+      if (!this.#done.signal.aborted) this.#show();
+    });
+  }
+}
+
+/** In a line as it is seen, in letters of either size. */
+function holds(line: string, sought: string): boolean {
+  return plain(line).toLowerCase().includes(sought.toLowerCase());
+}
+
+/** Over the whole width. Its colours would end it. */
+function inverse(line: string, columns: number): string {
+  return `\x1b[7m${pad(plain(line), columns, "left")}\x1b[27m`;
+}
