@@ -1,10 +1,11 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { mysqlParts } from "../../src/store/mysql/open.ts";
 import { openStore } from "../../src/store/open.ts";
 import { postgresParts } from "../../src/store/postgres/open.ts";
 import { systemClock } from "../../src/time.ts";
 import { newRun } from "../conformance/support/requests.ts";
 import { sharedServer } from "../servers/shared.ts";
+import { toFirstSchema } from "../support/first-schema.ts";
 import { begin } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
 import { Scene } from "./support/server-scene.ts";
@@ -45,4 +46,31 @@ onEachServer((kind) => {
       if (!isDone) await reader.commit().catch(() => {});
     }
   });
+
+  test("install() ends with DATABASE_BUSY when another session keeps a table for 30 s, and works once it is free", async () => {
+    const scene = await Scene.on(kind, (await sharedServer(kind)).url);
+    onTestFinished(() => scene.clear());
+    for (const statement of toFirstSchema(kind)) await scene.sql(statement);
+    const jobs = scene.punctual();
+    const reader = await begin(kind, scene.direct, "read committed");
+    try {
+      await reader.sql("select id from punctual_runs");
+      hasten(20);
+      const failure = await jobs.install().catch((error) => error);
+      expect(failure).toMatchObject({ code: "DATABASE_BUSY" });
+      expect(failure.message).toContain("for 30 s another session has had one of them in use");
+    } finally {
+      vi.restoreAllMocks();
+      await reader.commit();
+    }
+    const { from, to } = await jobs.install();
+    expect(from).toBeLessThan(to);
+    expect(await jobs.install()).toMatchObject({ from: to, statements: [] });
+  });
 });
+
+/** Lets the clock that retries go by run faster, so that 30 s pass in a few. */
+function hasten(times: number): void {
+  const began = performance.now();
+  vi.spyOn(systemClock, "monotonic").mockImplementation(() => began + (performance.now() - began) * times);
+}
