@@ -38,8 +38,8 @@ export class CallerTransactions {
   }
 
   /**
-   * Returns an Sql on the caller's transaction: a connection with an open one, or the transaction object of Kysely, Drizzle,
-   * Knex or Prisma. Throws if it is not on the instance's own database.
+   * Returns an Sql on the caller's transaction: a connection with an open one, or the transaction object of Kysely,
+   * Drizzle, Knex or Prisma. Throws if it is not on the instance's own database.
    */
   async enter(tx: unknown): Promise<Sql> {
     const entered = await adapters.adapt(tx);

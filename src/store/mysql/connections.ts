@@ -92,7 +92,7 @@ export class PoolConnections implements MysqlConnections {
     this.#pool = pool;
     // The default of mysql2 is 10.
     this.max = pool.pool.config?.connectionLimit ?? 10;
-    // On every acquire, also by the caller: a connection that we have used may break later, while it is idle in the pool.
+    // On every acquire, also by the caller: a connection that we have used may break later, when it is idle.
     pool.pool.on("acquire", ignoreErrorsOf);
   }
 

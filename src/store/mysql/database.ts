@@ -95,8 +95,8 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   /**
-   * MySQL rejects a lock on the table expression of a parameter, so the lock names the table. MariaDB needs no such name,
-   * and has no `for update of`.
+   * MySQL rejects a lock on the table expression of a parameter, so the lock names the table. MariaDB needs no such
+   * name, and has no `for update of`.
    */
   lockOnly(lock: string, alias: string): string {
     return this.name === "mysql" ? lock.replace(" for update", ` for update of ${alias}`) : lock;
@@ -154,8 +154,8 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   /**
-   * These servers commit each schema change at once, so there is no transaction: a named lock keeps other installers out,
-   * and every statement must be repeatable.
+   * These servers commit each schema change at once, so there is no transaction: a named lock keeps other installers
+   * out, and every statement must be repeatable.
    */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     const once = () =>
@@ -184,9 +184,9 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   /**
-   * Reserves the ids on a second connection: in the caller's transaction, the row of the counter would stay locked for all
-   * processes until it ends. The caller's transaction does it only if no second connection becomes free: waiting longer
-   * could deadlock, because the transaction may hold the last one.
+   * Reserves the ids on a second connection: in the caller's transaction, the row of the counter would stay locked for
+   * all processes until it ends. The caller's transaction does it only if no second connection becomes free: waiting
+   * longer could deadlock, because the transaction may hold the last one.
    */
   async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
     const reserve = async ({ connection }: HeldMysqlConnection) => {

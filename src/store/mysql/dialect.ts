@@ -18,8 +18,8 @@ export function collation(flavour: Flavour): string {
 }
 
 /**
- * Text columns need their character set and collation: without them MariaDB uses the character set of the database, which
- * may lose characters, and both servers refuse to compare two columns of different collations.
+ * Text columns need their character set and collation: without them MariaDB uses the character set of the database,
+ * which may lose characters, and both servers refuse to compare two columns of different collations.
  */
 export function rows(flavour: Flavour, columns: Record<string, ColumnType>): string {
   const text = `longtext character set utf8mb4 collate ${collation(flavour)}`;
@@ -33,8 +33,8 @@ export function rows(flavour: Flavour, columns: Record<string, ColumnType>): str
 }
 
 /**
- * Forces the join order and the index. With statistics of an emptier table, as after a burst of inserts, MySQL scans the
- * whole table instead and locks every row it reads.
+ * Forces the join order and the index. With statistics of an emptier table, as after a burst of inserts, MySQL scans
+ * the whole table instead and locks every row it reads.
  */
 export function lookUp(from: string, table: string, on = "r.id = v.id", index?: Index): string {
   const forced = index ? using(table, index) : " force index (primary)";
@@ -71,16 +71,14 @@ export function upsert(
   );
 }
 
-/**
- * Forces the index: both servers sometimes choose one that has the right order but not the condition, and scan all runs.
- */
+/** Forces the index: both servers sometimes choose one with the right order but no condition, and scan all runs. */
 export function using(table: string, index: Index): string {
   return ` force index (${table}_${index})`;
 }
 
 /**
- * Returns the statement with its parameters inlined. Texts become hexadecimal literals, which no character and no SQL mode
- * can end early.
+ * Returns the statement with its parameters inlined. Texts become hexadecimal literals, which no character and no SQL
+ * mode can end early.
  */
 export function inlineParams({ text, params }: Statement): string {
   let index = 0;
@@ -119,10 +117,10 @@ export function scalar(column: string, path: string[]): Statement {
 }
 
 /**
- * Steps of a loose index scan that are written out in the statement. Each one is `select min(column)` above the value of
- * the one before, which the server evaluates by an index lookup before it plans the rest. For the further values the
- * statement relies on the server's own loose index scan ("using index for group-by"). With statistics of an emptier table
- * the server does not choose that and scans all ready runs.
+ * Steps of a loose index scan that are written out in the statement. Each one is `select min(column)` above the value
+ * of the one before, which the server evaluates by an index lookup before it plans the rest. For the further values the
+ * statement relies on the server's own loose index scan ("using index for group-by"). With statistics of an emptier
+ * table the server does not choose that and scans all ready runs.
  */
 const EXPLICIT_STEPS = 3;
 

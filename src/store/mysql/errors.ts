@@ -5,8 +5,8 @@ import { describeFailure, LOST_SOCKET_CODES } from "../server/connections.ts";
 const CONFLICTS = [1213, 1205, 1020, 1412, 1615, 3101];
 
 /**
- * The server has no connection free, shuts down, has become a replica or has closed this connection: a new connection may
- * succeed.
+ * The server has no connection free, shuts down, has become a replica or has closed this connection: a new connection
+ * may succeed.
  */
 const LOST_NUMBERS = [
   1040, 1203, 1226, 1047, 1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1243, 1317, 1792, 1836, 1927,
@@ -16,8 +16,8 @@ const LOST_NUMBERS = [
 const READ_ONLY = [1290, 1792, 1836];
 
 /**
- * Values that do not fit their column, its type, its character set or a constraint; invalid JSON; rows, packets and texts
- * that are too long. 4025 and 4038 are MariaDB's, 3140 to 3158 and 3819 MySQL's.
+ * Values that do not fit their column, its type, its character set or a constraint; invalid JSON; rows, packets and
+ * texts that are too long. 4025 and 4038 are MariaDB's, 3140 to 3158 and 3819 MySQL's.
  */
 const DATA_FAULTS = [
   1048, 1062, 1118, 1153, 1216, 1217, 1264, 1265, 1292, 1300, 1301, 1366, 1367, 1406, 1451, 1452, 1690, 3140,
@@ -48,7 +48,7 @@ const ENDED_POOL = /^Pool is closed/;
 
 const CALLER_TRANSACTION_OPEN = "the caller has a transaction open on the connection";
 
-/** An error that is handled like a lock wait timeout: a write of ours would be rolled back with the caller's transaction. */
+/** An error handled like a lock wait timeout: a write of ours would be rolled back with the caller's transaction. */
 export function callerTransactionOpen(): Error {
   return Object.assign(new Error(CALLER_TRANSACTION_OPEN), { errno: 1205 });
 }
@@ -141,8 +141,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Whether the host name or the Unix socket does not exist. On the first connection that is a wrong URL; later, an outage
- * that passes.
+ * Whether the host name or the Unix socket does not exist. On the first connection that is a wrong URL; later, an
+ * outage that passes.
  */
 export function isMisconfiguration(error: unknown): boolean {
   return ["ENOTFOUND", "ENOENT"].includes(codeOf(error));

@@ -6,8 +6,8 @@ import { using } from "./dialect.ts";
 const SHORTEST_INTERVAL = 20;
 
 /**
- * Time between two polls while nothing changes, in milliseconds. A run of another process waits half of it on average; a
- * poll takes about 0.4 ms of this process's time.
+ * Time between two polls while nothing changes, in milliseconds. A run of another process waits half of it on average;
+ * a poll takes about 0.4 ms of this process's time.
  */
 const LONGEST_INTERVAL = 55;
 
@@ -74,8 +74,8 @@ export class Poller {
 }
 
 /**
- * A `select` of the newest run, the first ready ones and the next due time, as one text. It costs four index lookups, however
- * many runs there are.
+ * A `select` of the newest run, the first ready ones and the next due time, as one text. It costs four index lookups,
+ * however many runs there are.
  */
 export function pollStatement(t: Tables): string {
   const first = (limited: 0 | 1) =>

@@ -5,10 +5,10 @@ import type { MysqlConnection, MysqlField, MysqlHeader, MysqlQuery, MysqlResult 
 /** Longest wait for an answer, in milliseconds. No statement of ours runs this long: the connection is dead. */
 const ANSWER_TIMEOUT = 60_000;
 
-/** As a timeout: waits for the answer however long it takes. A migration may wait for locks and rewrite large tables. */
+/** As a timeout: waits however long the answer takes. A migration may wait for locks and rewrite large tables. */
 export const NO_TIMEOUT = 0;
 
-/** Most statements of ours that stay prepared on a connection: the server has one limit for all connections together. */
+/** Most statements that stay prepared on a connection: the server has one limit for all connections together. */
 const MAX_PREPARED = 200;
 
 /** Bits of the server status. */
@@ -17,7 +17,7 @@ export const AUTOCOMMIT = 2;
 
 const ownErrors = new WeakSet<object>();
 
-/** Whether the error came from a statement or connection of ours, not from code of the caller's in a shared transaction. */
+/** Whether the error is of a statement or connection of ours, not of the caller's code in a shared transaction. */
 export function isOwnError(error: unknown): boolean {
   return typeof error === "object" && error !== null && ownErrors.has(error);
 }
@@ -33,8 +33,8 @@ export async function trackErrors<Result>(work: Promise<Result>): Promise<Result
 }
 
 /**
- * Sends one statement and returns the answer. The server prepares statements with parameters: escaping them in the driver
- * is unsafe under the mode NO_BACKSLASH_ESCAPES.
+ * Sends one statement and returns the answer. The server prepares statements with parameters: escaping them in the
+ * driver is unsafe under the mode NO_BACKSLASH_ESCAPES.
  */
 export async function query(
   connection: MysqlConnection,
@@ -51,8 +51,8 @@ export async function query(
 }
 
 /**
- * Sends several statements without parameters in one packet and returns the answer to each. The server stops at the first
- * one that fails.
+ * Sends several statements without parameters in one packet and returns the answer to each. The server stops at the
+ * first one that fails.
  */
 export async function querySeveral(connection: MysqlConnection, texts: string[]): Promise<MysqlResult[]> {
   const sent = connection.query(toQuery(connection, texts.join("; "), []));
@@ -103,7 +103,7 @@ type Fields = MysqlField[] | undefined;
 const BIGINT = 8;
 const DECIMALS = [0, 246];
 
-/** Converts texts to numbers: mysql2 returns decimals (sums) as text, and with `supportBigNumbers` also large integers. */
+/** Converts texts to numbers: mysql2 returns decimals (sums) as text, and large integers with `supportBigNumbers`. */
 function toNumbers(connection: MysqlConnection, rows: Row[], fields: Fields): void {
   const { supportBigNumbers, decimalNumbers } = connection.connection.config ?? {};
   const isText = (type: number | undefined) =>
@@ -116,8 +116,8 @@ function toNumbers(connection: MysqlConnection, rows: Row[], fields: Fields): vo
 
 /**
  * Returns the parameters as mysql2 should send them. Older versions of mysql2 send every number as a float, which MySQL
- * rejects as a limit; both servers accept text there. Other numbers must not be text: `id in (?, ?)` with a text among its
- * values makes MariaDB scan the table.
+ * rejects as a limit; both servers accept text there. Other numbers must not be text: `id in (?, ?)` with a text among
+ * its values makes MariaDB scan the table.
  */
 export function toValues(text: string, params: Param[]): unknown[] {
   const positions = limitPositions(text);

@@ -16,11 +16,11 @@ function readable(column: string): string {
 }
 
 /**
- * The tables of MySQL and MariaDB. Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history
- * 3 completed, 4 failed, 5 cancelled, 6 skipped.
+ * The tables of MySQL and MariaDB. Times are UTC milliseconds.
+ * States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped.
  *
- * Every statement can be repeated. Each one commits at once, so that an install() that was interrupted leaves some of them
- * done; the next install() runs them all again.
+ * Every statement can be repeated. Each one commits at once, so that an install() that was interrupted leaves some of
+ * them done; the next install() runs them all again.
  */
 export function schemaFor(flavour: Flavour): Schema {
   const table = `engine = InnoDB, row_format = dynamic, default character set utf8mb4 collate ${collation(flavour)}`;
@@ -116,8 +116,8 @@ function hot(t: Tables, table: string): string[] {
     `create table if not exists ${t.gates} (id smallint not null primary key) ${table}`,
     `insert into ${t.gates} (id) values ${Array.from({ length: GATES }, (_, id) => `(${id})`).join(", ")}
        on duplicate key update id = ${t.gates}.id`,
-    // The mark identifies these tables wherever they are moved or replicated to. It has a row of its own: a serializable
-    // transaction that reads the mark locks its row, and must not block the row of the counter.
+    // The mark identifies these tables wherever they are moved or replicated to. It has a row of its own: a
+    // serializable transaction that reads the mark locks its row, and must not block the row of the counter.
     `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${NAME} not null) ${table}`,
     `insert into ${t.ids} (id, next, mark) values (1, 0, ''), (2, 0, uuid()) on duplicate key update id = ${t.ids}.id`,
     `create table if not exists ${t.receipts} (

@@ -7,8 +7,8 @@ import { isConnectionLost, isDuplicate } from "./errors.ts";
 import { isOwnError, query, querySeveral, rowsOf } from "./query.ts";
 
 /**
- * Longest parameters, in characters, that are inlined into a statement of a packet. A statement with longer ones is sent
- * by itself and prepared: parsing the text each time would cost more than the round trip.
+ * Longest parameters, in characters, that are inlined into a statement of a packet. A statement with longer ones is
+ * sent by itself and prepared: parsing the text each time would cost more than the round trip.
  */
 export const MAX_INLINE_LENGTH: number = 32 * 1024;
 

@@ -25,8 +25,8 @@ const MYSQL2_PARAMETERS = [
 ];
 
 /**
- * Parses `mysql://user:password@host:port/database?…` with the parameters of mysql2 and `pool`. Returns the options of a
- * mysql2 pool.
+ * Parses `mysql://user:password@host:port/database?…` with the parameters of mysql2 and `pool`. Returns the options of
+ * a mysql2 pool.
  */
 export function parseMysqlUrl(url: string): Record<string, unknown> {
   // Not `new URL()`: its error contains the URL, and with it the password.
@@ -67,7 +67,7 @@ export function parseMysqlUrl(url: string): Record<string, unknown> {
     decimalNumbers: true,
     enableKeepAlive: true,
     connectionLimit: pool,
-    // No injection risk: values are sent as parameters of a prepared statement, which is always a single one, or as hex literals.
+    // No injection risk: values are parameters of prepared statements, which are always single ones, or hex literals.
     multipleStatements: true,
     // With a lower value mysql2 starts a timer that keeps the process alive.
     maxIdle: pool,

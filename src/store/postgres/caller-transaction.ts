@@ -60,8 +60,8 @@ export class CallerTransactions {
   }
 
   /**
-   * Returns an Sql on the caller's transaction: a `Client` with an open one, or the transaction object of Kysely, Drizzle,
-   * Knex or Prisma. Throws if it is not on the instance's own database.
+   * Returns an Sql on the caller's transaction: a `Client` with an open one, or the transaction object of Kysely,
+   * Drizzle, Knex or Prisma. Throws if it is not on the instance's own database.
    */
   async enter(tx: unknown): Promise<Sql> {
     const entered = await adapters.adapt(tx);
@@ -133,7 +133,7 @@ async function checkInTransaction(client: PgClient, sql: Sql, t: Tables): Promis
   throw noTransaction();
 }
 
-/** Whether `lock table`, which PostgreSQL rejects outside a transaction, succeeds. The lock is weaker than the insert's. */
+/** Whether `lock table` succeeds: PostgreSQL rejects it outside a transaction. The lock is weaker than the insert's. */
 async function canLock(sql: Sql, t: Tables): Promise<boolean> {
   try {
     await sql.run(`lock table ${t.runs} in access share mode`);

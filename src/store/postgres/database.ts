@@ -31,8 +31,8 @@ import { runTransaction, type TransactionSettings } from "./transaction.ts";
 import { vacuumReport } from "./vacuum.ts";
 
 /**
- * A migration that waits for a lock on a table blocks every later statement on that table. After a second it gives up its
- * place in the lock queue and is retried.
+ * A migration that waits for a lock on a table blocks every later statement on that table. After a second it gives up
+ * its place in the lock queue and is retried.
  */
 const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
@@ -98,7 +98,7 @@ export class PostgresDatabase implements ServerDatabase {
     return vacuumReport(this, tables);
   }
 
-  /** Leaves out indexes that are not valid: `create index concurrently` was interrupted, and PostgreSQL does not use them. */
+  /** Leaves out invalid indexes: an interrupted `create index concurrently` leaves them, and PostgreSQL ignores them. */
   objects(tables: Tables): Statement {
     const text = `select c.relname as name from pg_class c left join pg_index i on i.indexrelid = c.oid
        where coalesce(i.indisvalid, true)
@@ -107,8 +107,8 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   /**
-   * Builds an index concurrently, so that others can write meanwhile; PostgreSQL does not allow that in a transaction. An
-   * invalid index of an interrupted build still has the name and is dropped first.
+   * Builds an index concurrently, so that others can write meanwhile; PostgreSQL does not allow that in a transaction.
+   * An invalid index of an interrupted build still has the name and is dropped first.
    */
   async restore(tables: Tables, { name, kind, statement }: MissingObject): Promise<void> {
     if (kind !== "index") return this.alone(tables.prefix, (tx) => tx.run(statement));

@@ -18,8 +18,8 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
 }
 
 /**
- * Compares rows, not columns. With `name = ?` PostgreSQL may scan the primary key instead, if it expects the runs of this
- * name to be spread evenly over all ids.
+ * Compares rows, not columns. With `name = ?` PostgreSQL may scan the primary key instead, if it expects the runs of
+ * this name to be spread evenly over all ids.
  */
 export function historyRange(name: string, after: number, upTo: number): IndexRange {
   return {
@@ -77,8 +77,8 @@ const REJECTED_ESCAPE = String.raw`(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0
 const STEPS = "array(select jsonb_array_elements_text(?::text::jsonb))";
 
 /**
- * A path step with a sign, which names a member of an object. In an array PostgreSQL would read it as an index, a negative
- * one from the end.
+ * A path step with a sign, which names a member of an object. In an array PostgreSQL would read it as an index, a
+ * negative one from the end.
  */
 const SIGNED = /^\s*[+-]/;
 

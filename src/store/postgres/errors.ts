@@ -49,7 +49,7 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(codeOf(error));
 }
 
-/** Whether the session has no prepared statement of that name, or one that we did not prepare: a pooler swapped sessions. */
+/** Whether a pooler swapped sessions: this one lacks the prepared statement, or has one of that name from elsewhere. */
 export function isStatementUnknown(error: unknown): boolean {
   return ["26000", "42P05"].includes(codeOf(error));
 }
@@ -93,8 +93,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Whether the host name is unknown or the server has no TLS. On the first connection that is a wrong URL; later, an outage
- * that passes.
+ * Whether the host name is unknown or the server has no TLS. On the first connection that is a wrong URL; later, an
+ * outage that passes.
  */
 export function isMisconfiguration(error: unknown): boolean {
   return codeOf(error) === "ENOTFOUND" || NO_TLS.test(messageOf(error));

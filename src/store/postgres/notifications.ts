@@ -16,7 +16,7 @@ export function channelOf(schema: string | null, prefix: string): string {
   return name.length <= MAX_CHANNEL_LENGTH ? name : `punctual_${hash("sha256", name, "hex").slice(0, 32)}`;
 }
 
-/** Shortest time between two notifications of a process, in milliseconds. Announcements in between share the next one. */
+/** Shortest time between two notifications of a process, in milliseconds. Later announcements share the next one. */
 const NOTIFY_INTERVAL = 5;
 
 /** Notifies other processes of new runs. A notification is a hint: workers that miss it poll a little later. */
@@ -32,7 +32,7 @@ export class Announcer {
     this.#channel = channel;
   }
 
-  /** Notifies within the caller's transaction, which delivers at its commit; null: by a statement that is not awaited. */
+  /** Notifies within the caller's transaction, which delivers at its commit; null: by a statement of its own. */
   async announce(caller: Sql | null): Promise<void> {
     if (caller) {
       await caller.all("select cast(pg_notify(cast(? as text), '') as text) as told", this.#channel);

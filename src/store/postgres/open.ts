@@ -27,8 +27,8 @@ interface ConnectionSource {
 }
 
 /**
- * Opens a store on a URL, or on a `Pool` or `Client` of the caller's, which stays open when the store closes. A client is
- * one connection: all statements share it, and other processes learn of new runs by polling only.
+ * Opens a store on a URL, or on a `Pool` or `Client` of the caller's, which stays open when the store closes. A client
+ * is one connection: all statements share it, and other processes learn of new runs by polling only.
  */
 export async function openPostgres(source: string | object, options: PostgresOptions): Promise<Store> {
   return new ServerStore(await postgresParts(source, options));
@@ -95,8 +95,8 @@ function configOf(url: PostgresUrl): PgConfig {
 }
 
 /**
- * Makes a client once, without connecting: that reads the URL and the certificate files it names. pg's error contains the
- * URL, perhaps with a password, so it does not become the cause of ours.
+ * Makes a client once, without connecting: that reads the URL and the certificate files it names. pg's error contains
+ * the URL, perhaps with a password, so it does not become the cause of ours.
  */
 function checkConfig(makeClient: () => unknown): void {
   try {

@@ -9,7 +9,7 @@ const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
 const asText = (text: string): unknown => text;
 
-/** Type parsers, passed with each query: a caller's pool may have parsers of its own, which return an int8 as text, say. */
+/** Type parsers, passed with each query: a caller's pool may have others, which return an int8 as text, say. */
 const types = {
   getTypeParser(oid: number): (text: string) => unknown {
     if (NUMBERS.has(oid)) return Number;
@@ -79,9 +79,9 @@ const MAX_PREPARED = 200;
 const PREPARE_AT = 3;
 
 /**
- * Names under which statements stay prepared. Planning takes most of the time of a small statement; a prepared statement
- * is planned once. The name is a hash of the text: behind a pooler that moves us between sessions, a name can never
- * mean another statement.
+ * Names under which statements stay prepared. Planning takes most of the time of a small statement; a prepared
+ * statement is planned once. The name is a hash of the text: behind a pooler that moves us between sessions, a name can
+ * never mean another statement.
  */
 export class StatementNames {
   /** For each text its name, or how often it has come before it got one. */

@@ -29,9 +29,9 @@ function readable(column: string): string {
 }
 
 /**
- * Storage of a table whose rows come and go. Autovacuum starts at a number of dead rows, not at a fraction of the table,
- * which would be too many dead rows while the table holds many delayed runs. Free space in each page lets an update that changes no indexed column
- * stay out of the indexes (HOT).
+ * Storage of a table whose rows come and go. Autovacuum starts at a number of dead rows, not at a fraction of the
+ * table, which would be too many dead rows while the table holds many delayed runs. Free space in each page lets an
+ * update that changes no indexed column stay out of the indexes (HOT).
  */
 const QUEUE =
   "with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0)";
@@ -40,8 +40,8 @@ const QUEUE =
 const HOT = "with (fillfactor = 50)";
 
 /**
- * The tables of PostgreSQL. Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed,
- * 4 failed, 5 cancelled, 6 skipped.
+ * The tables of PostgreSQL. Times are UTC milliseconds.
+ * States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped.
  */
 export const schema: Schema = {
   // Creates only objects that are missing: a user without the privilege to create can still run install().
@@ -111,7 +111,7 @@ export const schema: Schema = {
              created_at bigint not null
            ) ${QUEUE}`,
           `alter sequence ${idSequence(t)} owned by ${t.runs}.id`,
-          // One index for each query of the worker, in the order that the query reads. A run is in two or three of them.
+          // One index for each query of the worker, in the order of the query. A run is in two or three of them.
           `create index ${runs}_ready on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 0 and owner is null`,
           `create index ${runs}_limited on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 1 and owner is null`,
           `create index ${runs}_lanes on ${t.runs} (queue, priority, lane, run_at, id) where state = 1 and limited = 1 and owner is null`,

@@ -6,13 +6,13 @@ import type { PgClient, PgResult } from "./driver.ts";
 import { isConnectionLost } from "./errors.ts";
 import { type QueryOptions, query, type StatementNames } from "./query.ts";
 
-/** Sets the isolation level of the transaction, not of the session: a pooler may run each transaction in another session. */
+/** Sets the isolation level of the transaction, not of the session: a pooler may swap sessions between transactions. */
 const BEGIN = "begin isolation level read committed";
 
 /**
- * Keeps prepared plans good for full tables: PostgreSQL would plan a sequential scan while a table is empty, and keep that
- * plan. `enable_seqscan = off` only adds a high cost to such scans. The cost would trigger JIT compilation, which takes
- * longer than our statements, so JIT is off too.
+ * Keeps prepared plans good for full tables: PostgreSQL would plan a sequential scan while a table is empty, and keep
+ * that plan. `enable_seqscan = off` only adds a high cost to such scans. The cost would trigger JIT compilation, which
+ * takes longer than our statements, so JIT is off too.
  */
 const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
 
@@ -71,8 +71,8 @@ export async function runTransaction<Result>(
 }
 
 /**
- * Sends the statements of one transaction in order. With pg's pipeline mode a statement is sent before the ones ahead of
- * it are answered, so that a statement whose answer nobody awaits costs no round trip.
+ * Sends the statements of one transaction in order. With pg's pipeline mode a statement is sent before the ones ahead
+ * of it are answered, so that a statement whose answer nobody awaits costs no round trip.
  */
 class Pipeline {
   readonly #client: PgClient;
@@ -115,7 +115,9 @@ class Pipeline {
   }
 }
 
-/** PostgreSQL rolls back a transaction in which a statement has failed when it is told to commit, and reports no error. */
+/**
+ * PostgreSQL rolls back a transaction in which a statement has failed when it is told to commit, and reports no error.
+ */
 async function commit(pipeline: Pipeline): Promise<void> {
   const { command } = await pipeline.send("commit", []);
   if (command === "COMMIT") return;

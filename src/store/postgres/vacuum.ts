@@ -11,8 +11,8 @@ interface TableStatistics {
 }
 
 /**
- * Reads how well autovacuum keeps up with our tables, and the oldest open transaction: vacuum cannot remove rows that it
- * may still see.
+ * Reads how well autovacuum keeps up with our tables, and the oldest open transaction: vacuum cannot remove rows that
+ * it may still see.
  */
 export async function vacuumReport(sql: Sql, tables: Tables): Promise<VacuumReport> {
   const rows = await sql.all<TableStatistics>(

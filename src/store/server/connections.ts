@@ -37,7 +37,9 @@ export function describeFailure(code: string, message: string): string {
   return code === "" || message.includes(code) ? message : `${message}, ${code}`;
 }
 
-/** Longest a transaction waits for a second connection, in milliseconds. It may itself hold the last one of the pool. */
+/**
+ * Longest a transaction waits for a second connection, in milliseconds. It may itself hold the last one of the pool.
+ */
 const SPARE_TIMEOUT = 100;
 
 /** Acquires a connection beside the one that a transaction holds. Null: none became free in time. */
@@ -52,8 +54,8 @@ export async function acquireSpare<Held extends HeldConnection>(
 }
 
 /**
- * Whether a statement of ours only reads and takes no lock. The caller may have a transaction open on the one connection
- * that it gave us and await such a read there; a write would become part of that transaction.
+ * Whether a statement of ours only reads and takes no lock. The caller may have a transaction open on the one
+ * connection that it gave us and await such a read there; a write would become part of that transaction.
  */
 export function isPlainRead(statement: string): boolean {
   return /^select\b(?![\s\S]*\bfor update\b)/.test(statement);

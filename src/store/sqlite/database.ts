@@ -11,12 +11,15 @@ import { callerTransactionOpen, isBusy, translate } from "./errors.ts";
 /** Bound of the cache: searches differ in their text, so the number of different statements has no limit. */
 const MAX_STATEMENTS = 500;
 
-/** Waits between tries while another process holds the write lock, in milliseconds. It usually holds it for some of them. */
+/**
+ * Waits between tries while another process holds the write lock, in milliseconds. A transaction usually takes a few.
+ */
 export const BUSY_WAITS: Backoff = { first: 1, longest: 25 };
 
 /**
- * SQLite, on one connection. Transactions and statements use it one after another. While another process holds the lock,
- * they are retried with waits in between, so that SQLite never blocks the event loop for longer than its busy timeout.
+ * SQLite, on one connection. Transactions and statements use it one after another. While another process holds the
+ * lock, they are retried with waits in between, so that SQLite never blocks the event loop for longer than its busy
+ * timeout.
  */
 export class SqliteDatabase implements Database {
   readonly name = "sqlite";
@@ -49,7 +52,7 @@ export class SqliteDatabase implements Database {
   }
 
   /** Compiles a statement, or returns it if it is compiled already. */
-  statement(text: string): StatementSync {
+  #statement(text: string): StatementSync {
     let statement = this.#statements.get(text);
     if (!statement) {
       statement = this.handle.prepare(text);
@@ -60,15 +63,15 @@ export class SqliteDatabase implements Database {
   }
 
   select<Row>(text: string, ...params: Param[]): Row[] {
-    return this.statement(text).all(...params) as Row[];
+    return this.#statement(text).all(...params) as Row[];
   }
 
   row<Row>(text: string, ...params: Param[]): Row | undefined {
-    return this.statement(text).get(...params) as Row | undefined;
+    return this.#statement(text).get(...params) as Row | undefined;
   }
 
   change(text: string, ...params: Param[]): number {
-    return this.statement(text).run(...params).changes as number;
+    return this.#statement(text).run(...params).changes as number;
   }
 
   /** Calls `work`, which reads, when no transaction of ours is open. */

@@ -8,7 +8,9 @@ export interface CallerHandle {
   prepare(text: string): { all(...params: Param[]): unknown[]; get(...params: Param[]): unknown };
 }
 
-/** Checks the handle that a caller passes to within(): it must have a transaction open on the instance's own database. */
+/**
+ * Checks the handle that a caller passes to within(): it must have a transaction open on the instance's own database.
+ */
 export function checkHandle(tx: unknown, own: { db: unknown; path: string | null }, t: Tables): CallerHandle {
   if (typeof (tx as CallerHandle | null)?.prepare !== "function") {
     throw new PunctualError(
@@ -63,8 +65,8 @@ function lentFrom(handle: unknown): unknown {
 }
 
 /**
- * Calls `work` with a handle that works only until `work` returns, and throws if `work` returns a promise. An async function
- * would write after the transaction has ended, perhaps inside another one.
+ * Calls `work` with a handle that works only until `work` returns, and throws if `work` returns a promise. An async
+ * function would write after the transaction has ended, perhaps inside another one.
  */
 export function lendHandle(db: DatabaseSync, work: (tx: unknown) => unknown): void {
   const loan = { hasEnded: false };
@@ -98,7 +100,7 @@ function lend<Handle extends object>(target: Handle, loan: Loan): Handle {
   return proxy;
 }
 
-/** Whether this is a statement, tag store or iterator, which have a class of their own. Rows are plain objects and arrays. */
+/** Whether this is a statement, tag store or iterator: these have classes. Rows are plain objects and arrays. */
 function isHandle(value: unknown): value is object {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -4,7 +4,9 @@ import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE, type Value } from "../sql/n
 import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
 
-/** Executes statements that return rows, synchronously: on our connection, or on a caller's handle in its transaction. */
+/**
+ * Executes statements that return rows, synchronously: on our connection, or on a caller's handle in its transaction.
+ */
 export interface SyncSql {
   select<Row>(text: string, ...params: Param[]): Row[];
   row<Row>(text: string, ...params: Param[]): Row | undefined;
@@ -17,8 +19,8 @@ interface InsertContext {
 }
 
 /**
- * Inserts runs inside a write transaction. Consecutive runs without a unique key share one statement. The ids ascend in the
- * order of the runs.
+ * Inserts runs inside a write transaction. Consecutive runs without a unique key share one statement. The ids ascend in
+ * the order of the runs.
  */
 export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult[] {
   const inserted: InsertResult[] = [];

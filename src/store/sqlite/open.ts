@@ -9,7 +9,9 @@ import { BUSY_WAITS, SqliteDatabase } from "./database.ts";
 import { isBusy, translate } from "./errors.ts";
 import { SqliteStore } from "./store.ts";
 
-/** Longest SQLite itself waits for a lock, in milliseconds. It blocks the event loop; longer waits are between tries. */
+/**
+ * Longest SQLite itself waits for a lock, in milliseconds. It blocks the event loop; longer waits are between tries.
+ */
 const BUSY_TIMEOUT = 5;
 
 /** Longest wait for other processes that open the same file, in milliseconds. */
@@ -31,7 +33,7 @@ export async function openSqlite(source: DatabaseSource, options: OpenOptions): 
   }
   const theirs = source as DatabaseSync;
   const file = theirs.location();
-  // A second handle on the file keeps their transactions apart from ours. An in-memory database has only the one handle.
+  // A second handle on the file keeps their transactions apart from ours. A database in memory has only one handle.
   const db = new SqliteDatabase(file === null ? theirs : await openFile(file, "full", pending), pending);
   return new SqliteStore({ ...options, db, path: file, closesHandle: file !== null });
 }
@@ -56,8 +58,8 @@ async function openFile(path: string, synchronous: string, pending: Pending): Pr
 }
 
 /**
- * Turns WAL mode on, which needs the file exclusively for a moment: several processes may start at once. It waits between
- * tries, because SQLite's own wait would block the event loop and with it the handling of signals.
+ * Turns WAL mode on, which needs the file exclusively for a moment: several processes may start at once. It waits
+ * between tries, because SQLite's own wait would block the event loop and with it the handling of signals.
  */
 async function setUp(db: DatabaseSync, synchronous: string, pending: Pending): Promise<void> {
   await retryPending(async () => db.exec("pragma journal_mode = wal"), {

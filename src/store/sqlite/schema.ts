@@ -1,8 +1,8 @@
 import type { Schema } from "../sql/migrate.ts";
 
 /**
- * The tables of SQLite. Times are UTC milliseconds. States: 0 scheduled, 1 ready, 2 running; in history 3 completed,
- * 4 failed, 5 cancelled, 6 skipped.
+ * The tables of SQLite. Times are UTC milliseconds.
+ * States: 0 scheduled, 1 ready, 2 running; in history 3 completed, 4 failed, 5 cancelled, 6 skipped.
  */
 export const schema: Schema = {
   ledger: (t) =>
@@ -53,7 +53,7 @@ export const schema: Schema = {
            traceparent text,
            created_at integer not null
          ) strict`,
-        // One index for each query of the worker, in the order that the query reads. A run is in two or three of them.
+        // One index for each query of the worker, in the order of the query. A run is in two or three of them.
         `create index ${t.runs}_ready on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 0 and owner is null`,
         `create index ${t.runs}_limited on ${t.runs} (queue, priority, run_at, id) where state = 1 and limited = 1 and owner is null`,
         `create index ${t.runs}_lanes on ${t.runs} (queue, priority, lane, run_at, id) where state = 1 and limited = 1 and owner is null`,

@@ -9,15 +9,19 @@ import { type CallerHandle, checkHandle, checkNotAsync, lendHandle } from "./han
 import { insertRuns, type SyncSql } from "./insert.ts";
 import { schema } from "./schema.ts";
 
-/** Most claims in one exchange that continue a search which found nothing so far: it may not end while runs are added. */
+/**
+ * Most times that an exchange continues a search which has found no run yet. Bounded, because the search of one queue
+ * may start over while that of another ends.
+ */
 const ROUNDS = 50;
 
 /**
- * Time between two polls for changes of the file, in milliseconds. A poll is one pragma and takes some microseconds; a run
- * of another process waits half of this time on average.
+ * Time between two polls for changes of the file, in milliseconds. A poll is one pragma and takes some microseconds; a
+ * run of another process waits half of this time on average.
  */
 const POLL_INTERVAL = 10;
 
+/** A store in a SQLite file, which all processes of one host may share, or in memory. */
 export class SqliteStore extends SqlStore {
   readonly #db: SqliteDatabase;
   readonly #clock: Clock;
@@ -74,6 +78,7 @@ export class SqliteStore extends SqlStore {
     return { ...result, settled: first.settled };
   }
 
+  /** `isUnfinished`: the search for runs stopped early and should be continued. */
   async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { isUnfinished: boolean }> {
     const { worker, claim } = request;
     const settles = request.settle.length > 0 || request.started.length > 0;
