@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
 import { mysqlParts } from "../../src/store/mysql/open.ts";
 import { postgresParts } from "../../src/store/postgres/open.ts";
-import type { ServerParts } from "../../src/store/server/parts.ts";
+import type { ServerParts } from "../../src/store/server/store.ts";
 import type { Transaction } from "../../src/store/sql/database.ts";
 import { systemClock } from "../../src/time.ts";
 import { fresh } from "./support/fresh.ts";

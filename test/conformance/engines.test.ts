@@ -79,7 +79,7 @@ describe.each(servers)("the engine of $name", (database) => {
     [
       "reads a snapshot at read committed",
       (text) => text.replace("read committed", "repeatable read"),
-      "does not see what others commit meanwhile",
+      "does not see rows that others commit meanwhile",
     ],
   ])("that %s is refused by install(), and doctor would say so", async (_, rewrite, reason) => {
     const jobs = open(rewrite);

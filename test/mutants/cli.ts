@@ -72,7 +72,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The probe locks with one connection what the other one must skip.",
-    file: "src/store/server/engine-probe.ts",
+    file: "src/store/server/install.ts",
     find: "if (skipped.length > 0)",
     replace: "if (skipped.length > 1)",
     tests: ["test/conformance/engines.test.ts"],
@@ -81,7 +81,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The probe fixes a snapshot, if there is one, before the other connection commits.",
-    file: "src/store/server/engine-probe.ts",
+    file: "src/store/server/install.ts",
     find: "await look();\n    try",
     replace: "try",
     tests: ["test/conformance/engines.test.ts"],

@@ -39,7 +39,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A receipt is one's own only with one's own nonce.",
-    file: "src/store/server/receipts.ts",
+    file: "src/store/server/delivery.ts",
     find: "?.nonce === nonce;",
     replace: "?.nonce !== null;",
     tests: ["test/faults/failover.test.ts"],

@@ -36,7 +36,7 @@ function scene(way = 10) {
     trips,
     now: () => time.now(sql),
     read: () => time.read(sql),
-    heard: (told: number) => time.heard(told),
+    observed: (told: number) => time.observe(told),
     real,
     questions: () => questions,
     /** The host sleeps; on Linux its monotonic clock stands still. */
@@ -124,13 +124,13 @@ describe("the database's time, carried on", () => {
   });
 
   test("a later time that came with another answer is taken, an earlier one is not", async () => {
-    const { now, pass, heard, real, questions } = scene();
+    const { now, pass, observed, real, questions } = scene();
     await now();
     // The whole machine was paused, and neither of its clocks shows it.
     real.database += 60_000;
-    expect(heard(real.database - 5)).toBe(real.database - 5);
+    expect(observed(real.database - 5)).toBe(real.database - 5);
     pass(1000);
-    expect(heard(real.database - 5000)).toBe(real.database - 5);
+    expect(observed(real.database - 5000)).toBe(real.database - 5);
     expect(await now()).toBe(real.database - 5);
     expect(questions()).toBe(1);
   });

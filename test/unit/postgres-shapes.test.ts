@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isClient, isPool, isPostgresHandle } from "../../src/store/postgres/driver.ts";
 import { channelOf } from "../../src/store/postgres/notifications.ts";
 import { schema } from "../../src/store/postgres/schema.ts";
-import { isNumber, withNumbers } from "../../src/store/server/numbers.ts";
+import { isNumber, withNumbers } from "../../src/store/server/adapters.ts";
 import { tablesWith } from "../../src/store/sql/database.ts";
 
 test("handles are told by their shape", () => {

@@ -1,12 +1,12 @@
 import { PunctualError, show } from "../../errors.ts";
-import { Adapters, type Entered } from "../server/adapters.ts";
+import { Adapters, type CallerTransaction } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
 import { asConnection, asPool, type MysqlConnection } from "./driver.ts";
 import { isMissingTable, isServerError, translate } from "./errors.ts";
 import { AUTOCOMMIT, headerOf, IN_TRANSACTION, NO_TIMEOUT, query, rowsOf } from "./query.ts";
 
 export const adapters: Adapters<MysqlConnection> = new Adapters({
-  words: {
+  messages: {
     poolRefused:
       "within() expected the connection on which your transaction is open, got a pool: a pool may run each query on another connection. Take a connection with pool.getConnection() and begin the transaction there.",
     knexRefused:
@@ -114,7 +114,7 @@ async function checkInTransaction(connection: MysqlConnection): Promise<void> {
 }
 
 /** Throws for a session in which texts would be stored changed. */
-async function checkSession({ sql, connection }: Entered<MysqlConnection>): Promise<void> {
+async function checkSession({ sql, connection }: CallerTransaction<MysqlConnection>): Promise<void> {
   const text = "select @@character_set_client as charset, @@sql_mode as modes";
   const session = await first(sql.all<{ charset: string; modes: string }>(text)).catch((error) => {
     if (isServerError(error)) throw error;

@@ -3,7 +3,7 @@ import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import { acquireSpare } from "../server/connections.ts";
-import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
+import { INSTALL_RETRY, tablesInUse } from "../server/install.ts";
 import type {
   ColumnType,
   Param,
@@ -171,7 +171,7 @@ export class MysqlDatabase implements ServerDatabase {
           await tx.all("select release_lock(?) as released", lock);
         }
       });
-    return this.#retry(once, { mayTakeLong: true, waits: BETWEEN_INSTALLS }).catch((error) => {
+    return this.#retry(once, { mayTakeLong: true, waits: INSTALL_RETRY }).catch((error) => {
       throw isLockTimeout(error) ? tablesInUse(error) : error;
     });
   }

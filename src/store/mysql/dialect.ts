@@ -8,7 +8,7 @@ import {
 } from "../sql/database.ts";
 import { jsonPaths } from "../sql/dialect.ts";
 
-export { like, pattern } from "../server/matching.ts";
+export { like, pattern } from "../sql/dialect.ts";
 
 export type Flavour = "mysql" | "mariadb";
 

@@ -1,8 +1,7 @@
 import { PunctualError, show } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import { Pending, type SocketConfig } from "../pending.ts";
-import type { ServerParts } from "../server/parts.ts";
-import { ServerStore } from "../server/store.ts";
+import { type ServerParts, ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
 import { CallerTransactions } from "./caller-transaction.ts";

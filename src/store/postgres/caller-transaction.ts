@@ -6,7 +6,7 @@ import { translate } from "./errors.ts";
 import { NO_TIMEOUT, numbered, query } from "./query.ts";
 
 export const adapters: Adapters<PgClient> = new Adapters({
-  words: {
+  messages: {
     poolRefused:
       "within() expected the client on which your transaction is open, got a Pool: a pool may run each query on another connection. Take a client with pool.connect() and begin the transaction there.",
     knexRefused:

@@ -1,7 +1,7 @@
 import type { MissingObject, VacuumReport } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import { acquireSpare } from "../server/connections.ts";
-import { BETWEEN_INSTALLS, tablesInUse } from "../server/installing.ts";
+import { INSTALL_RETRY, tablesInUse } from "../server/install.ts";
 import type {
   Param,
   ServerDatabase,
@@ -169,7 +169,7 @@ export class PostgresDatabase implements ServerDatabase {
         return work(tx);
       },
       true,
-      { timeout: NO_TIMEOUT, waits: BETWEEN_INSTALLS },
+      { timeout: NO_TIMEOUT, waits: INSTALL_RETRY },
     ).catch((error) => {
       throw isLockTimeout(error) ? tablesInUse(error) : error;
     });

@@ -1,8 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import type { OpenOptions } from "../open.ts";
 import { Pending } from "../pending.ts";
-import type { ServerParts } from "../server/parts.ts";
-import { ServerStore } from "../server/store.ts";
+import { type ServerParts, ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
 import { CallerTransactions } from "./caller-transaction.ts";

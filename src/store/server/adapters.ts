@@ -1,25 +1,25 @@
 import { PunctualError } from "../../errors.ts";
 import type { Param, Sql } from "../sql/database.ts";
-import { withNumbers } from "./numbers.ts";
 
-/** What the adapters must know of a database's driver. */
+/** What the adapters need of a database's driver. */
 export interface Driver<Connection> {
-  /** For the sentence that refuses a pool, and the one that refuses another driver below Knex. */
-  words: { poolRefused: string; knexRefused: string };
+  /** Error messages for a pool, and for a Knex on another driver. */
+  messages: { poolRefused: string; knexRefused: string };
   isPool(value: unknown): boolean;
-  /** A connection of the driver; null: it is none. */
+  /** Returns the value if it is a connection of the driver, else null. */
   asConnection(value: unknown): Connection | null;
-  /** Straight to the connection. It is the caller's: how long statements wait is theirs to say. */
+  /** Sends a statement on a caller's connection. Timeouts are the caller's to set. */
   send(connection: Connection, text: string, params: Param[]): Promise<unknown[]>;
-  /** A text with the placeholders that the server reads. */
+  /** Returns the text with the placeholders of the server. */
   textOf(text: string): string;
   translate(error: unknown): unknown;
 }
 
-/** A transaction of the caller's, as statements go through it. */
-export interface Entered<Connection> {
+/** A transaction of the caller's. */
+export interface CallerTransaction<Connection> {
+  /** Sends statements through the caller's library. */
   sql: Sql;
-  /** The connection below, where it can be reached. */
+  /** The library's connection; null: the library does not expose it. */
   connection: Connection | null;
 }
 
@@ -42,7 +42,7 @@ interface Prisma {
   $connect?: unknown;
 }
 
-/** Turns transactions of drivers and query builders into statements. */
+/** Recognises the transaction objects of drivers and query builders, and sends statements through them. */
 export class Adapters<Connection> {
   readonly #driver: Driver<Connection>;
 
@@ -50,8 +50,11 @@ export class Adapters<Connection> {
     this.#driver = driver;
   }
 
-  /** Each is told by its shape: none of these packages is loaded here, and the caller's may be of any version. Null: none of them. */
-  async adapt(tx: unknown): Promise<Entered<Connection> | null> {
+  /**
+   * Returns null if the object is of none of these libraries. Each library is recognised by the shape of its object: none
+   * is loaded here, and the caller may have any version.
+   */
+  async adapt(tx: unknown): Promise<CallerTransaction<Connection> | null> {
     if ((typeof tx !== "object" && typeof tx !== "function") || tx === null) return null;
     return (
       this.#fromDriver(tx) ??
@@ -62,18 +65,18 @@ export class Adapters<Connection> {
     );
   }
 
-  #fromDriver(handle: object): Entered<Connection> | null {
+  #fromDriver(handle: object): CallerTransaction<Connection> | null {
     if (this.#driver.isPool(handle)) {
-      throw new PunctualError("INVALID_OPTION", this.#driver.words.poolRefused);
+      throw new PunctualError("INVALID_OPTION", this.#driver.messages.poolRefused);
     }
     return this.#onConnection(this.#driver.asConnection(handle));
   }
 
-  #fromKysely(handle: object): Entered<Connection> | null {
+  #fromKysely(handle: object): CallerTransaction<Connection> | null {
     const given = handle as Kysely;
     if (typeof given.executeQuery !== "function" || typeof given.isTransaction !== "boolean") return null;
     if (!given.isTransaction) throw notInTransaction("Kysely", "db.transaction().execute((tx) => …)");
-    // A plugin may give columns other names.
+    // A plugin may rename columns.
     const tx = given.withoutPlugins?.() ?? given;
     const sql = this.#toSql(async (text, params) => {
       const compiled = {
@@ -87,7 +90,7 @@ export class Adapters<Connection> {
     return { connection: null, sql };
   }
 
-  #fromDrizzle(handle: object): Entered<Connection> | null {
+  #fromDrizzle(handle: object): CallerTransaction<Connection> | null {
     const { session, execute } = handle as { session?: { client?: unknown }; execute?: unknown };
     if (typeof execute !== "function" || typeof session !== "object") return null;
     if (this.#driver.isPool(session?.client)) {
@@ -96,38 +99,40 @@ export class Adapters<Connection> {
     return this.#onConnection(this.#driver.asConnection(session?.client));
   }
 
-  async #fromKnex(handle: object): Promise<Entered<Connection> | null> {
+  async #fromKnex(handle: object): Promise<CallerTransaction<Connection> | null> {
     const trx = handle as Knex;
     if (typeof trx.raw !== "function" || typeof trx.client?.acquireConnection !== "function") return null;
     if (!trx.isTransaction) throw notInTransaction("Knex", "knex.transaction(async (trx) => …)");
     if (trx.isCompleted?.()) {
       throw new PunctualError(
         "NOT_IN_TRANSACTION",
-        "within() expected an open transaction of Knex, got one that has ended. Dispatch before it commits.",
+        "within() expected an open Knex transaction, got one that has ended. Dispatch before it commits.",
       );
     }
-    // Always the same one inside a transaction, and not to be given back. Below Knex, so that nothing renames columns.
+    // In a transaction, Knex returns the same connection each time, and it need not be released. Statements bypass Knex,
+    // whose hooks may rename columns.
     const connection = this.#driver.asConnection(await trx.client.acquireConnection());
-    if (connection === null) throw new PunctualError("INVALID_OPTION", this.#driver.words.knexRefused);
+    if (connection === null) throw new PunctualError("INVALID_OPTION", this.#driver.messages.knexRefused);
     return this.#onConnection(connection);
   }
 
-  #fromPrisma(handle: object): Entered<Connection> | null {
+  #fromPrisma(handle: object): CallerTransaction<Connection> | null {
     const prisma = handle as Prisma;
     if (typeof prisma.$queryRawUnsafe !== "function") return null;
-    // The transaction begins others since version 7, and connects in none.
+    // Only the client has $connect. From version 7 on, a transaction has $transaction as well.
     if (typeof prisma.$connect === "function") {
       throw notInTransaction("Prisma", "prisma.$transaction(async (tx) => …)");
     }
     const { textOf } = this.#driver;
     const sql = this.#toSql(
-      async (text, params) => withNumbers(await plainly(prisma.$queryRawUnsafe(textOf(text), ...params))),
-      (text, params) => plainly(prisma.$executeRawUnsafe(textOf(text), ...params)),
+      async (text, params) =>
+        withNumbers(await unwrapErrors(prisma.$queryRawUnsafe(textOf(text), ...params))),
+      (text, params) => unwrapErrors(prisma.$executeRawUnsafe(textOf(text), ...params)),
     );
     return { connection: null, sql };
   }
 
-  #onConnection(connection: Connection | null): Entered<Connection> | null {
+  #onConnection(connection: Connection | null): CallerTransaction<Connection> | null {
     if (connection === null) return null;
     const sql = this.#toSql((text, params) => this.#driver.send(connection, text, params));
     return { connection, sql };
@@ -137,7 +142,7 @@ export class Adapters<Connection> {
     rows: (text: string, params: Param[]) => Promise<unknown[]>,
     run: (text: string, params: Param[]) => Promise<unknown> = rows,
   ): Sql {
-    const inOurWords = async <Result>(work: Promise<Result>) => {
+    const translated = async <Result>(work: Promise<Result>) => {
       try {
         return await work;
       } catch (error) {
@@ -145,9 +150,9 @@ export class Adapters<Connection> {
       }
     };
     return {
-      all: async <Row>(text: string, ...params: Param[]) => (await inOurWords(rows(text, params))) as Row[],
+      all: async <Row>(text: string, ...params: Param[]) => (await translated(rows(text, params))) as Row[],
       run: async (text, ...params) => {
-        await inOurWords(run(text, params));
+        await translated(run(text, params));
       },
     };
   }
@@ -157,21 +162,56 @@ interface PrismaError {
   meta?: { driverAdapterError?: { cause?: { originalCode?: string; originalMessage?: string } } };
 }
 
-/** What the server said is deep inside of what Prisma throws, from version 7 on. */
-async function plainly<Result>(work: Promise<Result>): Promise<Result> {
+/** Throws the server's own error: from version 7 on, Prisma nests it deeply in its error. */
+async function unwrapErrors<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    const said = (error as PrismaError | null)?.meta?.driverAdapterError?.cause;
-    if (said?.originalCode === undefined) throw error;
-    const plain = new Error(said.originalMessage, { cause: error });
-    throw Object.assign(plain, { code: said.originalCode, errno: Number(said.originalCode) });
+    const cause = (error as PrismaError | null)?.meta?.driverAdapterError?.cause;
+    if (cause?.originalCode === undefined) throw error;
+    const plain = new Error(cause.originalMessage, { cause: error });
+    throw Object.assign(plain, { code: cause.originalCode, errno: Number(cause.originalCode) });
   }
 }
 
 function notInTransaction(library: string, how: string): PunctualError {
   return new PunctualError(
     "NOT_IN_TRANSACTION",
-    `within() expected the transaction of ${library}, got the instance that begins one. Write ${how} and give within() what the function gets.`,
+    `within() expected a ${library} transaction, got the ${library} instance that begins one. Write ${how} and pass within() the argument of that function.`,
   );
+}
+
+/** Every column of ours that is a number, and every alias that a statement gives to a number. */
+const NUMBERS = new Set([
+  ..."id limited priority run_at state attempts crashes timeout locked_until started_at cancelled_at".split(
+    " ",
+  ),
+  ..."schedule tick_at unique_scope unique_until parent_id expires_at created_at".split(" "),
+  ..."finished_at keep_until run_id attempt lim key_lim defined_at paused_at paused_until last_run".split(
+    " ",
+  ),
+  ..."fail_count last_failure seen_at last_tick next_tick resumed_at missed pid parallel settle_seq minute".split(
+    " ",
+  ),
+  ..."dispatched completed retried failed skipped cancelled snoozed released crashed busy".split(" "),
+  ..."seq number applied_at compatible_from nonce now n found position at logged".split(" "),
+]);
+
+/** Converts texts and bigints to numbers: a library of the caller's may return large numbers as either. */
+export function withNumbers(rows: unknown[]): unknown[] {
+  return rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row as object).map(([column, value]) => [column, asNumber(column, value)]),
+    ),
+  );
+}
+
+function asNumber(column: string, value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  return typeof value === "string" && NUMBERS.has(column) ? Number(value) : value;
+}
+
+/** For a test that compares the list with the schema. */
+export function isNumber(column: string): boolean {
+  return NUMBERS.has(column);
 }

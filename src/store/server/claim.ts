@@ -109,7 +109,7 @@ export class Claimer {
       call.freed,
       this.#look(tx, call),
     ]);
-    const now = this.#time.heard(facts.now);
+    const now = this.#time.observe(facts.now);
     const order = new ClaimOrder(request);
     const chosen = limited
       ? await this.#limits.choose(tx, limited, { order, wanted: request.limited, freed })

@@ -1,11 +1,12 @@
-import type { ServerDatabase, Sql, Transaction } from "../sql/database.ts";
+import { randomInt } from "node:crypto";
+import type { Transaction } from "../sql/database.ts";
+import { first, marks, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 import type { Ids } from "./ids.ts";
-import type { Inserter, Numbered } from "./insert.ts";
-import { newReceipt, type Receipt, type Receipts } from "./receipts.ts";
+import type { Inserter, NumberedRun } from "./insert.ts";
 
-/** How often an insert whose ids are taken is sent under others. */
-const TRIES = 5;
+/** Tries of an insert whose ids are taken, each with new ids. */
+const ID_TRIES = 5;
 
 export interface DeliveryParts {
   db: ServerDatabase;
@@ -14,20 +15,20 @@ export interface DeliveryParts {
   receipts: Receipts;
 }
 
-/** An insert as it is sent. */
-interface Sending {
+/** One try of an insert. */
+interface InsertTry {
   receipt: Receipt;
-  runs: Numbered[];
+  runs: NumberedRun[];
   losses: number;
 }
 
-/** One insert, sent until it is known that it was committed once. */
+/** Sends one insert until it is known to be committed exactly once (note 16). */
 export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #runs: NewRun[];
   readonly #now: number;
-  /** What may have been committed, though no answer came. */
-  readonly #doubtful: Sending[] = [];
+  /** Tries that may have been committed: their answers were lost. */
+  readonly #doubtful: InsertTry[] = [];
 
   constructor(parts: DeliveryParts, runs: NewRun[], now: number) {
     this.#parts = parts;
@@ -41,8 +42,8 @@ export class Delivery {
       try {
         return await this.#send();
       } catch (error) {
-        if (!db.isIdTaken(error) || tries === TRIES) throw error;
-        // Nothing was written. Those that are left of the block are most likely taken too.
+        if (!db.isIdTaken(error) || tries === ID_TRIES) throw error;
+        // Nothing was written. The remaining ids of the block are probably taken as well.
         ids.drop();
       }
     }
@@ -51,54 +52,126 @@ export class Delivery {
   async #send(): Promise<InsertResult[]> {
     const { db, inserter, receipts } = this.#parts;
     if (this.#doubtful.length > 0) return db.transaction((tx) => this.#sendAgain(tx));
-    const first = await this.#number(db);
-    if (this.#runs.some(({ unique }) => unique !== null)) return this.#sendKeyed(first);
-    let inserted = first.runs.map(({ id }) => ({ id, inserted: true }));
+    const firstTry = await this.#newTry(db);
+    if (this.#runs.some(({ unique }) => unique !== null)) return this.#sendKeyed(firstTry);
+    let inserted = firstTry.runs.map(({ id }) => ({ id, inserted: true }));
     await db.both(
-      receipts.statement(first.receipt, this.#now),
-      inserter.statement(first.runs, this.#now),
+      receipts.statement(firstTry.receipt, this.#now),
+      inserter.statement(firstTry.runs, this.#now),
       async (tx) => {
-        if (!this.#doubtful.includes(first)) this.#doubtful.push(first);
+        if (!this.#doubtful.includes(firstTry)) this.#doubtful.push(firstTry);
         inserted = await this.#sendAgain(tx);
       },
     );
     return inserted;
   }
 
-  #sendKeyed(first: Sending): Promise<InsertResult[]> {
+  #sendKeyed(firstTry: InsertTry): Promise<InsertResult[]> {
     const { db, ids, inserter, receipts } = this.#parts;
-    let sent = first;
+    let sent = firstTry;
     return db.transaction(
       async (tx) => {
         if (tx.again) {
           if (!this.#doubtful.includes(sent)) this.#doubtful.push(sent);
           return this.#sendAgain(tx);
         }
-        // The receipt has left with `begin`; it holds for whichever ids its transaction inserts.
-        if (!ids.isCurrent(sent)) sent = { ...(await this.#number(tx)), receipt: first.receipt };
+        // The receipt was sent with `begin`. It holds for whichever ids its transaction inserts.
+        if (!ids.isCurrent(sent)) sent = { ...(await this.#newTry(tx)), receipt: firstTry.receipt };
         return inserter.insert(tx, sent.runs, this.#now);
       },
-      { first: receipts.literal(first.receipt, this.#now) },
+      { first: receipts.literal(firstTry.receipt, this.#now) },
     );
   }
 
-  /** Finds out which of the earlier tries was committed; if none, inserts under ids of the server that answers now. */
+  /** Finds out which doubtful try was committed. If none was, inserts under new ids of the server that answers now. */
   async #sendAgain(tx: Transaction): Promise<InsertResult[]> {
     const { inserter, receipts } = this.#parts;
     for (const { receipt, runs } of this.#doubtful) {
       if (await receipts.find(tx, receipt, this.#now)) return inserter.recall(tx, runs, this.#now);
     }
-    const sending = await this.#number(tx);
-    const { text, params } = receipts.statement(sending.receipt, this.#now);
+    const nextTry = await this.#newTry(tx);
+    const { text, params } = receipts.statement(nextTry.receipt, this.#now);
     await tx.run(text, ...params);
-    const inserted = await inserter.insert(tx, sending.runs, this.#now);
-    this.#doubtful.push(sending);
+    const inserted = await inserter.insert(tx, nextTry.runs, this.#now);
+    this.#doubtful.push(nextTry);
     return inserted;
   }
 
-  async #number(sql: Sql): Promise<Sending> {
+  async #newTry(sql: Sql): Promise<InsertTry> {
     const { ids, losses } = await this.#parts.ids.take(this.#runs.length, sql);
     const runs = this.#runs.map((run, index) => ({ run, id: ids[index]! }));
     return { receipt: newReceipt(ids[0]!), runs, losses };
+  }
+}
+
+/** How long a receipt is kept, in milliseconds: longer than any insert is tried again. */
+const RECEIPT_RETENTION = 10 * 60_000;
+
+/** Receipts that one statement deletes. */
+const PRUNE_BATCH = 1000;
+
+/**
+ * A row that an insert writes in its transaction. If the answer is lost, the receipt tells whether the insert was
+ * committed, even if its runs have finished and were deleted meanwhile.
+ */
+export interface Receipt {
+  /** The first of the ids that were reserved for the insert. */
+  id: number;
+  /** Random: after a failover to a replica that lags, another insert may get the same id. */
+  nonce: number;
+}
+
+function newReceipt(id: number): Receipt {
+  return { id, nonce: randomInt(2 ** 48 - 1) };
+}
+
+export class Receipts {
+  readonly #db: ServerDatabase;
+  readonly #t: Tables;
+
+  constructor(db: ServerDatabase, tables: Tables) {
+    this.#db = db;
+    this.#t = tables;
+  }
+
+  statement({ id, nonce }: Receipt, now: number): Statement {
+    return { text: this.#insert("?", "?", "?"), params: [id, now, nonce] };
+  }
+
+  /** Returns the same statement without parameters, to be sent along with `begin`. */
+  literal({ id, nonce }: Receipt, now: number): string {
+    return this.#insert(id, now, nonce);
+  }
+
+  #insert(...values: (number | "?")[]): string {
+    return `insert into ${this.#t.receipts} (id, created_at, nonce) values (${values.join(", ")})`;
+  }
+
+  /**
+   * Whether the insert with this receipt was committed. Waits for an insert that the server is still executing. If there
+   * is no receipt, writes one without a nonce, so that the insert can no longer be committed.
+   */
+  async find(tx: Sql, { id, nonce }: Receipt, now: number): Promise<boolean> {
+    await tx.run(
+      this.#db.upsert(this.#t.receipts, ["id"], ["id", "created_at"], [{ column: "found", to: "1" }]),
+      id,
+      now,
+    );
+    const text = `select nonce from ${this.#t.receipts} where id = ?`;
+    return (await first(tx.all<{ nonce: number | null }>(text, id)))?.nonce === nonce;
+  }
+
+  /** Deletes old receipts in order of id, which is nearly the order of time: an index by time would slow every insert. */
+  async prune(now: number): Promise<void> {
+    for (;;) {
+      const rows = await this.#db.all<{ id: number; created_at: number }>(
+        `select id, created_at from ${this.#t.receipts} order by id limit ?`,
+        PRUNE_BATCH,
+      );
+      const old = rows.filter(({ created_at }) => created_at < now - RECEIPT_RETENTION).map(({ id }) => id);
+      if (old.length === 0) return;
+      await this.#db.run(`delete from ${this.#t.receipts} where id in (${marks(old)})`, ...old);
+      if (old.length < PRUNE_BATCH) return;
+    }
   }
 }

@@ -1,37 +1,39 @@
 import type { Clock } from "../../time.ts";
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 
-/** The most that is reserved beyond what is asked for. */
-const LARGEST_BLOCK = 100;
+/** Most ids that are reserved at a time for an insert that needs fewer. */
+const MAX_BLOCK = 100;
+
+/** Each block that is used up makes the next one this many times as large. */
 const GROWTH = 4;
 
-/** What is left of a block is given up by then: a run that comes later would seem to be older than those of others. */
-const KEPT = 1000;
+/** How long the rest of a block is used, in milliseconds. A run with an older id would sort before runs of other processes. */
+const MAX_AGE = 1000;
 
-/** The most ids that one statement skips. */
-const LARGEST_STEP = 10_000;
+/** Most ids that one statement skips. */
+const MAX_STEP = 10_000;
 
-/** Ids, and how many connections had been lost when they were reserved. */
-export interface Reserved {
+export interface ReservedIds {
   ids: number[];
+  /** How many connections had been lost when the ids were reserved. */
   losses: number;
 }
 
 /**
- * Ids for new runs, reserved in blocks before they are used: an insert whose answer was lost can be sent again, because
- * it is known under which ids to look for its rows. A connection that is lost may have been lost to a failover, and the
- * new primary, if it lagged, hands out the reserved ids once more: they are given up.
+ * Reserves ids for new runs before they are inserted. An insert whose answer was lost can then be sent again: its ids tell
+ * where to look for its rows. A lost connection discards the reserved ids: it may mean a failover, and a new primary that
+ * lagged hands out the same ids again.
  */
 export class Ids {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
   readonly #clock: Clock;
   #reservedAt = 0;
-  /** Grows while blocks are used up: who dispatches now and then leaves no gaps between the ids of his runs. */
+  /** Ids in the next block. It begins at 1 and grows with use, so that a process that dispatches rarely leaves no gaps. */
   #block = 1;
-  #free: Reserved = { ids: [], losses: -1 };
+  #free: ReservedIds = { ids: [], losses: -1 };
   #reserving: Promise<void> = Promise.resolve();
-  /** How many connections had been lost when new ids were last compared with those of the runs. */
+  /** How many connections had been lost when new ids were last compared with those of existing runs. */
   #compared = -1;
 
   constructor(db: ServerDatabase, tables: Tables, clock: Clock) {
@@ -40,18 +42,18 @@ export class Ids {
     this.#clock = clock;
   }
 
-  /** `sql` is what more are asked for by, where there are not enough left. */
-  take(count: number, sql: Sql): Promise<Reserved> {
+  /** Returns ids from the block; if there are too few, reserves more through `sql`. */
+  take(count: number, sql: Sql): Promise<ReservedIds> {
     const mine = this.#reserving.then(async () => {
-      const isOld = this.#clock.monotonic() - this.#reservedAt > KEPT;
+      const isOld = this.#clock.monotonic() - this.#reservedAt > MAX_AGE;
       if (isOld || !this.isCurrent(this.#free)) this.drop();
       const missing = count - this.#free.ids.length;
       if (missing > 0) {
-        // A block for the small ones that come after this; but not in a transaction that may be rolled back with all it wrote.
+        // Later inserts use the rest of the block. A transaction may be rolled back, so it reserves only what is missing.
         const isOwn = sql === this.#db;
         const { losses } = this.#db;
         const more = await this.#reserve(sql, isOwn ? Math.max(missing, this.#block) : missing, losses);
-        if (isOwn) this.#block = Math.min(LARGEST_BLOCK, this.#block * GROWTH);
+        if (isOwn) this.#block = Math.min(MAX_BLOCK, this.#block * GROWTH);
         this.#free = { ids: this.#free.ids.concat(more), losses };
         this.#reservedAt = this.#clock.monotonic();
       }
@@ -64,27 +66,27 @@ export class Ids {
     return mine;
   }
 
-  /** Whether no connection was lost since these were reserved. */
-  isCurrent({ losses }: Pick<Reserved, "losses">): boolean {
+  /** Whether no connection was lost since these ids were reserved. */
+  isCurrent({ losses }: Pick<ReservedIds, "losses">): boolean {
     return losses === this.#db.losses;
   }
 
-  /** Gives up what is left of the last block. */
+  /** Discards the rest of the block. */
   drop(): void {
     this.#free = { ids: [], losses: -1 };
     this.#block = 1;
   }
 
   /**
-   * Ids above those of all runs. They are compared once, and again after a loss: before a failover was noticed, a process
-   * may have inserted runs under ids that the new primary has not reached yet.
+   * Reserves ids above those of all runs. The first reservation compares them, and so does the first one after a lost
+   * connection: before a failover is noticed, a process may insert runs under ids that the new primary has not reached.
    */
   async #reserve(sql: Sql, count: number, losses: number): Promise<number[]> {
     let ids = await this.#newIds(sql, count);
     if (losses === this.#compared) return ids;
     const highest = await this.#highest(sql);
     while (ids[0]! <= highest) {
-      const step = Math.min(LARGEST_STEP, highest - ids[0]! + count);
+      const step = Math.min(MAX_STEP, highest - ids[0]! + count);
       ids = (await this.#newIds(sql, step)).slice(-count);
     }
     this.#compared = losses;

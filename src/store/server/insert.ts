@@ -12,16 +12,17 @@ import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE } from "../sql/new-run.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 
 /** A run and the id that was reserved for it. */
-export interface Numbered {
+export interface NumberedRun {
   id: number;
   run: NewRun;
-  /** Its column, where it was read before the insert. */
+  /** The limit hint; absent: the insert computes it. */
   limited?: number;
 }
 
-/** A key that others take and free all the time is tried for so often. */
-const TRIES = 20;
+/** Tries for a unique key that others take and free all the time. */
+const KEY_TRIES = 20;
 
+/** Inserts runs, each once for its unique key (note 10). */
 export class Inserter {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
@@ -32,36 +33,36 @@ export class Inserter {
   }
 
   /**
-   * Inserts runs and returns, in the order given, which run holds each one's place. `committed` reads what others have
-   * committed by now, which a caller's transaction may not see.
+   * Inserts runs and returns a result for each, in order: its own id, or the id of the run that holds its unique key.
+   * `committed` reads rows that others have committed by now; a caller's transaction may not see them.
    */
-  async insert(tx: Sql, wanted: Numbered[], now: number, committed: Sql = tx): Promise<InsertResult[]> {
+  async insert(tx: Sql, wanted: NumberedRun[], now: number, committed: Sql = tx): Promise<InsertResult[]> {
     const isCallers = committed !== tx;
-    const runs = isCallers && this.#db.insertsLock ? await this.#withLimits(committed, wanted) : wanted;
+    const runs = isCallers && this.#db.insertsLock ? await this.#withLimitHints(committed, wanted) : wanted;
     await this.#insertAll(
       tx,
       runs.filter(({ run }) => run.unique === null),
       now,
     );
-    return inOrder(runs, await this.#insertKeyed(tx, committed, firstOfKeys(runs), now));
+    return toResults(runs, await this.#insertKeyed(tx, committed, firstOfKeys(runs), now));
   }
 
   /**
-   * What came of an insert that was committed. Of a key that nobody holds any more it can no longer be told who held it:
-   * it is taken for one's own.
+   * Returns the results of an insert that was committed and whose answer was lost. If no run holds a key any more, its
+   * former holder is unknown: the result names the run of this insert.
    */
-  async recall(tx: Sql, runs: Numbered[], now: number): Promise<InsertResult[]> {
+  async recall(tx: Sql, runs: NumberedRun[], now: number): Promise<InsertResult[]> {
     const byKey = firstOfKeys(runs);
     const holders = new Map([...byKey].map(([key, { id }]) => [key, id]));
     const gone = new Set(byKey.keys());
-    const left = await this.#whichExist(tx, [...holders.values()]);
-    for (const [key, id] of holders) if (left.has(id)) gone.delete(key);
+    const existing = await this.#whichExist(tx, [...holders.values()]);
+    for (const [key, id] of holders) if (existing.has(id)) gone.delete(key);
     if (gone.size > 0) {
-      const { finished, waiting } = await this.#look(tx, tx, [...gone], now, "");
+      const { finished, waiting } = await this.#readHolders(tx, tx, [...gone], now, "");
       for (const [key, id] of finished) holders.set(key, id);
       for (const [key, { id, isExpired }] of waiting) if (!isExpired) holders.set(key, id);
     }
-    return inOrder(runs, holders);
+    return toResults(runs, holders);
   }
 
   async #whichExist(tx: Sql, ids: number[]): Promise<Set<number>> {
@@ -77,14 +78,14 @@ export class Inserter {
     return new Set(found.map(({ id }) => id));
   }
 
-  /** Asked in a plain read: as part of the insert it would lock the rows of jobs and queues until the caller commits. */
-  async #withLimits(sql: Sql, runs: Numbered[]): Promise<Numbered[]> {
+  /** Reads the limit hints: as part of the insert, this would lock rows of jobs and queues until the caller commits. */
+  async #withLimitHints(sql: Sql, runs: NumberedRun[]): Promise<NumberedRun[]> {
     const keyOf = (name: string, queue: string) => JSON.stringify([name, queue]);
-    const places = new Set(runs.map(({ run }) => keyOf(run.name, run.queue)));
+    const pairs = new Set(runs.map(({ run }) => keyOf(run.name, run.queue)));
     const rows = await sql.all<{ name: string; queue: string; limited: number }>(
       `select v.name, v.queue, ${limitedNow(this.#t, { name: "v.name", queue: "v.queue" })} as limited
          from ${this.#db.rows({ name: "text", queue: "text" })} v`,
-      `[${[...places].join(", ")}]`,
+      `[${[...pairs].join(", ")}]`,
     );
     const limits = new Map(rows.map(({ name, queue, limited }) => [keyOf(name, queue), limited]));
     return runs.map(({ id, run }) => {
@@ -93,15 +94,15 @@ export class Inserter {
     });
   }
 
-  async #insertAll(tx: Sql, runs: Numbered[], now: number): Promise<void> {
+  async #insertAll(tx: Sql, runs: NumberedRun[], now: number): Promise<void> {
     if (runs.length === 0) return;
     const { text, params } = this.statement(runs, now);
-    // Its answer is waited for: a key may be held, or an id taken.
+    // `all`, because the answer is needed: a key may be held, or an id taken.
     await tx.all(text, ...params);
   }
 
-  /** Of runs without unique keys, or of those whose keys are free. */
-  statement(runs: Numbered[], now: number): Statement {
+  /** Returns the insert of runs that have no unique keys, or whose keys are free. */
+  statement(runs: NumberedRun[], now: number): Statement {
     const isKnown = runs[0]!.limited !== undefined;
     const columns = { id: "integer", ...NEW_RUN, ...(isKnown && { limited: "integer" as const }) } as const;
     const rows = runs.map(({ id, run, limited }) => [
@@ -110,41 +111,41 @@ export class Inserter {
       ...(limited === undefined ? [] : [limited]),
     ]);
     const { text, params } = insertion(this.#db, this.#t, columns, rows);
-    // Rows without a key do not depend on the unique index: doctor can restore it while others dispatch.
+    // An insert without keys works without the unique index: doctor can restore that index while others dispatch.
     const hasKeys = runs.some(({ run }) => run.unique !== null);
     return { text: hasKeys ? `${text}${this.#db.unlessKeyHeld}` : text, params };
   }
 
   /**
-   * Inserts runs with unique keys, and returns the holder of each key. In order of key: two transactions that insert
-   * the same keys must not deadlock.
+   * Inserts runs with unique keys and returns the holder of each key. It inserts in order of key, so that two transactions
+   * that insert the same keys do not deadlock.
    */
   async #insertKeyed(
     tx: Sql,
     committed: Sql,
-    byKey: Map<string, Numbered>,
+    byKey: Map<string, NumberedRun>,
     now: number,
   ): Promise<Map<string, number>> {
     const holders = new Map<string, number>();
     let open = [...byKey.keys()].sort();
     for (let tries = 0; open.length > 0; tries++) {
-      if (tries === TRIES) {
+      if (tries === KEY_TRIES) {
         throw new PunctualError(
           "DATABASE_BUSY",
-          `The unique key ${JSON.stringify(open[0])} was taken and freed by others ${TRIES} times in a row. Try again.`,
+          `Other processes took and freed the unique key ${JSON.stringify(open[0])} ${KEY_TRIES} times in a row. Try again.`,
         );
       }
-      // A plain read in a caller's transaction may show what was there when it began.
+      // In a caller's transaction, a read without a lock may return rows as they were when the transaction began.
       const lock = tries === 0 ? "" : this.#db.forUpdate;
-      const before = await this.#look(tx, committed, open, now, lock);
+      const before = await this.#readHolders(tx, committed, open, now, lock);
       await this.#freeExpired(tx, before, now);
       await this.#insertFree(
         tx,
         open.filter((key) => !holderIn(before, key)).map((key) => byKey.get(key)!),
         now,
       );
-      // From here on nobody else can insert these keys. A run that finished since the look above is in history by now.
-      const after = await this.#look(tx, committed, open, now, lock);
+      // Nobody else can insert these keys from here on. A run that finished since the first read is in history by now.
+      const after = await this.#readHolders(tx, committed, open, now, lock);
       for (const key of open) {
         const { id } = byKey.get(key)!;
         const isOurs = after.waiting.get(key)?.id === id;
@@ -158,19 +159,19 @@ export class Inserter {
     return holders;
   }
 
-  async #insertFree(tx: Sql, free: Numbered[], now: number): Promise<void> {
+  async #insertFree(tx: Sql, free: NumberedRun[], now: number): Promise<void> {
     if (free.length === 0) return;
     try {
       await this.#insertAll(tx, free, now);
     } catch (error) {
       if (!this.#db.isKeyHeld(error)) throw error;
-      // Somebody was faster with one of them: the statement did nothing, so they go one by one.
+      // Another process has inserted one of the keys, so the statement did nothing: insert the runs one by one.
       if (free.length > 1) for (const one of free) await this.#insertFree(tx, [one], now);
     }
   }
 
-  /** A window that has ended holds nothing any more. */
-  async #freeExpired(tx: Sql, { waiting }: Look, now: number): Promise<void> {
+  /** Frees keys whose windows have ended. */
+  async #freeExpired(tx: Sql, { waiting }: KeyHolders, now: number): Promise<void> {
     for (const { id, isExpired } of waiting.values()) {
       if (!isExpired) continue;
       await tx.run(
@@ -185,7 +186,13 @@ export class Inserter {
     await tx.run(`delete from ${this.#t.runs} where id = ?`, id);
   }
 
-  async #look(tx: Sql, committed: Sql, keys: string[], now: number, lock: string): Promise<Look> {
+  async #readHolders(
+    tx: Sql,
+    committed: Sql,
+    keys: string[],
+    now: number,
+    lock: string,
+  ): Promise<KeyHolders> {
     const readWaiting = () =>
       forGroups(keys, (group) =>
         tx.all<{ unique_key: string; id: number; unique_scope: number; unique_until: number | null }>(
@@ -201,7 +208,7 @@ export class Inserter {
           now,
         ),
       );
-    // A connection of the caller's takes one statement at a time.
+    // A caller's connection takes one statement at a time.
     const [waiting, finished] =
       committed === tx
         ? await Promise.all([readWaiting(), readFinished()])
@@ -220,22 +227,22 @@ export class Inserter {
   }
 }
 
-/** The runs that have some unique keys. */
-interface Look {
-  /** `isExpired`: it has started, and its window has ended. */
+/** The runs that hold unique keys, by key. */
+interface KeyHolders {
+  /** Unfinished runs. `isExpired`: the run has started and the window of its key has ended. */
   waiting: Map<string, { id: number; isExpired: boolean }>;
   /** Finished runs whose windows still hold their keys. */
   finished: Map<string, number>;
 }
 
-function holderIn({ waiting, finished }: Look, key: string): number | undefined {
+function holderIn({ waiting, finished }: KeyHolders, key: string): number | undefined {
   const run = waiting.get(key);
   return run && !run.isExpired ? run.id : finished.get(key);
 }
 
-/** Of several with one key the first counts; the others find it. */
-function firstOfKeys(runs: Numbered[]): Map<string, Numbered> {
-  const byKey = new Map<string, Numbered>();
+/** Returns the first run of each unique key. Later runs of the key get its id. */
+function firstOfKeys(runs: NumberedRun[]): Map<string, NumberedRun> {
+  const byKey = new Map<string, NumberedRun>();
   for (const one of runs) {
     const key = one.run.unique?.key;
     if (key !== undefined && !byKey.has(key)) byKey.set(key, one);
@@ -243,7 +250,7 @@ function firstOfKeys(runs: Numbered[]): Map<string, Numbered> {
   return byKey;
 }
 
-function inOrder(runs: Numbered[], holders: Map<string, number>): InsertResult[] {
+function toResults(runs: NumberedRun[], holders: Map<string, number>): InsertResult[] {
   return runs.map(({ id, run }) => {
     const holder = run.unique === null ? id : holders.get(run.unique.key)!;
     return { id: holder, inserted: holder === id };

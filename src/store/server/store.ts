@@ -1,21 +1,19 @@
-import { sleepReal, systemClock } from "../../time.ts";
+import { type Clock, sleepReal, systemClock } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
-import type { Sql, Transaction } from "../sql/database.ts";
+import type { ServerDatabase, Sql, Tables, Transaction } from "../sql/database.ts";
 import { renamed } from "../sql/former-names.ts";
+import type { Schema } from "../sql/migrate.ts";
 import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
 import { Claimer, type ClaimFacts, type ClaimResult, isIdle } from "./claim.ts";
-import { Delivery, type DeliveryParts } from "./delivery.ts";
-import { engineUnsafe, probeEngine } from "./engine-probe.ts";
+import { Delivery, type DeliveryParts, Receipts } from "./delivery.ts";
+import { FormerNamesCache } from "./former-names-cache.ts";
 import { Ids } from "./ids.ts";
 import { Inserter } from "./insert.ts";
-import { Lent } from "./lent.ts";
-import type { ServerParts } from "./parts.ts";
-import { Receipts } from "./receipts.ts";
-import { RememberedNames } from "./remembered-names.ts";
+import { engineUnsafe, probeEngine } from "./install.ts";
+import { Loans, Semaphore } from "./loans.ts";
 import { DatabaseTime } from "./time.ts";
-import { Turns } from "./turns.ts";
 
 /** Connections that transactions of handlers cannot take: renewals and exchanges need them. */
 const RESERVED_CONNECTIONS = 2;
@@ -32,24 +30,40 @@ const GATE_TRIES = 5;
  */
 const ROUNDS = 50;
 
-interface Exchanged extends ExchangeResult, Pick<ClaimResult, "isGateHeld" | "isUnfinished"> {}
+/** The parts of a store that the folder of a database server provides. */
+export interface ServerParts {
+  db: ServerDatabase;
+  schema: Schema;
+  tables: Tables;
+  clock: Clock;
+  /** Most connections that can be open at a time. */
+  connections: number;
+  /** Returns an Sql on the caller's transaction. Throws if `tx` is none, or is one on another database. */
+  enter(tx: unknown): Promise<Sql>;
+  /** Tells other processes of new runs: within the caller's transaction if there is one. */
+  announce(caller: Sql | null): Promise<void>;
+  watch(onChange: () => void): () => void;
+  close(): Promise<void>;
+}
+
+interface ExchangeStep extends ExchangeResult, Pick<ClaimResult, "isGateHeld" | "isUnfinished"> {}
 
 /** The store on PostgreSQL, MySQL and MariaDB. */
 export class ServerStore extends SqlStore {
   readonly #parts: ServerParts;
   readonly #time: DatabaseTime;
-  readonly #former: RememberedNames;
+  readonly #formerNames: FormerNamesCache;
   readonly #delivery: DeliveryParts;
   readonly #claimer: Claimer;
-  readonly #lent = new Lent();
-  readonly #turns: Turns;
+  readonly #loans = new Loans();
+  readonly #handlerTransactions: Semaphore;
 
   constructor(parts: ServerParts) {
     const { db, schema, tables, clock } = parts;
     super(db, schema, tables);
     this.#parts = parts;
     this.#time = new DatabaseTime(clock, db.clock);
-    this.#former = new RememberedNames(this.sql, clock);
+    this.#formerNames = new FormerNamesCache(this.sql, clock);
     this.#delivery = {
       db,
       ids: new Ids(db, tables, clock),
@@ -57,7 +71,7 @@ export class ServerStore extends SqlStore {
       receipts: new Receipts(db, tables),
     };
     this.#claimer = new Claimer(db, tables, this.#time);
-    this.#turns = new Turns(Math.max(1, parts.connections - RESERVED_CONNECTIONS));
+    this.#handlerTransactions = new Semaphore(Math.max(1, parts.connections - RESERVED_CONNECTIONS));
   }
 
   close(): Promise<void> {
@@ -72,7 +86,7 @@ export class ServerStore extends SqlStore {
     return this.#time.read(sql);
   }
 
-  /** Refuses an engine that would run things twice, also where the tables are there already: its settings may have changed. */
+  /** Refuses an engine on which runs could execute twice, even if the tables exist: its settings may have changed. */
   override async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
     const report = await super.install(options);
     const unsafe = options?.dryRun ? null : await this.#probe();
@@ -85,7 +99,7 @@ export class ServerStore extends SqlStore {
     return found.schema.usable ? { ...found, unsafe: await this.#probe() } : found;
   }
 
-  /** A user who may not write, or a server that is away, does not make the engine unsafe: others report that. */
+  /** Returns null if the probe fails: a missing privilege or a lost server does not make the engine unsafe. */
   async #probe(): Promise<string | null> {
     const { db, tables, connections } = this.#parts;
     return probeEngine(db, tables, { connections, now: await this.now() }).catch(() => null);
@@ -93,13 +107,13 @@ export class ServerStore extends SqlStore {
 
   async insert(runs: NewRun[], caller?: unknown): Promise<InsertResult[]> {
     const { db, enter, announce } = this.#parts;
-    const lent = caller === undefined ? null : this.#lent.transactionOf(caller);
+    const lent = caller === undefined ? null : this.#loans.transactionOf(caller);
     const tx = caller === undefined ? null : (lent ?? (await enter(caller)));
     if (runs.length === 0) return [];
-    // By the caller's connection, if there is one: theirs may be the last one free.
+    // On the caller's connection, if there is one: it may be the last one of the pool.
     const now = await this.#time.now(tx ?? db);
-    const former = await this.#former.read(tx ?? db);
-    const named = runs.map((run) => renamed(run, former));
+    const formerNames = await this.#formerNames.read(tx ?? db);
+    const named = runs.map((run) => renamed(run, formerNames));
     const inserted = await (tx
       ? this.#insertWithin(tx, named, now, lent ?? db.beside(tx))
       : new Delivery(this.#delivery, named, now).send());
@@ -107,7 +121,7 @@ export class ServerStore extends SqlStore {
     return inserted;
   }
 
-  /** The transaction is the caller's to send again. */
+  /** Inserts once: only the caller can send its transaction again. */
   async #insertWithin(tx: Sql, runs: NewRun[], now: number, committed: Sql): Promise<InsertResult[]> {
     const { ids, inserter } = this.#delivery;
     const reserved = await ids.take(runs.length, tx);
@@ -120,15 +134,19 @@ export class ServerStore extends SqlStore {
     }
   }
 
-  /** Handlers that write in a transaction must not hold all connections: their leases are renewed by others. */
+  /** Leaves connections for renewals: without them, handlers that hold all connections would lose their leases. */
   override transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
-    return this.#turns.run(() => super.transaction(settlement, work));
+    return this.#handlerTransactions.run(() => super.transaction(settlement, work));
   }
 
   protected override callInside(work: (tx: unknown) => unknown, tx: Transaction): Promise<void> {
-    return this.#lent.during(tx, work);
+    return this.#loans.lend(tx, work);
   }
 
+  /**
+   * Settles, then claims. Claims again at once while the lane walk is unfinished, and after a short wait if other claims
+   * held the gates.
+   */
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
     const { settled } = first;
@@ -147,7 +165,8 @@ export class ServerStore extends SqlStore {
     return { ...result, settled };
   }
 
-  async #exchangeOnce(request: ExchangeRequest): Promise<Exchanged> {
+  /** Settles and claims in one transaction, which is not opened if there is nothing to settle and nothing to claim. */
+  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeStep> {
     const { db } = this.#parts;
     const { worker, claim } = request;
     const owner = claim?.owner ?? "";
@@ -179,6 +198,7 @@ export class ServerStore extends SqlStore {
         const claimed = claim ? await this.#claimer.recall(tx, { request: claim, worker, now }) : [];
         if (!claim || claimed.length > 0) return { ...nothing, settled, claimed, nextDue, cancelled };
       }
+      // A settle of one statement is only sent before the claim's statements, not awaited (note 22).
       if (!isOneStatement(db, request.settle)) await settling;
       const freed = settling.then((result) => result.freed);
       const claimed = await this.#claimer.claim(tx, { request: claim, worker, now, facts: known, freed });

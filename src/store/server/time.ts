@@ -1,20 +1,20 @@
 import { type Clock, type ClockReading, elapsedSince, readClock } from "../../time.ts";
 import type { Sql } from "../sql/database.ts";
 
-/** How long one reading of the database's time is carried on by the local monotonic clock. */
-const TRUSTED = 10_000;
+/** How long a reading of the database's time is used, in milliseconds. */
+const MAX_AGE = 10_000;
 
 /**
- * The wall clock and the monotonic clock of this host may part by this much while a reading is carried on. More means
- * that the host was suspended, when the monotonic clock stands still on Linux, or that its wall clock was set. Less than
- * what a worker keeps in hand of a lease of a second (250 ms).
+ * Most that the host's wall clock and monotonic clock may drift apart since a reading, in milliseconds. A larger drift
+ * means that the host was suspended (on Linux its monotonic clock then stands still) or that its wall clock was set. The
+ * bound is below 250 ms, the margin that a worker keeps of a lease of one second.
  */
-const GAP = 100;
+const MAX_DRIFT = 100;
 
-/** An answer that took longer than this is asked for once more: the reading may be as old as that. */
+/** A reading whose answer took longer is repeated once, in milliseconds: it may be as old as that. */
 const SLOW = 250;
 
-/** The database's time, and when its answer came. */
+/** The database's time, and when its answer arrived here. */
 interface Reading {
   time: number;
   at: ClockReading;
@@ -22,66 +22,67 @@ interface Reading {
 }
 
 /**
- * The database's time without asking for it each time: the last reading, carried on. A reading is older than its
- * answer, so this is never ahead of the database: no lease ends and no run is due before its time. However wrong this
- * host's wall clock is, it only decides when to ask again.
+ * The database's time, without a round trip for each use: the last reading plus the time since then on the host's
+ * monotonic clock. A reading is older than its answer, so the result is never ahead of the database: no lease ends and no
+ * run is due too early. The host's wall clock only decides when to read again.
  */
 export class DatabaseTime {
   readonly #clock: Clock;
-  readonly #read: string;
+  readonly #statement: string;
   #reading: Reading | null = null;
 
-  /** `read` is the statement that asks for it, as `now`. */
-  constructor(clock: Clock, read: string) {
+  /** `statement` selects the time as `now`. */
+  constructor(clock: Clock, statement: string) {
     this.#clock = clock;
-    this.#read = read;
+    this.#statement = statement;
   }
 
   async now(sql: Sql): Promise<number> {
     if (this.#clock.manual) return this.#clock.now();
-    if (this.#reading === null || !this.#isGood(this.#reading)) this.#reading = await this.#ask(sql);
-    return this.#carry(this.#reading);
+    if (this.#reading === null || !this.#isUsable(this.#reading)) this.#reading = await this.#read(sql);
+    return this.#advance(this.#reading);
   }
 
-  /** Asks the database, whatever is known. */
+  /** Reads the time from the database, even if the last reading is usable. */
   async read(sql: Sql): Promise<number> {
     if (this.#clock.manual) return this.#clock.now();
-    this.#reading = await this.#ask(sql);
-    return this.#carry(this.#reading);
+    this.#reading = await this.#read(sql);
+    return this.#advance(this.#reading);
   }
 
   /**
-   * Takes a time that came with another answer, and returns the best that is known: as neither is ahead of the database,
-   * that is the later one. It shows a pause of the whole machine after which both clocks go on as if nothing had been.
+   * Takes a time that the database sent with another answer, and returns the later of it and the current result: neither
+   * is ahead of the database. This corrects for a pause of the whole machine that neither of its clocks shows.
    */
-  heard(time: number): number {
+  observe(time: number): number {
     if (this.#clock.manual) return this.#clock.now();
-    const carried = this.#reading === null ? Number.NEGATIVE_INFINITY : this.#carry(this.#reading);
-    if (time > carried) this.#reading = { time, at: readClock(this.#clock), took: 0 };
-    return Math.max(time, carried);
+    const known = this.#reading === null ? Number.NEGATIVE_INFINITY : this.#advance(this.#reading);
+    if (time > known) this.#reading = { time, at: readClock(this.#clock), took: 0 };
+    return Math.max(time, known);
   }
 
-  #carry({ time, at }: Reading): number {
+  #advance({ time, at }: Reading): number {
     return time + Math.floor(this.#clock.monotonic() - at.monotonic);
   }
 
-  #isGood({ at }: Reading): boolean {
+  #isUsable({ at }: Reading): boolean {
     const { monotonic, wall } = readClock(this.#clock);
     const since = monotonic - at.monotonic;
-    return since < TRUSTED && Math.abs(wall - at.wall - since) <= GAP;
+    return since < MAX_AGE && Math.abs(wall - at.wall - since) <= MAX_DRIFT;
   }
 
-  async #ask(sql: Sql): Promise<Reading> {
-    const first = await this.#askOnce(sql);
+  async #read(sql: Sql): Promise<Reading> {
+    const first = await this.#readOnce(sql);
     if (first.took <= SLOW) return first;
-    const second = await this.#askOnce(sql);
+    const second = await this.#readOnce(sql);
     return second.took < first.took ? second : first;
   }
 
-  async #askOnce(sql: Sql): Promise<Reading> {
-    const asked = readClock(this.#clock);
-    const [row] = await sql.all<{ now: number }>(this.#read);
-    // Dated when the answer has come: dated before the question, it would be ahead of the database.
-    return { time: row!.now, at: readClock(this.#clock), took: elapsedSince(asked, this.#clock) };
+  async #readOnce(sql: Sql): Promise<Reading> {
+    const sent = readClock(this.#clock);
+    const [row] = await sql.all<{ now: number }>(this.#statement);
+    // The clocks are read after the answer: with clocks from before the statement, the result would be ahead of the
+    // database.
+    return { time: row!.now, at: readClock(this.#clock), took: elapsedSince(sent, this.#clock) };
   }
 }

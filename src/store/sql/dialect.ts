@@ -58,3 +58,13 @@ export function upsert(
 export function deleteFrom(table: string, column: string, from: string): string {
   return `delete from ${table} where ${column} in (select v.id from ${from} v)`;
 }
+
+/** `like` of PostgreSQL, MySQL and MariaDB. */
+export function like(column: string): string {
+  return `${column} like ? escape '!'`;
+}
+
+/** `pattern` of PostgreSQL, MySQL and MariaDB. Not escaped by a backslash, which some modes of MySQL require to be doubled. */
+export function pattern(pieces: string[]): string {
+  return pieces.map((piece) => piece.replace(/[%_!]/g, "!$&")).join("%");
+}

@@ -3,14 +3,14 @@ import type { SqlContext } from "../sql/context.ts";
 import type { Sql } from "../sql/database.ts";
 import { type FormerNames, readFormerNames } from "../sql/former-names.ts";
 
-/** How long a reading is used before the next one is asked for. */
-const REMEMBERED = 1000;
+/** Age from which the cached names are read again, in milliseconds. */
+const MAX_AGE = 1000;
 
 /**
- * Former names for those who insert, without a round trip for each insert: a reading older than a second is renewed
- * beside the insert. What is inserted under a former name meanwhile, the worker that claims it moves to its job.
+ * Former names of jobs, so that an insert need not read them. Names older than a second are read again in the background.
+ * A run that is inserted under a name that has become a former one meanwhile is moved to its job when a worker claims it.
  */
-export class RememberedNames {
+export class FormerNamesCache {
   readonly #sql: SqlContext;
   readonly #clock: Clock;
   #names: FormerNames | null = null;
@@ -21,19 +21,19 @@ export class RememberedNames {
     this.#clock = clock;
   }
 
-  /** `sql` answers if nothing was read before. */
+  /** `sql`: where the first call reads. */
   async read(sql: Sql): Promise<FormerNames> {
     const now = this.#clock.monotonic();
     if (this.#names === null) {
       this.#readAt = now;
       this.#names = await readFormerNames(this.#sql.on(sql));
-    } else if (now - this.#readAt >= REMEMBERED) {
+    } else if (now - this.#readAt >= MAX_AGE) {
       this.#readAt = now;
       readFormerNames(this.#sql).then(
         (names) => {
           this.#names = names;
         },
-        // The next insert asks again.
+        // A later insert tries again.
         () => {},
       );
     }
