@@ -1,6 +1,6 @@
 import { PunctualError, show } from "../errors.ts";
 import { type FinishedState, finishedStates } from "../run/states.ts";
-import { UNDEFINED_FOR } from "../status/report.ts";
+import { UNDEFINED_AFTER } from "../status/report.ts";
 import type { PruneReport, PruneRequest } from "../store/maintenance.ts";
 import { DAY, type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
@@ -63,8 +63,8 @@ export function toPruneRequest(options: number | PruneOptions, what: string): Pr
         : checkInteger(chosen.keep, `${what} keep`, 0, Number.MAX_SAFE_INTEGER),
     states:
       chosen.state === undefined ? null : [chosen.state].flat().map((state) => checkFinished(state, what)),
-    jobsUnseenFor: job === null ? ms(chosen.jobs, 30 * DAY) : UNDEFINED_FOR,
-    orphansOlderThan: job === null ? ms(chosen.orphans, 30 * DAY) : UNDEFINED_FOR,
+    jobsUnseenFor: job === null ? ms(chosen.jobs, 30 * DAY) : UNDEFINED_AFTER,
+    orphansOlderThan: job === null ? ms(chosen.orphans, 30 * DAY) : UNDEFINED_AFTER,
     batch: checkInteger(chosen.batch ?? 1000, `${what} batch`, 1, LARGEST_BATCH),
     ...(progress && { onBatch: (deleted: PruneReport) => progress(deleted) !== false }),
   };

@@ -1,25 +1,26 @@
 import { isPlainQueue } from "../validate/queue-list.ts";
 
-/** As a shell takes it. */
-export function quoted(text: string): string {
+/** Quotes a text for a shell, if needed. */
+export function shellQuote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** As a query takes it. */
-export function inQuery(name: string): string {
+/** Quotes a name for a query, if needed. */
+export function queryQuote(name: string): string {
   return /^[\w.:@/-]+$/.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
 }
 
-export function listOf(query: string): string {
-  return `punctual list --where ${quoted(query)}`;
+/** Returns the command that lists the runs of a query. */
+export function listCommand(query: string): string {
+  return `punctual list --where ${shellQuote(query)}`;
 }
 
-/** A name that would be read as something else is served where all are. */
-export function workOn(queue: string): string {
-  return isPlainQueue(queue) ? `punctual work --queues ${quoted(queue)}` : "punctual work";
+/** Returns the command that serves a queue. For a name that `--queues` cannot express, the command that serves all queues. */
+export function workCommand(queue: string): string {
+  return isPlainQueue(queue) ? `punctual work --queues ${shellQuote(queue)}` : "punctual work";
 }
 
-/** Removes a job that is gone from the code, with its schedules and waiting runs. */
-export function pruneJob(name: string): string {
-  return `punctual prune --job ${quoted(name)}`;
+/** Returns the command that deletes a job that is no longer in the code, with its schedules and waiting runs. */
+export function pruneJobCommand(name: string): string {
+  return `punctual prune --job ${shellQuote(name)}`;
 }

@@ -12,9 +12,9 @@ import type {
   Status,
   WorkerRecord,
 } from "../store/records.ts";
-import { DAY } from "../time.ts";
+import { DAY, MINUTE } from "../time.ts";
 
-/** Since when something is paused, by whom and why, where they said so. */
+/** Since when something is paused, and the note given with the pause. */
 export interface PauseInfo extends Omit<Pause, "since"> {
   since: Date;
 }
@@ -32,15 +32,15 @@ type Times =
 /** A job in a status. */
 export interface JobReport extends Omit<JobStatus, Times> {
   pause: PauseInfo | null;
-  /** How the last try ended: `failed` while `fails` is above 0; null: none has ended yet. */
+  /** How the last attempt ended: `failed` while `fails` is above 0; null: no attempt has ended yet. */
   lastOutcome: "completed" | "failed" | null;
-  /** When a try last succeeded. */
+  /** When an attempt last succeeded. */
   lastRun: Date | null;
-  /** When a try last failed or was lost in a crash. */
+  /** When an attempt last failed or crashed. */
   lastFailure: Date | null;
   seenAt: Date | null;
   leasedUntil: Date | null;
-  /** The worker of that lease: `host:pid`, or its id once its row is gone. */
+  /** The worker of that lease: `host:pid`, or its id if its row has been deleted. */
   leasedBy: string | null;
   nextRun: Date | null;
 }
@@ -49,40 +49,43 @@ export interface JobReport extends Omit<JobStatus, Times> {
 export interface QueueReport extends Omit<QueueStatus, "pausedUntil" | "oldest" | "pause"> {
   pausedUntil: Date | null;
   pause: PauseInfo | null;
-  /** When the first of its ready runs was due. */
+  /** When the oldest of its ready runs was due. */
   oldest: Date | null;
 }
 
 /** A worker in a status that holds runs without a sign of life. */
 export interface SilentReport extends Omit<SilentWorker, "trace" | "leasedUntil"> {
-  /** Null: its row is gone, since it left or has been dead for minutes. */
+  /** Null: its row has been deleted, because it stopped or has been dead for minutes. */
   trace: { host: string; pid: number; seenAt: Date } | null;
   leasedUntil: Date;
 }
 
-/** What `status()` gives. */
+/** Result of `status()`. */
 export interface StatusReport {
+  /** The database's time. */
   now: Date;
-  /** Jobs that the database has or this process defines, those with a run under way, the rest. */
+  /** Number of jobs that the database has or this process defines. */
   defined: number;
+  /** Number of these jobs that have a running run. */
   running: number;
+  /** Number of the other jobs. */
   idle: number;
   jobs: JobReport[];
   queues: QueueReport[];
   workers: (Omit<WorkerRecord, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
-  /** Schedules whose tick came more than a few seconds ago and that nobody has ticked. */
+  /** Schedules whose next tick was due more than a few seconds ago. */
   late: (Omit<LateSchedule, "nextTick"> & { nextTick: Date })[];
   /** Workers that hold runs without a sign of life: killed, frozen, or cut off from the database. */
   silent: SilentReport[];
-  /** Runs whose lease ended a while ago and that nobody took back. */
+  /** Number of runs whose lease expired a while ago and that no worker has reaped. */
   expired: number;
-  /** Runs that crashed before, and for which workers keep other runs out of a process. */
+  /** Runs that have crashed before and now have a process to themselves. */
   isolated: (Omit<IsolatedRun, "startedAt"> & { startedAt: Date | null })[];
-  /** More runs wait than were counted: `waiting`, `ready` and `scheduled` are "at least". */
+  /** Whether more runs wait than were counted: `waiting`, `ready` and `scheduled` are then lower bounds. */
   capped: boolean;
 }
 
-/** A schedule as people look at it. */
+/** A schedule, with times as dates and arguments decoded. */
 export interface ScheduleInfo extends Omit<ScheduleRecord, "args" | "lastTick" | "nextTick" | "pause"> {
   args: JsonValue | undefined;
   lastTick: Date | null;
@@ -90,7 +93,7 @@ export interface ScheduleInfo extends Omit<ScheduleRecord, "args" | "lastTick" |
   pause: PauseInfo | null;
 }
 
-/** The status of a job that this process defines and that no worker has registered yet. */
+/** The part of a definition that a status needs for a job that no worker has synced yet. */
 export interface DefinedJob {
   readonly name: string;
   readonly settings: { queue: string; priority: number; concurrency: number; perKey: number };
@@ -129,21 +132,22 @@ export function toReport(status: Status, defined: readonly DefinedJob[]): Status
     expired,
     isolated: isolated.map((run) => ({
       ...run,
-      worker: shown(run.worker, known),
+      worker: workerLabel(run.worker, known),
       startedAt: toDate(run.startedAt),
     })),
     capped,
   };
 }
 
-function withDefined(shown: JobStatus[], defined: readonly DefinedJob[]): JobStatus[] {
-  const names = new Set(shown.map(({ name }) => name));
-  const fresh = defined.filter(({ name }) => !names.has(name)).map(notShown);
-  if (fresh.length === 0) return shown;
-  return [...shown, ...fresh].sort((a, b) => (a.name < b.name ? -1 : 1));
+/** Adds the jobs that this process defines and no worker has synced yet. */
+function withDefined(synced: JobStatus[], defined: readonly DefinedJob[]): JobStatus[] {
+  const names = new Set(synced.map(({ name }) => name));
+  const others = defined.filter(({ name }) => !names.has(name)).map(unsyncedStatus);
+  if (others.length === 0) return synced;
+  return [...synced, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function notShown(job: DefinedJob): JobStatus {
+function unsyncedStatus(job: DefinedJob): JobStatus {
   const { queue, priority, concurrency, perKey } = job.settings;
   return {
     name: job.name,
@@ -178,15 +182,15 @@ function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: KnownWorker
     lastError: readFailure(job.lastError)?.message ?? null,
     seenAt: toDate(job.seenAt),
     leasedUntil: toDate(job.leasedUntil),
-    leasedBy: job.leasedBy && shown(job.leasedBy, workers),
+    leasedBy: job.leasedBy && workerLabel(job.leasedBy, workers),
     nextRun: toDate(job.nextRun),
   };
 }
 
 type KnownWorker = Pick<WorkerRecord, "id" | "host" | "pid">;
 
-/** A worker as `host:pid`, or its id where it has no row. */
-function shown(worker: string, workers: KnownWorker[]): string {
+/** Returns a worker as `host:pid`, or its id if it has no row. */
+function workerLabel(worker: string, workers: KnownWorker[]): string {
   const known = workers.find(({ id }) => id === worker);
   return known ? `${known.host}:${known.pid}` : worker;
 }
@@ -205,17 +209,18 @@ function toPauseInfo(pause: Pause | null): PauseInfo | null {
   return pause && { ...pause, since: new Date(pause.since) };
 }
 
-/** Workers show their jobs every 30 seconds: no live worker defines a job that has not been shown for this long. */
-export const UNDEFINED_FOR: number = 2 * 60_000;
+/** Workers sync their jobs every 30 seconds: if a job has not been synced for this long, no live worker defines it. */
+export const UNDEFINED_AFTER: number = 2 * MINUTE;
 
-/** A job that has not been shown for this long was removed from the code; until then the next deploy may bring it back. */
-export const GONE_AFTER: number = DAY;
+/** A job that has not been synced for this long counts as removed from the code; until then the next deploy may bring it back. */
+export const REMOVED_AFTER: number = DAY;
 
 /**
- * Returns for how long no worker has defined a job, in milliseconds; null: one does, or none has ever. While no worker
- * is alive, a job counts as defined unless others were shown after it: the workers are down, and the code may be as it was.
+ * Returns a function that tells for how many milliseconds no worker has defined a job; null: a worker defines it, or
+ * none ever has. While no worker is alive, a job counts as defined unless other jobs were synced later: then the workers
+ * are merely down, and the code may still have it.
  */
-export function unseenIn({
+export function undefinedTimes({
   now,
   jobs,
   workers,
@@ -225,5 +230,5 @@ export function unseenIn({
     ? Number(now)
     : jobs.reduce((last, { seenAt }) => Math.max(last, Number(seenAt ?? 0)), 0);
   return ({ seenAt }) =>
-    seenAt === null || latest - Number(seenAt) <= UNDEFINED_FOR ? null : Number(now) - Number(seenAt);
+    seenAt === null || latest - Number(seenAt) <= UNDEFINED_AFTER ? null : Number(now) - Number(seenAt);
 }

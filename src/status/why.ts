@@ -2,12 +2,12 @@ import { readFailure } from "../run/failure.ts";
 import { serves } from "../store/queue-selection.ts";
 import type { WaitFacts } from "../store/records.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
-import { UNDEFINED_FOR } from "./report.ts";
+import { UNDEFINED_AFTER } from "./report.ts";
 
 const AFTER_HANDLER = new Set(["onSuccess", "onError", "onAfter"]);
 const FILTERS = new Set(["when", "skip"]);
 
-/** Why a run is where it is, in words: the reasons that hold it back, the strongest first. */
+/** Explains the state of a run in sentences: of a waiting run every reason why it waits, the strongest first. */
 export function explain(facts: WaitFacts): string[] {
   const { run, now } = facts;
   switch (run.state) {
@@ -23,7 +23,7 @@ export function explain(facts: WaitFacts): string[] {
       return [
         run.runAt > now
           ? `It is due in ${span(run.runAt - now)}, at ${new Date(run.runAt).toISOString()}.`
-          : "It is due: the next claim of any worker takes it up.",
+          : "It is due: the next claim of any worker makes it ready.",
         ...(run.attempts > 0 ? [`It waits for attempt ${run.attempts + 1}.`] : []),
       ];
     case "ready":
@@ -38,7 +38,7 @@ export function explain(facts: WaitFacts): string[] {
   }
 }
 
-/** What is known of a worker that has not renewed the lease, or not shown itself. */
+/** Describes the run's worker if the lease has expired or the worker gives no sign of life. */
 function lostWorker({ run, workers, holder, now }: WaitFacts): string[] {
   const left = (run.lockedUntil ?? now) - now;
   const isSeen = workers.some(({ id }) => id === run.worker);
@@ -74,7 +74,7 @@ function slowHook({ slowHook: slow, now }: WaitFacts): string[] {
   const handler = AFTER_HANDLER.has(name) ? "has finished" : "has not started";
   const kind = name.startsWith("on") ? "the hook " : FILTERS.has(name) ? "the filter " : "";
   return [
-    `Its handler ${handler}: ${kind}${name} has been running for ${span(now - since)} (since ${new Date(since).toISOString()}), and is given up after ${span(limit)}.`,
+    `Its handler ${handler}: ${kind}${name} has been running for ${span(now - since)} (since ${new Date(since).toISOString()}), and times out after ${span(limit)}.`,
   ];
 }
 
@@ -101,18 +101,18 @@ function reasonsToWait(facts: WaitFacts): string[] {
   const reasons: string[] = [];
   if (queue?.paused) {
     const until = queue.pausedUntil === null ? "" : ` until ${new Date(queue.pausedUntil).toISOString()}`;
-    reasons.push(`Its queue "${run.queue}" is paused${until}${told(queue.pause)}.`);
+    reasons.push(`Its queue "${run.queue}" is paused${until}${pauseNote(queue.pause)}.`);
   }
-  if (job?.paused) reasons.push(`Its job "${run.name}" is paused${told(job.pause)}.`);
+  if (job?.paused) reasons.push(`Its job "${run.name}" is paused${pauseNote(job.pause)}.`);
   reasons.push(...fullLimits(facts));
-  // One that runs nothing only shows that its functions have an owner.
+  // A worker with `parallel` 0 executes nothing: it only shows that the owner of ad hoc runs is alive.
   const alive = workers.filter((worker) => worker.parallel > 0);
   const serving = alive.filter((worker) => serves(worker, run.queue));
   if (alive.length === 0) reasons.push("No worker is alive.");
-  else if (serving.length === 0) reasons.push(`No living worker serves the queue "${run.queue}".`);
+  else if (serving.length === 0) reasons.push(`No live worker serves the queue "${run.queue}".`);
   else if (!job?.seenAt) reasons.push(`No worker has ever defined the job "${run.name}".`);
-  else if (now - job.seenAt > UNDEFINED_FOR) {
-    reasons.push(`No living worker defines the job "${run.name}"; one did ${span(now - job.seenAt)} ago.`);
+  else if (now - job.seenAt > UNDEFINED_AFTER) {
+    reasons.push(`No live worker defines the job "${run.name}"; one did ${span(now - job.seenAt)} ago.`);
   }
   if (reasons.length > 0) return reasons;
   if (facts.ahead > 0) {
@@ -134,7 +134,7 @@ function reasonsToWait(facts: WaitFacts): string[] {
     return [
       ...closed.map(
         ({ id, name, worker }) =>
-          `Worker ${worker} isolates run ${id} of "${name}", which crashed before: other runs wait there, a few seconds at most.`,
+          `Worker ${worker} isolates run ${id} of "${name}", which has crashed before: its other runs wait, a few seconds at most.`,
       ),
       ...(open > 0
         ? [`It is next in its queue for ${open === 1 ? "the other worker" : `${open} other workers`}.`]
@@ -144,8 +144,8 @@ function reasonsToWait(facts: WaitFacts): string[] {
   return ["Nothing holds it back: it is next in its queue and starts as soon as a worker has a free slot."];
 }
 
-/** By whom, and why. */
-export function told(pause: { by: string | null; reason: string | null } | null): string {
+/** Returns by whom and why something was paused, as an end of a sentence; empty if neither was given. */
+export function pauseNote(pause: { by: string | null; reason: string | null } | null): string {
   const by = pause?.by ? ` by ${pause.by}` : "";
   return pause?.reason ? `${by} (${pause.reason})` : by;
 }
@@ -182,7 +182,7 @@ function are(count: number): string {
   return count === 1 ? "is" : "are";
 }
 
-/** How long, as people say it. */
+/** Formats a duration with one unit: seconds, minutes, hours or days. */
 export function span(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 120) return `${seconds} s`;

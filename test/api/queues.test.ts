@@ -45,11 +45,11 @@ describe("queues left out", () => {
     expect((await jobs.status()).workers).toMatchObject([
       { queues: null, exceptQueues: ["bulk"], weights: { reports: 2 }, schedules: true },
     ]);
-    expect(await jobs.why(run.id)).toBe('No living worker serves the queue "bulk".');
+    expect(await jobs.why(run.id)).toBe('No live worker serves the queue "bulk".');
     await one.clock.advance(11);
     expect(await jobs.health()).toMatchObject({
       level: "stalled",
-      sentences: ["bulk: 1 waiting for 11 s, no living worker serves this queue."],
+      sentences: ["bulk: 1 waiting for 11 s, no live worker serves this queue."],
       hints: ["punctual work --queues bulk"],
     });
   });
@@ -111,7 +111,7 @@ describe("schedules: false", () => {
     expect((await two.jobs.status()).workers).toMatchObject([{ schedules: false }]);
     expect(await two.jobs.health()).toMatchObject({
       level: "stalled",
-      sentences: ["tick: its schedule is 60 s late, no living worker ticks schedules."],
+      sentences: ["tick: its schedule is 60 s late, no live worker ticks schedules."],
       hints: ["punctual work"],
     });
     two.jobs.schedule("tick", () => void ticks++).everyMinute();

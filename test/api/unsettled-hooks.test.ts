@@ -53,7 +53,7 @@ describe("a hook or filter that never settles", () => {
     await clock.advance(8);
     const why = await jobs.why(run.id);
     expect(why).toContain(`${says} been running for 12 s (since ${new Date(since).toISOString()})`);
-    expect(why).toContain("is given up after 30 s.");
+    expect(why).toContain("times out after 30 s.");
     await clock.advance(19);
     expect(await run.state()).toBe("running");
     expect(await jobs.why(run.id)).not.toContain("Its handler");

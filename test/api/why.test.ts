@@ -28,7 +28,7 @@ describe("why() a run is where it is", () => {
     const soon = await jobs.dispatch("task").delay(90);
     expect(await jobs.why(soon.id)).toBe("It is due in 90 s, at 2026-01-01T00:01:30.000Z.");
     await clock.advance(90);
-    expect(await jobs.why(soon.id)).toBe("It is due: the next claim of any worker takes it up.");
+    expect(await jobs.why(soon.id)).toBe("It is due: the next claim of any worker makes it ready.");
   });
 
   test("waits for its next try", async () => {
@@ -119,7 +119,7 @@ describe("why() a run is where it is", () => {
     const one = await scene();
     await working(one, ["emails"]);
     const run = await one.jobs.dispatch("task").queue("reports");
-    expect(await one.jobs.why(run.id)).toBe('No living worker serves the queue "reports".');
+    expect(await one.jobs.why(run.id)).toBe('No live worker serves the queue "reports".');
   });
 
   test("no worker has ever defined its job", async () => {
@@ -130,7 +130,7 @@ describe("why() a run is where it is", () => {
     expect(await one.jobs.why(run.id)).toBe('No worker has ever defined the job "elsewhere".');
   });
 
-  test("no living worker defines its job any more", async () => {
+  test("no live worker defines its job any more", async () => {
     const db = new DatabaseSync(":memory:");
     const before = open({}, db);
     before.jobs.schedule("old", () => {});
@@ -141,7 +141,7 @@ describe("why() a run is where it is", () => {
     await heard(jobs, "worker.started");
     await clock.advance("10m");
     const run = await jobs.dispatch("old");
-    expect(await jobs.why(run.id)).toMatch(/^No living worker defines the job "old"; one did 10 min ago\.$/);
+    expect(await jobs.why(run.id)).toMatch(/^No live worker defines the job "old"; one did 10 min ago\.$/);
   });
 
   test("several reasons, the strongest first", async () => {

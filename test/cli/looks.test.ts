@@ -182,7 +182,7 @@ test("--raw hides nothing", () => {
   expect(runPage(shown, { raw: true, cwd: "/" }, page).join()).toContain("hunter2");
 });
 
-test("a column that is not there is told with one that is close", () => {
+test("a column that is not there is pauseNote with one that is close", () => {
   expect(() => choose(runColumns(now, pageOf(80)), "id,eror")).toThrow(
     /no column "eror"\. Did you mean "error"\?/,
   );

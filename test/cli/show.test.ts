@@ -20,7 +20,7 @@ describe("show", () => {
   test("a run that waits: why", async () => {
     const { call, waiting, retrying, running } = await seeded();
     expect((await call("show", String(waiting))).stdout).toContain(
-      'No living worker serves the queue "heavy".',
+      'No live worker serves the queue "heavy".',
     );
     expect((await call("show", String(retrying))).stdout).toMatch(
       /It waits for attempt 2\.[\s\S]*Last error\n {2}TypeError: fetch failed/,

@@ -141,7 +141,7 @@ describe("a live screen on a terminal", () => {
     await terminal.shows("Enter open");
     terminal.press("\r");
     await terminal.shows("Esc back");
-    expect(terminal.screen.other.join("\n")).toContain("No living worker serves");
+    expect(terminal.screen.other.join("\n")).toContain("No live worker serves");
     terminal.press("\r");
     await terminal.shows("Enter open");
     terminal.press("q");

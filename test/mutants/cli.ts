@@ -13,8 +13,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A job that no worker has defined for more than a day is no fault of health().",
     file: "src/status/health.ts",
-    find: "if (unseen > GONE_AFTER) continue;",
-    replace: "if (unseen < GONE_AFTER) continue;",
+    find: "if (undefinedTime > REMOVED_AFTER) continue;",
+    replace: "if (undefinedTime < REMOVED_AFTER) continue;",
     tests: ["test/unit/health.test.ts"],
     only: "code more than a day ago|defined lately",
   },

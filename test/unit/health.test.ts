@@ -124,7 +124,7 @@ describe("health", () => {
     [
       "workers for other queues",
       { queues: [queue({ ready: 1, oldest: ago(11) })], workers: [worker(["default"]), worker(null, 0)] },
-      "emails: 1 waiting for 11 s, no living worker serves this queue.",
+      "emails: 1 waiting for 11 s, no live worker serves this queue.",
       "punctual work --queues emails",
     ],
     [
@@ -133,13 +133,13 @@ describe("health", () => {
         queues: [queue({ name: "a*2", ready: 1, oldest: ago(11) })],
         workers: [{ ...worker(), exceptQueues: ["a*2"] }],
       },
-      "a*2: 1 waiting for 11 s, no living worker serves this queue.",
+      "a*2: 1 waiting for 11 s, no live worker serves this queue.",
       "punctual work",
     ],
     [
       "workers that do not tick",
       { late: [{ id: 1, job: "nightly", nextTick: ago(60) }], workers: [{ ...worker(), schedules: false }] },
-      "nightly: its schedule is 60 s late, no living worker ticks schedules.",
+      "nightly: its schedule is 60 s late, no live worker ticks schedules.",
       "punctual work",
     ],
     [
@@ -174,7 +174,7 @@ describe("health", () => {
       'web-9:99 has given no sign of life for 47 s and holds run 12 of "send": its lease ends in 13 s, and no worker is alive to take it back.',
       "punctual work",
     ],
-    ["leases that nobody takes back", { expired: 3, workers: [] }, "3 leases ended", "punctual work"],
+    ["leases that nobody takes back", { expired: 3, workers: [] }, "3 leases have expired", "punctual work"],
   ])("stalled: %s", (_, fields, sentence, hint) => {
     const health = healthOf(report(fields));
     expect(health.level).toBe("stalled");
@@ -233,7 +233,7 @@ describe("health", () => {
     [
       "a crashed run that keeps others waiting",
       { isolated: [{ id: 3, name: "long", worker: "web-1:1", child: null, startedAt: ago(1) }] },
-      "web-1:1 isolates run 3 of long, which crashed before: other runs wait there, a few seconds at most.",
+      "web-1:1 isolates run 3 of long, which has crashed before: its other runs wait, a few seconds at most.",
       "punctual show 3",
     ],
     [
@@ -242,23 +242,28 @@ describe("health", () => {
       "nightly: its schedule is 30 s late.",
       "punctual schedule list --late",
     ],
-    ["an ended lease", { expired: 1 }, "1 lease ended and nobody took the runs back.", "punctual doctor"],
+    [
+      "an ended lease",
+      { expired: 1 },
+      "1 lease has expired, and no worker has taken its run back.",
+      "punctual doctor",
+    ],
     [
       "a failing job",
       { jobs: [job({ fails: 5, lastError: "connect ETIMEDOUT\nsecond line" })] },
-      "send: 5 tries in a row failed: connect ETIMEDOUT",
+      "send: 5 attempts in a row failed: connect ETIMEDOUT",
       "punctual list --where 'job:send state:failed'",
     ],
     [
       "a failing job with an odd name",
       { jobs: [job({ name: `it's "$(x)"`, fails: 1 })] },
-      `it's "$(x)": its last try failed.`,
+      `it's "$(x)": its last attempt failed.`,
       `punctual list --where 'job:"it'\\''s \\"$(x)\\"" state:failed'`,
     ],
     [
       "a job that failed once",
       { jobs: [job({ fails: 1 })] },
-      "send: its last try failed.",
+      "send: its last attempt failed.",
       "punctual list --where 'job:send state:failed'",
     ],
     [
@@ -270,7 +275,7 @@ describe("health", () => {
     [
       "a job nobody defines any more",
       { jobs: [job({ waiting: 3, seenAt: ago(200) })] },
-      "send: 3 waiting, no living worker defines it.",
+      "send: 3 waiting, no live worker defines it.",
       "punctual show send",
       "punctual prune --job send",
     ],
@@ -287,7 +292,7 @@ describe("health", () => {
     [
       "a job nobody ever defined",
       { jobs: [job({ waiting: 3, seenAt: null })] },
-      "no living worker defines it",
+      "no live worker defines it",
       "punctual show send",
     ],
   ])("degraded: %s", (_, fields, sentence, ...hints) => {

@@ -52,7 +52,7 @@ describe("a ready run", () => {
   const ready = { state: "ready" } as const;
 
   test("names the run that its worker isolates", () => {
-    const says = 'Worker w1 isolates run 3 of "long", which crashed before: other runs wait there';
+    const says = 'Worker w1 isolates run 3 of "long", which has crashed before: its other runs wait';
     expect(why(ready, { isolated: [isolated(3)] })).toContain(says);
     expect(why(ready, { isolated: [isolated(3, { startedAt: null })] })).toContain(says);
     const workers = [worker("w1"), worker("w2")];

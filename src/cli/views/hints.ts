@@ -1,4 +1,4 @@
-import { pruneJob, quoted } from "../../status/hints.ts";
+import { pruneJobCommand, shellQuote } from "../../status/hints.ts";
 import { plain } from "../output/output.ts";
 import type { Page } from "../render/page.ts";
 import { cut, widthOf } from "../render/width.ts";
@@ -20,11 +20,11 @@ export function hintLine(views: JobView[], page: Page): string | null {
     ...[...failing, ...late]
       .filter(isNameable)
       .slice(0, 1)
-      .map(({ job }) => `punctual show ${quoted(job.name)}`),
+      .map(({ job }) => `punctual show ${shellQuote(job.name)}`),
     ...views
       .filter((view) => view.isGone && isNameable(view))
       .slice(0, 1)
-      .map(({ job }) => pruneJob(job.name)),
+      .map(({ job }) => pruneJobCommand(job.name)),
   ];
   const width = page.width ?? Number.POSITIVE_INFINITY;
   const head = `${counts.join(", ")}.`;

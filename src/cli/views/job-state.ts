@@ -1,7 +1,7 @@
-import { pruneJob } from "../../status/hints.ts";
+import { pruneJobCommand } from "../../status/hints.ts";
 import type { StatusReport } from "../../status/report.ts";
-import { GONE_AFTER, unseenIn } from "../../status/report.ts";
-import { told } from "../../status/why.ts";
+import { REMOVED_AFTER, undefinedTimes } from "../../status/report.ts";
+import { pauseNote } from "../../status/why.ts";
 import { serves } from "../../store/queue-selection.ts";
 import { span } from "../render/times.ts";
 
@@ -27,7 +27,7 @@ export interface JobView {
 
 export function viewsOf(report: StatusReport): JobView[] {
   const queues = new Map(report.queues.map((queue) => [queue.name, queue]));
-  const unseenFor = unseenIn(report);
+  const unseenFor = undefinedTimes(report);
   const late = new Set(report.late.map(({ job }) => job));
   return report.jobs.map((job) => {
     const ms = unseenFor(job);
@@ -35,7 +35,7 @@ export function viewsOf(report: StatusReport): JobView[] {
     const isLate = unseen === null && late.has(job.name);
     return {
       ...viewOf(job, queues.get(job.queue), unseen, isLate, report),
-      isGone: ms !== null && ms >= GONE_AFTER,
+      isGone: ms !== null && ms >= REMOVED_AFTER,
     };
   });
 }
@@ -63,13 +63,15 @@ function viewOf(
       (isLate ? whyLate(job, report) : null) ??
       silence(job, report) ??
       (isFailing ? job.lastError : null) ??
-      (told(job.pause ?? queue?.pause ?? null).trim() || null),
+      (pauseNote(job.pause ?? queue?.pause ?? null).trim() || null),
   };
 }
 
 function inWords(unseen: number | null, { name }: StatusJob): string | null {
   if (unseen === null) return null;
-  return unseen < GONE_AFTER ? `no worker has it for ${span(unseen)}` : `not in code (${pruneJob(name)})`;
+  return unseen < REMOVED_AFTER
+    ? `no worker has it for ${span(unseen)}`
+    : `not in code (${pruneJobCommand(name)})`;
 }
 
 /** That a worker which holds runs of the job may be dead. */

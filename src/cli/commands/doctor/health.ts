@@ -1,9 +1,9 @@
 import type { PunctualConfig } from "../../../config.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { Cron } from "../../../schedule/cron.ts";
-import { pruneJob, workOn } from "../../../status/hints.ts";
+import { pruneJobCommand, workCommand } from "../../../status/hints.ts";
 import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
-import { unseenIn } from "../../../status/report.ts";
+import { undefinedTimes } from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
 import type { Inspection } from "../../../store/maintenance.ts";
 import { serves } from "../../../store/queue-selection.ts";
@@ -87,7 +87,7 @@ function workers({ workers: all, queues, jobs }: StatusReport): Finding[] {
     ...unserved.map(({ name, ready }) =>
       warning(
         `no worker serves the queue "${name}", where ${counted(ready, "run")} wait`,
-        plain(workOn(name)),
+        plain(workCommand(name)),
       ),
     ),
   ];
@@ -119,7 +119,7 @@ function isReadable({ cron, timezone }: ScheduleInfo): boolean {
 /** Where the code here and the database differ: workers with other code have the say, or none has shown it yet. */
 function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfig): Finding[] {
   const findings: Finding[] = [];
-  const unseenFor = unseenIn(status);
+  const unseenFor = undefinedTimes(status);
   const defined = new Map(jobs.definitions().map((definition) => [definition.name, definition]));
   const restart = "restart the workers with this code: punctual work";
   for (const job of status.jobs) {
@@ -137,7 +137,7 @@ function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfi
       findings.push(
         warning(
           `no live worker has defined job "${job.name}" for ${span(unseen)}`,
-          definition ? "punctual work" : pruneJob(job.name),
+          definition ? "punctual work" : pruneJobCommand(job.name),
         ),
       );
     }

@@ -1,7 +1,7 @@
 import type { RunsFilter } from "../../../operate/run-query.ts";
 import type { Punctual } from "../../../punctual.ts";
 import type { RunInfo } from "../../../run/info.ts";
-import { quoted } from "../../../status/hints.ts";
+import { shellQuote } from "../../../status/hints.ts";
 import { systemClock } from "../../../time.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
@@ -170,7 +170,7 @@ function boundNote(bounded: boolean): string[] {
 
 function nextPage({ where, limit }: Asked, next: number): string {
   const words = [
-    ...(where === undefined ? [] : ["--where", quoted(plain(where))]),
+    ...(where === undefined ? [] : ["--where", shellQuote(plain(where))]),
     ...(limit === 50 ? [] : ["--limit", limit]),
   ];
   return `Next page: ${["punctual list", ...words, "--before", next].join(" ")}`;

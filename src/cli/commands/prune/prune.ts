@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { PruneOptions } from "../../../operate/prune-options.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { type FinishedState, finishedStates } from "../../../run/states.ts";
-import { inQuery, listOf } from "../../../status/hints.ts";
-import { UNDEFINED_FOR } from "../../../status/report.ts";
+import { listCommand, queryQuote } from "../../../status/hints.ts";
+import { UNDEFINED_AFTER } from "../../../status/report.ts";
 import type { PruneForecast, PruneReport } from "../../../store/maintenance.ts";
 import type { Duration } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
@@ -107,15 +107,15 @@ async function refuseJob(jobs: Punctual, name: string): Promise<void> {
       status.jobs.map((job) => job.name),
     );
   const age = found.seenAt === null ? 0 : Number(status.now) - Number(found.seenAt);
-  if (age <= UNDEFINED_FOR) {
+  if (age <= UNDEFINED_AFTER) {
     throw new Exit(
       exitCodes.refused,
-      `The job "${plain(name)}" was defined within the last ${span(UNDEFINED_FOR)}, so it stays. Remove it from the code, restart the workers and try again ${span(UNDEFINED_FOR)} later.`,
+      `The job "${plain(name)}" was defined within the last ${span(UNDEFINED_AFTER)}, so it stays. Remove it from the code, restart the workers and try again ${span(UNDEFINED_AFTER)} later.`,
     );
   }
   throw new Exit(
     exitCodes.refused,
-    `The job "${plain(name)}" has runs that have not ended, so it stays: ${plain(listOf(`job:${inQuery(name)} state:running`))}`,
+    `The job "${plain(name)}" has runs that have not ended, so it stays: ${plain(listCommand(`job:${queryQuote(name)} state:running`))}`,
   );
 }
 

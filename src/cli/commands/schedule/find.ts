@@ -1,5 +1,5 @@
 import type { Punctual } from "../../../punctual.ts";
-import { quoted } from "../../../status/hints.ts";
+import { shellQuote } from "../../../status/hints.ts";
 import type { ScheduleInfo } from "../../../status/report.ts";
 import { wholeNumber } from "../../input/arguments.ts";
 import { didYouMean } from "../../input/names.ts";
@@ -18,7 +18,7 @@ export async function findSchedules(jobs: Punctual, what: string): Promise<Sched
   if (known.some(({ name }) => name === what)) {
     throw new Exit(
       exitCodes.notFound,
-      `Job "${what}" has no schedule. To run it now: punctual dispatch ${quoted(plain(what))}`,
+      `Job "${what}" has no schedule. To run it now: punctual dispatch ${shellQuote(plain(what))}`,
     );
   }
   throw new Exit(

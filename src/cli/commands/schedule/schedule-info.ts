@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../../run/payload.ts";
 import { TICK_GRACE } from "../../../schedule/misfire.ts";
 import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
-import { unseenIn } from "../../../status/report.ts";
+import { undefinedTimes } from "../../../status/report.ts";
 import { redact } from "../../output/redact.ts";
 import { inWords, type TickingSchedule } from "../../views/schedule-columns.ts";
 
@@ -20,7 +20,7 @@ export function listed<Schedule extends TickingSchedule>(
   status: Pick<StatusReport, "jobs" | "now" | "workers">,
 ): Listed<Schedule>[] {
   const { jobs, now } = status;
-  const unseenFor = unseenIn(status);
+  const unseenFor = undefinedTimes(status);
   const undefinedJobs = new Set(jobs.filter((job) => unseenFor(job) !== null).map(({ name }) => name));
   const pausedJobs = new Set(jobs.filter(({ paused }) => paused).map(({ name }) => name));
   return all.map((schedule) => {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Punctual } from "../../../punctual.ts";
 import type { RunInfo } from "../../../run/info.ts";
-import { inQuery, listOf, quoted } from "../../../status/hints.ts";
+import { listCommand, queryQuote, shellQuote } from "../../../status/hints.ts";
 import type { Cli } from "../../cli.ts";
 import { wholeNumber } from "../../input/arguments.ts";
 import { openToLook } from "../../open-to-look.ts";
@@ -57,7 +57,7 @@ export default function show(command: Command, cli: Cli): void {
       if (payload) throw new Exit(exitCodes.usage, `A job has no payload: name one of its runs by its id.`);
       if (output.isJson) return output.json(jobDocument(job, raw));
       for (const line of jobPage(job, page)) output.print(line);
-      for (const line of ["", ...jobHints(job, quoted(plain(job.view.job.name)))]) output.note(line);
+      for (const line of ["", ...jobHints(job, shellQuote(plain(job.view.job.name)))]) output.note(line);
     });
 }
 
@@ -76,7 +76,7 @@ async function findLogged(jobs: Punctual, what: string, id: number): Promise<Run
   const { name } = (await findJob(jobs, what, id)).view.job;
   throw new Exit(
     exitCodes.usage,
-    `${plain(name)} is a job: --logs shows what one run logged. Its runs: ${plain(listOf(`job:${inQuery(name)}`))}`,
+    `${plain(name)} is a job: --logs shows what one run logged. Its runs: ${plain(listCommand(`job:${queryQuote(name)}`))}`,
   );
 }
 
