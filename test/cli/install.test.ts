@@ -71,8 +71,8 @@ describe("--schema", () => {
 
   test.each([
     ["sqlite:./jobs.db", "jobs", "SQLite has no schemas"],
-    ["mysql://root@127.0.0.1:1/shop", "jobs", "there a schema is a database"],
-    ["mariadb://root@127.0.0.1:1/shop", "jobs", "there a schema is a database"],
+    ["mysql://root@127.0.0.1:1/shop", "jobs", "a schema is a database there"],
+    ["mariadb://root@127.0.0.1:1/shop", "jobs", "a schema is a database there"],
     ["postgres://root@127.0.0.1:1/shop", "a.b", 'got "a.b"'],
     ["postgres://root@127.0.0.1:1/shop", 'a"b', "Expected a PostgreSQL schema name"],
     ["postgres://root@127.0.0.1:1/shop", "a$$b", "Expected a PostgreSQL schema name"],

@@ -98,7 +98,7 @@ export class PostgresDatabase implements ServerDatabase {
     return vacuumReport(this, tables);
   }
 
-  /** Leaves out invalid indexes: an interrupted `create index concurrently` leaves them, and PostgreSQL ignores them. */
+  /** Leaves out invalid indexes: an interrupted `create index concurrently` leaves one, and PostgreSQL ignores it. */
   objects(tables: Tables): Statement {
     const text = `select c.relname as name from pg_class c left join pg_index i on i.indexrelid = c.oid
        where coalesce(i.indisvalid, true)
