@@ -15,9 +15,9 @@ export interface HeldMysqlConnection extends HeldConnection {
 
 export interface MysqlConnections extends Connections<HeldMysqlConnection> {
   /** The statement before `start transaction` that sets its isolation level; null: the session has the right one. */
-  readonly setIsolationLevel: string | null;
+  readonly isolationLevelStatement: string | null;
   /** Whether one packet may contain several statements. */
-  readonly multiStatement: boolean;
+  readonly isMultiStatement: boolean;
   /** Most connections that can be open at a time. */
   readonly max: number;
 }
@@ -33,8 +33,8 @@ const SESSION = `set session sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_
 export class OwnConnections implements MysqlConnections {
   readonly canReconnect = true;
   idleLosses = 0;
-  readonly setIsolationLevel = null;
-  readonly multiStatement = true;
+  readonly isolationLevelStatement = null;
+  readonly isMultiStatement = true;
   readonly max: number;
   readonly #pool: MysqlPool;
   /** Connections whose session has our settings. */
@@ -83,8 +83,8 @@ const SET_NEXT_ISOLATION_LEVEL = "set transaction isolation level read committed
 export class PoolConnections implements MysqlConnections {
   readonly canReconnect = true;
   readonly idleLosses = 0;
-  readonly setIsolationLevel: string = SET_NEXT_ISOLATION_LEVEL;
-  readonly multiStatement = false;
+  readonly isolationLevelStatement: string = SET_NEXT_ISOLATION_LEVEL;
+  readonly isMultiStatement = false;
   readonly max: number;
   readonly #pool: MysqlPool;
 
@@ -117,8 +117,8 @@ export class PoolConnections implements MysqlConnections {
 export class OneConnection implements MysqlConnections {
   readonly canReconnect = false;
   readonly idleLosses = 0;
-  readonly setIsolationLevel: string = SET_NEXT_ISOLATION_LEVEL;
-  readonly multiStatement = false;
+  readonly isolationLevelStatement: string = SET_NEXT_ISOLATION_LEVEL;
+  readonly isMultiStatement = false;
   readonly max = 1;
   readonly #connection: MysqlConnection;
   /** Ends when the last holder has released the connection. */

@@ -124,8 +124,8 @@ export class MysqlDatabase implements ServerDatabase {
     { retry = true, first }: TransactionOptions = {},
   ): Promise<Result> {
     const progress = new TransactionProgress();
-    const { setIsolationLevel, multiStatement } = this.#connections;
-    const settings = { setIsolationLevel, multiStatement, isOurs: retry, first };
+    const { isolationLevelStatement, isMultiStatement } = this.#connections;
+    const settings = { isolationLevelStatement, isMultiStatement, isOurs: retry, first };
     const once = () => {
       progress.begin();
       return this.#withConnection(({ connection }) => runTransaction(connection, progress, work, settings));
@@ -134,7 +134,7 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
-    if (!this.#connections.multiStatement || dialect.paramsLength(other) > MAX_INLINE_LENGTH) {
+    if (!this.#connections.isMultiStatement || dialect.paramsLength(other) > MAX_INLINE_LENGTH) {
       let isSent = false;
       return this.transaction(async (tx) => {
         if (isSent) return again(tx);

@@ -158,7 +158,7 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error);
   const message = messageOf(error);
   if (ENDED_POOL.test(message)) {
-    return wrap(error, "CLOSED", "The MySQL pool was ended. Pass Punctual a pool that is open.");
+    return wrap(error, "CLOSED", "The MySQL pool is closed. Create the instance with an open pool.");
   }
   if (isReadOnly(error)) {
     return wrap(

@@ -12,7 +12,8 @@ import { isOwnError, query, querySeveral, rowsOf } from "./query.ts";
  */
 export const MAX_INLINE_LENGTH: number = 32 * 1024;
 
-export interface TransactionSettings extends Pick<MysqlConnections, "setIsolationLevel" | "multiStatement"> {
+export interface TransactionSettings
+  extends Pick<MysqlConnections, "isolationLevelStatement" | "isMultiStatement"> {
   /** False: the caller's code shares the transaction. It sends statements of its own on the same connection. */
   isOurs: boolean;
   /** A statement without parameters that is sent with `start transaction`. */
@@ -24,11 +25,11 @@ export function runTransaction<Result>(
   connection: MysqlConnection,
   progress: TransactionProgress,
   work: (tx: Transaction) => Promise<Result>,
-  { setIsolationLevel, multiStatement, isOurs, first }: TransactionSettings,
+  { isolationLevelStatement, isMultiStatement, isOurs, first }: TransactionSettings,
 ): Promise<Result> {
-  const pipeline = new Pipeline(connection, multiStatement);
+  const pipeline = new Pipeline(connection, isMultiStatement);
   const inside = async () => {
-    if (setIsolationLevel) pipeline.post(setIsolationLevel, []);
+    if (isolationLevelStatement) pipeline.post(isolationLevelStatement, []);
     pipeline.post("start transaction", []);
     if (first && !progress.again) pipeline.post(first, []);
     // Awaited: the caller's statements do not go through the pipeline and could overtake ours.
@@ -89,15 +90,15 @@ interface UnsentStatement extends Statement {
  */
 class Pipeline {
   readonly #connection: MysqlConnection;
-  readonly #multiStatement: boolean;
+  readonly #isMultiStatement: boolean;
   #unsent: UnsentStatement[] = [];
   #willFlush = false;
   #last: Promise<void> = Promise.resolve();
   #failure: { error: unknown } | null = null;
 
-  constructor(connection: MysqlConnection, multiStatement: boolean) {
+  constructor(connection: MysqlConnection, isMultiStatement: boolean) {
     this.#connection = connection;
-    this.#multiStatement = multiStatement;
+    this.#isMultiStatement = isMultiStatement;
   }
 
   /** Sends a statement in the next microtask, together with the unsent ones before it, and returns its answer. */
@@ -162,7 +163,7 @@ class Pipeline {
     const packets: UnsentStatement[][] = [];
     let isOpen = false;
     for (const statement of statements) {
-      const fits = this.#multiStatement && paramsLength(statement) <= MAX_INLINE_LENGTH;
+      const fits = this.#isMultiStatement && paramsLength(statement) <= MAX_INLINE_LENGTH;
       if (isOpen && fits) packets.at(-1)!.push(statement);
       else packets.push([statement]);
       isOpen = fits;

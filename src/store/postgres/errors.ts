@@ -109,7 +109,7 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error);
   const message = messageOf(error);
   if (ENDED_POOL.test(message)) {
-    return wrap(error, "CLOSED", "The PostgreSQL pool was ended. Pass Punctual a pool that is open.");
+    return wrap(error, "CLOSED", "The PostgreSQL pool is closed. Create the instance with an open pool.");
   }
   const known = knownError(code, message);
   if (known) return wrap(error, ...known);
