@@ -35,7 +35,7 @@ export interface TickerParts {
 }
 
 /**
- * Turns due schedules into runs. Every worker may tick: there is no leader. No run is inserted in advance: the row of a
+ * Turns due schedules into runs. Every worker may tick; none is a leader. No run is inserted in advance: the row of a
  * schedule holds its next tick.
  */
 export class Ticker {

@@ -87,7 +87,7 @@ export class Assignment implements Execution {
   }
 
   /**
-   * Reports the assignment as overdue if there is no result in `ms` milliseconds and the child does not answer pings.
+   * Reports the assignment as overdue if it has no result after `ms` milliseconds and the child does not answer pings.
    */
   #expect(ms: number, reason: PunctualError): void {
     const ask = async () => {

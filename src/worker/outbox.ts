@@ -61,7 +61,7 @@ export class Outbox {
     return [...new Set([...this.#waiting, ...(this.#underway ?? []), ...this.#refused.keys()])];
   }
 
-  /** `entry` null: the lease was lost, so there is nothing to write. */
+  /** `entry` null: the lease was lost, so nothing is written. */
   add(run: ClaimedRun, entry: OutboxEntry | null): void {
     if (entry === null) {
       this.#lose(run);

@@ -83,7 +83,7 @@ export class WorkSession {
     this.#worker?.stop();
     const { outage } = this.#parts.events;
     const hasNothing = () => this.#worker === null || this.#worker.unwritten.length === 0;
-    // Without anything to write, there is no reason to wait for a database that is unavailable.
+    // A worker without outcomes to write does not wait for a database that is unavailable.
     this.#deadline.setWhen(() => !this.#isReady || (outage.isOn && hasNothing()), LAST_WRITES);
   }
 

@@ -187,7 +187,7 @@ export class Worker {
     return roomFor(parts, this.#parts.clock.monotonic());
   }
 
-  /** Starts as many claimed runs as there are free places. */
+  /** Starts claimed runs in the free places. */
   #fill(): void {
     this.#isolation.admitOthers();
     const isQuiet = !this.#isolation.isClosed || this.#isEmptied();
@@ -254,7 +254,7 @@ export class Worker {
       else end(result);
     });
     return execution.returned.then(() => {
-      // The outcome has left with a claim for fewer runs than there is room for now.
+      // The outcome was sent with a claim that did not count this place as free.
       if (this.#outbox.size === 0) this.#hungry = true;
       this.#fill();
       this.#sleep.end();
@@ -330,7 +330,7 @@ export class Worker {
     await this.#sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }
 
-  /** A due run ends the sleep only if there is room for it: otherwise the worker would wake again and again. */
+  /** A due run ends the sleep only if the worker has room for it: otherwise the worker would wake again and again. */
   #untilDue(): number {
     if (this.#stopping) return Number.POSITIVE_INFINITY;
     const { clock, ticker } = this.#parts;
