@@ -1,6 +1,6 @@
 import * as types from "node:util/types";
 
-/** An error in storable form: text without NUL or lone surrogates, bounded in size, never throwing whatever was thrown. */
+/** A thrown value in a form that every database stores: text without NUL or lone surrogates, bounded in size. */
 export interface Failure {
   name: string;
   message: string;
@@ -16,7 +16,7 @@ const LONGEST_TEXT = 64 * 1024;
 const DEEPEST_CAUSE = 5;
 const NAMED_ERRORS = 3;
 
-/** Whatever was thrown, as a failure; never throws itself. */
+/** Converts a thrown value. Never throws. */
 export function toFailure(thrown: unknown): Failure {
   try {
     return describe(thrown, 0, new Set());
@@ -25,7 +25,7 @@ export function toFailure(thrown: unknown): Failure {
   }
 }
 
-/** JSON text for the database, at most 64 KiB; causes give way before the error itself does. */
+/** Returns JSON text of at most 64 KiB. If it is too long, causes are shortened before the error itself. */
 export function failureText(failure: Failure): string {
   for (let share = 1; ; share /= 2) {
     const text = JSON.stringify(bounded(failure, share, 0));
@@ -33,7 +33,7 @@ export function failureText(failure: Failure): string {
   }
 }
 
-/** The failure back; text that is not ours becomes the message of a plain error. */
+/** Reads the text of `failureText()`; any other text becomes the message of a plain error. */
 export function readFailure(text: string | null): Failure | null {
   if (text === null) return null;
   try {
@@ -43,16 +43,22 @@ export function readFailure(text: string | null): Failure | null {
   }
 }
 
-/** Sixteen hex digits that are the same for the same fault with other numbers, ids or quoted names in it. */
+/** Returns 16 hex digits, equal for errors that differ only in numbers, ids or quoted names. */
 export function fingerprint(failure: Failure): string {
   const parts = [failure.name, withoutParticulars(failure.message), firstFrame(failure)];
-  // Loaded with the first failure: it costs a process 3 MB.
+  // Loaded with the first failure, because it costs a process 3 MB.
   const { hash } = process.getBuiltinModule("node:crypto");
   return hash("sha256", parts.join("\n"), "hex").slice(0, 16);
 }
 
 function plainFailure(message: string): Failure {
-  return { name: "Error", message: storable(message, LONGEST_MESSAGE), stack: null, code: null, cause: null };
+  return {
+    name: "Error",
+    message: storableText(message, LONGEST_MESSAGE),
+    stack: null,
+    code: null,
+    cause: null,
+  };
 }
 
 function describe(thrown: unknown, depth: number, seen: Set<unknown>): Failure {
@@ -65,12 +71,12 @@ function describe(thrown: unknown, depth: number, seen: Set<unknown>): Failure {
   const message = messageOf(thrown);
   const deeper = cause !== undefined && cause !== null && depth < DEEPEST_CAUSE && !seen.has(cause);
   return {
-    name: storable(name, LONGEST_NAME),
-    message: storable(message, LONGEST_MESSAGE, firstErrors(thrown, name)),
+    name: storableText(name, LONGEST_NAME),
+    message: storableText(message, LONGEST_MESSAGE, firstErrors(thrown, name)),
     stack: stackOf(thrown, message),
     code:
       (typeof code === "string" && code !== "") || typeof code === "number"
-        ? storable(String(code), LONGEST_NAME)
+        ? storableText(String(code), LONGEST_NAME)
         : null,
     cause: deeper ? describe(cause, depth + 1, seen) : null,
   };
@@ -80,7 +86,7 @@ function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-/** Any property can be a getter that throws, of a proxy even the question. */
+/** Reads a property; undefined if its getter or a proxy throws. */
 function read(from: object, key: string): unknown {
   try {
     return (from as Record<string, unknown>)[key];
@@ -89,7 +95,7 @@ function read(from: object, key: string): unknown {
   }
 }
 
-/** The class's name where `name` was left at the inherited "Error", as in `class PaymentError extends Error {}`. */
+/** Returns the `name` of an error; if that is the inherited "Error", as in `class PaymentError extends Error {}`, the name of its class. */
 function nameOf(thrown: object): string {
   if (typeof thrown === "function") return "Error";
   const name = read(thrown, "name");
@@ -117,14 +123,14 @@ function messageOf(thrown: object): string {
   }
 }
 
-/** An AggregateError often says nothing itself: Node's failed connections have an empty message. */
+/** Returns the first errors of an AggregateError, whose own message is often empty, as for Node's failed connections. */
 function firstErrors(thrown: object, name: string): string {
   const errors = read(thrown, "errors");
   try {
     if (!Array.isArray(errors) || !(name === "AggregateError" || thrown instanceof AggregateError)) return "";
     const named = Array.from({ length: Math.min(errors.length, NAMED_ERRORS) }, (_, index) => {
       const error: unknown = errors[index];
-      return storable(isObject(error) ? `${nameOf(error)}: ${messageOf(error)}` : String(error), 500);
+      return storableText(isObject(error) ? `${nameOf(error)}: ${messageOf(error)}` : String(error), 500);
     });
     const more = errors.length > named.length ? "; …" : "";
     return ` (${errors.length} errors: ${named.join("; ")}${more})`;
@@ -136,20 +142,20 @@ function firstErrors(thrown: object, name: string): string {
 function stackOf(thrown: object, message: string): string | null {
   const stack = read(thrown, "stack");
   if (typeof stack !== "string" || stack === "") return null;
-  // V8 puts the message before the frames: a long one would push every frame over the bound.
+  // V8 puts the message before the frames: a long message would leave no space for any frame.
   const at = message.length > 1000 ? stack.indexOf(message) : -1;
   const short =
     at < 0 ? stack : `${stack.slice(0, at)}${message.slice(0, 500)}…${stack.slice(at + message.length)}`;
-  return storable(short, LONGEST_STACK);
+  return storableText(short, LONGEST_STACK);
 }
 
 function bounded(failure: Failure, share: number, depth: number): Failure {
   const scale = depth === 0 ? Math.min(1, share * 4) : share;
   return {
-    name: storable(failure.name, LONGEST_NAME),
-    message: storable(failure.message, LONGEST_MESSAGE * scale),
-    stack: failure.stack === null ? null : storable(failure.stack, LONGEST_STACK * scale),
-    code: failure.code === null ? null : storable(failure.code, LONGEST_NAME),
+    name: storableText(failure.name, LONGEST_NAME),
+    message: storableText(failure.message, LONGEST_MESSAGE * scale),
+    stack: failure.stack === null ? null : storableText(failure.stack, LONGEST_STACK * scale),
+    code: failure.code === null ? null : storableText(failure.code, LONGEST_NAME),
     cause: failure.cause && depth < DEEPEST_CAUSE ? bounded(failure.cause, share, depth + 1) : null,
   };
 }
@@ -171,14 +177,14 @@ function withoutParticulars(message: string): string {
   return (
     message
       .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, "#")
-      // An apostrophe within a word ("can't") opens no quotation.
+      // An apostrophe inside a word ("can't") does not begin a quotation.
       .replace(/"[^"]*"|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g, "#")
       .replace(/\b(?=[a-f]*\d)(?:0x[0-9a-f]+|[0-9a-f]{8,})\b/gi, "#")
       .replace(/\d+/g, "#")
   );
 }
 
-/** Function and file name of the first frame; folders differ between machines and releases. */
+/** Returns the function and the file name of the first frame, without its folder, which differs between machines and releases. */
 function firstFrame(failure: Failure): string {
   if (failure.stack === null) return "";
   const at = failure.stack.indexOf(failure.message);
@@ -196,10 +202,10 @@ function firstFrame(failure: Failure): string {
   return `${name} ${file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1)}`;
 }
 
-/** At most `longest` bytes of UTF-8 that every database takes. `tail` is kept whole, the text before it is cut. */
-export function storable(text: string, longest: number, tail = ""): string {
+/** Returns at most `longest` bytes of UTF-8 that every database stores. Cuts the text, but keeps `tail` (up to half) whole. */
+export function storableText(text: string, longest: number, tail = ""): string {
   const end = tail && cut(wellFormed(tail.slice(0, longest)), longest / 2);
-  // No character is shorter than a byte: the rest of ten megabytes need not be looked at.
+  // Every character has at least one byte: of a text of ten megabytes only the beginning is processed.
   const start = wellFormed(text.slice(0, longest + 1));
   return cut(start, longest - Buffer.byteLength(end)) + end;
 }

@@ -3,7 +3,7 @@ import { type Failure, readFailure } from "./failure.ts";
 import { decodePayload, type JsonValue } from "./payload.ts";
 import type { RunState } from "./states.ts";
 
-/** A run as people look at it. */
+/** A run, with times as dates and JSON decoded. */
 export interface RunInfo {
   id: number;
   name: string;
@@ -14,18 +14,18 @@ export interface RunInfo {
   args: JsonValue | undefined;
   attempts: number;
   crashes: number;
-  /** It crashed before, and no other run is in its process now. */
+  /** Whether it has crashed before and now has a process to itself. */
   isolated: boolean;
   runAt: Date;
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
-  /** The worker that has it, or had it last. */
+  /** Id of the worker that executes it, or executed it last. */
   worker: string | null;
-  /** The child process of that worker, as `number:pid`; null without a supervisor. */
+  /** Child process of that worker, as `number:pid`; null without a supervisor. */
   child: string | null;
   lockedUntil: Date | null;
-  /** Why it failed; for a skipped or cancelled run the reason, where there is one. */
+  /** Why it failed; for a skipped or cancelled run the reason, if one was given. */
   error: Failure | null;
   fingerprint: string | null;
   result: JsonValue | undefined;
@@ -38,6 +38,7 @@ export interface RunInfo {
   cancelRequested: boolean;
 }
 
+/** An attempt that failed or crashed. */
 export interface AttemptInfo {
   attempt: number;
   outcome: "retried" | "failed" | "crashed";
@@ -47,9 +48,9 @@ export interface AttemptInfo {
   error: Failure | null;
 }
 
-/** What a handler logged. */
+/** A line that a handler logged. */
 export interface LogLine {
-  /** Grows from line to line: `logs(id, { after: position })` goes on behind this one. */
+  /** Increases from line to line; `logs(id, { after: position })` returns the lines after this one. */
   position: number;
   attempt: number;
   at: Date;
@@ -61,7 +62,7 @@ export function toDate(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** What cannot be read, because somebody wrote it by hand, is shown as it stands. */
+/** Decodes JSON; returns text that is not JSON, which someone wrote by hand, unchanged. */
 export function readable(text: string | null): JsonValue | undefined {
   try {
     return decodePayload(text);

@@ -1,32 +1,32 @@
 import * as types from "node:util/types";
 import { toFailure } from "./failure.ts";
 
-/** The most that is kept of what goes with a line, in bytes of JSON. */
+/** Most bytes of JSON that are stored with a line. */
 const LONGEST_DATA: number = 16 * 1024;
 
 const DEEPEST = 20;
 
 /**
- * What goes with a log line, as JSON text; null where there is none. Unlike a payload nothing is refused: whoever logs
- * an error, a Date or a Map wants to read it later, not to have it back. Never throws.
+ * Encodes the data of a log line as JSON text; null without data. Unlike a payload, it accepts any value (an Error, a
+ * Date, a Map), because a log is read by people and never decoded into the same value. Never throws.
  */
 export function encodeLogData(data: unknown, longest: number = LONGEST_DATA): string | null {
   if (data === undefined) return null;
   const walk: Walk = { parents: [], left: longest };
-  const leftOut = (size: string | number) =>
+  const omitted = (size: string | number) =>
     JSON.stringify(`(left out: ${size} bytes of JSON, at most ${longest} are kept)`);
   try {
     const json = JSON.stringify(toPlain(data, walk));
     const bytes = Buffer.byteLength(json);
-    return bytes <= longest ? json : leftOut(bytes);
+    return bytes <= longest ? json : omitted(bytes);
   } catch {
-    return walk.left < 0 ? leftOut(`more than ${longest}`) : '"(cannot be read)"';
+    return walk.left < 0 ? omitted(`more than ${longest}`) : '"(cannot be read)"';
   }
 }
 
 interface Walk {
   parents: object[];
-  /** What is left of the bound, or less: each character is a byte at least. */
+  /** Upper bound of the bytes left: every character has at least one byte. */
   left: number;
 }
 
@@ -74,7 +74,7 @@ function contentsOf(value: object, walk: Walk): unknown {
 }
 
 function fieldsOf(value: object, walk: Walk): unknown {
-  // Without a prototype, a field named __proto__ is a field.
+  // Without a prototype, a field named __proto__ is an ordinary field.
   const plain: Record<string, unknown> = Object.create(null);
   for (const key of Object.keys(value)) {
     walk.left -= key.length + 3;

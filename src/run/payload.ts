@@ -1,20 +1,20 @@
 import * as types from "node:util/types";
 import { brand, PunctualError, show } from "../errors.ts";
 
-/** What a payload can hold. */
+/** A value that a payload can contain. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-/** The largest payload in bytes of UTF-8 unless an instance says otherwise: 1 MiB. */
+/** Default of `maxPayload`: 1 MiB of UTF-8. */
 export const DEFAULT_MAX_PAYLOAD: number = 1024 * 1024;
 
 const DEEPEST = 100;
 
-/** Up to this many times the limit the true size is worth knowing; beyond it, measuring could exhaust memory. */
+/** The error names the exact size up to this many times the limit; measuring a larger payload could exhaust memory. */
 const MEASURED = 8;
 
 /**
- * JSON text of args; undefined in = undefined out. Throws INVALID_PAYLOAD with the path of what JSON
- * cannot hold, or PAYLOAD_TOO_LARGE with both sizes.
+ * Returns a value as JSON text; undefined for undefined. Throws INVALID_PAYLOAD with the path of a value that JSON cannot
+ * represent, or PAYLOAD_TOO_LARGE with both sizes.
  */
 export function encodePayload(
   value: unknown,
@@ -33,7 +33,7 @@ export function encodePayload(
   );
 }
 
-/** The value back; undefined for null and undefined. Throws INVALID_PAYLOAD on text that is not JSON. */
+/** Decodes JSON text; returns undefined for null and undefined. Throws INVALID_PAYLOAD for other text. */
 export function decodePayload(text: string | null | undefined): JsonValue | undefined {
   if (text === null || text === undefined) return undefined;
   try {
@@ -44,7 +44,7 @@ export function decodePayload(text: string | null | undefined): JsonValue | unde
   }
 }
 
-/** What a handler returned, as JSON text, or null with a reason when JSON cannot hold it; never throws. */
+/** Encodes the return value of a handler; `json` is null, with the reason in `dropped`, if JSON cannot represent it. Never throws. */
 export function encodeResult(
   value: unknown,
   maxBytes: number = DEFAULT_MAX_PAYLOAD,
@@ -63,10 +63,10 @@ type Encoded =
 
 interface Walk {
   root: string;
-  /** Keys from the root to the value in hand. After a refusal it is left as it was: the place of the fault. */
+  /** Keys from the root to the current value; after a fault they remain as the path of the fault. */
   path: (string | number)[];
   parents: object[];
-  /** A lower bound of the length of the JSON text, so that a small graph that unfolds into gigabytes ends early. */
+  /** Lower bound of the JSON text's length, so that a small graph that expands to gigabytes is refused early. */
   size: number;
   limit: number;
 }
@@ -80,12 +80,12 @@ function encode(value: unknown, root: string, maxBytes: number): Encoded {
     if (walk.size > walk.limit) return tooLarge(root, `more than ${walk.limit}`, maxBytes);
     json = JSON.stringify(value);
   } catch (cause) {
-    // Only code of the payload itself throws here: getters and proxies.
-    const reason = `${place(root, walk.path)}: reading it threw ${thrown(cause)}. Pass a plain value that was read before.`;
+    // Only getters and proxies of the payload itself can throw here.
+    const reason = `${place(root, walk.path)}: reading it threw ${thrown(cause)}. Pass plain values.`;
     return { invalid: true, reason, options: { cause } };
   }
   if (json === undefined)
-    return { invalid: true, reason: `${root}: it changes while it is read. Pass a copy.` };
+    return { invalid: true, reason: `${root}: it changed while it was being read. Pass a copy.` };
   const bytes = Buffer.byteLength(json);
   return bytes > maxBytes ? tooLarge(root, String(bytes), maxBytes) : { json };
 }
@@ -94,7 +94,7 @@ function tooLarge(root: string, bytes: string, maxBytes: number): Encoded {
   return { invalid: false, reason: `${root}: ${bytes} bytes of JSON, the limit is ${maxBytes}.` };
 }
 
-/** Why JSON cannot hold the value, or undefined. */
+/** Returns why JSON cannot represent the value; undefined if it can. */
 function findFault(value: unknown, walk: Walk): string | undefined {
   switch (typeof value) {
     case "string":
@@ -113,7 +113,7 @@ function findFault(value: unknown, walk: Walk): string | undefined {
     case "bigint":
       return "a BigInt is not JSON. Pass String(x) and read it with BigInt(...).";
     case "function":
-      return "a function is not JSON. Pass the data the handler needs to call it itself.";
+      return "a function is not JSON. Pass the data that the handler needs, and call the function in the handler.";
     case "symbol":
       return "a symbol is not JSON. Pass text.";
     default:
@@ -125,7 +125,7 @@ function findFaultWithin(value: object, walk: Walk): string | undefined {
   const { path, parents } = walk;
   const foreign = kindFault(value);
   if (foreign !== undefined) return foreign;
-  // A cycle is always too deep as well, so ordinary payloads need not be searched for one.
+  // A cycle always exceeds the depth limit, so only values beyond it are searched for cycles.
   if (parents.length >= DEEPEST) return depthFault(value, walk);
   parents.push(value);
   walk.size += 2;
@@ -167,7 +167,7 @@ function depthFault(value: object, walk: Walk): string {
   return `a circular reference, back to ${back}, is not JSON. Pass an id in its place.`;
 }
 
-/** Arrays and plain objects pass, those of another realm (vm, test runners) too; all else is named with its cure. */
+/** Returns undefined for arrays and plain objects, also of another realm (vm, test runners); for other objects, why JSON cannot represent them. */
 function kindFault(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   const plain = Array.isArray(value)
@@ -175,7 +175,7 @@ function kindFault(value: object): string | undefined {
     : prototype === Object.prototype || prototype === null || isRoot(prototype);
   if (!plain) return foreignFault(value);
   return typeof (value as { toJSON?: unknown }).toJSON === "function"
-    ? "an object with a toJSON method would come back as something else. Pass what its toJSON() gives."
+    ? "an object with a toJSON method would be decoded as another value. Pass the result of its toJSON()."
     : undefined;
 }
 
@@ -202,7 +202,7 @@ function foreignFault(value: object): string {
     return `${name} is not JSON. Pass base64 text, ${from}.toString("base64"), and read it with Buffer.from(text, "base64").`;
   }
   if (value instanceof URL) return "a URL is not JSON. Pass url.href and read it with new URL(...).";
-  return `${name} is not JSON, its class would be lost. Pass a plain object with the fields the handler needs.`;
+  return `${name} is not JSON: its class would be lost. Pass a plain object with the fields that the handler needs.`;
 }
 
 function className(value: object): string {
@@ -228,7 +228,7 @@ function place(root: string, path: (string | number)[]): string {
   return `${root}${steps.slice(0, 8).join("")}…${steps.slice(-4).join("")}`;
 }
 
-/** Arguments as they were when they were given: what their owner changes afterwards is not sent. */
+/** Arguments, encoded when they are given: later changes of the object are not sent. Arguments that cannot be encoded throw when they are read. */
 export class EncodedArgs {
   readonly #json: string | undefined;
   readonly #refusal: { reason: unknown } | null = null;
@@ -245,13 +245,13 @@ export class EncodedArgs {
     return args instanceof EncodedArgs ? args : new EncodedArgs(args, maxBytes);
   }
 
-  /** Null: none were given. Throws what makes them impossible to send. */
+  /** Null: no arguments were given. Throws the error of arguments that cannot be encoded. */
   get json(): string | null {
     if (this.#refusal) throw this.#refusal.reason;
     return this.#json ?? null;
   }
 
-  /** As the handler will get them. */
+  /** The arguments as the handler will get them. */
   get value(): JsonValue {
     return decodePayload(this.json) ?? {};
   }

@@ -7,7 +7,7 @@ export type Keep = Duration | "forever";
 /** How long history keeps finished runs of each state. */
 export type KeepByState = { [State in FinishedState]?: Keep | undefined };
 
-/** Milliseconds for each finished state; null = for ever. */
+/** Milliseconds for which a finished run is kept, by state; null: for ever. */
 export type Retention = Record<FinishedState, number | null>;
 
 export const defaultRetention: Retention = {

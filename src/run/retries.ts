@@ -21,7 +21,7 @@ export interface RetryPolicy {
   when?: (error: unknown) => boolean;
 }
 
-/** A part of a policy. */
+/** A policy of which any member may be left out. */
 export type RetryOptions = { [Name in keyof RetryPolicy]?: RetryPolicy[Name] | undefined };
 
 /** Longest wait of any policy, a century: later dates overflow in some databases. */
@@ -67,7 +67,7 @@ const NUMBERS = ["max", "base", "cap", "jitter"] as const;
 /** Two names of the same setting: `attempts(3)` and `retries(3)` both allow three attempts in all. */
 export type RetriesName = "attempts" | "retries";
 
-/** The policy that the arguments of `attempts()` or `retries()` describe, checked; parts that are not given are absent. */
+/** Returns the checked policy of the arguments of `attempts()` or `retries()`; members that are not given are absent. */
 export function toPolicy(given: RetriesArguments, name: RetriesName): Partial<RetryPolicy> {
   const [first, ...rest] = given as [number | RetryOptions, ...unknown[]];
   const policy = typeof first === "number" ? byPosition([first, ...rest], name) : first;
@@ -84,7 +84,7 @@ export function toPolicy(given: RetriesArguments, name: RetriesName): Partial<Re
   return present;
 }
 
-/** The value of `attempts` or `retries` in an object of options, with the name it was given under. Throws if both are. */
+/** Returns the value of `attempts` or `retries` in an object of options, and which of the two was given. Throws if both were. */
 export function retriesIn(
   options: { attempts?: unknown; retries?: unknown },
   what: string,
@@ -131,7 +131,7 @@ function check(policy: Partial<RetryPolicy>, retries: RetriesName): void {
   if (when !== undefined) checkFunction(when, `${retries} when`);
 }
 
-/** The policy of one dispatch as it is stored with the run: numbers alone, since the worker may be another process. */
+/** Returns the policy of one dispatch as it is stored with the run. Functions are refused: another process may execute the run. */
 export function toStoredPolicy(given: RetriesArguments, name: RetriesName): string {
   const policy = toPolicy(given, name);
   const named = Object.keys(policy).find((key) => key === "backoff" || key === "when");
@@ -142,7 +142,7 @@ export function toStoredPolicy(given: RetriesArguments, name: RetriesName): stri
   );
 }
 
-/** The policy of a run: its job's, with what its dispatch changed. A wait that the dispatch chose comes before the job's `backoff`. */
+/** Returns the policy of a run: its job's, with the changes of its dispatch. Waits set by the dispatch replace the job's `backoff`. */
 export function policyOf(job: RetryPolicy, stored: string | null): RetryPolicy {
   if (stored === null) return job;
   const own = JSON.parse(stored) as Partial<RetryPolicy>;

@@ -42,7 +42,7 @@ export class Run {
     return this.#control.retry(this.id);
   }
 
-  /** What its handler returned, once it has completed; rejects if it failed, was cancelled or skipped. */
+  /** Returns the result of the handler once the run has completed; rejects if it failed, was cancelled or skipped. */
   wait(options?: { timeout?: Duration | undefined }): Promise<JsonValue | undefined> {
     return this.#control.wait(this.id, options);
   }

@@ -1,18 +1,18 @@
 /** States of a run that is not finished. */
 export type ActiveState = "scheduled" | "ready" | "running";
 
-/** States of a run that is finished and lives in history. */
+/** States of a finished run, which is stored in history. */
 export type FinishedState = "completed" | "failed" | "cancelled" | "skipped";
 
 export type RunState = ActiveState | FinishedState;
 
-/** What one attempt came to. */
+/** How an attempt ended. */
 export type Outcome = "completed" | "retried" | "failed" | "skipped" | "cancelled" | "snoozed" | "released";
 
-/** What happens to a run from outside an attempt. */
+/** A change of a run's state that is not the outcome of an attempt. */
 export type Move = "promoted" | "claimed" | "moved" | "withdrawn" | "reaped" | "revived";
 
-/** How states are kept in the database: small integers, because every index holds them. */
+/** States as stored in the database: small integers, because every index contains them. */
 export const stateCodes: Record<RunState, number> = {
   scheduled: 0,
   ready: 1,
@@ -30,15 +30,15 @@ export function stateName(code: number): RunState {
 }
 
 interface OutcomeRule {
-  /** Where the run goes; `waiting` is scheduled or ready, by its new due time. */
+  /** New state of the run; `waiting` is scheduled or ready, depending on its new due time. */
   to: FinishedState | "waiting";
-  /** Whether the try counts: one that did not get to work is given back. */
+  /** Whether the attempt counts towards the maximum of the retry policy. */
   counts: boolean;
-  /** Whether the error of the try is kept in `attempts`. */
+  /** Whether the error of the attempt is stored in the table `attempts`. */
   recorded: boolean;
 }
 
-/** What each outcome does to its run. A new outcome is one row here; the compiler lists the rest. */
+/** Effect of each outcome on its run. For a new outcome add a row; the compiler reports the other places. */
 export const outcomeRules: Record<Outcome, OutcomeRule> = {
   completed: { to: "completed", counts: true, recorded: false },
   retried: { to: "waiting", counts: true, recorded: true },
@@ -49,7 +49,7 @@ export const outcomeRules: Record<Outcome, OutcomeRule> = {
   released: { to: "waiting", counts: false, recorded: false },
 };
 
-/** Every legal move between states: from → what happens → to. */
+/** Every legal transition: state → move or outcome → possible new states. */
 export const transitions: Record<RunState, Partial<Record<Move | Outcome, RunState[]>>> = {
   scheduled: { promoted: ["ready"], moved: ["scheduled", "ready"], withdrawn: ["cancelled"] },
   ready: { claimed: ["running"], moved: ["scheduled", "ready"], withdrawn: ["cancelled"] },

@@ -2,7 +2,7 @@ import { bisect } from "../bisect.ts";
 import { isDataFault, isOutage } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
-import { storable } from "../run/failure.ts";
+import { storableText } from "../run/failure.ts";
 import { encodeLogData } from "../run/log-data.ts";
 import type { ClaimedRun, NewLogLine, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
@@ -77,7 +77,7 @@ export class Logbook {
     const { id, name, queue, attempts: attempt } = run;
     this.#parts.events.emit("run.logged", { id, name, queue, attempt, message, data });
     if (!this.#keeps || run.logged > MOST_LINES) return;
-    if (run.logged < MOST_LINES) this.#keep(run, storable(message, LONGEST_MESSAGE), encodeLogData(data));
+    if (run.logged < MOST_LINES) this.#keep(run, storableText(message, LONGEST_MESSAGE), encodeLogData(data));
     else this.#keep(run, `(more lines were logged: the first ${MOST_LINES} of an attempt are kept)`, null);
   }
 

@@ -110,7 +110,7 @@ describe("what JSON cannot hold is refused with its path and a cure", () => {
     [
       "an instance",
       { price: new Money() },
-      "args.price: a Money is not JSON, its class would be lost. Pass a plain object",
+      "args.price: a Money is not JSON: its class would be lost. Pass a plain object",
     ],
     ["a boxed number", [Object(1)], "args[0]: a Number is not JSON"],
     [
