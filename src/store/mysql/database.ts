@@ -133,10 +133,12 @@ export class MysqlDatabase implements ServerDatabase {
     return this.#retry(once, { mayRetry: () => retry || !progress.entered, mayTakeLong: !retry });
   }
 
+  /** Sends both in one packet, with their transaction, if the connection allows that and their values are short. */
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
     if (!this.#connections.isMultiStatement || dialect.paramsLength(other) > MAX_INLINE_LENGTH) {
       let isSent = false;
       return this.transaction(async (tx) => {
+        // A retry: the first try may have been committed.
         if (isSent) return again(tx);
         isSent = true;
         for (const { text, params } of [one, other]) await tx.run(text, ...params);

@@ -149,6 +149,7 @@ export class PostgresDatabase implements ServerDatabase {
     return this.#transaction(work, retry, { first });
   }
 
+  /** Sends both as one statement, which is a transaction by itself and costs one round trip. */
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
     const text = `with one as (${one.text}) ${other.text}`;
     const params = [...one.params, ...other.params];
