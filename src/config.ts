@@ -12,7 +12,10 @@ import { checkInteger, checkKeys, withoutUndefined } from "./validate/options.ts
  * relative to the folder in which the process started.
  */
 export interface PunctualConfig {
-  /** URL such as `sqlite:./jobs.db`, or a handle of your own. Default: `PUNCTUAL_DATABASE_URL`, else `sqlite:./punctual.db`. */
+  /**
+   * URL such as `sqlite:./jobs.db`, or a handle of your own. Default: `PUNCTUAL_DATABASE_URL`, else
+   * `sqlite:./punctual.db`.
+   */
   database?: DatabaseSource | undefined;
   /** Job files, by name or glob. Default: every script below `jobs/`. */
   jobs?: string | readonly string[] | undefined;

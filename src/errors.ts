@@ -104,7 +104,10 @@ export function isA<Type>(value: unknown, type: abstract new (...args: never[]) 
   }
 }
 
-/** Whether the value is a PunctualError, also of another version of the package: the files that a command loads may have their own. */
+/**
+ * Whether the value is a PunctualError, also of another version of the package: the files that a command loads may have
+ * their own.
+ */
 export function isPunctualError(value: unknown): value is PunctualError {
   return (
     isA(value, Error) && value.name === "PunctualError" && typeof (value as PunctualError).code === "string"

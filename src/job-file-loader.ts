@@ -8,7 +8,10 @@ import type { DatabaseSource } from "./store/open.ts";
 import { withoutUndefined } from "./validate/options.ts";
 import { version } from "./version.ts";
 
-/** An instance that was created while job files were loaded. Members keep their names: other versions of the package fill them. */
+/**
+ * An instance that was created while job files were loaded. Members keep their names: other versions of the package
+ * fill them.
+ */
 export interface LoadedInstance {
   readonly instance: object;
   readonly version: string;
@@ -32,7 +35,10 @@ export interface JobFileLoader {
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
   made(instance: LoadedInstance): void;
   defined(definition: Definition<never>): void;
-  /** Whether a job file's call of `run()`, `forever()` or `supervise()` is to be ignored now; warns about the ignored call. */
+  /**
+   * Whether a job file's call of `run()`, `forever()` or `supervise()` is to be ignored now; warns about the ignored
+   * call.
+   */
   holds(method: string): boolean;
   /** Runs `work`, in which no call is ignored. */
   freely<Result>(work: () => Result): Result;
@@ -63,7 +69,10 @@ export function reportInstance(instance: Omit<LoadedInstance, "version" | "copy"
   jobFileLoader()?.made({ ...instance, version: version(), copy: new URL(".", import.meta.url).href });
 }
 
-/** Returns the database and options of an instance that names none: the loader's, else those of the config file; null without either. */
+/**
+ * Returns the database and options of an instance that names none: the loader's, else those of the config file; null
+ * without either.
+ */
 export function inheritedOptions(): Pick<JobFileLoader, "source" | "options"> | null {
   const loader = jobFileLoader();
   if (loader) return loader;
@@ -84,7 +93,10 @@ export function withInherited(
   return { ...inherited.options, ...withoutUndefined(own), defaults };
 }
 
-/** Merges defaults; `attempts` and `retries` are one setting, so that either of the own ones replaces either inherited one. */
+/**
+ * Merges defaults; `attempts` and `retries` are one setting, so that either of the own ones replaces either inherited
+ * one.
+ */
 function withDefaults(inherited: Defaults = {}, own: Defaults = {}): Defaults {
   const given = withoutUndefined(own);
   if (!("attempts" in given || "retries" in given)) return { ...inherited, ...given };

@@ -15,7 +15,10 @@ export interface PunctualOptions {
   logger?: Logger | false | undefined;
   /** Source of time, for tests. Default: the system clock. */
   clock?: Clock | undefined;
-  /** Whether `run.log()` stores its lines in the database, for `logs()`; the event is emitted in any case. Default: true. */
+  /**
+   * Whether `run.log()` stores its lines in the database, for `logs()`; the event is emitted in any case. Default:
+   * true.
+   */
   logs?: boolean | undefined;
   /** Creates instances of job classes, e.g. from a dependency injection container. Default: `new Class()`. */
   resolve?: Resolve | undefined;

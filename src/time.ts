@@ -6,7 +6,10 @@ export interface Clock {
   now(): number;
   /** Milliseconds since an arbitrary fixed moment; never goes back, even when the wall clock is set. */
   monotonic(): number;
-  /** Calls `callback` once after `ms`; returns a function that cancels it. `background` timers do not keep the process alive. */
+  /**
+   * Calls `callback` once after `ms`; returns a function that cancels it. `background` timers do not keep the process
+   * alive.
+   */
   after(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
   /** True for a clock that tests advance: stores then use its time in place of the database's. */
   readonly manual: boolean;

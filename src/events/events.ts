@@ -33,7 +33,10 @@ export interface Events {
   "run.cancelled": AttemptEndEvent & { reason: string | null };
   "run.snoozed": AttemptEndEvent & { delay: number };
   "run.released": AttemptEndEvent;
-  /** The outcome of the attempt was not written: its lease was lost, or the database did not answer before the worker stopped. */
+  /**
+   * The outcome of the attempt was not written: its lease was lost, or the database did not answer before the worker
+   * stopped.
+   */
   "run.lost": AttemptEvent & { reason: "lease" | "database" };
   /** A lease expired and a janitor reaped the run; `state` is the run's new state. */
   "run.reaped": AttemptEndEvent & {
@@ -113,7 +116,10 @@ export class Emitter {
     if (this.#adopter) this.#adopter.#forget(name, listener);
   }
 
-  /** Whether the event has a listener or a channel subscriber. Callers that emit once per run ask before they build the event. */
+  /**
+   * Whether the event has a listener or a channel subscriber. Callers that emit once per run ask before they build the
+   * event.
+   */
   hasListeners(name: EventName): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0 || this.#channel(name).hasSubscribers;
   }
@@ -134,7 +140,10 @@ export class Emitter {
     if (published.hasSubscribers) published.publish(event);
   }
 
-  /** Logs an error that no caller awaits and emits `error`; there is no unhandled rejection. During an outage it logs at debug level. */
+  /**
+   * Logs an error that no caller awaits and emits `error`; there is no unhandled rejection. During an outage it logs at
+   * debug level.
+   */
   report(error: unknown, during: string): void {
     const level = this.outage.isOn && isOutage(error) ? "debug" : "error";
     this.#logger[level](`${during}: ${toFailure(error).message}`);

@@ -7,7 +7,10 @@ import type { Family } from "./prometheus.ts";
 const GAUGES_CACHED = 5000;
 const READINESS_CACHED = 1000;
 
-/** A request is answered within this time, even if the database does not answer: scrapers and orchestrators time out soon after. */
+/**
+ * A request is answered within this time, even if the database does not answer: scrapers and orchestrators time out
+ * soon after.
+ */
 const ANSWER_WITHIN = 4000;
 
 /** Metrics and readiness that need an answer of the database. */

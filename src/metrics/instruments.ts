@@ -1,6 +1,9 @@
 import type { Family, Sample } from "./prometheus.ts";
 
-/** Label value for all names beyond the cap. Prometheus keeps each set of labels as a series for weeks, so their number must be bounded. */
+/**
+ * Label value for all names beyond the cap. Prometheus keeps each set of labels as a series for weeks, so their number
+ * must be bounded.
+ */
 export const OTHERS = "(others)";
 
 /** Values by labels, for at most `cap` sets of job and queue names; further names share one value. */

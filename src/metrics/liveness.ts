@@ -7,7 +7,10 @@ const MEASURE_EVERY = 1000;
 /** Number of measured delays of which `lag` is the longest. */
 const KEPT_DELAYS = 30;
 
-/** Tells whether the event loop and the worker of this process are making progress, from a timer and the worker's events. */
+/**
+ * Tells whether the event loop and the worker of this process are making progress, from a timer and the worker's
+ * events.
+ */
 export class Liveness {
   readonly #clock: Clock;
   readonly #offs: (() => void)[];
@@ -57,7 +60,10 @@ export class Liveness {
     return Math.max(0, ...this.#delays);
   }
 
-  /** Returns why the worker counts as stuck, after `after` milliseconds without a turn; null: it is not. A draining worker waits for handlers and is never stuck. */
+  /**
+   * Returns why the worker counts as stuck, after `after` milliseconds without a turn; null: it is not. A draining
+   * worker waits for handlers and is never stuck.
+   */
   whyStuck(after: number): string | null {
     const still = this.#clock.monotonic() - this.#turnedAt;
     if (!this.#working || this.#draining || still < after) return null;

@@ -3,7 +3,7 @@ import { version } from "../version.ts";
 import { gauge } from "./gauges.ts";
 import type { Family } from "./prometheus.ts";
 
-/** What the probe reports about a child process of a supervisor. */
+/** Figures that the probe reports about a child process of a supervisor. */
 export interface ChildMetrics {
   pid: number;
   /** Such as `starting`, `idle`, `busy` or `stalled`. */
@@ -14,7 +14,10 @@ export interface ChildMetrics {
   memory: number | null;
 }
 
-/** Returns the metrics of this process, under the usual names of Prometheus exporters, and of its children. `lag` in milliseconds. */
+/**
+ * Returns the metrics of this process, under the usual names of Prometheus exporters, and of its children. `lag` in
+ * milliseconds.
+ */
 export function processMetrics(clock: Clock, lag: number, children: readonly ChildMetrics[]): Family[] {
   const { user, system } = process.cpuUsage();
   const one = (name: string, type: "counter" | "gauge", help: string, value: number): Family => ({

@@ -19,7 +19,9 @@ export interface BulkReport {
   done: number;
   /** Number of the other runs, by their state; `gone`: deleted in the meantime. */
   skipped: Partial<Record<RunState | "gone", number>>;
-  /** Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself. */
+  /**
+   * Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself.
+   */
   bounded: boolean;
 }
 
@@ -77,7 +79,9 @@ export async function forEachRun(
   return report;
 }
 
-/** Converts a store's answer: null if it is `done`, `gone` if the run does not exist, else the state that prevented it. */
+/**
+ * Converts a store's answer: null if it is `done`, `gone` if the run does not exist, else the state that prevented it.
+ */
 export function toSkipReason(answer: string | null, done: string): RunState | "gone" | null {
   if (answer === done) return null;
   return answer === null ? "gone" : (answer as RunState);

@@ -39,7 +39,9 @@ export interface RunsPage {
   runs: RunInfo[];
   /** Value of `before` for the next page; null on the last one. */
   next: number | null;
-  /** Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself. */
+  /**
+   * Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself.
+   */
   bounded: boolean;
 }
 
@@ -54,7 +56,10 @@ export interface LogsOptions {
 /** Most lines that `logs()` returns at once. */
 const MOST_LINES_READ = 1000;
 
-/** The part of an instance that reads and operates runs, jobs, queues and schedules. The command line uses the same methods. */
+/**
+ * The part of an instance that reads and operates runs, jobs, queues and schedules. The command line uses the same
+ * methods.
+ */
 export abstract class Operations implements RunControl {
   protected abstract readonly clock: Clock;
   protected abstract readonly events: Emitter;
@@ -231,7 +236,10 @@ export abstract class Operations implements RunControl {
     return forEachRun(store, query, remove, options, "removeAll()");
   }
 
-  /** Deletes expired runs, and jobs that no worker defines any more. A number n also deletes all runs that finished more than n seconds ago. */
+  /**
+   * Deletes expired runs, and jobs that no worker defines any more. A number n also deletes all runs that finished more
+   * than n seconds ago.
+   */
   async prune(options: number | PruneOptions = {}): Promise<PruneReport> {
     return (await this.openStore()).prune(toPruneRequest(options, "prune()"));
   }

@@ -10,7 +10,7 @@ import { checkId } from "./run-query.ts";
 export interface PauseOptions {
   /** Why it was paused. */
   reason?: string | undefined;
-  /** Who paused it. */
+  /** Name of the person or program that paused it. */
   by?: string | undefined;
 }
 

@@ -35,7 +35,10 @@ export interface PruneOptions {
 /** Larger batches would exceed the number of parameters that some databases allow. */
 const LARGEST_BATCH = 10_000;
 
-/** Returns the request of `prune()` for the store. A number n means `{ finished: n }`, in seconds. `what` names the caller in errors. */
+/**
+ * Returns the request of `prune()` for the store. A number n means `{ finished: n }`, in seconds. `what` names the
+ * caller in errors.
+ */
 export function toPruneRequest(options: number | PruneOptions, what: string): PruneRequest {
   const chosen = typeof options === "number" ? { finished: options } : options;
   const choices = ["finished", "keep", "jobs", "orphans", "state"] as const;

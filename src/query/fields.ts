@@ -122,7 +122,10 @@ function one(term: Term): Value {
   throw invalidQuery(`"${term.field}:" takes one value, got ${term.values.length} in "${term.source}".`);
 }
 
-/** Most numeric steps in a path. Each may be an array index or a key, and some databases must be asked for both: every further one doubles the statement. */
+/**
+ * Most numeric steps in a path. Each may be an array index or a key, and some databases must be asked for both: every
+ * further one doubles the statement.
+ */
 const MOST_NUMBERS = 4;
 
 function payload({ path, values }: Term): RunCondition {

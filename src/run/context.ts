@@ -33,7 +33,10 @@ export interface RunContext {
   snooze(delay: Duration): never;
   /** Ends the run as cancelled, which is not a failure. */
   discard(reason?: string): never;
-  /** Runs `work` in a transaction that also completes the run: both are committed, or neither. On SQLite `work` must be synchronous. */
+  /**
+   * Runs `work` in a transaction that also completes the run: both are committed, or neither. On SQLite `work` must be
+   * synchronous.
+   */
   transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => unknown): Promise<void>;
 }
 

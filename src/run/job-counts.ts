@@ -13,7 +13,7 @@ export const FLUSH_EVERY = 1000;
 export interface JobCountsParts {
   openStore(): Promise<Pick<Store, "flush">>;
   clock: Clock;
-  /** Reports a failed write that nobody awaits. */
+  /** Reports a failed write that no caller awaits. */
   report(error: unknown): void;
 }
 

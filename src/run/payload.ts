@@ -44,7 +44,10 @@ export function decodePayload(text: string | null | undefined): JsonValue | unde
   }
 }
 
-/** Encodes the return value of a handler; `json` is null, with the reason in `dropped`, if JSON cannot represent it. Never throws. */
+/**
+ * Encodes the return value of a handler; `json` is null, with the reason in `dropped`, if JSON cannot represent it.
+ * Never throws.
+ */
 export function encodeResult(
   value: unknown,
   maxBytes: number = DEFAULT_MAX_PAYLOAD,
@@ -167,7 +170,10 @@ function depthFault(value: object, walk: Walk): string {
   return `a circular reference, back to ${back}, is not JSON. Pass an id in its place.`;
 }
 
-/** Returns undefined for arrays and plain objects, also of another realm (vm, test runners); for other objects, why JSON cannot represent them. */
+/**
+ * Returns undefined for arrays and plain objects, also of another realm (vm, test runners); for other objects, why JSON
+ * cannot represent them.
+ */
 function kindFault(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   const plain = Array.isArray(value)
@@ -228,7 +234,10 @@ function place(root: string, path: (string | number)[]): string {
   return `${root}${steps.slice(0, 8).join("")}…${steps.slice(-4).join("")}`;
 }
 
-/** Arguments, encoded when they are given: later changes of the object are not sent. Arguments that cannot be encoded throw when they are read. */
+/**
+ * Arguments, encoded when they are given: later changes of the object are not sent. Arguments that cannot be encoded
+ * throw when they are read.
+ */
 export class EncodedArgs {
   readonly #json: string | undefined;
   readonly #refusal: { reason: unknown } | null = null;

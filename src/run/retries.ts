@@ -27,7 +27,9 @@ export type RetryOptions = { [Name in keyof RetryPolicy]?: RetryPolicy[Name] | u
 /** Longest wait of any policy, a century: later dates overflow in some databases. */
 const LONGEST = 36_500 * DAY;
 
-/** Returns the milliseconds to wait after `failures` failed attempts (1 or more). `random` returns numbers in [0, 1). */
+/**
+ * Returns the milliseconds to wait after `failures` failed attempts (1 or more). `random` returns numbers in [0, 1).
+ */
 export function retryDelay(
   policy: RetryPolicy,
   failures: number,
@@ -41,7 +43,9 @@ export function retryDelay(
   return Math.round(policy.jitter === "full" ? random() * ceiling : ceiling);
 }
 
-/** Returns undefined when the function throws or returns no duration: a broken function must not cost the run its retry. */
+/**
+ * Returns undefined when the function throws or returns no duration: a broken function must not cost the run its retry.
+ */
 function askPolicy(
   backoff: NonNullable<RetryPolicy["backoff"]>,
   failures: number,
@@ -67,7 +71,9 @@ const NUMBERS = ["max", "base", "cap", "jitter"] as const;
 /** Two names of the same setting: `attempts(3)` and `retries(3)` both allow three attempts in all. */
 export type RetriesName = "attempts" | "retries";
 
-/** Returns the checked policy of the arguments of `attempts()` or `retries()`; members that are not given are absent. */
+/**
+ * Returns the checked policy of the arguments of `attempts()` or `retries()`; members that are not given are absent.
+ */
 export function toPolicy(given: RetriesArguments, name: RetriesName): Partial<RetryPolicy> {
   const [first, ...rest] = given as [number | RetryOptions, ...unknown[]];
   const policy = typeof first === "number" ? byPosition([first, ...rest], name) : first;
@@ -84,7 +90,10 @@ export function toPolicy(given: RetriesArguments, name: RetriesName): Partial<Re
   return present;
 }
 
-/** Returns the value of `attempts` or `retries` in an object of options, and which of the two was given. Throws if both were. */
+/**
+ * Returns the value of `attempts` or `retries` in an object of options, and which of the two was given. Throws if both
+ * were.
+ */
 export function retriesIn(
   options: { attempts?: unknown; retries?: unknown },
   what: string,
@@ -131,7 +140,10 @@ function check(policy: Partial<RetryPolicy>, retries: RetriesName): void {
   if (when !== undefined) checkFunction(when, `${retries} when`);
 }
 
-/** Returns the policy of one dispatch as it is stored with the run. Functions are refused: another process may execute the run. */
+/**
+ * Returns the policy of one dispatch as it is stored with the run. Functions are refused: another process may execute
+ * the run.
+ */
 export function toStoredPolicy(given: RetriesArguments, name: RetriesName): string {
   const policy = toPolicy(given, name);
   const named = Object.keys(policy).find((key) => key === "backoff" || key === "when");
@@ -142,7 +154,10 @@ export function toStoredPolicy(given: RetriesArguments, name: RetriesName): stri
   );
 }
 
-/** Returns the policy of a run: its job's, with the changes of its dispatch. Waits set by the dispatch replace the job's `backoff`. */
+/**
+ * Returns the policy of a run: its job's, with the changes of its dispatch. Waits set by the dispatch replace the job's
+ * `backoff`.
+ */
 export function policyOf(job: RetryPolicy, stored: string | null): RetryPolicy {
   if (stored === null) return job;
   const own = JSON.parse(stored) as Partial<RetryPolicy>;

@@ -39,7 +39,10 @@ export function clockChange(cron: string, timezone: string, tick: number): Clock
   return { kind: "repeated", both: fields.interval || offset - after.offset > LARGEST_CHANGE };
 }
 
-/** Returns the segment after the next clock change; null for UTC, which has none. Two segments in a row may have one offset. */
+/**
+ * Returns the segment after the next clock change; null for UTC, which has none. Two segments in a row may have one
+ * offset.
+ */
 function nextChange(zone: Zone, segment: Segment): Segment | null {
   if (!Number.isFinite(segment.end)) return null;
   const next = zone.at(segment.end);

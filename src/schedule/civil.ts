@@ -40,7 +40,9 @@ function monthOf(day: number): number {
   return month;
 }
 
-/** Returns the matching days of a month as a mask; bit 0 is its first day. `first` is the day number of its first day. */
+/**
+ * Returns the matching days of a month as a mask; bit 0 is its first day. `first` is the day number of its first day.
+ */
 function daysIn(fields: Fields, month: number, first: number): number {
   const inYear = month - Math.floor(month / 12) * 12;
   if (((fields.month >>> inYear) & 1) === 0) return 0;
@@ -70,7 +72,9 @@ function monthDays(special: NonNullable<Fields["monthDays"]>, weekday: number, l
   return days | (rotate(special.lastWeekday, (weekday + length - 7) % 7) << (length - 7));
 }
 
-/** Returns the weekday (Monday to Friday) nearest to `day` in the same month: Saturday the 1st becomes Monday the 3rd. */
+/**
+ * Returns the weekday (Monday to Friday) nearest to `day` in the same month: Saturday the 1st becomes Monday the 3rd.
+ */
 function nearestWorkday(day: number, firstWeekday: number, length: number): number {
   const weekday = (firstWeekday + day) % 7;
   if (weekday === 6) return day > 0 ? day - 1 : day + 2;

@@ -8,7 +8,10 @@ import { LAST_SECOND, type Segment, type Zone } from "./zones.ts";
  * skips) become one tick at the start of the segment, and matches that the clock shows for the second time are dropped.
  */
 
-/** Largest clock change, in seconds, that counts as daylight saving; after a larger one, skipped times are not made up and repeated ones not dropped. */
+/**
+ * Largest clock change, in seconds, that counts as daylight saving; after a larger one, skipped times are not made up
+ * and repeated ones not dropped.
+ */
 export const LARGEST_CHANGE: number = 3 * 3600;
 
 /** Returns the first civil second whose matches belong to a segment. */

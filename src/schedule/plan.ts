@@ -28,7 +28,9 @@ export interface ScheduleOverrides {
   queue: string | null;
 }
 
-/** Settings that most plans leave at their defaults. Immutable, so that thousands of plans share one `DEFAULT_BOUNDS`. */
+/**
+ * Settings that most plans leave at their defaults. Immutable, so that thousands of plans share one `DEFAULT_BOUNDS`.
+ */
 export interface Bounds {
   readonly windows: readonly Window[];
   /** As given: text without an offset is read in the zone, which may be set by a later call. */
@@ -56,7 +58,9 @@ const BOTH_DAYS = /^(?:\S+ ){3}(?!\* )\S+ \S+ (?!\*$)/;
 
 /** The schedule of a job while the calls of its definition build it. */
 export class Plan {
-  /** Six fields separated by blanks, each empty until it is set. One string, because there may be thousands of plans. */
+  /**
+   * Six fields separated by blanks, each empty until it is set. One string, because there may be thousands of plans.
+   */
   #fields = NO_FIELDS;
   /** Whether the fields have been parsed successfully, so that `whyNever()` need not parse them again. */
   #isValid = false;

@@ -17,7 +17,10 @@ export const LAST_SECOND = 8.64e12;
 /** Seconds (about a year) whose segments are read from Intl at a time. */
 const PART = 2 ** 25;
 
-/** Step of the search for clock changes. In tzdata two changes are at least 3.98 days apart (Freetown, 1939), so the search misses none. */
+/**
+ * Step of the search for clock changes. In tzdata two changes are at least 3.98 days apart (Freetown, 1939), so the
+ * search misses none.
+ */
 const STEP = 3 * DAY_SECONDS;
 
 /** The offsets of one time zone, read from Intl on demand and shared by all schedules. */

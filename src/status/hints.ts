@@ -15,7 +15,10 @@ export function listCommand(query: string): string {
   return `punctual list --where ${shellQuote(query)}`;
 }
 
-/** Returns the command that serves a queue. For a name that `--queues` cannot express, the command that serves all queues. */
+/**
+ * Returns the command that serves a queue. For a name that `--queues` cannot express, the command that serves all
+ * queues.
+ */
 export function workCommand(queue: string): string {
   return isPlainQueue(queue) ? `punctual work --queues ${shellQuote(queue)}` : "punctual work";
 }

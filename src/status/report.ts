@@ -212,7 +212,10 @@ function toPauseInfo(pause: Pause | null): PauseInfo | null {
 /** Workers sync their jobs every 30 seconds: if a job has not been synced for this long, no live worker defines it. */
 export const UNDEFINED_AFTER: number = 2 * MINUTE;
 
-/** A job that has not been synced for this long counts as removed from the code; until then the next deploy may bring it back. */
+/**
+ * A job that has not been synced for this long counts as removed from the code; until then the next deploy may bring it
+ * back.
+ */
 export const REMOVED_AFTER: number = DAY;
 
 /**

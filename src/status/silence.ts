@@ -1,7 +1,10 @@
 import type { SilentReport } from "./report.ts";
 import { span } from "./why.ts";
 
-/** Describes a worker that holds runs without a sign of life: which runs, since when, and who takes them back. `others`: number of live workers. */
+/**
+ * Describes a worker that holds runs without a sign of life: which runs, since when, and who takes them back. `others`:
+ * number of live workers.
+ */
 export function silenceOf(
   { trace, runs, last, leasedUntil }: SilentReport,
   { now, others }: { now: Date; others: number },

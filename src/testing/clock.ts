@@ -39,7 +39,10 @@ export class TestClock implements Clock {
     this.#now = toInstant(instant);
   }
 
-  /** Advances the clock. Every timer that becomes due fires at its own time, and the work it starts may proceed before the next. */
+  /**
+   * Advances the clock. Every timer that becomes due fires at its own time, and the work it starts may proceed before
+   * the next.
+   */
   async advance(duration: Duration): Promise<void> {
     const end = this.#monotonic + toMilliseconds(duration, "advance()");
     await settled();

@@ -54,7 +54,7 @@ async function runAll(jobs: Punctual, most: number): Promise<number> {
     if (ran === 0) return total;
     if (total > most) {
       throw new Error(
-        `drain() has executed more than ${most} runs: does a job dispatch itself? If so many are expected, raise atMost.`,
+        `drain() has executed more than ${most} runs: does a job dispatch itself? If that number is expected, raise atMost.`,
       );
     }
   }

@@ -3,7 +3,10 @@ import { PunctualError, show } from "../errors.ts";
 /** Longest name in bytes. MySQL and MariaDB can index columns of this length even with four bytes per character. */
 const LONGEST = 191;
 
-/** Throws INVALID_NAME unless the name has 1 to 191 bytes of UTF-8, without NUL or lone surrogates. `what`: "a job name", "a queue name", … */
+/**
+ * Throws INVALID_NAME unless the name has 1 to 191 bytes of UTF-8, without NUL or lone surrogates. `what`: "a job
+ * name", "a queue name", …
+ */
 export function checkName(name: unknown, what: string): string {
   if (typeof name !== "string") throw refusal(what, `as text, got ${show(name)}`);
   if (name === "") throw refusal(what, "of at least one character, got an empty text");
@@ -30,10 +33,15 @@ function refusal(what: string, rest: string): PunctualError {
 /** Most edits between two names that count as close, however long the names are. */
 const MOST_EDITS = 4;
 
-/** Added to the score of names that share only a prefix, so that they rank behind all names within the edit distance. */
+/**
+ * Added to the score of names that share only a prefix, so that they rank behind all names within the edit distance.
+ */
 const BY_PREFIX = 1000;
 
-/** Returns at most three names close to the given one (by edit distance or common prefix, case-insensitive), the closest first. */
+/**
+ * Returns at most three names close to the given one (by edit distance or common prefix, case-insensitive), the closest
+ * first.
+ */
 export function closeNames(name: string, known: Iterable<string>): string[] {
   const wanted = name.slice(0, LONGEST).toLowerCase();
   const limit = Math.min(MOST_EDITS, Math.floor(wanted.length / 3));
@@ -62,7 +70,10 @@ function closeness(wanted: string, candidate: string, limit: number): number | u
   return near ? BY_PREFIX + longer - common : undefined;
 }
 
-/** Returns the number of insertions, deletions, replacements and swaps of neighbours; `limit + 1` if it is above `limit`. */
+/**
+ * Returns the number of insertions, deletions, replacements and swaps of neighbours; `limit + 1` if it is above
+ * `limit`.
+ */
 function editDistance(a: string, b: string, limit: number): number {
   const over = limit + 1;
   const width = b.length + 2;

@@ -46,7 +46,10 @@ export function checkFunction<Fn>(value: Fn, what: string): Fn {
   throw new PunctualError("INVALID_OPTION", `${what} expected a function, got ${show(value)}.`);
 }
 
-/** Returns a timeout in milliseconds; throws INVALID_OPTION unless it is above 0. `unset` is the message's hint about leaving the option out. */
+/**
+ * Returns a timeout in milliseconds; throws INVALID_OPTION unless it is above 0. `unset` is the message's hint about
+ * leaving the option out.
+ */
 export function checkTimeout(timeout: Duration, what = "timeout", unset = "For none, leave it out."): number {
   const ms = toMilliseconds(timeout, `a ${what}`);
   if (ms > 0) return ms;
