@@ -38,9 +38,9 @@ export const mutants: Mutant[] = [
   {
     rule: "prune() ends the runs that wait for a stale job before it looks for jobs without runs.",
     file: "src/store/sql/prune.ts",
-    find: '  const orphans = orphaned(t, request, now);\n  if (orphans && !(await each(orphans, (ids) => withdraw(sql, orphans, ids, now), "orphans"))) return report;\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseen(t, jobsUnseenFor, job, now));\n',
+    find: '  const orphans = orphaned(t, request, now);\n  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))\n    return report;\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseen(t, jobsUnseenFor, job, now));\n',
     replace:
-      '  const orphans = orphaned(t, request, now);\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseen(t, jobsUnseenFor, job, now));\n  if (orphans && !(await each(orphans, (ids) => withdraw(sql, orphans, ids, now), "orphans"))) return report;\n',
+      '  const orphans = orphaned(t, request, now);\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseen(t, jobsUnseenFor, job, now));\n  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))\n    return report;\n',
     tests: ["test/conformance/sqlite.test.ts"],
     only: "goes in one call with the runs",
     stores: ["sqlite"],

@@ -17,16 +17,16 @@ import { inLightGroups, type LogSweeper } from "./logs.ts";
 
 import { countDead, forgetDead } from "./workers.ts";
 
-/** Rollups by the minute are kept this long. */
+/** Counts of jobs by the minute are kept for a week; this is in minutes. */
 const MINUTES_KEPT = 7 * 24 * 60;
 
-/** How far finished runs are counted. */
+/** Most finished runs to count. */
 const MOST_COUNTED = 1_000_000;
 
-/** Rollups go by so many minutes at a time. */
+/** Minutes whose counts one statement deletes. */
 const MINUTES_AT_ONCE = 60;
 
-/** Deletes in groups, each its own transaction, so that nothing is locked for long. */
+/** Deletes in batches, each in its own transaction, so that no lock is held for long. */
 export async function prune(
   sql: SqlContext,
   sweeper: LogSweeper,
@@ -36,21 +36,26 @@ export async function prune(
   const { t } = sql;
   const report: PruneReport = { history: 0, jobs: 0, orphans: 0, workers: 0 };
   const { batch, jobsUnseenFor, orphansOlderThan, job } = request;
-  const each = async (walk: Walk, end: (ids: number[]) => Promise<number>, what: "history" | "orphans") => {
-    for await (const ids of pages(sql, walk, batch)) {
+  const each = async (
+    selection: Selection,
+    end: (ids: number[]) => Promise<number>,
+    what: "history" | "orphans",
+  ) => {
+    for await (const ids of batches(sql, selection, batch)) {
       report[what] += await end(ids);
       if (!(request.onBatch?.({ ...report }) ?? true)) return false;
     }
     return true;
   };
   if (!job) {
-    for await (const walk of finished(sql, request, now)) {
-      if (!(await each(walk, (ids) => deleteFinished(sql, walk, ids), "history"))) return report;
+    for await (const selection of finished(sql, request, now)) {
+      if (!(await each(selection, (ids) => deleteFinished(sql, selection, ids), "history"))) return report;
     }
   }
-  // Before the jobs: a job stays while runs of it wait.
+  // Before the jobs: a job with waiting runs is kept.
   const orphans = orphaned(t, request, now);
-  if (orphans && !(await each(orphans, (ids) => withdraw(sql, orphans, ids, now), "orphans"))) return report;
+  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))
+    return report;
   if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseen(t, jobsUnseenFor, job, now));
   if (job) return report;
   report.workers = await forgetDead(sql, now);
@@ -59,46 +64,50 @@ export async function prune(
   return report;
 }
 
-/** Rows of a table, as `r`, that go. */
-interface Walk extends Statement {
+/** A condition on the rows to delete (as `r`), and how to find them. */
+interface Selection extends Statement {
   table: string;
   /**
-   * Where no index leads to them: the way through the table, once from end to end and not from its beginning for each batch.
-   * It is not asked for again when rows are deleted: PostgreSQL would read all that it leads to once more.
+   * If no index finds the rows: the range to scan for the next batch, after the last row of the previous one, so that
+   * the table is scanned once and not once for each batch. Not part of the condition that the delete repeats:
+   * PostgreSQL would read the whole range again.
    */
-  along?: (after: number) => IndexRange;
+  scan?: (after: number) => IndexRange;
 }
 
 function byId(after: number): IndexRange {
   return { text: "r.id > ?", params: [after], order: ["r.id"] };
 }
 
-/** What is asked of the table to find rows of a walk that come after this one. */
-function foundAfter(after: number, { text, params, along }: Walk): Statement {
-  if (!along) return { text, params };
-  const way = along(after);
+/** The condition and the order that find the next rows of a selection, after an id. */
+function nextRows(after: number, { text, params, scan }: Selection): Statement {
+  if (!scan) return { text, params };
+  const range = scan(after);
   return {
-    text: `${way.text} and ${text} order by ${way.order.join(", ")}`,
-    params: [...way.params, ...params],
+    text: `${range.text} and ${text} order by ${range.order.join(", ")}`,
+    params: [...range.params, ...params],
   };
 }
 
-/** Waiting runs whose job no worker has shown for the time of the request; null: none go. */
-function orphaned(t: Tables, { orphansOlderThan, job }: PruneRequest, now: number): Walk | null {
+/** Selects waiting runs whose job no worker has defined for the time of the request; null: the request deletes none. */
+function orphaned(t: Tables, { orphansOlderThan, job }: PruneRequest, now: number): Selection | null {
   if (orphansOlderThan === null) return null;
   const before = now - orphansOlderThan;
   const [which, value] = job ? ["name = ?", job] : ["created_at < ?", before];
   const text = `state in (0, 1) and owner is null and ${which} and name not in (select name from ${t.jobs} where seen_at >= ?)`;
-  return { table: t.runs, text, params: [value!, before], along: byId };
+  return { table: t.runs, text, params: [value!, before], scan: byId };
 }
 
-/** Jobs that no worker has shown for so long and that have no unfinished runs, apart from those that `but` excepts. */
+/**
+ * A condition on jobs that no worker has defined for `ms` and that have no unfinished runs, apart from those in
+ * `but`.
+ */
 function unseen(
   t: Tables,
   ms: number,
   job: string | null | undefined,
   now: number,
-  but?: Walk | null,
+  but?: Selection | null,
 ): Statement {
   const kept = but ? ` where not (${but.text})` : "";
   return {
@@ -107,7 +116,7 @@ function unseen(
   };
 }
 
-/** What would go. */
+/** Counts what `prune` would delete. */
 export async function forecast(sql: SqlContext, request: PruneRequest, now: number): Promise<PruneForecast> {
   const { t } = sql;
   const { jobsUnseenFor, job } = request;
@@ -127,7 +136,7 @@ export async function forecast(sql: SqlContext, request: PruneRequest, now: numb
   };
 }
 
-/** How many finished runs would go, up to one more than are counted. */
+/** Counts the finished runs that `prune` would delete, up to one more than `MOST_COUNTED`. */
 async function countFinished(sql: SqlContext, request: PruneRequest, now: number): Promise<number> {
   const { t } = sql;
   const enough = MOST_COUNTED + 1;
@@ -140,8 +149,8 @@ async function countFinished(sql: SqlContext, request: PruneRequest, now: number
     );
   if (typeof request.keep === "number") {
     let sum = 0;
-    for await (const walk of beyond(sql, request, request.keep, now)) {
-      const { text, params } = foundAfter(0, walk);
+    for await (const selection of bySurplus(sql, request, request.keep, now)) {
+      const { text, params } = nextRows(0, selection);
       sum += await some(text, params, enough - sum);
       if (sum === enough) break;
     }
@@ -156,53 +165,54 @@ async function countFinished(sql: SqlContext, request: PruneRequest, now: number
   );
 }
 
-/** Which finished runs go: each of these is a walk of its own. */
-async function* finished(sql: SqlContext, request: PruneRequest, now: number): AsyncGenerator<Walk> {
+/** Selects the finished runs to delete. */
+async function* finished(sql: SqlContext, request: PruneRequest, now: number): AsyncGenerator<Selection> {
   const { t } = sql;
   const { keep } = request;
-  if (typeof keep === "number") yield* beyond(sql, request, keep, now);
+  if (typeof keep === "number") yield* bySurplus(sql, request, keep, now);
   else yield* byAge(t, request, now);
 }
 
-/** A unique key that is held for a while is held by the run that has it. */
-const FREE = "(r.unique_until is null or r.unique_until <= ?)";
+/** The run does not hold a unique key any more. */
+const HOLDS_NO_KEY = "(r.unique_until is null or r.unique_until <= ?)";
 
-function byAge(t: Tables, { finishedFor, states }: PruneRequest, now: number): Walk[] {
+/** Selects finished runs whose retention has ended, and with `finishedFor` those that finished that long ago. */
+function byAge(t: Tables, { finishedFor, states }: PruneRequest, now: number): Selection[] {
   const table = t.history;
   const of = inStates(states);
   const over = { table, text: `r.keep_until <= ?${of}`, params: [now] };
   if (finishedFor === null) return [over];
-  const old = `r.finished_at <= ? and ${FREE}${of}`;
-  return [over, { table, text: old, params: [now - finishedFor, now], along: byId }];
+  const old = `r.finished_at <= ? and ${HOLDS_NO_KEY}${of}`;
+  return [over, { table, text: old, params: [now - finishedFor, now], scan: byId }];
 }
 
-/** A walk for each job that has more than are kept. */
-async function* beyond(
+/** Selects, for each job, the finished runs beyond the number to keep. */
+async function* bySurplus(
   sql: SqlContext,
   { states, finishedFor }: PruneRequest,
   keep: number,
   now: number,
-): AsyncGenerator<Walk> {
+): AsyncGenerator<Selection> {
   const { db, t } = sql;
   const of = inStates(states);
   const old = finishedFor === null ? "" : " and r.finished_at <= ?";
   const params = [now, ...(finishedFor === null ? [] : [now - finishedFor])];
   for await (const { name, from } of surplus(sql, keep, of)) {
-    const along = (after: number) => db.historyRange(name, after, from);
-    yield { table: t.history, along, text: `${FREE}${of}${old}`, params };
+    const scan = (after: number) => db.historyRange(name, after, from);
+    yield { table: t.history, scan, text: `${HOLDS_NO_KEY}${of}${old}`, params };
     await yieldToEventLoop();
   }
 }
 
-/** Finished runs of one job that are more than so many: this one and those before it. */
+/** The finished runs of one job beyond the number to keep: `from` and all with smaller ids. */
 interface Surplus {
   name: string;
   from: number;
 }
 
 /**
- * Of each name in history where the surplus begins: at the newest run after those that are kept. Of the runs only those that
- * fit the condition on `r` count. It goes along the index of names and ids, from name to name.
+ * Finds the surplus of each job in history, by a loose index scan over names. Only runs that satisfy `counted`, a
+ * condition on `r`, are counted.
  */
 async function* surplus(sql: SqlContext, keep: number, counted: string): AsyncGenerator<Surplus> {
   const { db, t } = sql;
@@ -230,50 +240,59 @@ function inStates(states: PruneRequest["states"]): string {
   return ` and r.state in (${states.map((state) => stateCodes[state]).join(", ") || "null"})`;
 }
 
-/** The ids of what goes, page by page. Only read: whoever deletes them looks once more. */
-async function* pages(sql: SqlContext, walk: Walk, batch: number): AsyncGenerator<number[]> {
+/** Reads the ids of a selection in batches. Does not lock: the delete checks the condition again. */
+async function* batches(sql: SqlContext, selection: Selection, batch: number): AsyncGenerator<number[]> {
   for (let after = 0; ; ) {
-    const { text, params } = foundAfter(after, walk);
+    const { text, params } = nextRows(after, selection);
     const rows = await sql.all<{ id: number }>(
-      `select r.id from ${walk.table} r where ${text} limit ?`,
+      `select r.id from ${selection.table} r where ${text} limit ?`,
       ...params,
       batch,
     );
     if (rows.length === 0) return;
     yield rows.map(({ id }) => id);
     after = rows.at(-1)!.id;
-    // SQLite answers in the same turn: nothing else would have its turn until all is gone, not even a signal.
+    // SQLite answers synchronously: without a pause, timers and signals would wait until all rows are deleted.
     await yieldToEventLoop();
   }
 }
 
-/** A few runs that logged much are as much to delete as many others. */
-async function deleteFinished(sql: SqlContext, walk: Walk, ids: number[]): Promise<number> {
+/** Deletes a batch of finished runs, in smaller groups if they have many log lines. */
+async function deleteFinished(sql: SqlContext, selection: Selection, ids: number[]): Promise<number> {
   let deleted = 0;
-  for (const group of await inLightGroups(sql, ids)) deleted += await deleteGroup(sql, walk, group);
+  for (const group of await inLightGroups(sql, ids)) deleted += await deleteGroup(sql, selection, group);
   return deleted;
 }
 
-/** History first, as everybody who brings back or removes a run locks them, and by the condition once more: one may have been brought back. */
-function deleteGroup(sql: SqlContext, { text, params }: Walk, ids: number[]): Promise<number> {
+/**
+ * Locks and deletes finished runs that still satisfy the condition: one may have been revived meanwhile. Locks history
+ * before other tables, as reviving and removing a run do.
+ */
+function deleteGroup(sql: SqlContext, { text, params }: Selection, ids: number[]): Promise<number> {
   const { db, t } = sql;
   const list = db.rows({ id: "integer" });
   return sql.transaction(async (tx) => {
-    const still = await tx.all<{ id: number }>(
+    const current = await tx.all<{ id: number }>(
       `select r.id from ${db.lookUp(list, t.history)}
         where ${text}${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
       asJson(ids),
       ...params,
     );
-    const going = asJson(still.map(({ id }) => id));
+    const going = asJson(current.map(({ id }) => id));
     await tx.run(db.deleteFrom(t.attempts, "run_id", list), going);
     await tx.run(db.deleteFrom(t.logs, "run_id", list), going);
     await tx.run(db.deleteFrom(t.history, "id", list), going);
-    return still.length;
+    return current.length;
   });
 }
 
-function withdraw(sql: SqlContext, { text, params }: Walk, ids: number[], now: number): Promise<number> {
+/** Ends waiting runs whose job is gone, if they still satisfy the condition. */
+function endOrphans(
+  sql: SqlContext,
+  { text, params }: Selection,
+  ids: number[],
+  now: number,
+): Promise<number> {
   const end = { state: "cancelled", error: null, keep: 0, now } as const;
   return sql.transaction(async (tx) => {
     let ended = 0;
@@ -298,7 +317,7 @@ async function pruneMinutes(sql: SqlContext, before: number): Promise<void> {
   }
 }
 
-/** Chosen by a plain read: MySQL locks every row that a `delete` looks at, and these would be all runs. */
+/** Deletes jobs. Selects them by a plain read first: MySQL locks every row that a `delete` reads, here every run. */
 async function pruneJobs(sql: SqlContext, { text, params }: Statement): Promise<number> {
   const { t } = sql;
   const found = await sql.all<{ name: string }>(`select name from ${t.jobs} where ${text}`, ...params);
