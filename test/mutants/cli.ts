@@ -82,7 +82,7 @@ export const mutants: Mutant[] = [
   {
     rule: "The probe fixes a snapshot, if there is one, before the other connection commits.",
     file: "src/store/server/install.ts",
-    find: "await look();\n    try",
+    find: "await readReceipt();\n    try",
     replace: "try",
     tests: ["test/conformance/engines.test.ts"],
     only: "reads a snapshot",

@@ -20,7 +20,7 @@ import {
   type Statement,
   type Tables,
 } from "../sql/database.ts";
-import { limitedNow } from "../sql/limit-hint.ts";
+import { limitHint } from "../sql/limit-hint.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
@@ -231,7 +231,7 @@ export class Claimer {
     const names = namesAsJson([...closed]);
     const except =
       closed.size > 0 ? ` and name not in (select v.name from ${this.#db.rows({ name: "text" })} v)` : "";
-    const bound = limitedNow(this.#t, { name: "r.name", queue: "?" });
+    const bound = limitHint(this.#t, { name: "r.name", queue: "?" });
     const selects: Statement[] = queues.map((queue) => ({
       text: select(
         "ready",

@@ -7,7 +7,7 @@ import {
   type Statement,
   type Tables,
 } from "../sql/database.ts";
-import { limitedNow } from "../sql/limit-hint.ts";
+import { limitHint } from "../sql/limit-hint.ts";
 import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE } from "../sql/new-run.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 
@@ -83,7 +83,7 @@ export class Inserter {
     const keyOf = (name: string, queue: string) => JSON.stringify([name, queue]);
     const pairs = new Set(runs.map(({ run }) => keyOf(run.name, run.queue)));
     const rows = await sql.all<{ name: string; queue: string; limited: number }>(
-      `select v.name, v.queue, ${limitedNow(this.#t, { name: "v.name", queue: "v.queue" })} as limited
+      `select v.name, v.queue, ${limitHint(this.#t, { name: "v.name", queue: "v.queue" })} as limited
          from ${this.#db.rows({ name: "text", queue: "text" })} v`,
       `[${[...pairs].join(", ")}]`,
     );

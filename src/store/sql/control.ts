@@ -3,7 +3,7 @@ import type { CancelAnswer } from "../records.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, type Statement } from "./database.ts";
 import { moveToHistory } from "./history.ts";
-import { limitedNow } from "./limit-hint.ts";
+import { limitHint } from "./limit-hint.ts";
 
 /** Returns the state of a run, in either table, and locks its row until the transaction ends. */
 export async function stateOf(tx: SqlContext, id: number): Promise<RunState | null> {
@@ -54,7 +54,7 @@ export function revive(
     await tx.run(
       `insert into ${t.runs} (${CARRIED}, run_at, state, logged, limited)
        select ${CARRIED}, ?, ${to}, (select count(*) from ${t.logs} l where l.run_id = h.id and l.attempt = h.attempts + 1),
-              ${limitedNow(t, { name: "h.name", queue: "h.queue", owner: "h.owner" })}
+              ${limitHint(t, { name: "h.name", queue: "h.queue", owner: "h.owner" })}
          from ${t.history} h where id = ?`,
       runAt ?? now,
       id,

@@ -1,6 +1,6 @@
 import type { SqlContext } from "./context.ts";
 import { asJson, type ColumnType } from "./database.ts";
-import { spread } from "./row-source.ts";
+import { rowSource } from "./row-source.ts";
 
 /** Columns that history copies from `runs`. */
 const COPIED = [
@@ -70,7 +70,7 @@ export async function moveToHistory(tx: SqlContext, endings: RunEnding[], now: n
   const isKept = ({ keep, uniqueUntil }: RunEnding) => keep !== 0 || (uniqueUntil ?? 0) > now;
   const kept = endings.filter(isKept);
   if (kept.length > 0) {
-    const { values, rows, params } = spread(
+    const { values, rows, params } = rowSource(
       db,
       ENDING,
       kept.map(({ id, state, startedAt, keep, uniqueUntil, error, fingerprint, result, child = null }) => {
@@ -139,7 +139,7 @@ export async function moveLeasedToHistory(
 ): Promise<EndedRun[]> {
   const { db, t } = tx;
   if (endings.length === 0) return [];
-  const { values, rows, params } = spread(
+  const { values, rows, params } = rowSource(
     db,
     LEASED_ENDING,
     endings

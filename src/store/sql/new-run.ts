@@ -1,7 +1,7 @@
 import type { NewRun } from "../store.ts";
 import type { ColumnType, Database, Statement, Tables } from "./database.ts";
-import { limitedNow } from "./limit-hint.ts";
-import { spread } from "./row-source.ts";
+import { limitHint } from "./limit-hint.ts";
+import { rowSource } from "./row-source.ts";
 
 /** Columns of a new run, without the id and the limit hint. The arguments come first: they differ most between runs. */
 export const NEW_RUN: Record<string, ColumnType> = {
@@ -69,7 +69,7 @@ export function insertion(
   rows: Value[][],
 ): Statement {
   const names = Object.keys(columns);
-  const { values, rows: from, params } = spread(db, columns, rows);
+  const { values, rows: from, params } = rowSource(db, columns, rows);
   const into = `insert into ${t.runs} (${names.join(", ")}`;
   if (names.includes("limited"))
     return { text: `${into}) select ${values.join(", ")} from ${from} v`, params };
@@ -80,7 +80,7 @@ export function insertion(
   const mixed = names.includes("owner") && !isShared("owner");
   const isOwned = isShared("owner") && shared("owner") !== null;
   const bound = { name: value("name"), queue: value("queue"), ...(mixed && { owner: "v.owner" }) };
-  const limited = isOwned ? "0" : limitedNow(t, bound);
+  const limited = isOwned ? "0" : limitHint(t, bound);
   const constants = isOwned ? [] : ["name", "queue"].filter(isShared).map(shared);
   return {
     text: `${into}, limited) select ${values.join(", ")}, ${limited} from ${from} v`,

@@ -1,7 +1,7 @@
 import type { Pause, PauseNote } from "../records.ts";
 import type { SqlContext } from "./context.ts";
 import { first, type Param } from "./database.ts";
-import { markLimited } from "./limit-hint.ts";
+import { setLimitHint } from "./limit-hint.ts";
 
 /** The columns of a pause, in `jobs`, `queues` and `schedules`. */
 export interface PausedRow {
@@ -39,7 +39,7 @@ export function pauseJob(
     await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(paused, now, note), name);
     if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, name, now);
     // The claim skips runs with the limit hint lane by lane, others one by one.
-    if (paused) await markLimited(tx, "name", [name]);
+    if (paused) await setLimitHint(tx, "name", [name]);
     return true;
   });
 }

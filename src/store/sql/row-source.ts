@@ -1,33 +1,33 @@
 import type { ColumnType, Database, Param } from "./database.ts";
 
-/** Rows as an `insert … select` takes them. */
-export interface Spread {
-  /** For each column where its value comes from: `v.<column>`, or a parameter. */
+/** The source of the rows of an `insert … select`. */
+export interface RowSource {
+  /** For each column its expression: `v.<column>`, or `?`. */
   values: string[];
-  /** The table expression, to be called `v`. */
+  /** The table expression; the statement must give it the alias `v`. */
   rows: string;
-  /** In the order of the columns, then the one of the table expression. */
+  /** The parameters of `values`, then the one of `rows`. */
   params: Param[];
 }
 
 /**
- * What is the same for all rows is bound once, the rest goes as JSON: on SQLite, taking every column out of the list
- * costs three times as much (bench/sqlite.ts). The first column always goes in the list: an id to join by, or a name.
+ * Makes a source of rows. A value that all rows share becomes a parameter, the others go as one JSON parameter: on SQLite,
+ * reading every column from JSON takes three times as long (bench/sqlite.ts). The first column is always in the JSON.
  */
-export function spread(
+export function rowSource(
   db: Pick<Database, "rows">,
   columns: Record<string, ColumnType>,
   rows: (string | number | null)[][],
-): Spread {
+): RowSource {
   const names = Object.keys(columns);
-  const differs = names.map((_, place) => place === 0 || rows.some((row) => row[place] !== rows[0]![place]));
-  const listed = names.filter((_, place) => differs[place]);
+  const differs = names.map((_, index) => index === 0 || rows.some((row) => row[index] !== rows[0]![index]));
+  const listed = names.filter((_, index) => differs[index]);
   return {
-    values: names.map((name, place) => (differs[place] ? `v.${name}` : "?")),
+    values: names.map((name, index) => (differs[index] ? `v.${name}` : "?")),
     rows: db.rows(Object.fromEntries(listed.map((name) => [name, columns[name]!]))),
     params: [
-      ...rows[0]!.filter((_, place) => !differs[place]),
-      JSON.stringify(rows.map((row) => row.filter((_, place) => differs[place]))),
+      ...rows[0]!.filter((_, index) => !differs[index]),
+      JSON.stringify(rows.map((row) => row.filter((_, index) => differs[index]))),
     ],
   };
 }

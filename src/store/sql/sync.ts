@@ -3,7 +3,7 @@ import type { SqlContext } from "./context.ts";
 import { inGroups, marks } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { compareNames, deleteStubs, isDefined, JOB_COLUMNS, type JobRow, lockJobs } from "./jobs.ts";
-import { markLimited } from "./limit-hint.ts";
+import { setLimitHint } from "./limit-hint.ts";
 import { syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
 
@@ -117,7 +117,7 @@ async function syncGroup(
     return row !== undefined && (row.lim > 0 || row.key_lim > 0);
   };
   const newlyLimited = updates.filter((job) => limits(job) && !wasLimited(job)).map((job) => job.name);
-  await markLimited(tx, "name", newlyLimited);
+  await setLimitHint(tx, "name", newlyLimited);
   if (seen.length > 0) {
     await tx.run(`update ${t.jobs} set seen_at = ? where name in (${marks(seen)})`, now, ...seen);
   }
@@ -171,7 +171,7 @@ async function syncQueues(
       ...updates.flatMap(({ name, limit }) => [name, limit, startedAt, worker]),
     );
     const newlyLimited = updates.filter(({ name, limit }) => limit > 0 && (known.get(name)?.lim ?? 0) === 0);
-    await markLimited(
+    await setLimitHint(
       tx,
       "queue",
       newlyLimited.map(({ name }) => name),
