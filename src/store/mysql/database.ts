@@ -14,7 +14,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { historyRange } from "../sql/dialect.ts";
+import { historyRange, like, pattern } from "../sql/dialect.ts";
 import { RETRY_FOR, type RetryOptions, retryPending, TransactionProgress } from "../sql/retry.ts";
 import type { HeldMysqlConnection, MysqlConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
@@ -49,8 +49,8 @@ export class MysqlDatabase implements ServerDatabase {
   readonly text = "?";
   readonly hasTag = "json_contains(tags, json_quote(?))";
   readonly key = "substr(lane, char_length(name) + 2)";
-  readonly like: typeof dialect.like = dialect.like;
-  readonly pattern: typeof dialect.pattern = dialect.pattern;
+  readonly like: typeof like = like;
+  readonly pattern: typeof pattern = pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   /**
    * Does not depend on the session's time zone. A caller's session may also have a time of its own (`set timestamp`):

@@ -8,8 +8,6 @@ import {
 } from "../sql/database.ts";
 import { jsonPaths } from "../sql/dialect.ts";
 
-export { like, pattern } from "../sql/dialect.ts";
-
 export type Flavour = "mysql" | "mariadb";
 
 /** A collation that compares by bytes, with trailing spaces. */

@@ -85,7 +85,7 @@ interface UnsentStatement extends Statement {
 }
 
 /**
- * Sends the statements of one transaction in order. Statements whose answers nobody awaits are held back until one
+ * Sends the statements of one transaction in order. Statements whose answers are not awaited are held back until one
  * follows that is awaited; all of them are then sent together, in one packet if the connection allows that.
  */
 class Pipeline {

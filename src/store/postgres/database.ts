@@ -11,7 +11,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "../sql/database.ts";
-import { deleteFrom, lookUp, upsert, using } from "../sql/dialect.ts";
+import { deleteFrom, like, lookUp, pattern, upsert, using } from "../sql/dialect.ts";
 import { RETRY_FOR, type RetryOptions, retryPending, TransactionProgress } from "../sql/retry.ts";
 import type { HeldClient, PgConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
@@ -47,8 +47,8 @@ export class PostgresDatabase implements ServerDatabase {
   readonly text = "?::text";
   readonly hasTag = "jsonb_exists(tags::jsonb, ?)";
   readonly key = "substr(lane, char_length(name) + 2)";
-  readonly like: typeof dialect.like = dialect.like;
-  readonly pattern: typeof dialect.pattern = dialect.pattern;
+  readonly like: typeof like = like;
+  readonly pattern: typeof pattern = pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
   readonly insertsLock = false;

@@ -1,7 +1,5 @@
 import type { ColumnType, IndexRange, Statement, Tables } from "../sql/database.ts";
 
-export { like, pattern } from "../sql/dialect.ts";
-
 export function rows(columns: Record<string, ColumnType>): string {
   const values = Object.entries(columns).map(([column, type], index) => {
     const value = `e.v ->> ${index}`;

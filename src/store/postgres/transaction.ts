@@ -72,7 +72,7 @@ export async function runTransaction<Result>(
 
 /**
  * Sends the statements of one transaction in order. With pg's pipeline mode a statement is sent before the ones ahead
- * of it are answered, so that a statement whose answer nobody awaits costs no round trip.
+ * of it are answered, so that a statement whose answer is not awaited costs no round trip.
  */
 class Pipeline {
   readonly #client: PgClient;
