@@ -64,7 +64,7 @@ export interface TickRun {
   tickAt: number;
 }
 
-/** What to do with a due schedule. */
+/** Tells how a due schedule ticks. */
 export interface TickDecision {
   /** New mark: the last tick that was dealt with; null: unchanged. */
   last: number | null;

@@ -57,7 +57,7 @@ export interface Inspection {
   settings: Record<string, string>;
 }
 
-/** What to delete. */
+/** Selects what `prune()` deletes. */
 export interface PruneRequest {
   /**
    * Delete only this job, with its schedules and waiting runs, if no worker has defined it for `jobsUnseenFor`. Null:

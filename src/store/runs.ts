@@ -160,7 +160,7 @@ export interface Renewal extends Lease {
   lease: number;
 }
 
-/** What became of the leases to renew, by run id. A lease in neither set is lost. */
+/** The leases after a renewal, by run id. A lease in neither set is lost. */
 export interface RenewalResult {
   held: Set<number>;
   /** Leases that are held but were not prolonged: another transaction has locked the run. */

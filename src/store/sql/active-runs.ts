@@ -6,7 +6,7 @@ import { first, type Index } from "./database.ts";
 /** Most waiting runs of each kind to count: the cost of a status must not grow with the backlog. */
 const MOST_COUNTED = 10_000;
 
-/** Where more runs wait, `MOST_COUNTED` is divided among the queues, but each gets at least this share. */
+/** Least share of a queue, if more runs wait and `MOST_COUNTED` is divided among the queues. */
 const LEAST_OF_QUEUE = 200;
 
 /** Most running runs, queues, and priorities of one queue to read. */
