@@ -6,16 +6,16 @@ import type { Loaded } from "./load/load.ts";
 import type { FoundConfig } from "./load/read-config.ts";
 import type { Output } from "./output/output.ts";
 
-/** What to do about job files that cannot be loaded: say so; end with it; or only without any file at all. */
+/** How to treat job files that cannot be loaded: warn, exit, or exit only if none could be loaded. */
 export type LoadMode = "warn" | "refuse" | "keep-going";
 
-/** Who named the config and the database, and what became of each job file. */
+/** The origin of the config and the database, and the result of loading each job file. */
 export interface Sources {
   place(): Promise<FoundConfig & { database: ChosenDatabase | null }>;
   loaded(): Promise<Loaded>;
 }
 
-/** What a command works with: where to write, what it was told, and the way to the jobs. */
+/** The context of a command: its output, its options, and access to the jobs. */
 export interface Cli {
   /** Of the command that is being run. */
   readonly globals: Globals;
@@ -26,12 +26,12 @@ export interface Cli {
   open(): Promise<Punctual>;
   /** The instance with every job of the config, or of `--jobs`. */
   load(broken?: LoadMode): Promise<Punctual>;
-  /** What the config says; nothing where there is none. */
+  /** The config; empty where there is none. */
   config(): Promise<PunctualConfig>;
   /** The database as it may be shown, without its password; null: not known here. */
   database(): Promise<string | null>;
   /** Every file that was loaded, the config first. */
   files(): Promise<string[]>;
-  /** How it came to all that; missing where the commands are on an instance of somebody's own. */
+  /** Origin of the config and the database; missing where commands are mounted on an instance. */
   readonly sources?: Sources;
 }

@@ -9,7 +9,7 @@ try {
   process.exit(1);
 }
 
-// What a shell asks while somebody types: not a command, because none of its words is an option of ours.
+// A request of the shell for completions. It is no command, because its words must not be parsed as options.
 if (process.argv[2] === "__complete") {
   const { complete } = await import("./commands/completion/complete.ts");
   await complete(process.argv.slice(3));

@@ -67,8 +67,7 @@ export function explain(error: unknown, output: Output, verbose: boolean): numbe
     const suffix = isPunctualError(error) ? ` (${error.code})` : "";
     output.complain(`${output.paint("red", "punctual:", output.stderr)} ${linesOf(message)}${suffix}`);
     if (verbose && error instanceof Error && error.stack) output.complain(linesOf(error.stack));
-    else if (!known)
-      output.complain("This is not an error that Punctual knows. -v shows where it came from.");
+    else if (!known) output.complain("This error is unexpected. -v shows its stack.");
   }
   return code;
 }

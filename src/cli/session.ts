@@ -51,7 +51,7 @@ export class Session implements Cli {
     if (pattern !== undefined && (files.length === 0 || this.globals.jobs)) {
       throw new Exit(
         exitCodes.notLoaded,
-        `No job file fits ${showPath(plain(pattern))}. Name yours with --jobs, or make a first one: punctual init`,
+        `No job file matches ${showPath(plain(pattern))}. Name yours with --jobs, or create one: punctual init`,
       );
     }
     if (problems.length > 0 && broken === "refuse") {
@@ -84,7 +84,7 @@ export class Session implements Cli {
     return this;
   }
 
-  /** What was loaded, with what could not be. */
+  /** The loaded files, and those that failed. */
   loaded(): Promise<Loaded> {
     this.#loaded ??= (async () => {
       const { config, database } = await this.place();
@@ -139,7 +139,7 @@ export class Session implements Cli {
           : inConfig !== undefined
             ? { source: inConfig, by: found.file! }
             : null;
-    // So that what the files start, and what they open without a name, mean the same database.
+    // Instances without a URL in the job files must open the same database.
     if (typeof database?.source === "string") process.env.PUNCTUAL_DATABASE_URL = database.source;
     return { ...found, database };
   }

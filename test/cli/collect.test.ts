@@ -172,6 +172,6 @@ test.each<[string[], string]>([
 
 test("names the pattern where there are no job files", async () => {
   const { code, stderr } = await run(["collect"], { cwd: project() });
-  expect(stderr).toMatch(/No job file fits jobs\/\*\*\/\*\.\{ts,mts,js,mjs\} in .*punctual init/);
+  expect(stderr).toMatch(/No job file matches jobs\/\*\*\/\*\.\{ts,mts,js,mjs\} in .*punctual init/);
   expect(code).toBe(6);
 });

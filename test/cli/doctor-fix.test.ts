@@ -137,7 +137,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     await sql("drop index punctual_runs_unique");
     await sql("update punctual_runs set unique_key = 'twice'");
     const { stdout, stderr } = await call("--fix", "--yes", "--json");
-    expect(stderr).toContain("punctual_runs_unique could not be made: ");
+    expect(stderr).toContain("punctual_runs_unique could not be created: ");
     const { fixed, checks } = JSON.parse(stdout);
     expect(fixed).toEqual([]);
     const texts = checks.map(({ text }: { text: string }) => text);

@@ -34,7 +34,7 @@ describe("doctor", () => {
     expect(stdout).toMatch(/^\S+ database sqlite .*jobs\.db · 3\.\d+\.\d+ · \d+ ms$/m);
     expect(stdout).toMatch(/^\S+ schema \d+, nothing missing$/m);
     expect(stdout).toMatch(/^\S+ 1 worker, 10 slots$/m);
-    expect(stderr).toContain("All is well.");
+    expect(stderr).toContain("No problems found.");
     expect(code).toBe(0);
     expect((await call("doctor", "--check")).stdout).toBe("");
     await jobs.stop();
@@ -137,7 +137,7 @@ describe("doctor", () => {
     new DatabaseSync(join(cwd, "empty.db")).close();
     write(cwd, { "empty.db": "" });
     const bare = await callWith({ env: { PUNCTUAL_DATABASE_URL: "sqlite:./empty.db" } }, "doctor");
-    expect(bare.stdout).toMatch(/the tables are not there {2}\S+ punctual install/);
+    expect(bare.stdout).toMatch(/the tables are missing {2}\S+ punctual install/);
     expect(bare.code).toBe(5);
     db.exec("insert into punctual_migrations (number, applied_at) values (999, 0)");
     const newer = await call("doctor");

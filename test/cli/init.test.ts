@@ -272,7 +272,7 @@ describe("init", () => {
     write(cwd, { "package.json": "{}" });
     execFileSync("ln", ["-s", "/dev/null/nowhere", join(cwd, "jobs/hello.ts")]);
     const { code, stderr } = await run(["init"], { cwd });
-    expect(stderr).toContain("Nothing was left behind.");
+    expect(stderr).toContain("All of them were removed again.");
     expect(code).toBe(1);
     expect(existsSync(join(cwd, "punctual.config.ts"))).toBe(false);
     expect(text(cwd, "package.json")).toBe("{}");

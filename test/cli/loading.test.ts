@@ -67,7 +67,7 @@ describe("every form of a job is found", () => {
     const both = ["--jobs", "src/*.ts", "--jobs", "other/_b.ts"];
     expect((await run(["work", "--until-empty", ...both], { cwd })).stderr).toContain("2 jobs,");
     const none = await run(["work", "--jobs", "src/*.ts", "--jobs", "nowhere/*.ts"], { cwd });
-    expect(none.stderr).toContain("No job file fits nowhere/*.ts");
+    expect(none.stderr).toContain("No job file matches nowhere/*.ts");
     expect(none.code).toBe(6);
   });
 

@@ -41,7 +41,7 @@ test("show says how many lines there are, and --logs shows them", async () => {
   ]);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal.
   expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
-  expect(stderr).toBe(`What is hidden: punctual show ${id} --logs --raw\n`);
+  expect(stderr).toBe(`To see hidden values: punctual show ${id} --logs --raw\n`);
   const raw = await call("show", id, "--logs", "--raw");
   expect(raw.stdout).toContain('"password":"hunter2"');
   expect(raw.stderr).toBe("");

@@ -77,7 +77,7 @@ test("codes and errors are those of the command line", async () => {
 
 test("lists its commands, and none that is about files", async () => {
   const { stdout, code } = await call(project({ "app.ts": nested }), "jobs", "--help");
-  expect(stdout).toMatch(/collect .*run what is due now, and end/);
+  expect(stdout).toMatch(/collect .*run the jobs that are due now, then exit/);
   expect(stdout).not.toMatch(/^ {2}init\b/m);
   expect(code).toBe(0);
 });

@@ -52,7 +52,7 @@ test("a worker that is older than a job says that it does not have it, once", as
 test("an unknown job leads to what looks for it", async () => {
   const { stderr, code } = await run(["dispatch", "x"], { cwd: project() });
   expect(stderr).toContain(
-    "nor in the database. What was looked for and where: punctual doctor (UNKNOWN_JOB)",
+    "nor in the database. To see the files and the database in use: punctual doctor (UNKNOWN_JOB)",
   );
   expect(code).toBe(3);
 });

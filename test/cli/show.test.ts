@@ -51,7 +51,7 @@ describe("show", () => {
     const { call, db, failed } = await seeded();
     const shown = await call("show", String(failed), "--payload");
     expect(JSON.parse(shown.stdout)).toEqual({ id: 41, password: "[hidden]" });
-    expect(shown.stderr).toBe(`What is hidden: punctual show ${failed} --payload --raw\n`);
+    expect(shown.stderr).toBe(`To see hidden values: punctual show ${failed} --payload --raw\n`);
     const raw = await call("show", String(failed), "--payload", "--raw");
     expect(JSON.parse(raw.stdout)).toEqual({ id: 41, password: "hunter2" });
     expect(raw.stderr).toBe("");

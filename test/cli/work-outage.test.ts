@@ -35,7 +35,7 @@ onOwnServer((kind) => {
       for (const id of [1, 2]) await working.sees(there(`ended-${id}`));
       working.child.kill("SIGTERM");
       const { code, stdout, stderr } = await working.ended;
-      expect(stderr).toContain("stopped without the database. 2 not written. bye\n");
+      expect(stderr).toContain("stopped while the database was unavailable. 2 not written. bye\n");
       expect(stderr).toMatch(
         /^punctual: The outcomes of 2 runs were not written, because the database did not answer: run [12] of "import", run [12] of "import"\. They run again when their leases end, in at most 60 s\.$/m,
       );

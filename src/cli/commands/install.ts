@@ -17,9 +17,9 @@ interface Options {
 
 export default function install(command: Command, cli: Cli): void {
   command
-    .option("--sql", "print a script for psql, mysql or sqlite3 that does it, and change nothing")
-    .option("--dry-run", "the same")
-    .option("--schema <name>", "PostgreSQL: put the tables into this schema, which is made if it is missing")
+    .option("--sql", "print a complete script for psql, mysql or sqlite3, and change nothing")
+    .option("--dry-run", "the same as --sql")
+    .option("--schema <name>", "PostgreSQL: put the tables into this schema; creates it if it is missing")
     .option("--check", `change nothing; exit ${exitCodes.database} if something is missing`)
     .action(async ({ sql, dryRun, check, schema }: Options) => {
       const { output } = cli;
@@ -63,7 +63,7 @@ function script({ from, to, statements }: Report): string {
   ].join("\n");
 }
 
-/** What an install would do. A SQLite file is made by being opened, so that one that is not there is tried in memory. */
+/** The statements of an install. Opening would create a missing SQLite file, so that case runs in memory. */
 async function forecast(cli: Cli, jobs: Punctual): Promise<Report> {
   if (missingFile(await cli.database()) === null) return jobs.install({ dryRun: true });
   const { prefix } = await cli.config();
@@ -76,7 +76,7 @@ async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note
   if (!cli.sources) {
     throw new Exit(
       exitCodes.usage,
-      `The database is opened by this program: say schema=${schema} in the URL there.`,
+      `This program opens the database: set schema=${schema} in the URL there.`,
     );
   }
   const { source, by, prefix } = await chosen(cli.sources);

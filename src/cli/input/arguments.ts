@@ -91,7 +91,7 @@ export function names(what: string): (text: string, before: string[] | undefined
     });
 }
 
-/** What `--queues` says in all, and what it means. */
+/** Parses all values of `--queues`. */
 export interface QueueChoice {
   text: string;
   options: QueueOptions;

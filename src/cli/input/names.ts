@@ -1,7 +1,7 @@
 import { closeNames } from "../../validate/names.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 
-/** Those whose names were asked for; `*` stands for anything. One that means nothing at all is an error. */
+/** Items whose names match a pattern, where `*` matches any text. Throws for a pattern without a match. */
 export function chosen<Named>(
   all: readonly Named[],
   patterns: readonly string[],
@@ -24,7 +24,7 @@ function matcher(pattern: string): (name: string) => boolean {
 
 /** With the names that are close to it. */
 export function unknownJob(name: string, known: Iterable<string>): Exit {
-  const hint = didYouMean(name, known) || " punctual list jobs shows those there are.";
+  const hint = didYouMean(name, known) || " To list all: punctual list jobs";
   return new Exit(exitCodes.notFound, `The database knows no job "${name}".${hint}`);
 }
 

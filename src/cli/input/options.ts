@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 
-/** What every command can be told. */
+/** Options of every command. */
 export interface Globals {
   /** The config file; default: `punctual.config.{ts,mts,js,mjs}` here. */
   config?: string;
@@ -29,7 +29,7 @@ const filled = (what: string) => (text: string) => {
 };
 const count = (_: string, before: number | undefined) => (before ?? 0) + 1;
 
-/** Where the jobs and their database are: not asked of commands that were mounted on an instance. */
+/** Options that locate the jobs and the database; mounted commands do not have them. */
 export function addSources(command: Command): Command {
   return command
     .option("-c, --config <file>", "config file (default: punctual.config.ts)", filled("a file"))

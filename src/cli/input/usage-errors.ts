@@ -51,7 +51,7 @@ function worded(command: Command, message: string, code: string | undefined, mou
   }
 }
 
-/** What is wrong with `--json=yes`, where `--json` is an option without a value; null: something else. */
+/** The message for `--json=yes`, where `--json` takes no value; null: a different error. */
 function valued(command: Command, given: string): string | null {
   const [, flag, value] = /^(--[^=]+)(=.*)$/s.exec(given) ?? [];
   for (let owner: Command | null = command; owner !== null && flag !== undefined; owner = owner.parent) {

@@ -13,7 +13,7 @@ export interface ChosenDatabase {
 
 type Instance = Gathering["instances"][number];
 
-/** The instance that works; the others come to run on what it runs on, so that there is one worker. */
+/** The instance that works. The others share its engine, so that there is one worker. */
 export async function unite(
   gathering: Gathering,
   chosen: ChosenDatabase | null,

@@ -8,7 +8,7 @@ import { nameOfFile } from "./find-files.ts";
 
 /** Why a file could not be loaded, and what to do. */
 export interface Problem {
-  /** Where it is; null: in the file that was asked for. */
+  /** The file of the error; null: the job file itself. */
   file: string | null;
   line: number | null;
   message: string;
@@ -17,7 +17,7 @@ export interface Problem {
 
 const TSX = "or start with: node --import tsx node_modules/.bin/punctual …";
 
-/** What Node cannot strip, and what to write in its place. */
+/** Syntax that Node cannot strip, and its replacement. */
 const CONSTRUCTS: [RegExp, string, string][] = [
   [/enum/, "enum", "Use a const object"],
   [/parameter property/, "A parameter property", "Declare the field and set it in the constructor"],

@@ -11,7 +11,7 @@ export class Gathering implements JobFileLoader {
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
   readonly instances: (LoadedInstance & { file: string })[] = [];
   readonly definitions: Set<unknown> = new Set<unknown>();
-  /** Where each job was defined, by its name. */
+  /** The file of each job, by name. */
   readonly origins: Map<string, string> = new Map<string, string>();
   /** Exports that were made jobs, with their names. */
   readonly exported: Map<unknown, string> = new Map<unknown, string>();
@@ -50,7 +50,7 @@ export class Gathering implements JobFileLoader {
     return true;
   }
 
-  /** What is called in here may work. */
+  /** Lets `run()` and its siblings work while `body` runs. */
   freely<Result>(work: () => Result): Result {
     this.#free = true;
     try {

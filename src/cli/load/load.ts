@@ -108,7 +108,7 @@ function engineOf(jobs: Punctual, { instances }: Gathering): Engine {
   return instances.find(({ instance }) => instance === jobs)!.engine;
 }
 
-/** What a file says of a queue comes before the config. */
+/** A limit in a job file overrides the config's. */
 function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, gathering: Gathering): void {
   const engine = engineOf(jobs, gathering);
   for (const [name, limit] of Object.entries(queues)) {

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { type ErrorCode, isA, isPunctualError } from "../../errors.ts";
 
-/** What the process ends with. Part of the interface: scripts and monitors match on them. */
+/** Exit codes of the process. They are part of the interface: scripts and monitors match on them. */
 export const exitCodes = {
   ok: 0,
   failed: 1,

@@ -67,12 +67,12 @@ export class Output {
     this.print(exactJson(document, 0));
   }
 
-  /** What a person likes to know and a script does not need. */
+  /** Prints a note for people; `--quiet` hides it. */
   note(line: string): void {
     if (!this.isQuiet) this.complain(line);
   }
 
-  /** What has to be said even to the quiet. */
+  /** Prints a message that `--quiet` does not hide. */
   complain(line: string): void {
     this.stderr.write(`${this.#reword(line)}\n`);
   }

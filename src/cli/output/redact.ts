@@ -1,4 +1,4 @@
-/** Names of what is nobody's business. */
+/** Names of secret values. */
 const SECRET =
   /pass(word|wd|phrase|code)?$|^pass|secret|token|api[-_]?key|auth(orization)?$|cookie|credential|private[-_]?key|session[-_]?id|cvv|card[-_]?number|iban/i;
 
@@ -6,7 +6,7 @@ export const HIDDEN = "[hidden]";
 
 /** `scheme://user:password@`: a password may hold further @ signs. */
 const PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:@/?#"']*):[^\s/?#"']+@/gi;
-/** Where the web has a user without a password, that is a token. */
+/** In a web URL a user without a password is a token. */
 const TOKEN = /\b(https?:\/\/)[^\s:@/?#"']+@/gi;
 const PARAMETER = /([?&;]([^\s=&;#?]+)=)[^\s&;#"']+/g;
 

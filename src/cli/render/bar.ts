@@ -21,7 +21,7 @@ interface Progress {
   elapsed: number;
 }
 
-/** `Deleting  ▇▇▇▇▇▇░░  78 %  1,204,000/1,540,000  22k/s  eta 0:15`, in at most so many columns. */
+/** `Deleting  ▇▇▇▇▇▇░░  78 %  1,204,000/1,540,000  22k/s  eta 0:15`, in at most `width` columns. */
 export function barLine(progress: Progress, icons: Icons, width: number | null): string {
   const { done, total, elapsed } = progress;
   const rate = elapsed > 0 ? (done * 1000) / elapsed : 0;

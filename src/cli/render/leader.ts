@@ -2,7 +2,7 @@ import { plain } from "../output/output.ts";
 import type { Page } from "./page.ts";
 import { cut, widthOf } from "./width.ts";
 
-/** Where nobody looks through a window, lines end in the same place all the same. */
+/** Width of a line without a terminal. */
 const ASSUMED_WIDTH = 100;
 const FEWEST_DOTS = 3;
 

@@ -4,7 +4,7 @@ import type { Globals } from "../input/options.ts";
 import type { Style } from "../output/output.ts";
 import { type Icons, iconsFor } from "./icons.ts";
 
-/** What is written on: everything that decides how something looks, and nothing else. */
+/** The page that views render on: width, colours, icons, zone and time. */
 export interface Page {
   /** Columns to fill; null: nothing is cut. */
   readonly width: number | null;

@@ -26,7 +26,7 @@ const BEGIN_UPDATE = "\x1b[?2026h";
 const END_UPDATE = "\x1b[?2026l";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
-/** What ended a screen: the person, or a signal. */
+/** How a live screen ended: by the person, or by a signal. */
 export type End = "quit" | (typeof SIGNALS)[number];
 
 /**

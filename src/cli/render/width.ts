@@ -10,7 +10,7 @@ const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u115f\u1160\u3164]+$/u;
 /** One column for each character: Latin letters, and the signs of our own. Taking a text apart costs a hundred times more. */
 const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02af\u2010-\u2027\u2190-\u2193\u23f8\u2500-\u25fc\u2713\u2715]*$/;
 
-/** What a reader takes for one character, each with its columns. */
+/** Splits text into graphemes with their widths in columns. */
 function* graphemes(text: string): Generator<{ segment: string; columns: number }> {
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   for (const { segment } of segmenter.segment(text)) yield { segment, columns: columnsOf(segment) };
@@ -29,7 +29,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text in at most so many columns; what is cut ends in an ellipsis. */
+/** The text in at most `columns` columns; a cut text ends in an ellipsis. */
 export function cut(text: string, width: number, ellipsis = "…"): string {
   if (widthOf(text) <= width) return text;
   const room = width - ellipsis.length;
@@ -44,7 +44,7 @@ export function cut(text: string, width: number, ellipsis = "…"): string {
   return taken.trimEnd() + ellipsis;
 }
 
-/** Filled up with spaces to so many columns. */
+/** The text, padded with spaces to `columns` columns. */
 export function pad(text: string, width: number, align: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, width - widthOf(text)));
   return align === "right" ? spaces + text : text + spaces;

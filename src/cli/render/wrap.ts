@@ -1,7 +1,7 @@
 import { plain } from "../output/output.ts";
 import { widthOf } from "./width.ts";
 
-/** Prose in lines of at most so many columns, broken between words; its own line breaks stay. */
+/** Wraps prose at `width` columns, between words; keeps its own line breaks. */
 export function wrap(text: string, width: number | null): string[] {
   return text
     .split(/\r?\n/)

@@ -9,7 +9,7 @@ import { runPage, type ShownRun } from "./run-page.ts";
 
 const RUNS_SHOWN = 5;
 
-/** What a line of a list stands for. */
+/** The run or job of a line in a list. */
 export type Subject = { run: number } | { job: string };
 
 /** The page of it, as `punctual show` prints it. */
@@ -61,7 +61,7 @@ async function unknownRun(jobs: Punctual, id: number): Promise<Exit> {
   const near = [...new Set([before?.id, newest?.id])].filter((one) => one !== undefined);
   const hint =
     near.length === 0
-      ? "There are no runs at all here."
+      ? "The database has no runs."
       : `It was deleted, or has finished and is no longer kept. There is: run ${near.join(", run ")}.`;
   return new Exit(exitCodes.notFound, `There is no run ${id}. ${hint}`);
 }

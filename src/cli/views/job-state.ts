@@ -21,7 +21,7 @@ export interface JobView {
   pausedUntil: Date | null;
   /** How many runs of it wait, perhaps at least. */
   waiting: string;
-  /** What the last column says. */
+  /** Text of the last column. */
   remark: string | null;
 }
 
@@ -48,7 +48,7 @@ function viewOf(
   report: StatusReport,
 ): Omit<JobView, "isGone"> {
   const isPaused = job.paused || queue?.paused === true;
-  // What failed last and is no longer in code would be a fault for ever.
+  // A job that failed last and was removed from the code would otherwise count as failing for ever.
   const isFailing = job.fails > 0 && unseen === null;
   const state = unseen !== null ? "unknown" : isPaused ? "paused" : isLate ? "late" : null;
   return {

@@ -1,7 +1,7 @@
 import type { RunInfo } from "../../run/info.ts";
 import type { StatusReport } from "../../status/report.ts";
 
-/** Who holds the runs of a job, and until when. */
+/** Holders of a job's leases, and until when. */
 export interface JobLease {
   worker: string;
   until: Date | null;

@@ -13,7 +13,7 @@ export interface Picture {
   head: string[];
   body: string[];
   foot: string[];
-  /** What each line of the body stands for, where it can be opened. */
+  /** The run or job of each line of the body, where it can be opened. */
   subjects?: readonly Subject[];
 }
 
@@ -22,7 +22,7 @@ export interface Watched<Taken> {
   every: number;
   take(): Promise<Taken>;
   picture(taken: Taken, page: Page): Picture;
-  /** What is shown of a line that was opened. */
+  /** Details of an opened line. */
   details?(subject: Subject, page: Page): Promise<string[]>;
   /** For programs: one line each time. */
   json(taken: Taken): object;
@@ -47,7 +47,7 @@ export async function watch<Taken>(
   clock: Clock = systemClock,
 ): Promise<void> {
   if (cli.output.isJson || !cli.output.stdout.isTTY) return printSnapshots(cli, watched, clock);
-  // What goes wrong at once is told as ever, and not on a screen that is gone with it.
+  // An immediate error is printed normally, not on a screen that disappears with it.
   const first = await watched.take();
   const live = new Live(cli, watched, clock, first);
   const end = await live.run();
@@ -137,7 +137,7 @@ class Live<Taken> {
     this.#opened = { subject, lines };
   }
 
-  /** What is on the screen: one line of the list, or those of it that are looked for. */
+  /** Content of the screen: the details of one line, or the list filtered by the search. */
   #picture(): Picture {
     if (this.#opened) return { head: [], body: this.#opened.lines, foot: [] };
     const { body, subjects, ...rest } = this.#watched.picture(this.#taken, this.#page);

@@ -4,7 +4,7 @@ import type { Page } from "../render/page.ts";
 import { stamp } from "../render/times.ts";
 import { cut, pad } from "../render/width.ts";
 
-/** What the blocks of `show` are made of. */
+/** Building blocks of `show`. */
 export type Fact = [label: string, value: string | null];
 
 /** `  Queue       emails`: those that there are, under each other. */

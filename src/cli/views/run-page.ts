@@ -73,21 +73,21 @@ export function runPage(shown: ShownRun, options: { raw: boolean; cwd: string },
   ];
 }
 
-/** What one may do with it. */
+/** Commands that apply to the run. */
 export function runHints({ run }: ShownRun, raw: boolean): string[] {
   const hints = [nextStep(run)];
   if (run.fingerprint !== null) hints.push("Others like it: punctual list failures");
   if (!raw && [run.args, run.result, run.progress].some(hides))
-    hints.push(`What is hidden: punctual show ${run.id} --raw`);
+    hints.push(`To see hidden values: punctual show ${run.id} --raw`);
   return hints;
 }
 
 function nextStep({ id, state, error, name }: RunInfo): string {
-  if (!isFinished(state)) return `Call it off: punctual cancel ${id}`;
+  if (!isFinished(state)) return `Cancel it: punctual cancel ${id}`;
   // Its function was in the memory of a process that has ended, so that a retry could only fail again.
   if (error?.code === "HANDLER_GONE")
     return `It cannot be run again: its function ended with its process. Dispatch it again there, or define the job "${plain(name)}" with schedule().`;
-  return `Run it once more: punctual retry ${id}`;
+  return `Retry it: punctual retry ${id}`;
 }
 
 function attemptsOf({ attempts, crashes }: RunInfo): string {

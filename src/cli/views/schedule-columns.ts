@@ -8,7 +8,7 @@ import { shortCron } from "./job-columns.ts";
 /** One of the database, or of the job files alone: then it has no id yet. */
 export interface TickingSchedule extends Omit<ScheduleInfo, "id"> {
   id: number | null;
-  /** Where it ticks; null: everywhere. Only the job files know. */
+  /** Environments in which it ticks; null: all. Only the job files know them. */
   environments?: readonly string[] | null;
   /** False: no live worker defines its job. */
   defined?: boolean;
@@ -45,7 +45,7 @@ export function scheduleColumns(now: Date, page: Page, ofFiles = false): Column<
   ];
 }
 
-/** What stands in the database may be of a later version than this. */
+/** A schedule in the database may come from a later version. */
 export function inWords({ cron, timezone }: Pick<ScheduleInfo, "cron" | "timezone">): string {
   try {
     return new Cron(cron, { timezone }).describe();

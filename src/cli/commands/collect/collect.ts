@@ -25,20 +25,20 @@ interface Options {
 export default function collect(command: Command, cli: Cli): void {
   command
     .description(
-      "Tick what is due, run what is due, and end: for a line in a crontab, or a serverless function.",
+      "Make the due ticks, run the due runs, and exit: for a crontab line or a serverless function.",
     )
-    .option("--batch <n>", "claim at most so many at once", integer(1))
+    .option("--batch <n>", "most runs in one claim", integer(1))
     .option("--parallel <n>", "runs at once (default: 10)", integer(1, 10_000))
-    .option("--max-jobs <n>", "end after so many runs", integer(1))
-    .option("--max-time <time>", "end after this long, such as 50s; runs under way have 30 s more", duration)
+    .option("--max-jobs <n>", "exit after n runs", integer(1))
+    .option("--max-time <time>", "exit after this long, such as 50s; running runs get 30 s more", duration)
     .option(
       "--queues <names>",
       "only these queues, such as emails,reports*2 (a weight); or !bulk: all but it",
       queues,
     )
-    .option("--no-schedule", "do not tick schedules: run what is due without them")
-    .option("--dry-run", "say what is due, and run nothing")
-    .option("--keep-going", "also if a job file cannot be loaded")
+    .option("--no-schedule", "do not tick schedules; only run due runs")
+    .option("--dry-run", "print what is due, and run nothing")
+    .option("--keep-going", "continue although a job file cannot be loaded")
     .action(async (options: Options) => {
       const { output } = cli;
       const schedules = options.schedule !== false;

@@ -8,7 +8,7 @@ import { addManners, addSources } from "../../input/options.ts";
 import { plain } from "../../output/output.ts";
 import type { Names } from "./names.ts";
 
-/** Whoever types does not wait longer. */
+/** Longest wait for completions: a person is typing. */
 const ANSWER_WITHIN = 200;
 
 interface Candidate {
@@ -169,7 +169,7 @@ function named(kind: keyof Names, names: Names | null, command: Command): Candid
   return toCandidates(names[kind] ?? []);
 }
 
-/** What steers a terminal, or ends a line, is not offered. */
+/** Skips names with control characters, which would steer the terminal or end a line. */
 function toCandidates(words: readonly string[]): Candidate[] {
   return words.filter((word) => plain(word) === word).map((word) => ({ word }));
 }

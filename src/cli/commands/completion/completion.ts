@@ -8,7 +8,7 @@ export default function completion(command: Command, { output }: Cli): void {
     .addArgument(new Argument("<shell>", "whose").choices(Object.keys(scripts)))
     .addHelpText(
       "after",
-      "\nFor now, in bash: source <(punctual completion bash). The script says how to keep it.",
+      "\nTo try it in bash: source <(punctual completion bash). The script says where to install it.",
     )
     .action((shell: string) => {
       output.stdout.write(scripts[shell]!);

@@ -10,7 +10,7 @@ export interface Names {
   schedules: { id: number; job: string }[];
 }
 
-/** What the database knows. No job file is loaded for it, and no database is made. */
+/** Names from the database. Loads no job file and creates no database. */
 export async function namesIn(globals: Record<string, string>): Promise<Names | null> {
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
   const { database, config } = await session.place();

@@ -29,7 +29,7 @@ const DEFAULT_WAIT = 60;
 
 export default function dispatch(command: Command, cli: Cli): void {
   command
-    .description("Ask for a run of a job. Prints its id.")
+    .description("Dispatch a run of a job and print its id.")
     .argument("<job>", "the name of the job")
     .argument("[arguments]", "its arguments: JSON, @file, or - for standard input")
     .option("--set <key=value>", "set one argument; dots lead deeper, values are JSON or text", repeated)
@@ -37,11 +37,11 @@ export default function dispatch(command: Command, cli: Cli): void {
     .option("--at <time>", "due then, such as 2026-12-01T10:00:00Z or +90s", instant)
     .option("--queue <name>", "on this queue")
     .option("--priority <n>", "lower runs sooner", integer(-(2 ** 31)))
-    .option("--unique <key>", "not while another run has this key")
-    .option("--key <key>", "what it shares its per-key limit with")
+    .option("--unique <key>", "only if no other run has this key")
+    .option("--key <key>", "key of its limit per key")
     .option("--tags <names>", "such as import,customer-7", names("a tag"))
-    .option("--wait [time]", `wait for its end, at most so long (default: ${DEFAULT_WAIT}s)`, duration)
-    .option("--sync", "run it here and now, in one try")
+    .option("--wait [time]", `wait for its end, at most this long (default: ${DEFAULT_WAIT}s)`, duration)
+    .option("--sync", "run it in this process at once, with one attempt")
     .action(async (job: string, given: string | undefined, options: Options) => {
       checkTogether(options);
       const args = await readPayload(given, options.set ?? []);
@@ -67,7 +67,7 @@ function checkTogether(options: Options): void {
     throw new Exit(exitCodes.usage, `--sync runs it here and now: --${first} has no meaning with it.`);
 }
 
-/** What the library says of its own calls does not help at a prompt. */
+/** Rewords errors that speak of the library's methods, which do not help at a prompt. */
 function inWordsOfTheCommand(error: unknown, job: string, { sync }: Options): unknown {
   if (!isPunctualError(error)) return error;
   if (error.code === "WAIT_TIMED_OUT") {
@@ -79,7 +79,8 @@ function inWordsOfTheCommand(error: unknown, job: string, { sync }: Options): un
   }
   if (error.code !== "UNKNOWN_JOB") return error;
   const hint =
-    / Did you mean .*?\?/.exec(error.message)?.[0] ?? " What was looked for and where: punctual doctor";
+    / Did you mean .*?\?/.exec(error.message)?.[0] ??
+    " To see the files and the database in use: punctual doctor";
   const what = sync
     ? `No job file defines "${job}", so it cannot run here.`
     : `There is no job "${job}", neither in the job files nor in the database.`;
@@ -102,7 +103,7 @@ async function tell(cli: Cli, jobs: Punctual, run: Run, options: Options): Promi
       output.note(
         inserted
           ? `run ${id} of ${plain(name)} dispatched`
-          : `run ${id} of ${plain(name)} has this unique key already: no other was made`,
+          : `run ${id} of ${plain(name)} already has this unique key: no run was inserted`,
       );
     }
     return;

@@ -15,7 +15,7 @@ import { upkeep } from "./upkeep.ts";
 /** More than this between the clocks is told: times that this machine shows are wrong by it. */
 const SKEW = 2000;
 
-/** Every statement waits this long: a worker would hardly get on. */
+/** A round trip this slow makes every statement slow: the doctor warns. */
 const SLOW = 250;
 
 /** Whether it answers, and is as an install leaves it. `usable`: the tables can be asked. */
@@ -51,7 +51,7 @@ function reached({ version, latency }: Inspection, shown: string | null): Findin
   const place = shown === null ? "database" : `database ${shown}`;
   const text = [place, version, `${Math.max(1, Math.round(latency))} ms`].join(` ${iconsFor().dot} `);
   return latency > SLOW
-    ? warning(`${text}: every statement waits so long`, "bring the workers nearer to it")
+    ? warning(`${text}: every statement waits that long`, "run the workers closer to the database")
     : ok(text);
 }
 
@@ -68,7 +68,7 @@ function clocks({ now }: Inspection): Finding[] {
   return [
     warning(
       `this machine's clock is ${span(skew)} ${skew > 0 ? "behind" : "ahead of"} the database's, whose time decides`,
-      "set the clock, by NTP",
+      "synchronise the clock with NTP",
     ),
   ];
 }
@@ -79,12 +79,12 @@ function schema({ schema: { found, needed, usable }, missing }: Inspection): Fin
     return [error(text, "update punctual", exitCodes.refused)];
   }
   if (found < needed) {
-    const text = found === 0 ? "the tables are not there" : `schema ${found}, ${needed} is needed`;
+    const text = found === 0 ? "the tables are missing" : `schema ${found}, ${needed} is needed`;
     const fix = found === 0 ? "install the tables" : `bring the tables to schema ${needed}`;
     return [fixable(error(text, "punctual install", exitCodes.database), fix)];
   }
   if (missing.length === 0) return [ok(`schema ${found}, nothing missing`)];
-  // What depends on a table cannot be made without it, and what was in it nobody knows.
+  // A missing table cannot be fixed: its rows are lost, and its indexes and views depend on it.
   const canFix = !missing.some(({ kind }) => kind === "table" || kind === "sequence");
   return [ok(`schema ${found}`), ...missing.map((one) => lacks(one, canFix))];
 }
@@ -119,7 +119,7 @@ function sqlite({ settings }: Inspection): Finding[] {
   }
   if (synchronous === "off") {
     findings.push(
-      warning("synchronous is off: a power cut may break the file", "take synchronous=off out of the URL"),
+      warning("synchronous is off: a power cut may break the file", "remove synchronous=off from the URL"),
     );
   }
   const network = networkOf(file);

@@ -21,14 +21,14 @@ const SIGNS = { ok: "ok", warning: "warning", error: "failed" } as const;
 
 export default function doctor(command: Command, cli: Cli): void {
   command
-    .description("Look for what is wrong with the set-up and the database, and say what mends it.")
-    .option("--check", `tell only what is wrong, and exit ${exitCodes.unhealthy} for warnings too`)
-    .option("--fix", "mend what can be mended safely, then look again")
-    .action(async ({ check = false, fix: mends = false }: Options) => {
+    .description("Find problems of the set-up and the database, and suggest fixes.")
+    .option("--check", `print only problems, and exit ${exitCodes.unhealthy} for warnings too`)
+    .option("--fix", "apply the safe fixes, then check again")
+    .action(async ({ check = false, fix: fixes = false }: Options) => {
       let { findings, jobs } = await examine(cli);
-      const fixed = (mends && jobs && (await fix(cli, jobs, findings))) || [];
+      const fixed = (fixes && jobs && (await fix(cli, jobs, findings))) || [];
       if (fixed.length > 0) ({ findings, jobs } = await examine(cli));
-      tellAll(cli, findings, { check, fixed: mends ? fixed : null });
+      tellAll(cli, findings, { check, fixed: fixes ? fixed : null });
       end(findings, check);
     });
 }
@@ -47,7 +47,7 @@ async function examine(cli: Cli): Promise<{ findings: Finding[]; jobs: Punctual 
   return { findings, jobs };
 }
 
-/** What could not be loaded was told already; the database can be asked all the same. */
+/** Load errors were printed already; the database can still be checked. */
 async function loadedOr(cli: Cli) {
   const loaded = await cli.sources!.loaded().catch(() => null);
   return loaded?.jobs ?? cli.open();
@@ -69,7 +69,7 @@ function tellAll(
   for (const text of fixed ?? []) output.print(`fixed: ${plain(text)}`);
   for (const finding of told) tell(cli, finding);
   const all = `${counted(errors, "error")}, ${counted(warnings, "warning")}`;
-  output.note(errors + warnings === 0 ? "All is well." : all);
+  output.note(errors + warnings === 0 ? "No problems found." : all);
 }
 
 function tell(cli: Cli, { level, text, cure, details = [] }: Finding): void {

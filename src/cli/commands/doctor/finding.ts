@@ -2,9 +2,9 @@
 export interface Finding {
   level: "ok" | "warning" | "error";
   text: string;
-  /** What mends it: a command, a statement or a sentence. */
+  /** The fix: a command, a statement or a sentence. */
   cure?: string;
-  /** What `--fix` would do about it. */
+  /** The action of `--fix`. */
   fix?: string;
   /** The exit code of an error. Default: unhealthy. */
   exit?: number;

@@ -6,7 +6,7 @@ import { counted } from "../../render/numbers.ts";
 import type { Finding } from "./finding.ts";
 import { messageOf } from "./setup.ts";
 
-/** Asks, and mends what can be mended; gives in words what was done, or null if nothing can be. */
+/** Asks, then applies the safe fixes; returns them as sentences, or null if there are none. */
 export async function fix(cli: Cli, jobs: Punctual, findings: Finding[]): Promise<string[] | null> {
   const fixes = findings.flatMap((finding) => finding.fix ?? []).join(", ");
   if (fixes === "") return null;
@@ -14,7 +14,7 @@ export async function fix(cli: Cli, jobs: Punctual, findings: Finding[]): Promis
   const complain = (what: string) => cli.output.complain(`punctual: ${plain(what)}`);
   try {
     const { installed, made, failed, reaped, workers } = await jobs.repair();
-    for (const { name, message } of failed) complain(`${name} could not be made: ${message}`);
+    for (const { name, message } of failed) complain(`${name} could not be created: ${message}`);
     const { from, to } = installed;
     return [
       ...(from === to ? [] : [`installed schema ${to}`]),
@@ -23,7 +23,7 @@ export async function fix(cli: Cli, jobs: Punctual, findings: Finding[]): Promis
       ...(workers === 0 ? [] : [`deleted ${counted(workers, "row")} of dead workers`]),
     ];
   } catch (fault) {
-    // It is told once more by the checks that follow, with what mends it.
+    // The checks that follow report it again, with the fix.
     complain(messageOf(fault));
     return [];
   }

@@ -40,7 +40,7 @@ function silent({ silent: all, workers, now }: StatusReport): Finding[] {
   );
 }
 
-/** What workers that died have left. */
+/** Runs and rows that dead workers left. */
 function leftBehind({ expired, deadWorkers, now }: Inspection): Finding[] {
   const findings: Finding[] = [];
   if (expired.count > 0) {
@@ -116,7 +116,7 @@ function isReadable({ cron, timezone }: ScheduleInfo): boolean {
   }
 }
 
-/** Where the code here and the database differ: workers with other code have the say, or none has shown it yet. */
+/** Differences between the code here and the database: workers with other code win, or none has synced yet. */
 function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfig): Finding[] {
   const findings: Finding[] = [];
   const unseenFor = undefinedTimes(status);

@@ -38,7 +38,8 @@ async function files(sources: Sources): Promise<Finding[]> {
     const findings = problems.map((problem) => error(problem, undefined, exitCodes.notLoaded));
     const count = jobs.definitions().length;
     if (count === 0 && problems.length === 0) {
-      const where = unmatched.length > 0 ? `no file fits ${unmatched.join(", ")}` : "the files define none";
+      const where =
+        unmatched.length > 0 ? `no file matches ${unmatched.join(", ")}` : "the files define none";
       return [warning(`no jobs: ${where}`, "punctual init, or --jobs <glob>")];
     }
     const loaded = `${counted(count, "job")} of ${counted(found.length, "file")}`;

@@ -5,9 +5,9 @@ import { plain } from "../../output/output.ts";
 export interface Kind {
   name: string;
   url: string;
-  /** What has to be installed beside Punctual; null: nothing. */
+  /** The driver to install beside Punctual; null: none. */
   driver: string | null;
-  /** What git is to ignore; null: nothing. */
+  /** The pattern for .gitignore; null: none. */
   ignored: string | null;
 }
 

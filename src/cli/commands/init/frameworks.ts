@@ -5,14 +5,14 @@ import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { jobText, type Package } from "./files.ts";
 
-/** What is different where a framework has a way of its own. */
+/** Differences of `init` for one framework. */
 export interface Framework {
   name: "next" | "nest" | "none";
-  /** Where jobs are, unless they are told to be elsewhere. */
+  /** Default folder of the jobs. */
   dir: string;
   /** Of the config, if it must not be the one of the project's sources. */
   configEnding?: string;
-  /** Where the worker finds the jobs of a folder. */
+  /** The glob by which the worker finds the jobs of a folder. */
   jobs(dir: string, pattern: string): string;
   job(call: string): string;
   /** More files beside the config and the job. */

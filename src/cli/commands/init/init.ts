@@ -25,7 +25,7 @@ type Manager = (typeof MANAGERS)["npm"];
 export default function init(command: Command, cli: Cli): void {
   command
     .description(
-      "Write a config, a first job and scripts into this folder. What is there stays as it is.\n--db says for which database: sqlite (the default), postgres, mysql or mariadb.",
+      "Write a config, a first job and npm scripts into this folder. Existing files stay unchanged.\n--db sets the database: sqlite (the default), postgres, mysql or mariadb.",
     )
     .option("--dir <folder>", "where jobs are (default: jobs, in Nest src/jobs)")
     .option("--framework <name>", "next, nest or none (default: what the package depends on)")
@@ -53,7 +53,7 @@ export default function init(command: Command, cli: Cli): void {
         output.note(
           `${kind.name} needs its driver, ${kind.driver}. Set PUNCTUAL_DATABASE_URL to your database,`,
         );
-        output.note(`or write it into the config: now it says ${kind.url}`);
+        output.note(`or change it in the config, which has ${kind.url}`);
         output.note("");
       }
       output.note("Next:");

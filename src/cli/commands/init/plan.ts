@@ -32,7 +32,7 @@ export interface Plan {
   changes: Change[];
 }
 
-/** What would be written here. Refuses before anything is. */
+/** Plans the files to write. Throws before anything is written. */
 export function plan({ kind, framework: named, dir: given, call, canExec }: Wish): Plan {
   const manifest = read("package.json");
   const parsed = parse(manifest);
@@ -87,7 +87,7 @@ function parse(manifest: string | null): Package {
   }
   throw new Exit(
     exitCodes.notLoaded,
-    "package.json here is not a JSON object. Mend it first; nothing was written.",
+    "package.json here is not a JSON object. Fix it first; nothing was written.",
   );
 }
 
@@ -107,12 +107,12 @@ export function carryOut(changes: Change[]): void {
       try {
         step();
       } catch {
-        // What cannot be taken back either is named by the error below.
+        // The error below names the files that could not be removed again.
       }
     }
     throw new Exit(
       exitCodes.failed,
-      `The files could not be written: ${plain((error as Error).message)}. Nothing was left behind.`,
+      `The files could not be written: ${plain((error as Error).message)}. All of them were removed again.`,
     );
   }
 }

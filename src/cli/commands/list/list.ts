@@ -24,11 +24,11 @@ export default function list(command: Command, cli: Cli): void {
   command
     .addArgument(new Argument("[what]", "what to list").choices(kinds).default("runs"))
     .option("--where <query>", 'which runs, such as "state:failed job:send-* after:24h"')
-    .option("--limit <count>", `at most so many (default: ${LIMIT}; with --jsonl all)`, integer(1))
+    .option("--limit <count>", `most runs to list (default: ${LIMIT}; with --jsonl all)`, integer(1))
     .option("--before <id>", "runs before this one: the next page", integer(1, Number.MAX_SAFE_INTEGER))
     .option("--columns <names>", "these columns, such as id,job,error")
-    .option("-w, --watch [interval]", "keep looking, every 2s unless you say otherwise")
-    .option("--jsonl", "one JSON document on each line, as they are found")
+    .option("-w, --watch [interval]", "refresh every 2s, or at this interval")
+    .option("--jsonl", "print one JSON document per line, as runs are found")
     .action(async (what: Kind, options: Options, self: Command) => {
       const kind = misread(self, options) ?? what;
       checkKind(kind, options);

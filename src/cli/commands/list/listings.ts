@@ -33,19 +33,19 @@ export interface Asked {
   timezone: string;
 }
 
-/** What a list has to show. */
+/** The content of a list. */
 export interface Listing {
   lines(page: Page): string[];
   /** For programs. */
   rows: object[];
   more: object;
-  /** What a person should know about it. */
+  /** Notes for the reader. */
   notes: string[];
-  /** What each line stands for, where it can be opened. */
+  /** The run or job of each line, where it can be opened. */
   subjects?: Subject[];
 }
 
-/** So many failed runs are put into groups. */
+/** Most failed runs that are grouped into failures. */
 const MOST_GROUPED = 5000;
 
 function listing<Row>(

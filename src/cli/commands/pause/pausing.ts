@@ -37,7 +37,7 @@ export function addPausing(command: Command, cli: Cli, paused: boolean): void {
   command
     .description(
       paused
-        ? "Claim nothing more from queues or of jobs, or let schedules not tick. What runs goes on; dispatching does too."
+        ? "Stop claiming runs of queues or jobs, or stop schedules. Running runs continue, and so does dispatching."
         : "Let queues, jobs or schedules go on. Ticks that fell into the pause of a schedule are not made up.",
     )
     .addArgument(new Argument("[what]", "what to stop or let go on").choices(KINDS))
@@ -45,8 +45,8 @@ export function addPausing(command: Command, cli: Cli, paused: boolean): void {
     .option("--all", "every queue");
   if (paused) {
     command
-      .option("--for <duration>", "a queue, for so long: 90s, 2h, 1d", duration)
-      .option("--reason <text>", "why, shown wherever the pause is");
+      .option("--for <duration>", "queues only: resume after this long, such as 90s, 2h, 1d", duration)
+      .option("--reason <text>", "the reason, shown with the pause");
   }
   command.action(async (kind: Kind | undefined, names: string[], options: Options) => {
     check(verb, kind, names, options);
@@ -75,7 +75,7 @@ function check(verb: string, kind: Kind | undefined, names: string[], options: O
       "INVALID_OPTION",
       options.all
         ? `--all means every queue: name nothing beside it. ${example}`
-        : `${verb} expected what and which. ${example}`,
+        : `${verb} expected a kind and a name. ${example}`,
     );
   }
   for (const name of names) checkName(name, `the name of a ${kind}`);
@@ -144,7 +144,7 @@ async function apply(
   else await (paused ? jobs.pauseSchedule(id!, note) : jobs.resumeSchedule(id!));
 }
 
-/** Who says so, for those who wonder later. */
+/** The user, recorded with the pause. */
 function who(): string {
   try {
     return `${userInfo().username}@${hostname()}`.slice(0, 100);

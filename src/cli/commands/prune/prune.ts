@@ -35,33 +35,27 @@ const MOST_DAYS = 365_000;
 
 export default function prune(command: Command, cli: Cli): void {
   command
-    .description(
-      "Delete finished runs that are no longer kept, jobs that nobody defines any more, and what waits for them.",
-    )
+    .description("Delete expired history, jobs that no worker defines any more, and runs that wait for them.")
     .option(
       "--older-than <duration>",
-      "finished runs older than this too, whatever their job keeps, such as 14d",
+      "also finished runs older than this, whatever their job's retention, such as 14d",
       duration,
     )
-    .option(
-      "--keep <n>",
-      "the newest n finished runs of each job stay, older ones go, whatever their job keeps",
-      integer(0),
-    )
+    .option("--keep <n>", "keep the newest n finished runs of each job, whatever its retention", integer(0))
     .option(
       "--state <states>",
       "only finished runs in these states, such as completed,skipped",
       among(finishedStates),
     )
-    .option("--days <n>", "jobs that no worker has had for so many days (default: 30)", integer(1, MOST_DAYS))
+    .option("--days <n>", "jobs that no worker has defined for n days (default: 30)", integer(1, MOST_DAYS))
     .option(
       "--job <name>",
       "only this job, with its schedules and waiting runs, once no live worker defines it",
       name("a job"),
     )
-    .option("--batch <n>", "delete so many at a time (default: 1000)", integer(1))
-    .option("--dry-run", "tell how much, and change nothing")
-    .option("--vacuum", "give the space back to the disk afterwards (SQLite)")
+    .option("--batch <n>", "rows per transaction (default: 1000)", integer(1))
+    .option("--dry-run", "print the counts, and change nothing")
+    .option("--vacuum", "shrink the file afterwards (SQLite)")
     .action(async (options: Options) => {
       const jobs = await openToLook(cli);
       const request = toRequest(options);

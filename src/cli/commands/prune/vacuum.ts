@@ -16,7 +16,7 @@ export async function checkVacuum(jobs: Punctual): Promise<void> {
   );
 }
 
-/** Writes the file anew without its holes; gives how many bytes that saved. */
+/** Rewrites the file without free pages; returns the bytes it saved. */
 export async function vacuum(jobs: Punctual): Promise<number> {
   const { file = "" } = (await jobs.inspect()).settings;
   const { DatabaseSync } = await import("node:sqlite");
@@ -28,7 +28,7 @@ export async function vacuum(jobs: Punctual): Promise<number> {
   } catch (error) {
     throw new Exit(
       exitCodes.failed,
-      `What was due is deleted, but the space was not given back: ${(error as Error).message}. Try --vacuum again when nothing works on the file.`,
+      `The runs are deleted, but the file did not shrink: ${(error as Error).message}. Try --vacuum again when no process uses the file.`,
     );
   } finally {
     db.close();

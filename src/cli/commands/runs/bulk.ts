@@ -25,13 +25,13 @@ export interface BulkOptions {
 
 type Where = { where: string; limit: number };
 
-/** What is done to each of many runs. */
+/** An operation on each of many runs. */
 export interface Operation {
   /** `retry` */
   verb: string;
   /** `retried`, and the key of the count in JSON. */
   past: string;
-  /** What `--where` looks for; the rest is left out without a word. */
+  /** States that `--where` selects; runs in other states are ignored. */
   states: RunState[];
   /** Of these, where the query names no state. */
   meant?: RunState[];
@@ -41,19 +41,19 @@ export interface Operation {
   act(jobs: Punctual, id: number): Promise<string>;
 }
 
-/** More than so many are asked about, and fewer where somebody looks on. */
+/** Above this number the command asks for confirmation; on a terminal it asks for every query. */
 const UNASKED = 100;
 /** Each is a transaction of its own, about a run of its own. */
 const AT_ONCE = 8;
-/** So many are shown by name before it begins. */
+/** Most runs that are listed by name before the operation begins. */
 const SHOWN = 20;
 
 export function addBulkOptions(command: Command, verb: string): Command {
   return command
     .argument("[id...]", "runs by their ids")
-    .option("--where <query>", `${verb} every run that fits, such as "job:email state:failed"`)
-    .option("--limit <n>", "at most so many of them, the newest", integer(1))
-    .option("--dry-run", "tell which, and change nothing");
+    .option("--where <query>", `${verb} every run that matches, such as "job:email state:failed"`)
+    .option("--limit <n>", "at most n of them, the newest", integer(1))
+    .option("--dry-run", "print the runs, and change nothing");
 }
 
 const WORDS: Record<string, string> = { requested: "asked to stop" };
@@ -85,8 +85,8 @@ class Counts {
 }
 
 /**
- * Does it to the runs that were named, or to all that fit; tells how many, and ends with the code that this comes to.
- * What fits is looked for once: whoever said yes to 214 runs gets these, and not others that fail meanwhile.
+ * Applies the operation to the named runs, or to all that match; prints the counts and throws the exit code.
+ * The query runs once: a person who confirmed 214 runs gets these, not others that fail meanwhile.
  */
 export async function operate(
   cli: Cli,
@@ -104,7 +104,7 @@ export async function operate(
   if (where?.trim() === "") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `--where expected a query that says which runs, got one that means all. For example: "job:email after:24h"`,
+      `--where expected a query that selects runs, got one that matches all runs. For example: "job:email after:24h"`,
     );
   }
   const named = [...new Set(ids.map(toId))];

@@ -4,8 +4,8 @@ import { addBulkOptions, type BulkOptions, operate } from "./bulk.ts";
 
 export default function cancel(command: Command, cli: Cli): void {
   addBulkOptions(command, "cancel")
-    .description("Withdraw waiting runs, and ask running ones to stop: their handlers' signals abort.")
-    .option("--force", "end running ones at once, whatever their code still does")
+    .description("Cancel waiting runs, and abort the signals of running handlers.")
+    .option("--force", "end running runs at once, although their code may continue")
     .action((ids: string[], { force = false, ...options }: BulkOptions & { force?: boolean }) =>
       operate(
         cli,

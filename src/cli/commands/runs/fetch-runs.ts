@@ -6,13 +6,13 @@ const PAGE = 500;
 
 export interface Found {
   runs: RunInfo[];
-  /** Where the next page begins; null: there is none. */
+  /** Start of the next page; null: this is the last. */
   next: number | null;
   /** Only the last seven days of finished runs were looked through. */
   bounded: boolean;
 }
 
-/** So many runs, newest first: one search reads a bounded number of rows, so it may take several. */
+/** Up to `limit` runs, newest first. One search reads a bounded number of rows, so this may take several. */
 export async function fetchRuns(jobs: Punctual, filter: RunsFilter, limit: number): Promise<Found> {
   const found: Found = { runs: [], next: null, bounded: false };
   for await (const page of pagesOf(jobs, filter, limit)) {
@@ -23,7 +23,7 @@ export async function fetchRuns(jobs: Punctual, filter: RunsFilter, limit: numbe
   return found;
 }
 
-/** Page by page, up to so many runs. */
+/** Yields up to `limit` runs, page by page. */
 export async function* pagesOf(jobs: Punctual, filter: RunsFilter, limit: number): AsyncGenerator<Found> {
   let left = limit;
   let before = filter.before;

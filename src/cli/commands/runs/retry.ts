@@ -8,10 +8,8 @@ import { addBulkOptions, type BulkOptions, operate } from "./bulk.ts";
 
 export default function retry(command: Command, cli: Cli): void {
   addBulkOptions(command, "retry")
-    .description(
-      "Run finished runs once more, under their ids. --where means failed ones unless it names a state.",
-    )
-    .option("--at <time>", "not now but then, such as 2026-12-01T10:00:00Z or +90s", instant)
+    .description("Retry finished runs under their ids. --where finds failed runs unless it names a state.")
+    .option("--at <time>", "run at this time, such as 2026-12-01T10:00:00Z or +90s", instant)
     .action((ids: string[], options: BulkOptions & { at?: string }) => {
       const at = options.at === undefined ? {} : { at: whenOf(options.at, zoneFor(cli.globals)) };
       return operate(

@@ -23,7 +23,7 @@ export function addList(command: Command, cli: Cli): void {
     .option("--late", "only those whose tick is overdue")
     .option(
       "--environment <name>",
-      "those of the job files that tick where PUNCTUAL_ENV is this, also before a worker has shown them",
+      "schedules of the job files that tick where PUNCTUAL_ENV is this",
       name("an environment"),
     )
     .action(async ({ next, late, environment }: Options) => {

@@ -21,7 +21,7 @@ interface Source extends Ticking {
   id: number | null;
   job: string | null;
   paused: boolean;
-  /** What the database says; undefined: it was not asked. */
+  /** The next tick in the database; undefined: the database was not read. */
   nextTick?: Date | null;
 }
 
@@ -76,7 +76,7 @@ function print(cli: Cli, source: Source, ticks: ShownTick[], several: boolean): 
   if (ticks.length === 0) output.note("It does not tick again.");
   if (paused) output.note("It is paused: none of these happens until it is resumed.");
   const first = ticks[0]?.at.getTime();
-  if (source.nextTick === null) output.note("The database says that it does not tick again.");
+  if (source.nextTick === null) output.note("According to the database it does not tick again.");
   else if (source.nextTick !== undefined && first !== undefined && source.nextTick.getTime() > first) {
     output.note(
       `Its definition leaves some of these out (between(), startingAt() and the like): the next one is ${source.nextTick.toISOString()}.`,

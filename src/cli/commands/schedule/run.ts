@@ -7,9 +7,9 @@ import { findSchedules } from "./find.ts";
 
 export function addRun(command: Command, cli: Cli): void {
   command
-    .summary("dispatch now what a tick would")
+    .summary("dispatch the run of a tick now")
     .description(
-      "Dispatch now what a tick would: the schedule's job, arguments and queue. The ticks stay as they are.",
+      "Dispatch the run of a tick now, with the schedule's job, arguments and queue. Its ticks do not change.",
     )
     .argument("<job|id>", "a job with one schedule, or the id of a schedule")
     .action(async (what: string) => {

@@ -8,11 +8,11 @@ export interface ShownTick {
   /** `2027-03-28T03:00:00+02:00` */
   local: string;
   change: ClockChange | null;
-  /** What a change of clocks did to it, in words. */
+  /** The effect of a clock change on the tick, in words. */
   note: string | null;
 }
 
-/** What ticks, and the tick after an instant, which a definition may have narrowed down. */
+/** A source of ticks. The next tick may be restricted by the definition. */
 export interface Ticking {
   cron: string;
   timezone: string;

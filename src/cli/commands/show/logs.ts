@@ -20,7 +20,7 @@ export interface LogsShown {
   jsonl: boolean;
 }
 
-/** What a run logged; only a page of it is in memory, unless it is to be one document. */
+/** Prints the log of a run, a page at a time, except as one JSON document. */
 export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: LogsShown): Promise<void> {
   const { output } = cli;
   const { raw, jsonl } = shown;
@@ -47,7 +47,7 @@ export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: Lo
   if (count === 0) output.note(`Run ${run.id} has logged nothing.`);
   if (shown.follow)
     output.note(end ? `run ${run.id} ${endOf(end)}` : `run ${run.id} has ended and is not kept`);
-  if (hidden) output.note(`What is hidden: punctual show ${run.id} --logs --raw`);
+  if (hidden) output.note(`To see hidden values: punctual show ${run.id} --logs --raw`);
 }
 
 /** Gives the run as it was last seen; null when it is gone. */

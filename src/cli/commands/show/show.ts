@@ -29,10 +29,10 @@ export default function show(command: Command, cli: Cli): void {
   command
     .argument("<run-or-job>", "the id of a run, or the name of a job")
     .option("--payload", "only the payload of a run, whole, as JSON")
-    .option("--raw", "hide and cut nothing")
-    .option("--logs", "what a run logged, in place of the rest")
-    .option("-f, --follow", "with --logs, and go on until the run has ended")
-    .option("--jsonl", "with --logs: one JSON document on each line, as they come")
+    .option("--raw", "do not hide secrets or cut long values")
+    .option("--logs", "only the log lines of a run")
+    .option("-f, --follow", "like --logs, and wait for more until the run has ended")
+    .option("--jsonl", "with --logs: one JSON document per line, as they arrive")
     .action(async (what: string, { payload = false, raw = false, ...options }: Options) => {
       const { output } = cli;
       const { follow = false, jsonl = false } = options;
@@ -61,13 +61,13 @@ export default function show(command: Command, cli: Cli): void {
     });
 }
 
-/** So that it can be dispatched again: what is not there is what a handler gets then. */
+/** The payload in a form that can be dispatched again: missing arguments are what a handler then gets. */
 function tellPayload({ output }: Cli, { run }: ShownRun, raw: boolean): void {
   const { id, args = {} } = run;
   const shown = raw ? args : redact(args);
   if (output.isJson) output.json({ payload: shown });
   else output.print(exactJson(shown));
-  if (!raw && hides(args)) output.complain(`What is hidden: punctual show ${id} --payload --raw`);
+  if (!raw && hides(args)) output.complain(`To see hidden values: punctual show ${id} --payload --raw`);
 }
 
 async function findLogged(jobs: Punctual, what: string, id: number): Promise<RunInfo> {

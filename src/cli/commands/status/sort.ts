@@ -1,12 +1,12 @@
 import type { JobView } from "../../views/job-state.ts";
 
-/** What the table of `status` can be sorted by. */
+/** Columns by which `status` can be sorted. */
 export const orderNames = ["name", "queue", "priority", "last", "next", "fails", "seen"] as const;
 export type Order = (typeof orderNames)[number];
 
 const never = Number.POSITIVE_INFINITY;
 
-/** What comes first is small. */
+/** Sort key; smaller comes first. */
 const keys: Record<Order, (view: JobView) => string | number> = {
   name: () => 0,
   queue: ({ job }) => job.queue,

@@ -27,7 +27,7 @@ interface Options {
 export default function status(command: Command, cli: Cli): void {
   command
     .argument("[job...]", "only these jobs; * stands for anything")
-    .option("-w, --watch [interval]", "keep looking, every 2s unless you say otherwise")
+    .option("-w, --watch [interval]", "refresh every 2s, or at this interval")
     .option("--check [level]", `for monitors: exit ${exitCodes.unhealthy} if degraded, or only if stalled`)
     .option("--sort <column>", orderNames.join(", "), toOrder, "name" as Order)
     .option("--failing", "only jobs whose last run failed")

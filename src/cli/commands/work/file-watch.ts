@@ -17,7 +17,7 @@ export function watchFolders(files: readonly string[], changed: (files: string[]
   let cancel = () => {};
   const note = (file: string) => {
     const time = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    // What was only read makes an event too, in some places.
+    // Some platforms emit an event for a mere read.
     if (times.get(file) === time) return;
     times.set(file, time);
     fresh.add(nameOfFile(file));

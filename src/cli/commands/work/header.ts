@@ -13,11 +13,11 @@ export interface Shift {
   parallel: number;
   serving: WeightedQueues;
   schedules: boolean;
-  /** Where its health can be asked for; null: nowhere. */
+  /** Address of the probe; null: none. */
   probe: string | null;
 }
 
-/** What works here, on what, and how to end it. */
+/** The header: the jobs, the database, and how to stop the worker. */
 export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<string[]> {
   const { to } = await jobs.install({ dryRun: true });
   const database = await cli.database();

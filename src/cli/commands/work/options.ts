@@ -27,7 +27,7 @@ export function addWorkOptions(command: Command): Command {
   return command
     .option(
       "--workers <n>",
-      "child processes that run the jobs (default: 0, it runs them itself)",
+      "child processes that run the jobs (default: 0, this process runs them)",
       integer(0, 1000),
     )
     .option("--parallel <n>", "runs at once in each process (default: 10)", integer(1, 10_000))
@@ -37,26 +37,26 @@ export function addWorkOptions(command: Command): Command {
       queues,
     )
     .option("--no-schedule", "do not tick schedules: leave that to other workers")
-    .option("--once", "end after one run, or if nothing is due")
-    .option("--until-empty", "end when nothing is due any more")
+    .option("--once", "exit after one run, or if nothing is due")
+    .option("--until-empty", "exit when nothing is due")
     .option(
       "--max-jobs <n>",
-      "end after so many runs; with --workers: replace a child process after so many",
+      "exit after n runs; with --workers, replace a child process after n runs",
       integer(1),
     )
-    .option("--max-time <time>", "end after this long, such as 1h", duration)
+    .option("--max-time <time>", "exit after this long, such as 1h", duration)
     .option("--max-memory <size>", "replace a child process that uses more, such as 512M", bytes)
-    .option("--drain-timeout <time>", "how long runs may finish when it ends (default: 30s)", duration)
+    .option("--drain-timeout <time>", "time for running runs to finish on exit (default: 30s)", duration)
     .option(
       "--stall <time>",
-      "replace a child process that does not answer for so long (default: 5m)",
+      "replace a child process that does not answer for this long (default: 5m)",
       duration,
     )
-    .option("--watch", "begin anew with changed files, for development")
+    .option("--watch", "restart with changed files, for development")
     .option("--probe-port <port>", "answer health checks and metrics at [host:]port", address)
-    .option("--jsonl", "one JSON object for each event; so it is where there is no terminal")
-    .option("--no-jsonl", "lines for people there too")
-    .option("--keep-going", "also if a job file cannot be loaded");
+    .option("--jsonl", "one JSON object per event; default when stdout is not a terminal")
+    .option("--no-jsonl", "readable lines, also without a terminal")
+    .option("--keep-going", "continue although a job file cannot be loaded");
 }
 
 /** Refuses what does not go together. */

@@ -77,7 +77,7 @@ const WORDS: Partial<Record<EventName, Told>> = {
   },
 };
 
-/** What a handler logged beside its words, which may be anything. */
+/** The data of a log line, which may be any value. */
 function showable(data: unknown): unknown {
   return redact(JSON.parse(encodeLogData(data, DEFAULT_MAX_PAYLOAD) ?? "null"));
 }
@@ -91,7 +91,7 @@ export function reportLines(jobs: Punctual, output: Output, page: Page): void {
     if (!told.bad && output.isQuiet) continue;
     jobs.on(event, (details) => {
       const run = details as unknown as OfRun;
-      // What never began has no line that says so, either.
+      // A run that never started has no start line to complete.
       if ((event === "run.released" && run.duration === 0) || run.crashed === false) return;
       output.print(line(run, told, page));
     });
@@ -101,7 +101,7 @@ export function reportLines(jobs: Punctual, output: Output, page: Page): void {
 const LONGEST_NAME = 24;
 /** Of a leader line. */
 const FEWEST_DOTS = 3;
-/** Where a reason begins that has a line of its own: below the name. */
+/** Indentation of a reason on its own line: below the name. */
 const BELOW = 10;
 
 function line(run: OfRun, { word, style, why }: Told, page: Page): string {

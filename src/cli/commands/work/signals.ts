@@ -1,6 +1,6 @@
 import { exitCodeOfSignal } from "../../output/exit-codes.ts";
 
-/** Counts the signals that ask for an end, beside whoever acts on them. */
+/** Counts the signals that ask the process to end, beside the code that handles them. */
 export class Signals {
   #received: NodeJS.Signals[] = [];
 
@@ -14,7 +14,7 @@ export class Signals {
     return this.#received[0] ?? null;
   }
 
-  /** What a process ends with that was told twice; null: it could end in peace. */
+  /** Exit code after a second signal; null: one signal at most. */
   get forced(): number | null {
     const last = this.#received.at(-1);
     return this.#received.length > 1 && last ? exitCodeOfSignal(last) : null;

@@ -13,7 +13,7 @@ export interface Trouble {
 /** The worst is told first, and not all of it. */
 const MOST_TROUBLES = 100;
 
-/** What the runs of this process came to. */
+/** Outcomes of the runs of this process. */
 export class Tally {
   readonly counts: Record<Outcome | "lost", number> = {
     completed: 0,
@@ -60,7 +60,7 @@ export class Tally {
     return this.#running.size;
   }
 
-  /** Tries that came to something; one that was given back is none. */
+  /** Attempts with an outcome; a released run does not count. */
   get ran(): number {
     const { released: _, ...counts } = this.counts;
     return Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -40,7 +40,7 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
   if (maxTime !== undefined) {
     later(toMilliseconds(maxTime), () => {
       const running = counted(tally.running, "run");
-      output.note(`the time of ${duration(toMilliseconds(maxTime))} is over: finishing ${running}`);
+      output.note(`--max-time ${duration(toMilliseconds(maxTime))} is over: finishing ${running}`);
       void jobs.stop();
     });
   }
@@ -52,7 +52,7 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
     if (windowIsGone()) void jobs.stop();
     else if (chosen.workers === 0) {
       output.complain(
-        "SIGHUP: nothing is reloaded, for the jobs run in this process. Start with --workers 1 or more.",
+        "SIGHUP: cannot reload, because the jobs run in this process. Start with --workers 1 or more.",
       );
     }
   });
@@ -61,18 +61,20 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
     for (const cancel of cancels) cancel();
   });
   const unwritten = unwrittenExit(tally, jobs);
-  output.note(`${unwritten ? "stopped without the database" : "drained"}. ${outcomes(tally)}. bye`);
+  output.note(
+    `${unwritten ? "stopped while the database was unavailable" : "drained"}. ${outcomes(tally)}. bye`,
+  );
   if (signals.forced !== null && !unwritten) throw new Exit(signals.forced);
   if (unwritten) throw unwritten;
   if (overdue && tally.counts.released > 0) {
     throw new Exit(
       exitCodes.timedOut,
-      `${counted(tally.counts.released, "run")} had not finished in time and went back. To give more time: --drain-timeout`,
+      `${counted(tally.counts.released, "run")} did not finish in time and were released. To allow more time: --drain-timeout`,
     );
   }
 }
 
-/** In this process, or in children: each of them comes to this call too, and is given its work there. */
+/** Works in this process or in children. Each child reaches this call too, and gets its runs there. */
 export function begin(jobs: Punctual, chosen: Chosen): Promise<number> {
   const { workers, parallel, queues, schedule, once, untilEmpty, maxJobs, maxMemory, stall } = chosen;
   const options = {
@@ -83,7 +85,7 @@ export function begin(jobs: Punctual, chosen: Chosen): Promise<number> {
     untilEmpty: once === true || untilEmpty === true,
     grace: chosen.drainTimeout ?? 30,
   };
-  // A process that has had its runs ends, and whoever started it starts another: here the supervisor does.
+  // A process that has executed its runs exits, and its supervisor starts another.
   if (workers === 0) return jobs.forever({ ...options, ...(maxJobs !== undefined && { limit: maxJobs }) });
   return jobs.supervise({
     ...options,

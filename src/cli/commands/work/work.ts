@@ -12,9 +12,7 @@ import { begin, type Chosen, workShift } from "./work-session.ts";
 
 export default function work(command: Command, cli: Cli): void {
   addWorkOptions(command)
-    .description(
-      "Run what comes due, until it is told to stop: by SIGINT (Ctrl-C), SIGTERM or a limit below.",
-    )
+    .description("Run due jobs until stopped by SIGINT (Ctrl-C), SIGTERM or a limit below.")
     .action(async (options: WorkOptions) => {
       const { output } = cli;
       const chosen = await choose(cli, options);
@@ -33,7 +31,7 @@ export default function work(command: Command, cli: Cli): void {
       const serving = toWeightedQueues(chosen.queues?.options ?? {});
       const shift = { workers, parallel, serving, schedules, probe: probe?.url ?? null };
       const lines = await header(cli, jobs, shift);
-      // Not before signals are heard: whoever reads that it can be ended will end it.
+      // After the signal handlers are installed: a reader of this line may send a signal at once.
       jobs.on("worker.started", () => {
         for (const line of [...lines, ""]) output.note(line);
       });
@@ -41,7 +39,7 @@ export default function work(command: Command, cli: Cli): void {
     });
 }
 
-/** What only children can do has at least one. */
+/** Options that need child processes imply at least one. */
 async function choose(cli: Cli, options: WorkOptions): Promise<Chosen> {
   const config = await cli.config();
   const workers = options.workers ?? config.workers ?? 0;
