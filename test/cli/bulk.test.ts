@@ -155,7 +155,7 @@ describe("by ids", () => {
   test.each([
     [["retry"], 2, "retry expected ids of runs or --where, and got neither"],
     [["cancel", "1", "--where", "job:x"], 2, "cancel expected ids of runs or --where, not both"],
-    [["delete", "--where", " "], 2, "--where expected a query that says which runs"],
+    [["delete", "--where", " "], 2, "--where expected a query that selects runs"],
     [["delete", "all"], 2, 'Expected the id of a run, a whole number, got "all"'],
     [["delete", "1.5"], 2, "Expected the id of a run"],
     [["delete", "99999999999999999999"], 2, "Expected the id of a run"],

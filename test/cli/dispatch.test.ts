@@ -80,7 +80,7 @@ test("a second run with a unique key is the first", async () => {
   await run(["dispatch", "ok", "--unique", "one"], { cwd });
   const { code, stdout, stderr } = await run(["dispatch", "ok", "--unique", "one"], { cwd });
   expect(stdout).toBe("1\n");
-  expect(stderr).toContain("has this unique key already");
+  expect(stderr).toContain("already has this unique key");
   expect(code).toBe(0);
   const json = await run(["dispatch", "ok", "--unique", "one", "--json"], { cwd });
   expect(JSON.parse(json.stdout)).toEqual({ v: 1, id: 1, job: "ok", inserted: false });

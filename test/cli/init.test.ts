@@ -65,7 +65,7 @@ describe("init", () => {
     const pid = Number(/pid (\d+)/.exec(said)![1]);
     npm.kill("SIGTERM");
     await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 60_000);
-    expect(said).toContain("ending");
+    expect(said).toContain("stopping");
   });
 
   test("the config type-checks without @types/node", async () => {
@@ -255,7 +255,7 @@ describe("init", () => {
     [["--dir", "../out"], {}, 2, "Expected --dir as a folder below this one"],
     [["--dir", "/etc"], {}, 2, "Expected --dir as a folder below this one"],
     [["--dir", "tasks"], { tasks: "a file" }, 2, "--dir tasks is a file here"],
-    [[], { "package.json": "{ not json" }, 6, "package.json here is not a JSON object. Mend it first"],
+    [[], { "package.json": "{ not json" }, 6, "package.json here is not a JSON object. Fix it first"],
   ])("refuses %j and writes nothing", async (args, more, expected, message) => {
     const cwd = project(more);
     const before = files(cwd);

@@ -98,7 +98,7 @@ test.each([
   await call(cwd, ...path, "dispatch", "broken");
   await call(cwd, ...path, "collect");
   const shown = await call(cwd, ...path, "show", "1");
-  expect(shown.stderr).toContain(`Run it once more: ${name} retry 1`);
+  expect(shown.stderr).toContain(`Retry it: ${name} retry 1`);
   const all = [
     shown,
     await call(cwd, ...path, "status"),

@@ -79,8 +79,8 @@ describe("pause and resume", () => {
   });
 
   test.each([
-    [["pause"], 2, "pause expected what and which. For example: punctual pause queue emails"],
-    [["pause", "queue"], 2, "pause expected what and which"],
+    [["pause"], 2, "pause expected a kind and a name. For example: punctual pause queue emails"],
+    [["pause", "queue"], 2, "pause expected a kind and a name"],
     [
       ["pause", "queues", "emails"],
       2,

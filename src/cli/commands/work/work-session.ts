@@ -69,7 +69,7 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
   if (overdue && tally.counts.released > 0) {
     throw new Exit(
       exitCodes.timedOut,
-      `${counted(tally.counts.released, "run")} did not finish in time and were released. To allow more time: --drain-timeout`,
+      `${counted(tally.counts.released, "run")} did not finish in time and will run again. To allow more time: --drain-timeout`,
     );
   }
 }
