@@ -48,7 +48,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     const lost = heard(jobs, "run.lost");
     await jobs.run();
     expect(code).toEqual(["LEASE_LOST", true, "LEASE_LOST"]);
-    expect(await lost).toEqual({ id: run.id, name: "task", queue: "default", attempt: 1 });
+    expect(await lost).toEqual({ id: run.id, name: "task", queue: "default", attempt: 1, reason: "lease" });
     expect(count()).toBe(0);
     expect(await run.state()).toBe("running");
   });

@@ -58,7 +58,7 @@ onEachServer((kind) => {
       hasten(20);
       const failure = await jobs.install().catch((error) => error);
       expect(failure).toMatchObject({ code: "DATABASE_BUSY" });
-      expect(failure.message).toContain("for 30 s another session has had one of them in use");
+      expect(failure.message).toContain("another session has used one of them for 30 s");
     } finally {
       vi.restoreAllMocks();
       await reader.commit();
