@@ -1,20 +1,19 @@
-import { stateCodes } from "../../run/states.ts";
 import { yieldToEventLoop } from "../../time.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
 import { endRuns } from "./control.ts";
-import {
-  asJson,
-  first,
-  type IndexRange,
-  inGroups,
-  marks,
-  type Param,
-  type Statement,
-  type Tables,
-} from "./database.ts";
+import { asJson, first, inGroups, marks, type Param, type Statement } from "./database.ts";
 import { inLightGroups, type LogSweeper } from "./logs.ts";
 
+import {
+  nextRows,
+  type Selection,
+  selectByAge,
+  selectBySurplus,
+  selectFinished,
+  selectOrphans,
+  unseenJobs,
+} from "./prune-selection.ts";
 import { countDead, forgetDead } from "./workers.ts";
 
 /** Counts of jobs by the minute are kept for a week; this is in minutes. */
@@ -48,15 +47,15 @@ export async function prune(
     return true;
   };
   if (!job) {
-    for await (const selection of finished(sql, request, now)) {
+    for await (const selection of selectFinished(sql, request, now)) {
       if (!(await each(selection, (ids) => deleteFinished(sql, selection, ids), "history"))) return report;
     }
   }
   // Before the jobs: a job with waiting runs is kept.
-  const orphans = orphaned(t, request, now);
+  const orphans = selectOrphans(t, request, now);
   if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))
     return report;
-  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseen(t, jobsUnseenFor, job, now));
+  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseenJobs(t, jobsUnseenFor, job, now));
   if (job) return report;
   report.workers = await forgetDead(sql, now);
   await pruneMinutes(sql, Math.floor(now / 60_000) - MINUTES_KEPT);
@@ -64,65 +63,13 @@ export async function prune(
   return report;
 }
 
-/** A condition on the rows to delete (as `r`), and how to find them. */
-interface Selection extends Statement {
-  table: string;
-  /**
-   * If no index finds the rows: the range to scan for the next batch, after the last row of the previous one, so that
-   * the table is scanned once and not once for each batch. Not part of the condition that the delete repeats:
-   * PostgreSQL would read the whole range again.
-   */
-  scan?: (after: number) => IndexRange;
-}
-
-function byId(after: number): IndexRange {
-  return { text: "r.id > ?", params: [after], order: ["r.id"] };
-}
-
-/** The condition and the order that find the next rows of a selection, after an id. */
-function nextRows(after: number, { text, params, scan }: Selection): Statement {
-  if (!scan) return { text, params };
-  const range = scan(after);
-  return {
-    text: `${range.text} and ${text} order by ${range.order.join(", ")}`,
-    params: [...range.params, ...params],
-  };
-}
-
-/** Selects waiting runs whose job no worker has defined for the time of the request; null: the request deletes none. */
-function orphaned(t: Tables, { orphansOlderThan, job }: PruneRequest, now: number): Selection | null {
-  if (orphansOlderThan === null) return null;
-  const before = now - orphansOlderThan;
-  const [which, value] = job ? ["name = ?", job] : ["created_at < ?", before];
-  const text = `state in (0, 1) and owner is null and ${which} and name not in (select name from ${t.jobs} where seen_at >= ?)`;
-  return { table: t.runs, text, params: [value!, before], scan: byId };
-}
-
-/**
- * A condition on jobs that no worker has defined for `ms` and that have no unfinished runs, apart from those in
- * `but`.
- */
-function unseen(
-  t: Tables,
-  ms: number,
-  job: string | null | undefined,
-  now: number,
-  but?: Selection | null,
-): Statement {
-  const kept = but ? ` where not (${but.text})` : "";
-  return {
-    text: `coalesce(seen_at, created_at) < ?${job ? " and name = ?" : ""} and name not in (select name from ${t.runs}${kept})`,
-    params: [now - ms, ...(job ? [job] : []), ...(but?.params ?? [])],
-  };
-}
-
 /** Counts what `prune` would delete. */
 export async function forecast(sql: SqlContext, request: PruneRequest, now: number): Promise<PruneForecast> {
   const { t } = sql;
   const { jobsUnseenFor, job } = request;
   const history = job ? 0 : await countFinished(sql, request, now);
-  const orphans = orphaned(t, request, now);
-  const jobs = jobsUnseenFor === null ? null : unseen(t, jobsUnseenFor, job, now, orphans);
+  const orphans = selectOrphans(t, request, now);
+  const jobs = jobsUnseenFor === null ? null : unseenJobs(t, jobsUnseenFor, job, now, orphans);
   return {
     history: Math.min(history, MOST_COUNTED),
     capped: history > MOST_COUNTED,
@@ -149,95 +96,20 @@ async function countFinished(sql: SqlContext, request: PruneRequest, now: number
     );
   if (typeof request.keep === "number") {
     let sum = 0;
-    for await (const selection of bySurplus(sql, request, request.keep, now)) {
+    for await (const selection of selectBySurplus(sql, request, request.keep, now)) {
       const { text, params } = nextRows(0, selection);
       sum += await some(text, params, enough - sum);
       if (sum === enough) break;
     }
     return sum;
   }
-  const which = byAge(t, request, now);
+  const which = selectByAge(t, request, now);
   const either = which.map(({ text }) => `(${text})`).join(" or ");
   return some(
     either,
     which.flatMap(({ params }) => params),
     enough,
   );
-}
-
-/** Selects the finished runs to delete. */
-async function* finished(sql: SqlContext, request: PruneRequest, now: number): AsyncGenerator<Selection> {
-  const { t } = sql;
-  const { keep } = request;
-  if (typeof keep === "number") yield* bySurplus(sql, request, keep, now);
-  else yield* byAge(t, request, now);
-}
-
-/** The run does not hold a unique key any more. */
-const HOLDS_NO_KEY = "(r.unique_until is null or r.unique_until <= ?)";
-
-/** Selects finished runs whose retention has ended, and with `finishedFor` those that finished that long ago. */
-function byAge(t: Tables, { finishedFor, states }: PruneRequest, now: number): Selection[] {
-  const table = t.history;
-  const of = inStates(states);
-  const over = { table, text: `r.keep_until <= ?${of}`, params: [now] };
-  if (finishedFor === null) return [over];
-  const old = `r.finished_at <= ? and ${HOLDS_NO_KEY}${of}`;
-  return [over, { table, text: old, params: [now - finishedFor, now], scan: byId }];
-}
-
-/** Selects, for each job, the finished runs beyond the number to keep. */
-async function* bySurplus(
-  sql: SqlContext,
-  { states, finishedFor }: PruneRequest,
-  keep: number,
-  now: number,
-): AsyncGenerator<Selection> {
-  const { db, t } = sql;
-  const of = inStates(states);
-  const old = finishedFor === null ? "" : " and r.finished_at <= ?";
-  const params = [now, ...(finishedFor === null ? [] : [now - finishedFor])];
-  for await (const { name, from } of surplus(sql, keep, of)) {
-    const scan = (after: number) => db.historyRange(name, after, from);
-    yield { table: t.history, scan, text: `${HOLDS_NO_KEY}${of}${old}`, params };
-    await yieldToEventLoop();
-  }
-}
-
-/** The finished runs of one job beyond the number to keep: `from` and all with smaller ids. */
-interface Surplus {
-  name: string;
-  from: number;
-}
-
-/**
- * Finds the surplus of each job in history, by a loose index scan over names. Only runs that satisfy `counted`, a
- * condition on `r`, are counted.
- */
-async function* surplus(sql: SqlContext, keep: number, counted: string): AsyncGenerator<Surplus> {
-  const { db, t } = sql;
-  for (let after = ""; ; ) {
-    const next = await first(
-      sql.all<{ name: string }>(`select name from ${t.history} where name > ? order by name limit 1`, after),
-    );
-    if (!next) return;
-    const { name } = next;
-    const { text, params, order } = db.historyRange(name, 0, Number.MAX_SAFE_INTEGER);
-    const begin = await first(
-      sql.all<{ id: number }>(
-        `select r.id from ${t.history} r where ${text}${counted} order by ${order.map((column) => `${column} desc`).join(", ")} limit 1 offset ?`,
-        ...params,
-        keep,
-      ),
-    );
-    if (begin) yield { name, from: begin.id };
-    after = name;
-  }
-}
-
-function inStates(states: PruneRequest["states"]): string {
-  if (!states) return "";
-  return ` and r.state in (${states.map((state) => stateCodes[state]).join(", ") || "null"})`;
 }
 
 /** Reads the ids of a selection in batches. Does not lock: the delete checks the condition again. */
