@@ -11,6 +11,15 @@ export const mutants: Mutant[] = [
     stores: ["postgres"],
   },
   {
+    rule: "A read by a guess counts only if the guess covers what the claim has read since.",
+    file: "src/store/server/round-trips.ts",
+    find: "guess !== null && this.#covers(guess, first)",
+    replace: "guess !== null",
+    tests: ["test/conformance/postgres.test.ts"],
+    only: "claim that comes with a settle",
+    stores: ["postgres"],
+  },
+  {
     rule: "A run takes the place of a settled one without a gate only in the same queue.",
     file: "src/store/server/limits.ts",
     find: "JSON.stringify([name, lane, queue])",

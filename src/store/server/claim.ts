@@ -62,7 +62,7 @@ export interface ClaimResult {
   cancelled: number[];
   /** Whether other claims held the gate of a run that would have fitted. */
   isGateHeld: boolean;
-  /** Whether the claim took nothing and has not looked at every ready run yet. */
+  /** Whether ready runs are left that the claim has not looked at. If it took nothing, the exchange claims again. */
   isUnfinished: boolean;
 }
 
@@ -126,7 +126,7 @@ export class Claimer {
     };
   }
 
-  /** Steps 1 to 3. */
+  /** Does steps 1 to 3, and moves strays to the runs under limits. */
   async #look(tx: Sql, { request, worker, now, facts: known }: ClaimCall): Promise<[ClaimFacts, ReadyRuns]> {
     const read = () => this.readFacts(tx, { worker, owner: request.owner }, now);
     const find = (by: ClaimFacts) => this.#find(tx, request, by);
@@ -138,7 +138,7 @@ export class Claimer {
       [facts, ready] = await this.#speculation.readSecond(await read(), find);
     }
     if (ready.strays.length > 0) {
-      // They move to the index of runs under limits, where `#find` then finds them.
+      // The hint moves them to the index of runs under limits, where the second `find` reads them.
       await this.#updateAll(tx, ready.strays, { limited: "1" });
       const queues = new Set([...facts.limitedQueues, ...ready.strays.map(({ queue }) => queue)]);
       facts = { ...facts, limitedQueues: [...queues] };

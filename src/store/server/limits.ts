@@ -234,7 +234,7 @@ export class Limits {
     return chosen.filter((one) => gates.get(one)!.every((gate) => locked.has(gate)));
   }
 
-  /** Locks and returns those of the runs that are still ready and that no other transaction has locked. */
+  /** Locks and returns the runs that are still ready, except rows that other transactions have locked. */
   async #lockRows(tx: Sql, chosen: Candidate[]): Promise<RunRow[]> {
     const columns = RUN_COLUMNS.split(", ").map((column) => `r.${column}`);
     return tx.all<RunRow>(

@@ -207,8 +207,8 @@ export class ServerStore extends SqlStore {
   }
 
   /**
-   * Waits until an earlier try of this exchange has ended: the server may still be committing it, and what it claimed
-   * and settled is not visible before. The wait is bounded, because a server may take hours to notice a lost connection.
+   * Waits until an earlier try of this exchange has ended: the server may still be committing it, and its claims and
+   * settlements are not visible before. The wait is bounded, because a server may take hours to notice a lost connection.
    */
   async #waitForEarlierTry(tx: Sql, worker: string): Promise<void> {
     const { db } = this.#parts;

@@ -36,7 +36,7 @@ export class Claimer {
     this.#limits = new Limits(db, tables);
   }
 
-  /** `isUnfinished`: the claim took nothing and has not looked at every ready run yet. */
+  /** `isUnfinished`: ready runs are left that the claim has not looked at. */
   claim(
     request: ClaimRequest,
     worker: string,

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { ClaimedRun } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import {
   claim,
   claimOne,
   claimRequest,
+  define,
   defineLimited,
   exchange,
   found,
@@ -13,6 +15,7 @@ import {
   LIMITED,
   names,
   reap,
+  settlement,
   times,
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
@@ -209,6 +212,57 @@ export function claiming(database: Database): void {
       const id = await insertOne(at.store);
       expect(await exchange(at.store)).toEqual({ settled: [], claimed: [], nextDue: null, cancelled: [] });
       expect((await found(at.store, id)).state).toBe("ready");
+    });
+  });
+
+  // A server guesses from the claim before, and must not go by a guess that is wrong.
+  describe("a claim that comes with a settle", () => {
+    const at = fresh(database);
+
+    /** Claims two runs of queue a; then `change` happens; then one exchange settles one of the two and claims. */
+    async function claimAfter(change: () => Promise<unknown>): Promise<ClaimedRun[]> {
+      await define(at.store, [{ name: "one", limit: 1 }, { name: "two", limit: 1 }, { name: "job" }]);
+      await insert(at.store, { queue: "a", name: "one" }, { queue: "a" });
+      const runs = await claim(at.store);
+      await change();
+      const settle = [settlement(runs.find(({ name }) => name === "one")!, "completed")];
+      return (await exchange(at.store, { settle, claim: claimRequest() })).claimed;
+    }
+
+    test("finds runs of another queue", async () => {
+      const claimed = await claimAfter(() => insert(at.store, { queue: "a" }, { queue: "b" }));
+      expect(claimed.map(({ queue }) => queue)).toEqual(["a", "b"]);
+    });
+
+    test("keeps the limit of another job", async () => {
+      const claimed = await claimAfter(() =>
+        insert(at.store, ...times(2, () => ({ queue: "a", name: "two" }))),
+      );
+      expect(names(claimed)).toEqual(["two"]);
+    });
+
+    test("takes nothing of a job that was paused", async () => {
+      const claimed = await claimAfter(async () => {
+        await insert(at.store, { queue: "a" }, { queue: "a", name: "one" });
+        await at.store.pauseJob("job", true);
+      });
+      expect(names(claimed)).toEqual(["one"]);
+    });
+
+    test("takes nothing of a queue that was paused", async () => {
+      const claimed = await claimAfter(async () => {
+        await insert(at.store, { queue: "a" }, { queue: "a", name: "one" });
+        await at.store.pauseQueue("a", true, null);
+      });
+      expect(claimed).toEqual([]);
+    });
+
+    test("finds scheduled runs that have become due", async () => {
+      const claimed = await claimAfter(async () => {
+        await insert(at.store, { queue: "a", delay: 1000 });
+        await at.clock.advance(1);
+      });
+      expect(names(claimed)).toEqual(["job"]);
     });
   });
 }
