@@ -1,8 +1,6 @@
 import type { JobMinute, Store } from "../store/store.ts";
-import type { Clock } from "../time.ts";
+import { type Clock, MINUTE } from "../time.ts";
 import type { Outcome } from "./states.ts";
-
-const MINUTE = 60_000;
 
 /** Most counts that are kept while the database is unavailable: one for each job and minute. */
 const MOST_MINUTES = 10_000;
