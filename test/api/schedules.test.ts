@@ -438,6 +438,28 @@ describe("several processes on one database", () => {
     void rollback;
   });
 
+  test("an older version does not tick while a newer one is alive, even if that one does not tick", async () => {
+    const on = two();
+    const old = on.open();
+    old.jobs.schedule("job", () => {}).everyMinute();
+    await start(old.jobs);
+    await on.clock.advance(1);
+    const next = on.open();
+    next.jobs
+      .schedule("job", () => {})
+      .everyMinute()
+      .queue("other");
+    const started = heard(next.jobs, "worker.started");
+    void next.jobs.forever({ signals: false, schedules: false });
+    await started;
+    const ticked = listen(old.jobs, "schedule.ticked");
+    await on.clock.advance("3 minutes");
+    expect(ticked).toEqual([]);
+    await next.jobs.stop();
+    await on.clock.advance("3 minutes");
+    expect(ticked.length).toBeGreaterThan(0);
+  });
+
   test("when the newer version is gone, the older goes on with its own schedule", async () => {
     const on = two();
     const old = on.open();

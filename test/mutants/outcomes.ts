@@ -18,6 +18,13 @@ export const mutants: Mutant[] = [
     only: "is written although the claim",
   },
   {
+    rule: "Of a refused batch both halves are sent.",
+    file: "src/bisect.ts",
+    find: "    await bisect(items.slice(half), how);\n",
+    replace: "",
+    tests: ["test/unit/bisect.test.ts"],
+  },
+  {
     rule: "Nothing is reaped for some seconds after an outage.",
     file: "src/worker/janitor.ts",
     find: "if (outage.wasWithin(REAP_AFTER_OUTAGE, REAPING)) return;",

@@ -101,6 +101,14 @@ export const mutants: Mutant[] = [
     tests: ["test/api/many-schedules.test.ts"],
   },
   {
+    rule: "A worker ticks a schedule only by the definition that the database has.",
+    file: "src/schedule/ticker.ts",
+    find: "job?.fingerprint === due.jobFingerprint ? job.schedule(due.slot) : undefined",
+    replace: "job?.schedule(due.slot)",
+    tests: ["test/api/schedules.test.ts"],
+    only: "an older version does not tick",
+  },
+  {
     rule: "A pass of run() does not end while schedules are due.",
     file: "src/worker/worker.ts",
     find: "if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#stopping)) return false;",
