@@ -29,8 +29,8 @@ export const mutants: Mutant[] = [
   {
     rule: "The forecast of prune() counts a stale job although runs wait for it that go first.",
     file: "src/store/sql/prune.ts",
-    find: "unseenJobs(t, jobsUnseenFor, job, now, orphans)",
-    replace: "unseenJobs(t, jobsUnseenFor, job, now)",
+    find: "unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now, orphans)",
+    replace: "unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now)",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "goes in one call with the runs",
     stores: ["sqlite"],
@@ -38,9 +38,9 @@ export const mutants: Mutant[] = [
   {
     rule: "prune() ends the runs that wait for a stale job before it looks for jobs without runs.",
     file: "src/store/sql/prune.ts",
-    find: '  const orphans = selectOrphans(t, request, now);\n  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))\n    return report;\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseenJobs(t, jobsUnseenFor, job, now));\n',
+    find: '  const orphans = selectOrphans(t, request, now);\n  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))\n    return report;\n  if (jobsUnseenFor !== null)\n    report.jobs = await pruneJobs(sql, unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now));\n',
     replace:
-      '  const orphans = selectOrphans(t, request, now);\n  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseenJobs(t, jobsUnseenFor, job, now));\n  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))\n    return report;\n',
+      '  const orphans = selectOrphans(t, request, now);\n  if (jobsUnseenFor !== null)\n    report.jobs = await pruneJobs(sql, unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now));\n  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))\n    return report;\n',
     tests: ["test/conformance/sqlite.test.ts"],
     only: "goes in one call with the runs",
     stores: ["sqlite"],

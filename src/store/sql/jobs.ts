@@ -37,8 +37,7 @@ export function toJob(row: JobRow): JobRecord {
 export async function declare(
   sql: SqlContext,
   names: string[],
-  queue: string,
-  priority: number,
+  { queue, priority }: Pick<JobRecord, "queue" | "priority">,
   now: number,
 ): Promise<void> {
   const { db, t } = sql;

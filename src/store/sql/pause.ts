@@ -12,10 +12,16 @@ export interface PausedRow {
 
 export const PAUSE_COLUMNS: string[] = ["paused_at", "paused_by", "paused_reason"];
 
+/** Pauses (with a note) or resumes. */
+interface PauseChange {
+  paused: boolean;
+  note: PauseNote | undefined;
+}
+
 /** The `set` clause of a pause; its parameters are `pauseValues`. */
 const PAUSE: string = PAUSE_COLUMNS.map((column) => `${column} = ?`).join(", ");
 
-function pauseValues(paused: boolean, now: number, note?: PauseNote): Param[] {
+function pauseValues({ paused, note }: PauseChange, now: number): Param[] {
   return paused ? [now, note?.by ?? null, note?.reason ?? null] : [null, null, null];
 }
 
@@ -23,42 +29,36 @@ export function toPause({ paused_at, paused_by, paused_reason }: PausedRow): Pau
   return paused_at === null ? null : { since: paused_at, by: paused_by, reason: paused_reason };
 }
 
-export function pauseJob(
-  sql: SqlContext,
-  name: string,
-  paused: boolean,
-  now: number,
-  note?: PauseNote,
-): Promise<boolean> {
+/** Pauses or resumes a job; false: it does not exist. */
+export function pauseJob(sql: SqlContext, name: string, change: PauseChange, now: number): Promise<boolean> {
   const { t } = sql;
   return sql.transaction(async (tx) => {
     const known = await first(
       tx.all<{ paused_at: number | null }>(`select paused_at from ${t.jobs} where name = ?`, name),
     );
     if (!known) return false;
-    await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(paused, now, note), name);
-    if (!paused && known.paused_at !== null) await resumeSchedulesOf(tx, name, now);
+    await tx.run(`update ${t.jobs} set ${PAUSE} where name = ?`, ...pauseValues(change, now), name);
+    if (!change.paused && known.paused_at !== null) await resumeSchedulesOf(tx, name, now);
     // The claim skips runs with the limit hint lane by lane, others one by one.
-    if (paused) await setLimitHint(tx, "name", [name]);
+    if (change.paused) await setLimitHint(tx, "name", [name]);
     return true;
   });
 }
 
+/** Pauses a queue until a time, or until it is resumed; or resumes it. */
 export async function pauseQueue(
   sql: SqlContext,
   name: string,
-  paused: boolean,
-  until: number | null,
+  change: PauseChange & { until: number | null },
   now: number,
-  note?: PauseNote,
 ): Promise<void> {
   const { db, t } = sql;
   const columns = [...PAUSE_COLUMNS, "paused_until"];
   await sql.run(
     db.upsert(t.queues, ["name"], ["name", ...columns], columns),
     name,
-    ...pauseValues(paused, now, note),
-    paused ? until : null,
+    ...pauseValues(change, now),
+    change.paused ? change.until : null,
   );
 }
 
@@ -66,9 +66,8 @@ export async function pauseQueue(
 export function pauseSchedule(
   sql: SqlContext,
   id: number,
-  paused: boolean,
+  change: PauseChange,
   now: number,
-  note?: PauseNote,
 ): Promise<boolean> {
   const { t } = sql;
   return sql.transaction(async (tx) => {
@@ -76,8 +75,8 @@ export function pauseSchedule(
       tx.all<{ paused_at: number | null }>(`select paused_at from ${t.schedules} where id = ?`, id),
     );
     if (!row) return false;
-    const values = pauseValues(paused, now, note);
-    if (paused) await tx.run(`update ${t.schedules} set ${PAUSE} where id = ?`, ...values, id);
+    const values = pauseValues(change, now);
+    if (change.paused) await tx.run(`update ${t.schedules} set ${PAUSE} where id = ?`, ...values, id);
     else if (row.paused_at !== null) {
       await tx.run(`update ${t.schedules} set ${PAUSE}, resumed_at = ? where id = ?`, ...values, now, id);
     }

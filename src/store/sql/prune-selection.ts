@@ -43,20 +43,19 @@ export function selectOrphans(
 }
 
 /**
- * A condition on jobs that no worker has defined for `ms` and that have no unfinished runs, apart from those in
- * `but`.
+ * A condition on jobs that no worker has defined for `unseenFor` ms and that have no unfinished runs, apart from
+ * those in `but`.
  */
 export function unseenJobs(
   t: Tables,
-  ms: number,
-  job: string | null | undefined,
+  { unseenFor, job }: { unseenFor: number; job: string | null | undefined },
   now: number,
   but?: Selection | null,
 ): Statement {
   const kept = but ? ` where not (${but.text})` : "";
   return {
     text: `coalesce(seen_at, created_at) < ?${job ? " and name = ?" : ""} and name not in (select name from ${t.runs}${kept})`,
-    params: [now - ms, ...(job ? [job] : []), ...(but?.params ?? [])],
+    params: [now - unseenFor, ...(job ? [job] : []), ...(but?.params ?? [])],
   };
 }
 

@@ -55,7 +55,8 @@ export async function prune(
   const orphans = selectOrphans(t, request, now);
   if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))
     return report;
-  if (jobsUnseenFor !== null) report.jobs = await pruneJobs(sql, unseenJobs(t, jobsUnseenFor, job, now));
+  if (jobsUnseenFor !== null)
+    report.jobs = await pruneJobs(sql, unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now));
   if (job) return report;
   report.workers = await forgetDead(sql, now);
   await pruneMinutes(sql, Math.floor(now / 60_000) - MINUTES_KEPT);
@@ -69,7 +70,7 @@ export async function forecast(sql: SqlContext, request: PruneRequest, now: numb
   const { jobsUnseenFor, job } = request;
   const history = job ? 0 : await countFinished(sql, request, now);
   const orphans = selectOrphans(t, request, now);
-  const jobs = jobsUnseenFor === null ? null : unseenJobs(t, jobsUnseenFor, job, now, orphans);
+  const jobs = jobsUnseenFor === null ? null : unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now, orphans);
   return {
     history: Math.min(history, MOST_COUNTED),
     capped: history > MOST_COUNTED,

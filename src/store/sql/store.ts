@@ -255,7 +255,7 @@ export abstract class SqlStore implements Store {
   }
 
   async declareJobs(names: string[], queue: string, priority: number): Promise<void> {
-    return jobs.declare(this.sql, names, queue, priority, await this.now());
+    return jobs.declare(this.sql, names, { queue, priority }, await this.now());
   }
 
   adopt(id: number): Promise<boolean> {
@@ -271,11 +271,11 @@ export abstract class SqlStore implements Store {
   }
 
   async pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return pauseJob(this.sql, name, paused, await this.now(), note);
+    return pauseJob(this.sql, name, { paused, note }, await this.now());
   }
 
   async pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void> {
-    return pauseQueue(this.sql, name, paused, until, await this.now(), note);
+    return pauseQueue(this.sql, name, { paused, until, note }, await this.now());
   }
 
   async tick(request: TickRequest): Promise<TickResult> {
@@ -287,7 +287,7 @@ export abstract class SqlStore implements Store {
   }
 
   async pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return pauseSchedule(this.sql, id, paused, await this.now(), note);
+    return pauseSchedule(this.sql, id, { paused, note }, await this.now());
   }
 
   flush(tallies: JobMinute[]): Promise<void> {
