@@ -1,6 +1,5 @@
-import type { JobMinute, Store } from "../store/store.ts";
+import type { JobMinute, Settlement, Store } from "../store/store.ts";
 import { type Clock, MINUTE } from "../time.ts";
-import type { Outcome } from "./states.ts";
 
 /** Most counts that are kept while the database is unavailable: one for each job and minute. */
 const MOST_MINUTES = 10_000;
@@ -44,7 +43,11 @@ export class JobCounts {
     counts[outcome] = (counts[outcome] ?? 0) + 1;
   }
 
-  settled(name: string, outcome: Outcome, duration: number, error: string | null, now: number): void {
+  settled(
+    name: string,
+    { outcome, duration, error }: Pick<Settlement, "outcome" | "duration" | "error">,
+    now: number,
+  ): void {
     const minute = this.#minuteOf(name, now);
     minute.counts[outcome] = (minute.counts[outcome] ?? 0) + 1;
     minute.busy += duration;

@@ -124,7 +124,7 @@ export function afterKill(
   reason: PunctualError,
   random: () => number,
 ): Result {
-  if (reason.code === "RUN_TIMED_OUT") return afterFailure(run, settings.retries, reason, random);
+  if (reason.code === "RUN_TIMED_OUT") return afterFailure(run, settings.retries, reason, { random });
   if (reason.code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
   return reason.code === "LEASE_LOST" ? { outcome: null } : { outcome: "released" };
 }

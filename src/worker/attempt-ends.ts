@@ -48,8 +48,7 @@ export function afterFailure(
   run: ClaimedRun,
   job: RetryPolicy,
   error: unknown,
-  random: () => number,
-  isWorthRetrying: () => boolean = () => true,
+  { random, isWorthRetrying = () => true }: { random(): number; isWorthRetrying?(): boolean },
 ): Result {
   const retries = policyOf(job, run.retries);
   const failures = run.attempts - run.crashes;

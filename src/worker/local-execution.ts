@@ -272,10 +272,12 @@ export class LocalExecution implements Execution {
     // The handler threw because of the timeout: the timeout is the cause.
     const error = code === "RUN_TIMED_OUT" ? this.#controller.signal.reason : thrown;
     const { retries } = this.#job.settings;
-    return afterFailure(this.run, retries, error, this.#parts.random, () => this.#worthRetrying(error));
+    const { random } = this.#parts;
+    const isWorthRetrying = () => this.#isWorthRetrying(error);
+    return afterFailure(this.run, retries, error, { random, isWorthRetrying });
   }
 
-  #worthRetrying(error: unknown): boolean {
+  #isWorthRetrying(error: unknown): boolean {
     if (isA(error, PermanentError)) return false;
     if (isA(error, PunctualError) && (error.code === "INVALID_ARGS" || error.code === "INVALID_PAYLOAD"))
       return false;

@@ -189,11 +189,11 @@ export class Outbox {
   #record(entry: OutboxEntry): void {
     const { events, counts, registry, clock } = this.#parts;
     const { run, settlement } = entry;
-    const { outcome, duration, lane } = settlement;
+    const { outcome, lane } = settlement;
     // The run was claimed only to compute its key.
     if (lane !== undefined) return;
     if (run.owner === null) {
-      counts.settled(run.name, outcome, duration, settlement.error, clock.now());
+      counts.settled(run.name, settlement, clock.now());
     } else if (outcome !== "retried" && outcome !== "snoozed" && outcome !== "released") {
       registry.forgetAdHoc(run.lane);
     }

@@ -28,12 +28,12 @@ function database() {
 test("what could not be written is added to the next flush", async () => {
   const { store, flushed, counts } = database();
   counts.dispatched("job", 0, 2);
-  counts.settled("job", "completed", 10, null, 1);
-  counts.settled("job", "failed", 5, "first", 2);
+  counts.settled("job", { outcome: "completed", duration: 10, error: null }, 1);
+  counts.settled("job", { outcome: "failed", duration: 5, error: "first" }, 2);
   store.isAway = true;
   await expect(counts.flush()).rejects.toThrow("away");
-  counts.settled("job", "failed", 7, "second", 3);
-  counts.settled("job", "completed", 1, null, MINUTE);
+  counts.settled("job", { outcome: "failed", duration: 7, error: "second" }, 3);
+  counts.settled("job", { outcome: "completed", duration: 1, error: null }, MINUTE);
   await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
   await counts.flush();
@@ -64,9 +64,9 @@ test("what could not be written is added to the next flush", async () => {
 
 test("what is counted while a flush fails is added too, and a success ends a row of failures", async () => {
   const { store, flushed, counts } = database();
-  counts.settled("job", "failed", 1, "why", 1);
+  counts.settled("job", { outcome: "failed", duration: 1, error: "why" }, 1);
   store.isAway = true;
-  store.onFlush = () => counts.settled("job", "completed", 1, null, 2);
+  store.onFlush = () => counts.settled("job", { outcome: "completed", duration: 1, error: null }, 2);
   await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
   store.onFlush = () => {};
