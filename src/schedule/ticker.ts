@@ -104,7 +104,7 @@ export class Ticker {
   };
 }
 
-/** A moment of the database's time on the monotonic clock: the wall clock of this host may say anything. */
+/** Converts a moment of the database's time to the monotonic clock; this machine's wall clock may differ from both. */
 export async function monotonicOf(
   moment: number | null,
   { store, clock }: { store: Store; clock: Clock },

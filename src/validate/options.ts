@@ -20,13 +20,13 @@ export function checkKeys(options: object, allowed: readonly string[], what: str
   }
 }
 
-/** Throws INVALID_OPTION unless the value is a whole number from `least` to `most`. */
-/** The options that are given: `undefined` means that one is not. */
+/** Returns the options without those that are `undefined`: they count as not given. */
 export function withoutUndefined<Options extends object>(options: Options): Options {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as Options;
 }
 
+/** Throws INVALID_OPTION unless the value is a whole number from `least` to `most`. */
 export function checkInteger(
   value: unknown,
   what: string,
