@@ -1,4 +1,4 @@
-// One process of definitions.ts: says how much memory it holds, with so many definitions at work or with nothing at all.
+// One process of definitions.ts: prints its memory, with the given number of definitions or with none.
 // JavaScript, because Node needs memory of its own to strip types.
 const [built, database, given, ...zones] = process.argv.slice(2);
 const count = Number(given);

@@ -52,7 +52,7 @@ const first = email.dispatch({ to: "jim" }).delay("7h");
 const second = email.dispatch({ to: "kim" }).delay("7h");
 const [jim] = await Promise.all([first, second]);
 
-// What came back is a handle: it can move or withdraw a run that nobody has claimed.
+// The result is a handle: it can move or cancel a run that no worker has claimed.
 await jim.at("2026-12-02T00:00:00Z");
 
 const { runs } = await jobs.runs();

@@ -45,7 +45,7 @@ jobs
   .schedule("memory", async () => `${Math.round(process.memoryUsage().rss / 2 ** 20)} MB in use`)
   .everyFiveSeconds();
 
-/** What is dispatched: one of these each second, in turn. */
+/** Dispatches: one of these each second, in turn. */
 export const turns: (() => PromiseLike<unknown>)[] = [
   () => greet.dispatch({ name: "Ada" }),
   () => weather.dispatch({ city: "Lisbon" }),

@@ -1,4 +1,4 @@
-// What `npm start` runs: a worker on a SQLite file that shows what it does, until Ctrl-C.
+// `npm start`: a worker on a SQLite file that shows what it does, until Ctrl-C.
 import { styleText } from "node:util";
 import { PunctualError } from "../src/index.ts";
 import { jobs, turns } from "./start-jobs.ts";

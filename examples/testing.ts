@@ -19,12 +19,12 @@ jobs
   })
   .retries({ max: 3, base: 60, cap: 600 });
 
-/** What is tested. */
+/** The handler under test. */
 async function signUp(name: string): Promise<void> {
   await jobs.dispatch("welcome", { to: name });
 }
 
-// What was asked for, without running it.
+// The dispatches, without running them.
 const dispatches = recordDispatches(jobs);
 await signUp("ada");
 await dispatches.assertDispatched("welcome", { to: "ada" });

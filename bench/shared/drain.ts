@@ -7,7 +7,7 @@ function payloads(count: number): (typeof payload)[] {
   return Array.from({ length: count }, () => payload);
 }
 
-/** Puts in so many runs and drains them through a worker, which ends the instance; `limit` is the job's concurrency. */
+/** Inserts `count` runs and drains them through a worker, which ends the instance; `limit` is the job's concurrency. */
 export async function drain(jobs: Punctual, runs: number, limit: number, keep: boolean): Promise<Measured> {
   const finished = Promise.withResolvers<void>();
   let ran = 0;

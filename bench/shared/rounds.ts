@@ -7,7 +7,7 @@ export const perSecond = (count: number, since: number): number =>
 
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** All cases in turn, so many times; the medians by case. Drains are also told as a part of the case they are compared with. */
+/** Runs all cases in turn, `rounds` times; returns the medians by case. Drains also get a ratio to their baseline. */
 export async function inRounds(
   rounds: number,
   cases: Case[],

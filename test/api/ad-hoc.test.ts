@@ -218,7 +218,7 @@ describe("what becomes of it", () => {
     expect((await jobs.status()).workers).toEqual([]);
   });
 
-  test("what came to nothing in the job table stays out of it", async () => {
+  test("a dispatch that failed leaves no row in the job table", async () => {
     const { jobs } = open();
     await jobs.dispatch("task", () => {
       throw new Error("no");

@@ -54,7 +54,7 @@ describe("retryAll()", () => {
     expect((await jobs.runs({ where: "job:mail attempt:1", limit: 1000 })).runs).toHaveLength(1000);
   });
 
-  test("at most so many, the newest", async () => {
+  test("at most the given number, the newest", async () => {
     const { jobs } = await scene(20);
     expect(await jobs.retryAll("state:failed", { limit: 5 })).toMatchObject({ done: 5 });
     const waiting = (await jobs.runs({ where: "is:waiting" })).runs.map(({ id }) => id);

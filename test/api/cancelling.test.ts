@@ -54,7 +54,7 @@ describe("cancelling a run that runs", () => {
     expect(await run.state()).toBe("cancelled");
   });
 
-  test("by force it has ended, and what the handler comes to is not written", async () => {
+  test("by force the run has ended, and the handler's result is discarded", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     jobs.schedule("task", () => go);

@@ -55,7 +55,7 @@ describe("dispatchMany()", () => {
     expect(dispatched).toHaveLength(20_000);
     expect((await jobs.find(runs[19_999]!.id))?.args).toEqual({ n: 19_999 });
     expect(new Set(runs.map(({ id }) => id)).size).toBe(20_000);
-    // So many are not counted to the end.
+    // This many are not counted to the end.
     expect(await jobs.status()).toMatchObject({ capped: true, queues: [{ name: "default" }] });
   });
 

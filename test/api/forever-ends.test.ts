@@ -22,7 +22,7 @@ test("forever() ends after a number of runs, and starts no more", async () => {
   expect(await jobs.forever({ limit: 50, untilEmpty: true, signals: false })).toBe(13);
 });
 
-test("forever() goes on while nothing is due until it has run so many", async () => {
+test("forever() with a limit waits while nothing is due, and ends after that number of runs", async () => {
   const { jobs } = open();
   const job = jobs.schedule("job", () => {});
   const working = jobs.forever({ limit: 2, signals: false });

@@ -21,7 +21,7 @@ function scene(db = new DatabaseSync(":memory:"), clock?: TestClock) {
     db.prepare("select state, started_at, isolated, crashes from punctual_runs where id = ?").get(id) as
       | { state: number; started_at: number | null; isolated: number; crashes: number }
       | undefined;
-  /** A run that crashed so many times, ready in `seconds`. */
+  /** A run that crashed `crashes` times, ready in `seconds`. */
   const crashed = async (job: string, crashes = 1, seconds = 0.01): Promise<Run> => {
     const run = await jobs.dispatch(job).delay(seconds);
     db.prepare("update punctual_runs set crashes = ? where id = ?").run(crashes, run.id);

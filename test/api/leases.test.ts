@@ -54,7 +54,7 @@ describe("a lease", () => {
     expect((await locked)?.lockedUntil).toEqual(new Date("2026-01-01T00:01:00Z"));
   });
 
-  test("given to another: the handler's signal aborts, and what it comes to is not written", async () => {
+  test("given to another worker: the handler's signal aborts, and its result is discarded", async () => {
     const { jobs, clock, db, release, context } = scene(30);
     const run = await jobs.dispatch("slow");
     const pass = jobs.run();

@@ -60,7 +60,7 @@ test("and while it runs, about once a second", async () => {
   await working;
 });
 
-test("all of them, for whoever hears that the run has ended", async () => {
+test("all of them are readable once a listener hears that the run has ended", async () => {
   const { jobs } = open();
   jobs.schedule("task", (_: unknown, run) => {
     for (let n = 0; n < 10; n++) run.log(`${n}`);

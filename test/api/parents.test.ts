@@ -31,7 +31,7 @@ describe("a handler that dispatches", () => {
     expect((await jobs.dispatch("child").then((run) => jobs.find(run.id)))?.parentId).toBeNull();
   });
 
-  test("of another instance is nobody's parent", async () => {
+  test("a handler of another instance is not the parent", async () => {
     const { jobs } = open();
     const other = open();
     other.jobs.schedule("child", () => {});

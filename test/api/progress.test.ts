@@ -66,7 +66,7 @@ describe("progress()", () => {
     expect(await run.state()).toBe("completed");
   });
 
-  test("after the end it is nobody's business", async () => {
+  test("after the end of the attempt progress is ignored", async () => {
     const { jobs, clock } = open();
     let late: (() => void) | undefined;
     jobs.schedule("task", (_args, run) => {

@@ -35,7 +35,7 @@ describe("queues left out", () => {
     expect(await jobs.run()).toBe(2);
   });
 
-  test("it is known of a worker: whoever asks why is told that nobody serves them", async () => {
+  test("a worker's selection is known: why() says that no worker serves the queue", async () => {
     const db = new DatabaseSync(":memory:");
     const one = scene(db);
     void one.jobs.forever({ exceptQueues: ["bulk"], weights: { reports: 2 }, signals: false });

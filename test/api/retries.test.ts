@@ -218,7 +218,7 @@ describe("whether", () => {
     expect(asked.sort()).toEqual(["ENOTFOUND", "ETIMEDOUT", "ETIMEDOUT"]);
   });
 
-  test("a `when` that gives a promise, as it should not, ends nobody's process", async () => {
+  test("a `when` that returns a promise, as it should not, does not end the process", async () => {
     const { jobs } = open();
     const when = (() => Promise.reject(new Error("async"))) as unknown as () => boolean;
     jobs.schedule("task", fail).retries({ max: 2, base: 0, when });

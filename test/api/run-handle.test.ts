@@ -242,7 +242,7 @@ describe("run.retry()", () => {
     await expectRefusal(() => jobs.retry(777), "RUN_NOT_FOUND", "Cannot retry run 777");
   });
 
-  test("does not take a unique key from whoever holds it now", async () => {
+  test("does not take a unique key from its present holder", async () => {
     const { jobs } = scene();
     const first = await jobs.dispatch("broken").unique("k");
     await jobs.run();

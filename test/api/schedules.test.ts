@@ -381,7 +381,7 @@ describe("several processes on one database", () => {
     return { clock, open: () => open({ clock }, memory) };
   }
 
-  test("a tick happens once, whoever asks", async () => {
+  test("a tick happens once, whichever worker asks", async () => {
     const on = two();
     const instances = [on.open(), on.open(), on.open()];
     let ran = 0;
@@ -413,7 +413,7 @@ describe("several processes on one database", () => {
     expect(ran).toEqual(["uploads", "emails"]);
   });
 
-  test("of two versions of the code the later started has the say: nothing goes back and forth, a rollback wins at once", async () => {
+  test("of two versions of the code the later started wins: nothing goes back and forth, a rollback wins at once", async () => {
     const on = two();
     const cron = async () => (await old.jobs.schedules()).map((row) => row.cron);
     const version = async (minutes: number) => {

@@ -197,7 +197,7 @@ describe("why() a run is where it is", () => {
     one.release();
   });
 
-  test("finished, each with what it came to", async () => {
+  test("finished, each with its outcome", async () => {
     const { jobs } = await scene();
     jobs.schedule("bad", () => {
       throw new Error("out of paper");

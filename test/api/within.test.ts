@@ -12,7 +12,7 @@ interface Scene extends Opened {
 /** An application's database with an order table, and the instance on it. */
 async function scene(where: "memory" | "file"): Promise<Scene> {
   const db = new DatabaseSync(where === "memory" ? ":memory:" : join(temporaryFolder(), "app.db"));
-  // Whoever still waits for a transaction of a failed test gets its turn.
+  // A dispatch that still waits for a transaction of a failed test gets its turn.
   onTestFinished(() => {
     if (db.isOpen && db.isTransaction) db.exec("rollback");
   });

@@ -38,7 +38,7 @@ describe("a child that dies before it has begun anything", () => {
     expect(chaos.journal.find({ what: "dies" })).toHaveLength(2);
   });
 
-  test("every time, by a run that it cannot even read: that run comes to an end", async ({ chaosWith }) => {
+  test("every time, by a run that it cannot even read: that run ends", async ({ chaosWith }) => {
     const chaos = await chaosWith({ workers: 3 }, { dieWhenGiven: 100 });
     const { id } = await chaos.job.free.dispatch({ ms: 0 });
     chaos.start();

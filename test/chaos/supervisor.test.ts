@@ -50,7 +50,7 @@ async function untilDone({ asked }: Chaos, { sql }: Opened): Promise<void> {
   );
 }
 
-/** For whoever has to find out. */
+/** Diagnostics for a failed run of the test. */
 function keep(found: Evidence, seed: number): string {
   const path = join(tmpdir(), `punctual-chaos-${seed}.json`);
   writeFileSync(path, JSON.stringify(found));

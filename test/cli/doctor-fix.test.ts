@@ -152,7 +152,7 @@ test("a file that is not there yet is made", async () => {
   expect(existsSync(join(cwd, "jobs.db"))).toBe(true);
 });
 
-test("a database that does not answer cannot be mended", async () => {
+test("a database that does not answer cannot be fixed", async () => {
   const { code, stdout } = await run(["doctor", "--fix", "--db", "postgres://nobody@127.0.0.1:1/none"]);
   expect(stdout).toContain("ECONNREFUSED");
   expect(code).toBe(5);

@@ -41,7 +41,7 @@ describe("doctor", () => {
     await working;
   });
 
-  test("warns, and says what mends it; --check ends with 4", async () => {
+  test("warns, and suggests fixes; --check exits with 4", async () => {
     const { call, callWith, jobs, db } = await project();
     await jobs.dispatch("report");
     await jobs.dispatch("report");
@@ -150,6 +150,6 @@ describe("doctor", () => {
   });
 
   test("refuses what it does not know", async () => {
-    expect(await scene().call("doctor", "--mend")).toMatchObject({ code: 2, stdout: "" });
+    expect(await scene().call("doctor", "--repair")).toMatchObject({ code: 2, stdout: "" });
   });
 });

@@ -50,8 +50,8 @@ describe("--schema", () => {
     const named = await run(["install", "--schema", "my-jobs", "--db", `${url}?schema=my-jobs`]);
     expect(named.stderr).toMatch(/^schema \d+: nothing to do\n$/);
     await sql('drop index "my-jobs".punctual_runs_scheduled');
-    const mended = await run(["doctor", "--fix", "--yes", "--db", `${url}?schema=my-jobs`]);
-    expect(mended.stdout).toContain("fixed: created punctual_runs_scheduled");
+    const repaired = await run(["doctor", "--fix", "--yes", "--db", `${url}?schema=my-jobs`]);
+    expect(repaired.stdout).toContain("fixed: created punctual_runs_scheduled");
     expect(await sql(schemas)).toEqual([{ table_schema: "my-jobs" }]);
   });
 

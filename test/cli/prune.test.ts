@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { another, scene } from "./support/project-scene.ts";
 import { start } from "./support/punctual.ts";
 
-/** So many completed runs and one failed, all of them finished long ago and kept for ever. */
+/** Completed runs and one failed, all of them finished long ago and kept for ever. */
 async function withHistory(count: number) {
   const made = scene();
   made.jobs.schedule("fine", () => {}).concurrency(0);
@@ -87,7 +87,7 @@ describe("prune", () => {
     db.close();
   });
 
-  test("jobs that nobody has had for so many days", async () => {
+  test("jobs that no worker has defined for the given number of days", async () => {
     const { call, url, db } = await withHistory(1);
     db.exec("update punctual_jobs set seen_at = 1000, created_at = 1000 where name = 'faulty'");
     expect((await call("prune", "--days", "7")).stdout).toContain(", 1 job, ");

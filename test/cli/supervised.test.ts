@@ -81,7 +81,7 @@ test.each([
   expect(code).toBe(0);
 });
 
-test("SIGHUP begins anew with the files as they are", async () => {
+test("SIGHUP reloads the files", async () => {
   const cwd = project(files);
   const working = start(["work", "--no-jsonl", "--workers", "1"], { cwd });
   await working.shows("Ctrl-C to drain");
@@ -90,7 +90,7 @@ test("SIGHUP begins anew with the files as they are", async () => {
   await says(working, cwd, "two in");
 });
 
-test("--watch begins anew when a file has changed, and stays with the old ones while it is broken", async () => {
+test("--watch restarts when a file has changed, and keeps the old code while it is broken", async () => {
   const cwd = project(files);
   const working = start(["work", "--no-jsonl", "--watch"], { cwd });
   await working.shows("1 worker × 10");
@@ -107,7 +107,7 @@ test("--watch begins anew when a file has changed, and stays with the old ones w
   expect((await working.ended).code).toBe(0);
 });
 
-test("a change while it begins anew is not lost", async () => {
+test("a change during a restart is not lost", async () => {
   const cwd = project(files);
   const working = start(["work", "--no-jsonl", "--watch"], { cwd });
   await working.shows("1 worker × 10");

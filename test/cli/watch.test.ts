@@ -59,7 +59,7 @@ describe("a live screen on a terminal", () => {
     expectLeft(terminal);
   });
 
-  test("another size of the terminal draws it anew", async () => {
+  test("another size of the terminal redraws it", async () => {
     const { terminal } = await watching(["status", "--watch=100ms"], 120, 24);
     await terminal.shows("Queue");
     const before = terminal.written.length;

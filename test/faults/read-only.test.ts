@@ -13,7 +13,7 @@ onOwnServer((kind) => {
   let scene: Scene;
   beforeEach(async () => {
     server = await startServer(kind);
-    // Whoever may do everything may also write to a server that is read only.
+    // A superuser may also write to a server that is read only.
     if (kind !== "postgres") {
       await administer(
         "create user 'app'@'%' identified by 'secret'",

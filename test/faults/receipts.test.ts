@@ -78,7 +78,7 @@ onEachServer((kind) => {
     expectEachOnce(await loseAnswer(isInsert, async () => job.dispatchMany(each((n) => ({ n })))));
   });
 
-  test("so many at once that they do not go in one packet", async () => {
+  test("more at once than fit into one packet", async () => {
     const text = "x".repeat(8_000);
     const to = kind === "postgres" ? isInsert : commitOf(kind, "insert");
     expectEachOnce(await loseAnswer(to, async () => job.dispatchMany(each((n) => ({ n, text })))));

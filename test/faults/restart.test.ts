@@ -10,7 +10,7 @@ import type { Act } from "./support/server-worker.ts";
 
 const NAMES = ["first", "second", "third"];
 
-/** So many runs may wait: more would only take their time in the end. */
+/** Most runs that may wait: more would only lengthen the test. */
 const AHEAD = 150;
 
 /** Dispatches groups of runs one after the other, until it is told to stop. */
@@ -111,7 +111,7 @@ onOwnServer((kind) => {
       await untilMore("run.completed", 200);
       await server.kill("SIGKILL");
       dispatching.besides();
-      // What ran meanwhile has come to its end, and cannot be settled yet.
+      // The handlers have returned meanwhile, and their runs cannot be settled yet.
       await eventually("handlers to end", () => count("start") === count("end"));
       await server.restart();
     }

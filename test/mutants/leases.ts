@@ -126,7 +126,7 @@ export const mutants: Mutant[] = [
     find: "owner is not null and owner <> ? and owner not in",
     replace: "owner is not null and (owner <> ? or 1 = 1) and owner not in",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "whoever asks is alive",
+    only: "the worker that asks is alive",
     stores: ["sqlite"],
   },
   {

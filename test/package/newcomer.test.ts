@@ -71,12 +71,12 @@ async function install(name: string, env: Record<string, string>, ...packages: s
   return { cwd, start, run: (...args) => start(...args).ended };
 }
 
-/** Fails until somebody has mended what it needs. */
+/** Fails until the file that it needs exists. */
 const FRAGILE = `
 import { existsSync } from "node:fs";
 import { Job } from "punctual";
 Job.schedule("fragile", ({ part }: { part: string }) => {
-  if (!existsSync("mended")) throw new Error(\`\${part} is broken\`);
+  if (!existsSync("fixed")) throw new Error(\`\${part} is broken\`);
   return \`\${part} works\`;
 });
 `;
@@ -113,7 +113,7 @@ async function live({ cwd, run, start }: Place, database: string): Promise<void>
   const listed = JSON.parse((await ok("list", "--where", "state:failed job:frag*", "--json")).stdout);
   expect(listed.runs.map((one: { id: number }) => one.id)).toEqual([id]);
 
-  writeFileSync(join(cwd, "mended"), "");
+  writeFileSync(join(cwd, "fixed"), "");
   await ok("retry", String(id));
   await worker.shows(`DONE fragile #${id}`);
   expect(JSON.parse((await ok("show", String(id), "--json")).stdout)).toMatchObject({

@@ -52,7 +52,9 @@ test("the limit of a queue holds across processes, and is used", async ({ scene 
   expect(processesOf(all)).toBeGreaterThanOrEqual(NARROW);
 });
 
-test("limits of different kinds hold beside one another, whoever takes the slots", async ({ scene }) => {
+test("limits of different kinds hold beside one another, whichever worker takes the slots", async ({
+  scene,
+}) => {
   const all = await runOnFour(scene, ["pair", "keyed", "narrow", "single", "free"], 3);
   const gate = ({ job, key }: Try) => (key === null ? job : `${job} ${key}`);
   const most = mostAtOnce(all, gate);

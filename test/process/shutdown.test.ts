@@ -160,7 +160,7 @@ describe("further signals", () => {
     let forced = 0;
     for (let round = 0; round < 8; round++) {
       const child = scene.worker(`round ${round}`, { parallel: 5 });
-      // Past the start of Node itself, before which a signal is nobody's.
+      // Past the start of Node itself, before which no handler gets a signal.
       await scene.journal.until({ by: `round ${round}`, what: "starting" });
       const signals = 1 + Math.floor(random() * 5);
       for (let sent = 0; sent < signals; sent++) {

@@ -77,7 +77,7 @@ describe("a worker whose database is locked by another process", () => {
     scene.letGo(child, "held");
     await scene.journal.until({ what: "end", run: id });
     child.signal("SIGTERM");
-    await eventually("the outage to be told of", () =>
+    await eventually("the outage to be logged", () =>
       logged(scene, child).some((text) => text.startsWith("the database is not available")),
     );
     scene.database.exec("commit");

@@ -110,7 +110,7 @@ describe("a child that blocks its event loop", () => {
   }) => {
     supervisor(scene, { workers: 2, stall: 5 });
     await eventually("both children", () => scene.journal.find({ what: "child.started" }).length === 2);
-    // Three times what is borne; whoever has it when the test ends keeps it waiting for as long.
+    // Three times the limit: the child that holds it at the end delays the test by as long.
     const { id } = await scene.job.held.dispatch({ do: "block", ms: 15_000 });
     const { pid } = await scene.journal.until({ what: "start", run: id });
     // The others go on meanwhile.

@@ -10,7 +10,7 @@ const reasons = (scene: Scene) =>
 const version = (result: unknown) => (JSON.parse(String(result)) as { version: string }).version;
 
 describe("children are replaced", () => {
-  test("after so many runs, without losing one", async ({ scene }) => {
+  test("after maxJobs runs, without losing one", async ({ scene }) => {
     const runs = await scene.dispatchMany("free", 50, { do: "pause", ms: 5 });
     const parent = supervisor(scene, { workers: 2, parallel: 2, maxJobs: 10 });
     await scene.untilDrained();
@@ -32,7 +32,7 @@ describe("children are replaced", () => {
     expect(exits.find(({ pid }) => pid === first)).toMatchObject({ code: 0, signal: null, runs: 0 });
   });
 
-  test("beyond so much memory", async ({ scene }) => {
+  test("beyond maxMemory", async ({ scene }) => {
     const { id } = await scene.jobs.declare("memory").dispatch();
     supervisor(scene, { workers: 1, maxMemory: "250MB" });
     expect(await scene.untilFinished(id)).toMatchObject({ state: 3, crashes: 0 });
@@ -62,7 +62,7 @@ describe("children are replaced", () => {
 });
 
 describe("SIGHUP", () => {
-  test("loads the definitions anew, child by child, and what runs is finished by the old ones", async ({
+  test("reloads the definitions, child by child, and the old children finish their runs", async ({
     scene,
   }) => {
     const edition = writeEdition(scene, { version: "1", jobs: ["old"] });

@@ -19,7 +19,9 @@ function openFiles(pid: number, folder: string): string[] {
 }
 
 describe("under a supervisor", () => {
-  test("handlers run in the children, so many at once in each, and the parent settles", async ({ scene }) => {
+  test("handlers run in the children, `parallel` at once in each, and the parent settles", async ({
+    scene,
+  }) => {
     const runs = await scene.dispatchMany("free", 60, { do: "pause", ms: 30 });
     const parent = supervisor(scene, { workers: 2, parallel: 3 });
     await scene.untilDrained();

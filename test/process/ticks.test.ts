@@ -14,7 +14,7 @@ function ticker(scene: Scene, name: string, keep: string, mode = "worker") {
 const ticksOf = ({ journal }: Scene) =>
   journal.entries.filter(({ what }) => what === "start").map(({ text }) => Date.parse(text!) / 1000);
 
-/** Lets so many seconds pass on the tickers' own clock: until the tick of that second was noted. */
+/** Waits until the tickers have noted the tick of this many seconds later. */
 async function tickFor(scene: Scene, seconds: number): Promise<number[]> {
   const first = await eventually("the first tick", () => ticksOf(scene)[0]);
   const isThere = () => ticksOf(scene).some((tick) => tick >= first + seconds);

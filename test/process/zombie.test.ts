@@ -10,7 +10,7 @@ async function takenOver(scene: Scene, first: Child, id: number): Promise<void> 
   await scene.journal.until({ by: "second", what: "start", run: id, attempt: 2 });
 }
 
-/** What the first process did is over, and it knows that it came too late. */
+/** What the first process did is over, and it noticed that it was too late. */
 async function noticed(scene: Scene, id: number): Promise<void> {
   await scene.journal.until({ by: "first", what: "run.lost", run: id, attempt: 1 });
   for (const what of ["run.completed", "run.failed", "run.retried", "run.released"]) {

@@ -16,7 +16,7 @@ export interface Certificate {
   key: string;
 }
 
-/** Certificates in a folder of their own, which whoever made it removes. */
+/** Certificates in a folder of their own, which the caller removes. */
 export class Certificates {
   readonly folder: string = mkdtempSync(join(tmpdir(), "punctual-certificates-"));
   readonly #owner: { uid: number; gid: number } | undefined;

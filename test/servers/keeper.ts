@@ -1,4 +1,4 @@
-// The parent of one test server. When whoever wanted the server is gone, however they went, it ends the server and
+// The parent of one test server. When the process that started the server is gone, it ends the server and
 // removes its folder. It is a process of its own because one that is killed cannot do that.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, rmSync } from "node:fs";

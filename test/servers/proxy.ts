@@ -83,7 +83,7 @@ export class TestProxy {
     this.cut();
   }
 
-  /** From now on everything arrives so many milliseconds later, either way. */
+  /** Delays everything from now on by `ms` milliseconds in each direction. */
   delay(ms: number): void {
     this.#delay = ms;
   }

@@ -17,7 +17,7 @@ export interface Place {
 /** A server program that was found on this machine. */
 export interface Program {
   version: string;
-  /** Whom it has to run as, where that is not whoever runs the tests. */
+  /** The user that the server has to run as; default: the user of the tests. */
   runAs?: { uid: number; gid: number };
   initialise(dataDir: string): Command;
   /** Copies the data of a running server, as the start of a standby that follows it. */

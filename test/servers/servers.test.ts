@@ -65,7 +65,7 @@ describe.each(found)("a server of our own: %s", (kind) => {
     await expect(startServer(kind, { args: wrong })).rejects.toThrow(/ended at once.*no.such/s);
   });
 
-  test("does not outlive whoever started it", async () => {
+  test("does not outlive the process that started it", async () => {
     const script = fileURLToPath(new URL("holder.ts", import.meta.url));
     const child = spawn(process.execPath, [script, kind], { stdio: ["ignore", "pipe", "inherit"] });
     const [said] = await once(child.stdout, "data");

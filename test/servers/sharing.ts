@@ -56,7 +56,7 @@ export class Sharing {
     return { url: server.url, version: server.version };
   }
 
-  /** Which servers were used, for whoever started the tests. */
+  /** The servers that were used, for the summary of the tests. */
   async #tell(): Promise<void> {
     const path = process.env.PUNCTUAL_TEST_USED;
     if (!path) return;

@@ -49,7 +49,7 @@ async function makeTemplate(
     const { file, args } = program.initialise(made);
     await run(file, args, program.runAs);
     await copy(made, join(unfinished, "data"));
-    // Whoever comes second finds the first one's in its place.
+    // The second process finds the first one's template in its place.
     await rename(join(unfinished, "data"), template).catch((error) => {
       if (!existsSync(template)) throw error;
     });

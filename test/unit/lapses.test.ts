@@ -55,7 +55,7 @@ describe("a lapse", () => {
     expect(lapsed()).toBe(1);
   });
 
-  test("is noticed at once by whoever asks, and not a second time", async () => {
+  test("is noticed at once by the first caller, and not a second time", async () => {
     const { clock, lapses, lapsed, wallJumps } = scene();
     wallJumps(5000);
     lapses.check();

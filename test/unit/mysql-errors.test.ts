@@ -93,7 +93,7 @@ describe("errors of MySQL and MariaDB", () => {
     expect(ours).toMatchObject({ code, cause: error });
   });
 
-  test("what is nobody's stays as it is", () => {
+  test("an unknown error stays as it is", () => {
     const error = new TypeError("mine");
     expect(translate(error)).toBe(error);
     expect(translate(undefined)).toBe(undefined);

@@ -35,7 +35,7 @@ describe("the doctor on dead rows", () => {
     expect(told(vacuum)).toEqual([]);
   });
 
-  test("warns of dead rows that autovacuum does not come to", () => {
+  test("warns of dead rows that autovacuum does not remove", () => {
     expect(told({ tables: [table()], oldest: null })).toEqual([
       "warning: punctual_runs has 56,000 dead rows beside 20,000 live ones, and the last vacuum was 47m ago -> vacuum punctual_runs, and give autovacuum more workers",
     ]);

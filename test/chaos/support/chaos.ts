@@ -14,7 +14,7 @@ const never = () => {
   throw new Error("this process does not work");
 };
 
-/** A database, a supervised program on it, and whoever kills its processes. */
+/** A database, a supervised program on it, and a killer of its processes. */
 export class Chaos {
   readonly folder: string = mkdtempSync(join(tmpdir(), "punctual-chaos-"));
   readonly journal: Journal = new Journal(join(this.folder, "journal.jsonl"));
@@ -144,7 +144,7 @@ export class Chaos {
   }
 }
 
-/** One that has ended may wait for whoever adopted it to take notice. */
+/** An ended process may wait until the process that adopted it reaps it. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

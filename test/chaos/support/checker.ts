@@ -39,7 +39,7 @@ const COMPLETED = 3;
 const FAILED = 4;
 const CAP = 3;
 
-/** A try, and whether its handler came to its end. */
+/** A try, and whether its handler returned. */
 export interface JournaledTry extends Try {
   hasEnded: boolean;
 }

@@ -37,7 +37,7 @@ export function children(database: Database): void {
       expect((await found(at.store, three!)).child).toBe("3:300");
     });
 
-    test("the child goes into history: the one told of at the end, or else the one in the row", async () => {
+    test("the child goes into history: the one in the settlement, or else the one in the row", async () => {
       await insert(at.store, {}, {}, {});
       const runs = await claim(at.store);
       await exchange(at.store, { started: [{ ...runs[1]!, child: "2:200" }] });
@@ -100,14 +100,14 @@ export function children(database: Database): void {
       expect(await settle(at.store, runs[2]!, "completed")).toBe(true);
     });
 
-    test("one that was claimed ahead is charged as well: it was told of as begun", async () => {
+    test("a prefetched run is charged as well, once its start was reported", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { start: 0 });
       expect(await takeBack([run])).toMatchObject([{ id, state: "ready", crashed: true }]);
       expect(await found(at.store, id)).toMatchObject({ attempts: 1, crashes: 1 });
     });
 
-    test("so many crashes as the cap says end the run", async () => {
+    test("as many crashes as the cap end the run", async () => {
       const id = await insertOne(at.store);
       for (const state of ["ready", "ready", "failed"] as const) {
         const run = await claimOne(at.store);

@@ -164,7 +164,7 @@ export function claiming(database: Database): void {
       expect(names(await claim(at.store))).toEqual(["now"]);
     });
 
-    test("only so many are marked as started as start at once", async () => {
+    test("only the runs that start at once are marked as started", async () => {
       const inserted = await insert(at.store, ...times(4, () => ({})));
       const claimed = await claim(at.store, { limit: 3, start: 1 });
       expect(claimed.map(({ started }) => started)).toEqual([true, false, false]);

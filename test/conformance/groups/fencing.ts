@@ -133,7 +133,7 @@ export function fencing(database: Database): void {
       expect([await everythingOf(at, id), await everythingOf(at, other)]).toEqual(before);
     });
 
-    test("a stale lease and the current one in one group: each is told of its own", async () => {
+    test("a stale lease and the current one in one group: each gets its own answer", async () => {
       const { stale, current } = await overtaken();
       const { settled } = await exchange(at.store, {
         settle: [

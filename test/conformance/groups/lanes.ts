@@ -100,7 +100,7 @@ export function lanes(database: Database): void {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       const run = (n: number) => ({ key: String(n).padStart(4, "0") });
       await insert(at.store, ...times(2000, run));
-      // A claim walks so many lanes and no more; the next ones go on from there.
+      // A claim walks a bounded number of lanes; the next claims continue from there.
       let running = 0;
       for (let claims = 0; claims < 100 && running < 2000; claims++) {
         running += (await claim(at.store, { limit: 2000 })).length;

@@ -224,7 +224,7 @@ export function leases(database: Database): void {
       ]);
     });
 
-    test("so many crashes as the cap says end the run", async () => {
+    test("as many crashes as the cap end the run", async () => {
       const id = await insertOne(at.store);
       for (const state of ["ready", "ready", "failed"]) {
         const run = await claimOne(at.store, { lease: 1000 });
@@ -285,7 +285,7 @@ export function leases(database: Database): void {
       expect(await at.store.find(ahead!)).toMatchObject({ state: "cancelled" });
     });
 
-    test("so many at a time as it is told, the longest over first, and all in the end", async () => {
+    test("at most the given number at a time, the longest expired first, and all in the end", async () => {
       const inserted = await insert(at.store, ...times(25, () => ({})));
       const living = await insert(at.store, ...times(30, () => ({ name: "living" })));
       await claim(at.store, { lease: 2000, limit: 15 });

@@ -138,7 +138,7 @@ export function listing(database: Database): void {
       expect(seen).toEqual([...inserted].reverse());
     });
 
-    test("so many as asked for", async () => {
+    test("as many as asked for", async () => {
       await insert(at.store, ...times(5, () => ({})));
       for (let n = 0; n < 5; n++) await finish(at.store, "completed", { priority: 1 });
       expect(await listed({ limit: 3 })).toHaveLength(3);

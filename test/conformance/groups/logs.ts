@@ -91,7 +91,7 @@ export function logging(database: Database): void {
       expect(await said(run.id)).toEqual(["1 first try", "2 second try"]);
     });
 
-    test("are written whoever has the run by now", async () => {
+    test("are written, whichever worker holds the run by now", async () => {
       await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 1000 });
       await at.clock.advance(5);

@@ -34,7 +34,7 @@ export function promotion(database: Database): void {
       ]);
     });
 
-    test("goes in groups of 1,000 at most, the longest due first, and comes to an end", async () => {
+    test("goes in groups of 1,000 at most, the longest due first, and ends", async () => {
       const due = at.clock.now() + 1000;
       const inserted = await insert(at.store, ...times(2500, (n) => ({ runAt: due + (n % 3) })));
       await at.clock.advance("1003ms");

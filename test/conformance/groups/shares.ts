@@ -56,7 +56,7 @@ export function shares(database: Database): void {
       expect(ids(await claim(at.store, { exceptQueues: ["a"] }))).toEqual([mine]);
     });
 
-    test("what is due later is taken up by whoever asks, and left to those who serve it", async () => {
+    test("any worker promotes a due run, and leaves it to those that serve its queue", async () => {
       const id = await insertOne(at.store, { queue: "a", delay: 1000 });
       await at.clock.advance(1);
       expect(await claim(at.store, { exceptQueues: ["a"] })).toEqual([]);

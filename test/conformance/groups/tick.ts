@@ -82,7 +82,7 @@ export function ticking(database: Database): void {
       await at.clock.advance(60);
       await tick(at.store);
       await at.clock.advance(60);
-      // As if it had been computed anew from an older mark.
+      // As if it had been computed again from an older mark.
       const again = (due: DueSchedule, now: number) => {
         const decision = onTime(due, now);
         return { ...decision, runs: [{ ...decision.runs[0]!, tickAt: start + MINUTE }] };
@@ -128,7 +128,7 @@ export function ticking(database: Database): void {
       expect(runsOf(await tick(at.store))).toEqual([start + MINUTE]);
     });
 
-    test("it is told whose definition has the say", async () => {
+    test("the answer says whose definition wins", async () => {
       await define(at.store, [{ name: "a", fingerprint: "new code", schedules: [minutely()] }]);
       await at.clock.advance(60);
       const heard: string[] = [];

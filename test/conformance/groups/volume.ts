@@ -92,7 +92,7 @@ export function volume(database: Database): void {
     }, 120_000);
 
     test("runs of jobs that nobody defines are withdrawn together", async () => {
-      await insert(at.store, ...times(5000, () => ({ name: "nobody's" })));
+      await insert(at.store, ...times(5000, () => ({ name: "undefined-here" })));
       await at.clock.advance("2 days");
       const request = { finishedFor: null, jobsUnseenFor: null, batch: 5000 };
       expect(await at.store.prune({ ...request, orphansOlderThan: 86_400_000 })).toMatchObject({

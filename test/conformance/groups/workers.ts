@@ -92,7 +92,7 @@ export function workers(database: Database): void {
       for (const id of [theirs!, nobodys!]) expect((await found(at.store, id)).state).toBe("ready");
     });
 
-    test("whoever asks is alive, however long ago it was seen", async () => {
+    test("the worker that asks is alive, however long ago it was seen", async () => {
       await beat(at.store, "w1");
       await beat(at.store, "w2");
       const [mine, theirs] = await insert(at.store, { owner: "w1" }, { owner: "w2" });

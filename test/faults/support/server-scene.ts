@@ -87,7 +87,7 @@ export class Scene {
     return child;
   }
 
-  /** Past everything that is under test. A connection that was lost with the others is made anew. */
+  /** Past everything that is under test. A connection that was lost with the others is opened again. */
   async sql<Found = Row>(text: string, ...params: Param[]): Promise<Found[]> {
     const known = this.#connection !== null;
     this.#connection ??= connect(this.kind, this.direct);

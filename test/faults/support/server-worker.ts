@@ -28,11 +28,11 @@ export interface WorkerConfig {
 }
 
 export interface Act {
-  /** Takes so many milliseconds, the first time. */
+  /** Duration of the first attempt in milliseconds. */
   ms?: number;
   /** Waits until the test lets go of all who wait. */
   held?: boolean;
-  /** The first try is in a transaction for so many milliseconds, and rolls it back; the next one commits. */
+  /** The first try holds a transaction for this many milliseconds and rolls it back; the next one commits. */
   transaction?: number;
 }
 

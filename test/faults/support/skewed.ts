@@ -1,4 +1,4 @@
-// Loaded before everything else: wall time of this process is off by so many milliseconds, as SKEW says.
+// Loaded before everything else: wall time of this process is off by SKEW milliseconds.
 const skew = Number(process.env.SKEW);
 const TrueDate = Date;
 

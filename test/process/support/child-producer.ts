@@ -1,6 +1,6 @@
 import { Punctual } from "../../../src/index.ts";
 
-/** Dispatches and comes to its end, without a word to the library. */
+/** Dispatches and ends, without stopping the instance. */
 const [database, behaviour] = process.argv.slice(2) as [string, string];
 const jobs = new Punctual(`sqlite:${database}`);
 const mail = jobs.schedule("mail", (_: { to: string }) => {}).concurrency(0);

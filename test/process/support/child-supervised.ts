@@ -13,7 +13,7 @@ export interface SupervisedConfig {
   options: SuperviseOptions;
   /** JSON of `Edition`, read at the start: what a new version of the code would change. */
   edition?: string;
-  /** So many functions the parent dispatches for itself, each of which takes half a second. */
+  /** Number of functions that the parent dispatches for itself, each of which takes half a second. */
   functions?: number;
 }
 
@@ -23,7 +23,7 @@ export interface Edition {
   jobs: string[];
   /** The cron of a job of its own. */
   ticks?: string;
-  /** What the program does in a child before it has come to supervise(). */
+  /** Action of the program in a child before it reaches supervise(). */
   boot?: "throw" | "return" | "exit" | "wait";
 }
 
