@@ -3,10 +3,23 @@ import { openStore } from "../../src/store/open.ts";
 import type { Settlement, Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/time.ts";
 import { beat, claimOne, claimRequest, newRun, settlement } from "../conformance/support/requests.ts";
+import type { ServerKind } from "../servers/server.ts";
 import { sharedServer } from "../servers/shared.ts";
+import { eventually } from "../support/eventually.ts";
 import { begin } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
 import { Scene } from "./support/server-scene.ts";
+
+const IN_INNODB = `select 1 from information_schema.innodb_trx t
+  join information_schema.processlist p on p.id = t.trx_mysql_thread_id
+  where t.trx_state = 'LOCK WAIT' and p.db = database()`;
+
+/** A row for each statement in this database that waits for a lock. */
+const WAITING: Record<ServerKind, string> = {
+  postgres: "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  mariadb: IN_INNODB,
+  mysql: IN_INNODB,
+};
 
 const HOUR = 3_600_000;
 
@@ -136,6 +149,26 @@ onEachServer((kind) => {
         expect(answer, `it was there before statement ${number}`).toEqual({ id: holder, inserted: false });
       }
     });
+  });
+
+  test("a run that is revived while an open transaction takes its key comes back without it", async () => {
+    const store = await open();
+    const other = await open();
+    const key = { unique: { key: "once", until: "finished", for: 0 } } as const;
+    const [first] = await store.insert([newRun(key)]);
+    await beat(store, "finisher");
+    await finish(store);
+    const { connection, commit } = await begin(kind, scene.direct, "read committed");
+    const [second] = await store.insert([newRun(key)], connection);
+    const reviving = other.revive(first!.id);
+    const blocked = eventually("a statement that waits for the key", async () =>
+      (await scene.sql(WAITING[kind])).length > 0 ? "blocked" : null,
+    );
+    const early = await Promise.race([reviving, blocked]);
+    await commit();
+    expect([early, await reviving]).toEqual(["blocked", "revived"]);
+    expect(await store.find(first!.id)).toMatchObject({ state: "ready", uniqueKey: null });
+    expect(await store.find(second!.id)).toMatchObject({ state: "ready", uniqueKey: "once" });
   });
 
   test("twelve dispatchers and short runs: one run for each key", async () => {

@@ -102,7 +102,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run that comes back from history is sorted by the limits of now.",
-    file: "src/store/sql/control.ts",
+    file: "src/store/sql/revive.ts",
     find: '${limitHint(t, { name: "h.name", queue: "h.queue", owner: "h.owner" })}',
     replace: "h.limited",
     tests: ["test/conformance/sqlite.test.ts"],

@@ -11,6 +11,7 @@ export function toFirstSchema(database: DatabaseName): string[] {
     "alter table punctual_runs drop column hook",
     "alter table punctual_runs drop column retries",
     "alter table punctual_history drop column retries",
+    "alter table punctual_history drop column unique_scope",
     "alter table punctual_migrations drop column compatible_from",
     ...(database === "sqlite" ? [] : ["alter table punctual_receipts drop column nonce"]),
     "delete from punctual_migrations where number > 1",

@@ -58,6 +58,7 @@ export function schemaFor(flavour: Flavour): Schema {
           ...addColumn(t.runs, "hook", "longtext"),
           ...addColumn(t.runs, "retries", "longtext"),
           ...addColumn(t.history, "retries", "longtext"),
+          ...addColumn(t.history, "unique_scope", "tinyint"),
           // A limit counts every running run, also those inserted before there was a limit.
           `alter table ${t.runs} drop key ${t.runs}_counted,
              add key ${t.runs}_counted (state, owner, name, lane)`,

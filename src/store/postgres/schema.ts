@@ -313,6 +313,7 @@ export const schema: Schema = {
         `alter table ${t.runs} add column hook text`,
         `alter table ${t.runs} add column retries text`,
         `alter table ${t.history} add column retries text`,
+        `alter table ${t.history} add column unique_scope smallint`,
         // A limit counts every running run, also those inserted before there was a limit.
         `drop index ${inSchemaOf(t, `${withoutSchema(t.runs)}_counted`)}`,
         `create index ${withoutSchema(t.runs)}_counted on ${t.runs} (name, lane, queue, owner) where state = 2`,

@@ -3,7 +3,6 @@ import type { CancelAnswer } from "../records.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, type Statement } from "./database.ts";
 import { moveToHistory } from "./history.ts";
-import { limitHint } from "./limit-hint.ts";
 
 /** Returns the state of a run, in either table, and locks its row until the transaction ends. */
 export async function stateOf(tx: SqlContext, id: number): Promise<RunState | null> {
@@ -32,35 +31,6 @@ export function move(
       id,
     );
     return "moved";
-  });
-}
-
-/** Columns that a revived run keeps. */
-const CARRIED =
-  "id, name, queue, lane, priority, args, attempts, crashes, timeout, retries, schedule, tick_at, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
-
-/** Moves a finished run back into `runs`, without its unique key, which another run may hold by now. */
-export function revive(
-  sql: SqlContext,
-  id: number,
-  runAt: number | null,
-  now: number,
-): Promise<"revived" | RunState | null> {
-  const { t } = sql;
-  return sql.transaction(async (tx) => {
-    const state = await stateOf(tx, id);
-    if (state === null || stateCodes[state] < stateCodes.completed) return state;
-    const to = runAt !== null && runAt > now ? stateCodes.scheduled : stateCodes.ready;
-    await tx.run(
-      `insert into ${t.runs} (${CARRIED}, run_at, state, logged, limited)
-       select ${CARRIED}, ?, ${to}, (select count(*) from ${t.logs} l where l.run_id = h.id and l.attempt = h.attempts + 1),
-              ${limitHint(t, { name: "h.name", queue: "h.queue", owner: "h.owner" })}
-         from ${t.history} h where id = ?`,
-      runAt ?? now,
-      id,
-    );
-    await tx.run(`delete from ${t.history} where id = ?`, id);
-    return "revived";
   });
 }
 

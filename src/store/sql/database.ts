@@ -103,6 +103,13 @@ export interface Database extends Sql {
   updateFrom(table: string, set: Record<string, string>, rows: string, where?: string): string;
   /** `delete` of the rows of `table` whose `column` is an `id` in the table expression. */
   deleteFrom(table: string, column: string, rows: string): string;
+  /**
+   * Appended to `insert … select`: skips runs whose unique key is held, if the database can. Other conflicts stay
+   * errors.
+   */
+  readonly unlessKeyHeld: string;
+  /** Whether an insert failed because another run holds the unique key. */
+  isKeyHeld(error: unknown): boolean;
   /** Whether one statement can delete rows and insert them into another table, as PostgreSQL's can. */
   readonly movesRows: boolean;
   /** Finished runs (as `r`) of one job with ids in (`after`, `upTo`], as a range of the index on name and id. */
@@ -138,11 +145,6 @@ export interface ServerDatabase extends Database {
   readonly losses: number;
   /** A `select` of the database's time, in UTC milliseconds, as `now`. */
   readonly clock: string;
-  /**
-   * Appended to `insert … select`: skips runs whose unique key is held, if the database can. Other conflicts stay
-   * errors.
-   */
-  readonly unlessKeyHeld: string;
   /** Whether `insert … select` locks the rows that it reads, at the isolation level of a caller's transaction. */
   readonly insertsLock: boolean;
   /**
@@ -150,8 +152,6 @@ export interface ServerDatabase extends Database {
    * were committed, `again` runs instead.
    */
   both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void>;
-  /** Whether an insert failed because another run holds the unique key. */
-  isKeyHeld(error: unknown): boolean;
   /** Whether an insert failed because the id of the run, or of its receipt, is in use. */
   isIdTaken(error: unknown): boolean;
   /**

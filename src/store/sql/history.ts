@@ -18,6 +18,7 @@ const COPIED = [
   "schedule",
   "tick_at",
   "unique_key",
+  "unique_scope",
   "unique_until",
   "owner",
   "progress",

@@ -50,6 +50,7 @@ import { install, type Schema, verify } from "./migrate.ts";
 import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
 import * as prune from "./prune.ts";
 import { reap, takeBack } from "./reap.ts";
+import { revive } from "./revive.ts";
 import * as runRecords from "./run-records.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
@@ -243,7 +244,7 @@ export abstract class SqlStore implements Store {
   }
 
   async revive(id: number, runAt: number | null = null): Promise<"revived" | RunState | null> {
-    return control.revive(this.sql, id, runAt, await this.now());
+    return revive(this.sql, id, runAt, await this.now());
   }
 
   remove(id: number): Promise<"removed" | RunState | null> {

@@ -33,6 +33,7 @@ export class SqliteDatabase implements Database {
   readonly pattern: typeof dialect.pattern = dialect.pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly movesRows = false;
+  readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
   readonly lookUp: typeof lookUp = lookUp;
   readonly using: typeof using = using;
   readonly historyRange: typeof historyRange = historyRange;
@@ -49,6 +50,11 @@ export class SqliteDatabase implements Database {
   constructor(handle: DatabaseSync, pending: Pending = new Pending()) {
     this.handle = handle;
     this.#pending = pending;
+  }
+
+  /** `unlessKeyHeld` makes the insert skip such runs. */
+  isKeyHeld(): boolean {
+    return false;
   }
 
   /** Compiles a statement, or returns it if it is compiled already. */

@@ -246,6 +246,7 @@ export const schema: Schema = {
         `alter table ${t.runs} add column hook text`,
         `alter table ${t.runs} add column retries text`,
         `alter table ${t.history} add column retries text`,
+        `alter table ${t.history} add column unique_scope integer`,
         // A limit counts every running run, also those inserted before there was a limit.
         `drop index ${t.runs}_counted`,
         `create index ${t.runs}_counted on ${t.runs} (name, lane, queue, owner) where state = 2`,

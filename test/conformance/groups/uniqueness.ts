@@ -4,7 +4,7 @@ import { fresh } from "../support/fresh.ts";
 import {
   claim,
   claimOne,
-  insertOne,
+  ids,
   list,
   newRun,
   type RunFields,
@@ -150,13 +150,116 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toEqual({ id, inserted: false });
     });
 
-    test("a revived run does not take its key up again", async () => {
-      const { id } = await ask();
-      await settle(at.store, await claimOne(at.store), "failed");
-      const second = await ask();
-      await at.store.revive(id);
-      expect(await ask()).toEqual({ id: second.id, inserted: false });
-      expect(await insertOne(at.store)).toBeGreaterThan(second.id);
+    describe("of a run that is revived", () => {
+      const fail = async (store: Store = at.store) => settle(store, await claimOne(store), "failed");
+      const keyOf = async (id: number) => (await at.store.find(id))!.uniqueKey;
+
+      test("is held again while it waits and runs", async () => {
+        const { id } = await ask();
+        await fail();
+        await at.store.revive(id);
+        expect(await ask()).toEqual({ id, inserted: false });
+        const run = await claimOne(at.store);
+        expect(await ask()).toEqual({ id, inserted: false });
+        await settle(at.store, run, "completed");
+        expect(await ask()).toMatchObject({ inserted: true });
+      });
+
+      test("is held until the start, where it was, if its window or a cancellation has kept it", async () => {
+        const windowed = await ask({ until: "started", for: 60_000 });
+        await fail();
+        await at.clock.advance(61);
+        const cancelled = await ask({ key: "other", until: "started" });
+        await at.store.cancel(cancelled.id, null);
+        for (const [{ id }, key] of [
+          [windowed, "once"],
+          [cancelled, "other"],
+        ] as const) {
+          await at.store.revive(id);
+          expect(await ask({ key })).toEqual({ id, inserted: false });
+          const run = await claimOne(at.store);
+          const next = await ask({ key });
+          expect(next).toMatchObject({ inserted: true });
+          await settle(at.store, run, "completed");
+          await at.store.cancel(next.id, null);
+        }
+      });
+
+      test("stays free if the run gave it up at its start", async () => {
+        const { id } = await ask({ until: "started" });
+        await fail();
+        await at.store.revive(id);
+        expect(await ask({ until: "started" })).toMatchObject({ inserted: true });
+      });
+
+      test("is held for the window of the dispatch, no longer", async () => {
+        const { id } = await ask({ for: 60_000 });
+        await fail();
+        await at.store.revive(id);
+        await fail();
+        expect(await ask()).toEqual({ id, inserted: false });
+        await at.clock.advance(61);
+        expect(await ask()).toMatchObject({ inserted: true });
+      });
+
+      test("stays with the run that holds it, waiting or finished", async () => {
+        const first = await ask();
+        await fail();
+        const second = await ask({ for: 60_000 });
+        await at.store.revive(first.id);
+        expect(await keyOf(first.id)).toBeNull();
+        expect(await ask()).toEqual({ id: second.id, inserted: false });
+        for (let settled = 0; settled < 2; settled++) await fail();
+        await at.store.revive(second.id);
+        expect(await ask()).toEqual({ id: second.id, inserted: false });
+      });
+
+      test("stays with a finished run for the window of that run", async () => {
+        const first = await ask();
+        await fail();
+        const second = await ask({ for: 60_000 });
+        await fail();
+        await at.store.revive(first.id);
+        expect(await keyOf(first.id)).toBeNull();
+        expect(await ask()).toEqual({ id: second.id, inserted: false });
+        expect(ids(await claim(at.store))).toEqual([first.id]);
+      });
+
+      test("is taken from a running one whose window has ended", async () => {
+        const first = await ask();
+        await fail();
+        const second = await ask({ until: "started", for: 60_000 });
+        await claimOne(at.store);
+        await at.clock.advance(61);
+        await at.store.revive(first.id);
+        expect(await ask()).toEqual({ id: first.id, inserted: false });
+        expect(await keyOf(second.id)).toBeNull();
+      });
+
+      test("one run holds it, when two are revived and others dispatch at once", async () => {
+        const other = await at.another();
+        const third = await at.another();
+        for (let round = 0; round < 15; round++) {
+          const finished: number[] = [];
+          for (let n = 0; n < 2; n++) {
+            finished.push((await ask()).id);
+            await fail();
+          }
+          const [one, two, ...dispatched] = await Promise.all([
+            other.revive(finished[0]!),
+            third.revive(finished[1]!),
+            ask(),
+            ask({}, {}, other),
+          ]);
+          expect([one, two]).toEqual(["revived", "revived"]);
+          const all = await list(at.store, { limit: 100, states: ["ready"] });
+          const holders = all.filter(({ uniqueKey }) => uniqueKey === "once").map(({ id }) => id);
+          expect(holders).toHaveLength(1);
+          for (const answer of dispatched as { id: number }[]) expect(answer.id).toBe(holders[0]);
+          expect(all.length).toBe(holders.every((id) => finished.includes(id)) ? 2 : 3);
+          for (const run of await claim(at.store, { limit: 10 })) await settle(at.store, run, "failed");
+        }
+      });
     });
   });
 }

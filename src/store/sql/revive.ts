@@ -1,0 +1,118 @@
+import { type RunState, stateCodes } from "../../run/states.ts";
+import type { SqlContext } from "./context.ts";
+import { stateOf } from "./control.ts";
+import { first } from "./database.ts";
+import { limitHint } from "./limit-hint.ts";
+import { UNIQUE_SCOPE } from "./new-run.ts";
+
+/** Columns that a revived run keeps. */
+const CARRIED =
+  "id, name, queue, lane, priority, args, attempts, crashes, timeout, retries, schedule, tick_at, owner, progress, tags, parent_id, batch_id, traceparent, created_at";
+
+/** The unique key's columns. A key that was held until the start is held again until the next start. */
+const KEY = `unique_key, unique_until, case when unique_scope = ${UNIQUE_SCOPE.window} then ${UNIQUE_SCOPE.untilStarted} else unique_scope end`;
+
+/** Moves a finished run back into `runs`: with its unique key if no other run holds it, otherwise without. */
+export function revive(
+  sql: SqlContext,
+  id: number,
+  runAt: number | null,
+  now: number,
+): Promise<"revived" | RunState | null> {
+  const { t } = sql;
+  return sql.transaction(async (tx) => {
+    const state = await stateOf(tx, id);
+    if (state === null || stateCodes[state] < stateCodes.completed) return state;
+    const at = runAt ?? now;
+    const key = await keyOf(tx, id);
+    const hasKey = key !== null && (await insertWithKey(tx, id, key, at, now));
+    if (!hasKey) await insert(tx, id, at, now, null);
+    await tx.run(`delete from ${t.history} where id = ?`, id);
+    if (hasKey && (await isHeldInHistory(tx, key, now))) await giveUpKey(tx, id);
+    return "revived";
+  });
+}
+
+/** Null: the run has none, or has given it up. History rows of schema 2 do not say how long the key is held. */
+async function keyOf(tx: SqlContext, id: number): Promise<string | null> {
+  const row = await first(
+    tx.all<{ unique_key: string | null }>(
+      `select unique_key from ${tx.t.history} where id = ? and unique_scope is not null`,
+      id,
+    ),
+  );
+  return row?.unique_key ?? null;
+}
+
+/** Whether the run was inserted: not if another run in `runs` holds the key, or takes it at the same time. */
+async function insertWithKey(
+  tx: SqlContext,
+  id: number,
+  key: string,
+  at: number,
+  now: number,
+): Promise<boolean> {
+  const { db, t } = tx;
+  await freeExpired(tx, key, now);
+  try {
+    await insert(tx, id, at, now, db.unlessKeyHeld);
+  } catch (error) {
+    if (!db.isKeyHeld(error)) throw error;
+    return false;
+  }
+  return (await tx.all(`select id from ${t.runs} where id = ?`, id)).length > 0;
+}
+
+/** `keyed`: with the unique key, and with this at the end; null: without. */
+async function insert(
+  tx: SqlContext,
+  id: number,
+  at: number,
+  now: number,
+  keyed: string | null,
+): Promise<void> {
+  const { t } = tx;
+  const to = at > now ? stateCodes.scheduled : stateCodes.ready;
+  // The answer is awaited: another run may hold the key.
+  await tx.all(
+    `insert into ${t.runs} (${CARRIED}, unique_key, unique_until, unique_scope, run_at, state, logged, limited)
+     select ${CARRIED}, ${keyed === null ? "null, null, null" : KEY}, ?, ${to},
+            (select count(*) from ${t.logs} l where l.run_id = h.id and l.attempt = h.attempts + 1),
+            ${limitHint(t, { name: "h.name", queue: "h.queue", owner: "h.owner" })}
+       from ${t.history} h where id = ?${keyed ?? ""}`,
+    at,
+    id,
+  );
+}
+
+/** A run that holds the key only for its window, which has ended, holds it no longer. */
+async function freeExpired(tx: SqlContext, key: string, now: number): Promise<void> {
+  const { t } = tx;
+  const isExpired = `unique_scope = ${UNIQUE_SCOPE.window} and unique_until <= ?`;
+  const holder = await first(
+    tx.all<{ id: number }>(`select id from ${t.runs} where unique_key = ? and ${isExpired}`, key, now),
+  );
+  if (holder)
+    await tx.run(`update ${t.runs} set unique_key = null where id = ? and ${isExpired}`, holder.id, now);
+}
+
+/**
+ * Whether a finished run holds the key for its window. Asked once the key is inserted: from then on no other run can
+ * take the key, so a holder that finished meanwhile is in history by now.
+ */
+async function isHeldInHistory(tx: SqlContext, key: string, now: number): Promise<boolean> {
+  const { db, t } = tx;
+  const found = await tx.all(
+    `select id from ${t.history}${db.using(t.history, "unique")} where unique_key = ? and unique_until > ? limit 1`,
+    key,
+    now,
+  );
+  return found.length > 0;
+}
+
+async function giveUpKey(tx: SqlContext, id: number): Promise<void> {
+  await tx.run(
+    `update ${tx.t.runs} set unique_key = null, unique_scope = null, unique_until = null where id = ?`,
+    id,
+  );
+}
