@@ -144,7 +144,7 @@ export class Engine {
         if (!sessions.hasWorker) counts.flushSoon();
         sessions.wake();
       },
-      unheard: (error) => events.report(error, "a dispatch that nobody awaited"),
+      unawaited: (error) => events.report(error, "a dispatch that nobody awaited"),
     });
   }
 

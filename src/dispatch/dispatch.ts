@@ -4,16 +4,16 @@ import type { Run } from "../run/run.ts";
 import { yieldToEventLoop } from "../time.ts";
 import { type Shape, Shaped } from "./shape.ts";
 
-/** A dispatch under way, as its sender sees it. */
+/** The part of the sender that a dispatch calls. */
 export interface Sending {
-  /** Sends with all others of this turn. */
-  soon(dispatch: Dispatch<never>): void;
-  /** Does not send it after all. */
+  /** Sends the dispatch at the end of this turn, with all others of the turn. */
+  sendAfterTurn(dispatch: Dispatch<never>): void;
+  /** Removes the dispatch from those that will be sent. */
   withdraw(dispatch: Dispatch<never>): void;
-  /** Sends now, in the caller's transaction. */
-  within(dispatch: Dispatch<never>, tx: unknown): void;
-  /** A failure that nobody awaited. */
-  unheard(error: unknown): void;
+  /** Sends the dispatch now, in the caller's transaction. */
+  sendWithin(dispatch: Dispatch<never>, tx: unknown): void;
+  /** Reports the error of a dispatch that no caller awaited. */
+  unawaited(error: unknown): void;
   readonly maxPayload: number;
 }
 
@@ -38,12 +38,12 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
     this.shape = this.#captured(shape, sending.maxPayload);
     this.parentId = parentId;
     this.#sending = sending;
-    // Whoever awaits it gets the failure through `then`; this keeps an unawaited one from ending the process.
+    // `then()` passes the rejection on; without this handler, a dispatch that is not awaited would end the process.
     this.#result.promise.catch(() => {});
-    sending.soon(this as unknown as Dispatch<never>);
+    sending.sendAfterTurn(this as unknown as Dispatch<never>);
   }
 
-  /** A chained call that is refused takes the dispatch back: half of what was asked for is not what was asked for. */
+  /** An invalid chained call withdraws the whole dispatch: a run without that setting is not what the caller wanted. */
   protected override with(shape: () => Shape): this {
     if (this.#refused) throw this.#refused.reason;
     if (this.#sent) {
@@ -69,7 +69,10 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
       : { ...shape, args: EncodedArgs.of(shape.args, maxPayload) };
   }
 
-  /** Inserts the run in your own open transaction; rolled back, it never existed. Ends the chain: await it before you commit. */
+  /**
+   * Inserts the run in your own open transaction; rolled back, it never existed. Ends the chain: await it before you
+   * commit.
+   */
   within(tx: unknown): PromiseLike<Run> {
     this.with(() => {
       if (tx !== undefined && tx !== null) return {};
@@ -78,7 +81,7 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
         `within() expected the handle on which your transaction is open, got ${tx}. Leave within() out to dispatch outside of any.`,
       );
     });
-    this.#sending.within(this as unknown as Dispatch<never>, tx);
+    this.#sending.sendWithin(this as unknown as Dispatch<never>, tx);
     return this;
   }
 
@@ -100,8 +103,8 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
     return this.then().finally(onFinally);
   }
 
-  /** No chained call after this. */
-  leave(): void {
+  /** Makes every further chained call throw. */
+  markSent(): void {
     this.#sent = true;
   }
 
@@ -111,9 +114,9 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
 
   reject(error: unknown): void {
     this.#result.reject(error);
-    // Not at once: who dispatched two and awaits the first comes to the second a moment later.
+    // One turn later, because a caller that awaits two dispatches in sequence reaches the second only after the first.
     void yieldToEventLoop().then(() => {
-      if (!this.#awaited) this.#sending.unheard(error);
+      if (!this.#awaited) this.#sending.unawaited(error);
     });
   }
 }

@@ -4,23 +4,24 @@ import { Run, type RunControl } from "../run/run.ts";
 import type { InsertResult, NewRun, Store } from "../store/store.ts";
 import type { Dispatch, Sending } from "./dispatch.ts";
 
-/** A statement carries at most this many runs and about this many bytes of arguments. */
-const GROUP_ROWS = 5000;
-const GROUP_BYTES = 4 * 1024 * 1024;
+/** Most rows of one insert statement, and about how many bytes of arguments it has at most. */
+const MOST_ROWS = 5000;
+const MOST_BYTES = 4 * 1024 * 1024;
 
 export interface SenderParts {
   /** Opens the database on first use. */
   openStore(): Promise<Store>;
-  /** What the dispatch comes to as a row; validates it. */
+  /** Validates a dispatch and returns its row. */
   prepare(dispatch: Dispatch<never>, within: boolean): Promise<NewRun> | NewRun;
   control: RunControl;
-  /** After an insert: tells events, wakes the local worker. */
+  /** Called after each insert, to emit events and wake the worker of this process. */
   sent(runs: NewRun[], inserted: InsertResult[]): void;
-  unheard(error: unknown): void;
+  /** Called with the error of a dispatch that no caller awaited. */
+  unawaited(error: unknown): void;
   maxPayload: number;
 }
 
-/** Collects the dispatches of one turn and sends them as one insert. */
+/** Collects the dispatches of one turn of the event loop and inserts their runs together. */
 export class Sender implements Sending {
   readonly #parts: SenderParts;
   #pending: Dispatch<never>[] = [];
@@ -34,9 +35,9 @@ export class Sender implements Sending {
     return this.#parts.maxPayload;
   }
 
-  soon(dispatch: Dispatch<never>): void {
+  sendAfterTurn(dispatch: Dispatch<never>): void {
     if (this.#pending.push(dispatch) > 1) return;
-    // A tick asked for by a microtask runs after all microtasks of this turn: every chain is complete by then.
+    // A nextTick callback set in a microtask runs after all microtasks of this turn: by then every chain is complete.
     queueMicrotask(() => process.nextTick(() => this.#sendPending()));
   }
 
@@ -44,17 +45,17 @@ export class Sender implements Sending {
     this.#pending = this.#pending.filter((other) => other !== dispatch);
   }
 
-  within(dispatch: Dispatch<never>, tx: unknown): void {
+  sendWithin(dispatch: Dispatch<never>, tx: unknown): void {
     this.withdraw(dispatch);
-    dispatch.leave();
+    dispatch.markSent();
     this.#track(this.#send([dispatch], tx));
   }
 
-  unheard(error: unknown): void {
-    this.#parts.unheard(error);
+  unawaited(error: unknown): void {
+    this.#parts.unawaited(error);
   }
 
-  /** Everything asked for so far is in the database, or has failed. */
+  /** Resolves when every dispatch so far has been inserted or has failed. */
   async flush(): Promise<void> {
     this.#sendPending();
     while (this.#underway.size > 0) await Promise.all(this.#underway);
@@ -68,12 +69,12 @@ export class Sender implements Sending {
       for (const [index, run] of group.entries()) sent.push(this.#toRun(run, inserted[index]!));
     };
     const sending = (async () => {
-      const groups = new Groups();
+      const batch = new InsertBatch();
       for await (const row of rows) {
-        const full = groups.add(row);
+        const full = batch.add(row);
         if (full) await insert(full);
       }
-      const rest = groups.rest();
+      const rest = batch.take();
       if (rest.length > 0) await insert(rest);
     })();
     this.#track(sending.catch(() => {}));
@@ -96,7 +97,7 @@ export class Sender implements Sending {
     const dispatches = this.#pending;
     if (dispatches.length === 0) return;
     this.#pending = [];
-    for (const dispatch of dispatches) dispatch.leave();
+    for (const dispatch of dispatches) dispatch.markSent();
     this.#track(this.#send(dispatches));
   }
 
@@ -105,7 +106,7 @@ export class Sender implements Sending {
     void sending.finally(() => this.#underway.delete(sending));
   }
 
-  /** Never rejects: each dispatch hears of its own fate. */
+  /** Never rejects: resolves or rejects each dispatch instead. */
   async #send(dispatches: Dispatch<never>[], tx?: unknown): Promise<void> {
     const prepare = async (dispatch: Dispatch<never>) => {
       try {
@@ -115,33 +116,35 @@ export class Sender implements Sending {
         return null;
       }
     };
-    const ready = (await Promise.all(dispatches.map(prepare))).filter((one) => one !== null);
-    // Whoever holds a key in an open transaction keeps those waiting that ask for it, but not all the others.
-    const keyed = ready.filter(({ run }) => run.unique !== null);
-    const free = ready.filter(({ run }) => run.unique === null);
-    await Promise.all([this.#insertInGroups(free, tx), this.#insertInGroups(keyed, tx)]);
+    const prepared = (await Promise.all(dispatches.map(prepare))).filter((one) => one !== null);
+    // A unique key that another open transaction holds blocks the insert: runs without a key must not wait for it.
+    const withKey = prepared.filter(({ run }) => run.unique !== null);
+    const withoutKey = prepared.filter(({ run }) => run.unique === null);
+    await Promise.all([this.#insertInBatches(withoutKey, tx), this.#insertInBatches(withKey, tx)]);
   }
 
-  async #insertInGroups(ready: Ready[], tx?: unknown): Promise<void> {
-    const groups = new Groups<Ready>(({ run }) => run);
-    for (const one of ready) {
-      const full = groups.add(one);
-      if (full) await this.#insertAll(full, tx);
+  async #insertInBatches(prepared: PreparedDispatch[], tx?: unknown): Promise<void> {
+    const batch = new InsertBatch<PreparedDispatch>(({ run }) => run);
+    for (const one of prepared) {
+      const full = batch.add(one);
+      if (full) await this.#insertBatch(full, tx);
     }
-    await this.#insertAll(groups.rest(), tx);
+    await this.#insertBatch(batch.take(), tx);
   }
 
-  /** Inserts a group, and settles its dispatches. If the database refuses one row, only the dispatch of that row fails. */
-  async #insertAll(ready: Ready[], tx?: unknown): Promise<void> {
-    if (ready.length === 0) return;
-    await bisect(ready, {
+  /**
+   * Inserts a batch, and settles its dispatches. If the database refuses one row, only the dispatch of that row fails.
+   */
+  async #insertBatch(prepared: PreparedDispatch[], tx?: unknown): Promise<void> {
+    if (prepared.length === 0) return;
+    await bisect(prepared, {
       send: async (part) => {
         const rows = part.map(({ run }) => run);
         const inserted = await this.#insert(rows, tx);
         for (const [index, { dispatch, run }] of part.entries())
           dispatch.resolve(this.#toRun(run, inserted[index]!));
       },
-      // Within the caller's transaction nothing can be inserted after a refusal.
+      // In the caller's transaction a refused statement cannot be repeated: on PostgreSQL the transaction has failed.
       divides: (error) => tx === undefined && isRefusal(error),
       refused: (part, error) => {
         for (const { dispatch } of part) dispatch.reject(error);
@@ -150,36 +153,37 @@ export class Sender implements Sending {
   }
 }
 
-interface Ready {
+interface PreparedDispatch {
   dispatch: Dispatch<never>;
   run: NewRun;
 }
 
-/** Gathers rows until a statement is full. */
-class Groups<Item = NewRun> {
+/** Collects rows until an insert statement is full. */
+class InsertBatch<Item = NewRun> {
   readonly #runOf: (item: Item) => NewRun;
-  #group: Item[] = [];
+  #items: Item[] = [];
   #bytes = 0;
 
   constructor(runOf: (item: Item) => NewRun = (item) => item as unknown as NewRun) {
     this.#runOf = runOf;
   }
 
-  /** Gives a group when this one does not fit any more. */
+  /** Adds an item. If it does not fit, returns the items so far, and the item begins a new batch. */
   add(item: Item): Item[] | null {
     const size = this.#runOf(item).args?.length ?? 0;
     const isFull =
-      this.#group.length >= GROUP_ROWS || (this.#group.length > 0 && this.#bytes + size > GROUP_BYTES);
-    const full = isFull ? this.rest() : null;
-    this.#group.push(item);
+      this.#items.length >= MOST_ROWS || (this.#items.length > 0 && this.#bytes + size > MOST_BYTES);
+    const full = isFull ? this.take() : null;
+    this.#items.push(item);
     this.#bytes += size;
     return full;
   }
 
-  rest(): Item[] {
-    const group = this.#group;
-    this.#group = [];
+  /** Returns all items and empties the batch. */
+  take(): Item[] {
+    const items = this.#items;
+    this.#items = [];
     this.#bytes = 0;
-    return group;
+    return items;
   }
 }

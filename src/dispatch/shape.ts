@@ -4,12 +4,12 @@ import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toO
 import { checkName, checkQueue } from "../validate/names.ts";
 import { checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
 
-/** What a dispatch says about its run; what it leaves out comes from the job. */
+/** Settings of one run, as a dispatch gives them; settings that are absent come from the job. */
 export interface Shape {
   args?: unknown;
   /** Milliseconds from now. */
   delay?: number;
-  /** UTC milliseconds; with `wall`, what a clock in the job's zone shows then. */
+  /** UTC milliseconds; with `wall`, the time on a wall clock in the job's zone, counted as if it showed UTC. */
   runAt?: number;
   wall?: boolean;
   queue?: string;
@@ -17,21 +17,22 @@ export interface Shape {
   key?: string;
   unique?: { key: string; until: "started" | "finished"; for: number };
   timeout?: number;
-  /** As it is stored. */
+  /** JSON text, as it is stored. */
   retries?: string;
   tags?: string[];
   expires?: number;
   traceparent?: string;
 }
 
+/** Options of a unique key. */
 export interface UniqueOptions {
-  /** Holds the key at least this long after the dispatch, also when the run has finished by then. */
+  /** Holds the key at least this long after the dispatch, even if the run finishes sooner. */
   for?: Duration | undefined;
-  /** When the key is free again: once the run has started, or has finished (the default). */
+  /** Whether the run releases the key when it starts or when it finishes. Default: `finished`. */
   until?: "started" | "finished" | undefined;
 }
 
-/** The chain as one object. */
+/** The chained calls of a dispatch as one object. */
 export interface DispatchOptions {
   delay?: Duration | undefined;
   at?: Instant | undefined;
@@ -40,7 +41,7 @@ export interface DispatchOptions {
   key?: string | undefined;
   unique?: string | ({ key: string } & UniqueOptions) | undefined;
   timeout?: Duration | undefined;
-  /** In place of the job's: how many in all, or an object of numbers. */
+  /** Replaces the job's retry policy: number of attempts in all, or an object of numbers. */
   attempts?: number | Omit<RetryOptions, "backoff" | "when"> | undefined;
   /** The same as `attempts`. */
   retries?: number | Omit<RetryOptions, "backoff" | "when"> | undefined;
@@ -49,7 +50,10 @@ export interface DispatchOptions {
   traceparent?: string | undefined;
 }
 
-/** The methods that shape a run: on a draft before it is named, on a dispatch until it is sent. */
+/**
+ * Chained methods that change the settings of a run: of a draft before it is dispatched, of a dispatch until it is
+ * sent.
+ */
 export abstract class Shaped<Args> {
   /** Takes over what it is told, unless that throws; may be a copy. */
   protected abstract with(shape: () => Shape): this;
@@ -72,22 +76,22 @@ export abstract class Shaped<Args> {
     });
   }
 
-  /** In place of the job's; null: the default queue. */
+  /** Replaces the job's queue; null: the default queue. */
   queue(name: string | null): this {
     return this.with(() => ({ queue: checkQueue(name) }));
   }
 
-  /** Lower runs sooner. */
+  /** Runs with a lower number start sooner. */
   priority(priority: number): this {
     return this.with(() => ({ priority: checkInteger(priority, "a priority", -(2 ** 31)) }));
   }
 
-  /** What the run shares its per-key limit with. */
+  /** Key of the limit per key: runs of the job with the same key share it. */
   key(key: string): this {
     return this.with(() => ({ key: checkName(key, "a key") }));
   }
 
-  /** No second run while the key is held: the result says whether it was inserted or found. */
+  /** Inserts no second run while another run holds the key; `inserted` of the handle tells which was the case. */
   unique(key: string, options: UniqueOptions = {}): this {
     return this.with(() => ({ unique: toUnique(key, options) }));
   }
@@ -96,7 +100,10 @@ export abstract class Shaped<Args> {
     return this.with(() => ({ timeout: checkTimeout(timeout) }));
   }
 
-  /** In place of the job's: how many in all, or an object of numbers. Functions stay the job's. */
+  /**
+   * Replaces the job's retry policy: number of attempts in all, or an object of numbers. The job's functions still
+   * apply.
+   */
   attempts(...attempts: RetriesArguments): this {
     return this.with(() => ({ retries: toStoredPolicy(attempts, "attempts") }));
   }
@@ -110,17 +117,17 @@ export abstract class Shaped<Args> {
     return this.with(() => ({ tags: tags.map((tag) => checkName(tag, "a tag")) }));
   }
 
-  /** Not started this long after the dispatch, it is skipped. */
+  /** Skips the run if it has not started this long after the dispatch. */
   expires(after: Duration): this {
     return this.with(() => ({ expires: toMilliseconds(after, "expires") }));
   }
 
-  /** Carries a W3C trace context to the handler. */
+  /** Passes a W3C trace context to the handler. */
   traceparent(traceparent: string): this {
     return this.with(() => ({ traceparent: checkName(traceparent, "a traceparent") }));
   }
 
-  /** The chain as one object; a number is the delay. */
+  /** Applies the chained calls of an object; a number is the delay in seconds. */
   options(options: DispatchOptions | number): this {
     if (typeof options === "number") return this.delay(options);
     let shaped = this.with(() => checkOptions(options));
