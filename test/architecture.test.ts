@@ -209,7 +209,7 @@ describe("architecture", () => {
     expect(files.filter((file) => !allowed.includes(file) && clocks.test(text(file)))).toEqual([]);
   });
 
-  test("no statement lists values one by one but by marks(), which bounds the list", () => {
+  test("no statement lists values one by one but by placeholders(), which bounds the list", () => {
     const placeholders = /=>\s*"\?"|fill\("\?"\)|repeat\([^)]*\)[^;]*"\?"/;
     const found = files.filter((file) => file.startsWith("store/") && placeholders.test(text(file)));
     expect(found).toEqual(["store/sql/database.ts"]);

@@ -2,7 +2,7 @@ import {
   type ColumnType,
   type Index,
   type Param,
-  rowsOfMarks,
+  rowPlaceholders,
   type Statement,
   type Tables,
 } from "../sql/database.ts";
@@ -64,7 +64,7 @@ export function upsert(
   );
   const nothing = `${key[0]} = ${table}.${key[0]}`;
   return (
-    `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, count)} ` +
+    `insert into ${table} (${columns.join(", ")}) values ${rowPlaceholders(columns.length, count)} ` +
     `on duplicate key update ${sets.length > 0 ? sets.join(", ") : nothing}`
   );
 }

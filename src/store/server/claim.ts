@@ -13,7 +13,7 @@ import {
   toRecalledRuns,
 } from "../sql/claim.ts";
 import {
-  asJson,
+  idsAsJson,
   namesAsJson,
   type ServerDatabase,
   type Sql,
@@ -247,7 +247,7 @@ export class Claimer {
   }
 
   #updateAll(tx: Sql, runs: { id: number }[], set: Record<string, string>): Promise<void> {
-    const ids = asJson(runs.map(({ id }) => id));
+    const ids = idsAsJson(runs.map(({ id }) => id));
     return tx.run(this.#db.updateFrom(this.#t.runs, set, this.#db.rows({ id: "integer" })), ids);
   }
 

@@ -1,6 +1,13 @@
 import { randomInt } from "node:crypto";
 import type { Transaction } from "../sql/database.ts";
-import { first, marks, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
+import {
+  first,
+  placeholders,
+  type ServerDatabase,
+  type Sql,
+  type Statement,
+  type Tables,
+} from "../sql/database.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 import type { Ids } from "./ids.ts";
 import type { Inserter, NumberedRun } from "./insert.ts";
@@ -170,7 +177,7 @@ export class Receipts {
       );
       const old = rows.filter(({ created_at }) => created_at < now - RECEIPT_RETENTION).map(({ id }) => id);
       if (old.length === 0) return;
-      await this.#db.run(`delete from ${this.#t.receipts} where id in (${marks(old)})`, ...old);
+      await this.#db.run(`delete from ${this.#t.receipts} where id in (${placeholders(old)})`, ...old);
       if (old.length < PRUNE_BATCH) return;
     }
   }

@@ -1,7 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import {
   forGroups,
-  marks,
+  placeholders,
   type ServerDatabase,
   type Sql,
   type Statement,
@@ -196,14 +196,14 @@ export class Inserter {
     const readWaiting = () =>
       forGroups(keys, (group) =>
         tx.all<{ unique_key: string; id: number; unique_scope: number; unique_until: number | null }>(
-          `select unique_key, id, unique_scope, unique_until from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${marks(group)})${lock}`,
+          `select unique_key, id, unique_scope, unique_until from ${this.#t.runs}${this.#db.using(this.#t.runs, "unique")} where unique_key in (${placeholders(group)})${lock}`,
           ...group,
         ),
       );
     const readFinished = () =>
       forGroups(keys, (group) =>
         committed.all<{ unique_key: string; id: number }>(
-          `select unique_key, id from ${this.#t.history}${this.#db.using(this.#t.history, "unique")} where unique_key in (${marks(group)}) and unique_until > ? order by unique_until`,
+          `select unique_key, id from ${this.#t.history}${this.#db.using(this.#t.history, "unique")} where unique_key in (${placeholders(group)}) and unique_until > ? order by unique_until`,
           ...group,
           now,
         ),

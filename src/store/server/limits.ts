@@ -1,6 +1,6 @@
 import { type Candidate, Chooser, type LimitSubject, type LimitUsage } from "../chooser.ts";
 import { CANDIDATE_COLUMNS, CLAIM_WINDOW, type ClaimOrder, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
-import { marks, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { placeholders, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
 import { LaneWalk } from "./lane-walk.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
 
@@ -227,7 +227,7 @@ export class Limits {
     const needed = [...new Set([...gates.values()].flat())];
     if (needed.length === 0) return chosen;
     const rows = await tx.all<{ id: number }>(
-      `select id from ${this.#t.gates} where id in (${marks(needed)}) order by id${this.#db.skipLocked}`,
+      `select id from ${this.#t.gates} where id in (${placeholders(needed)}) order by id${this.#db.skipLocked}`,
       ...needed,
     );
     const locked = new Set(rows.map(({ id }) => id));

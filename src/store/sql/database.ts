@@ -207,31 +207,32 @@ export async function first<Row>(rows: Promise<Row[]>): Promise<Row | null> {
  */
 const MOST_LISTED = 1000;
 
-/** Placeholders for `in (…)`. */
-export function marks(values: readonly unknown[]): string {
-  return placeholders(values.length, MOST_LISTED);
+/** Placeholders for `in (…)`. Throws above `MOST_LISTED` values. */
+export function placeholders(values: readonly unknown[]): string {
+  return placeholderList(values.length);
 }
 
-/** Placeholders of whole rows, for `values`. */
-export function rowsOfMarks(columns: number, rows: number): string {
-  const row = `(${placeholders(columns, MOST_LISTED)})`;
-  if (rows > MOST_LISTED) throw tooMany(rows, MOST_LISTED);
-  return Array<string>(rows).fill(row).join(", ");
+/** Placeholders of whole rows, for `values`. Throws above `MOST_LISTED` rows. */
+export function rowPlaceholders(columns: number, rows: number): string {
+  if (rows > MOST_LISTED) throw tooMany(rows);
+  return Array<string>(rows)
+    .fill(`(${placeholderList(columns)})`)
+    .join(", ");
 }
 
-function placeholders(count: number, most: number): string {
-  if (count > most) throw tooMany(count, most);
+function placeholderList(count: number): string {
+  if (count > MOST_LISTED) throw tooMany(count);
   return Array<string>(count).fill("?").join(", ");
 }
 
-function tooMany(count: number, most: number): RangeError {
+function tooMany(count: number): RangeError {
   return new RangeError(
-    `A statement lists at most ${most} values, got ${count}. Pass them as one JSON parameter, or in groups.`,
+    `A statement lists at most ${MOST_LISTED} values, got ${count}. Pass them as one JSON parameter, or in groups.`,
   );
 }
 
 /** The parameter of `rows({ id: "integer" })`. */
-export function asJson(ids: readonly number[]): string {
+export function idsAsJson(ids: readonly number[]): string {
   return JSON.stringify(ids.map((id) => [id]));
 }
 

@@ -1,4 +1,4 @@
-import { type IndexRange, rowsOfMarks } from "./database.ts";
+import { type IndexRange, rowPlaceholders } from "./database.ts";
 
 /** `lookUp` of SQLite and PostgreSQL, whose planners choose the key by themselves. */
 export function lookUp(rows: string, table: string, on = "r.id = v.id"): string {
@@ -49,7 +49,7 @@ export function upsert(
     typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
   );
   return (
-    `insert into ${table} (${columns.join(", ")}) values ${rowsOfMarks(columns.length, count)} ` +
+    `insert into ${table} (${columns.join(", ")}) values ${rowPlaceholders(columns.length, count)} ` +
     `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
   );
 }

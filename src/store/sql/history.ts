@@ -1,5 +1,5 @@
 import type { SqlContext } from "./context.ts";
-import { asJson, type ColumnType } from "./database.ts";
+import { type ColumnType, idsAsJson } from "./database.ts";
 import { rowSource } from "./row-source.ts";
 
 /** Columns that history copies from `runs`. */
@@ -211,5 +211,5 @@ async function deleteByRun(
 ): Promise<void> {
   const { db } = tx;
   if (runs.length === 0) return;
-  await tx.run(db.deleteFrom(table, column, db.rows({ id: "integer" })), asJson(runs.map(({ id }) => id)));
+  await tx.run(db.deleteFrom(table, column, db.rows({ id: "integer" })), idsAsJson(runs.map(({ id }) => id)));
 }

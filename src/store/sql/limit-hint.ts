@@ -1,5 +1,5 @@
 import type { SqlContext } from "./context.ts";
-import { marks, type Tables } from "./database.ts";
+import { placeholders, type Tables } from "./database.ts";
 
 /** Runs that one statement updates: a statement on a million runs would exceed the timeout of an answer. */
 const GROUP = 5000;
@@ -35,7 +35,7 @@ export async function setLimitHint(
   const { db, t } = tx;
   for (let last = values.length > 0 ? 0 : null; last !== null; ) {
     const group: { id: number }[] = await tx.all<{ id: number }>(
-      `select id from ${t.runs} where id > ? and ${column} in (${marks(values)}) and state <> 2 and limited = 0 and owner is null order by id limit ${GROUP}`,
+      `select id from ${t.runs} where id > ? and ${column} in (${placeholders(values)}) and state <> 2 and limited = 0 and owner is null order by id limit ${GROUP}`,
       last,
       ...values,
     );

@@ -2,7 +2,7 @@ import { yieldToEventLoop } from "../../time.ts";
 import type { LogRecord } from "../records.ts";
 import type { NewLogLine } from "../store.ts";
 import type { SqlContext } from "./context.ts";
-import { asJson, first } from "./database.ts";
+import { first, idsAsJson } from "./database.ts";
 
 /** Lines that one step of the sweep checks for missing runs. */
 const SWEPT_AT_ONCE = 10_000;
@@ -66,7 +66,7 @@ export async function inLightGroups(sql: SqlContext, ids: number[]): Promise<num
   const { db, t } = sql;
   const counted = await sql.all<{ id: number; n: number }>(
     `select v.id, count(*) as n from ${db.lookUp(db.rows({ id: "integer" }), t.logs, "r.run_id = v.id")} group by v.id`,
-    asJson(ids),
+    idsAsJson(ids),
   );
   const lines = new Map(counted.map(({ id, n }) => [id, n]));
   const groups: number[][] = [[]];
@@ -120,11 +120,11 @@ export class LogSweeper {
     const gone = await this.#sql.all<{ id: number }>(
       `select v.id from ${list} v left join ${hot} r on r.id = v.id left join ${history} h on h.id = v.id
         where r.id is null and h.id is null`,
-      asJson(runs),
+      idsAsJson(runs),
     );
     if (gone.length === 0) return;
     await this.#sql.transaction((tx) =>
-      tx.run(this.#sql.db.deleteFrom(logs, "run_id", list), asJson(gone.map(({ id }) => id))),
+      tx.run(this.#sql.db.deleteFrom(logs, "run_id", list), idsAsJson(gone.map(({ id }) => id))),
     );
   }
 }

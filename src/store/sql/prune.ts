@@ -2,7 +2,7 @@ import { yieldToEventLoop } from "../../time.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
 import { endRuns } from "./control.ts";
-import { asJson, first, inGroups, marks, type Param, type Statement } from "./database.ts";
+import { first, idsAsJson, inGroups, type Param, placeholders, type Statement } from "./database.ts";
 import { inLightGroups, type LogSweeper } from "./logs.ts";
 
 import {
@@ -148,10 +148,10 @@ function deleteGroup(sql: SqlContext, { text, params }: Selection, ids: number[]
     const current = await tx.all<{ id: number }>(
       `select r.id from ${db.lookUp(list, t.history)}
         where ${text}${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
-      asJson(ids),
+      idsAsJson(ids),
       ...params,
     );
-    const going = asJson(current.map(({ id }) => id));
+    const going = idsAsJson(current.map(({ id }) => id));
     await tx.run(db.deleteFrom(t.attempts, "run_id", list), going);
     await tx.run(db.deleteFrom(t.logs, "run_id", list), going);
     await tx.run(db.deleteFrom(t.history, "id", list), going);
@@ -170,7 +170,7 @@ function endOrphans(
   return sql.transaction(async (tx) => {
     let ended = 0;
     for (const group of inGroups(ids)) {
-      const which = { text: `id in (${marks(group)}) and ${text}`, params: [...group, ...params] };
+      const which = { text: `id in (${placeholders(group)}) and ${text}`, params: [...group, ...params] };
       ended += (await endRuns(tx, which, end)).length;
     }
     return ended;
@@ -197,7 +197,7 @@ async function pruneJobs(sql: SqlContext, { text, params }: Statement): Promise<
   const [before] = params;
   for (const group of inGroups(found.map(({ name }) => name))) {
     await sql.transaction(async (tx) => {
-      const these = `in (${marks(group)})`;
+      const these = `in (${placeholders(group)})`;
       const stale = `name ${these} and coalesce(seen_at, created_at) < ?`;
       await tx.run(`delete from ${t.jobs} where ${stale}`, ...group, before!);
       for (const table of [t.schedules, t.aliases]) {

@@ -2,7 +2,7 @@ import { stateCodes } from "../../run/states.ts";
 import type { CrashCap, Lease, ReapedRun } from "../store.ts";
 import { compareRuns, RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
-import { asJson, first } from "./database.ts";
+import { first, idsAsJson } from "./database.ts";
 import { moveToHistory, type RunEnding } from "./history.ts";
 import { putBack, recordAttempts } from "./settle.ts";
 
@@ -95,7 +95,7 @@ async function takeAllBack(
   if (crashed.length > 0) {
     await tx.run(
       db.updateFrom(t.runs, { crashes: "r.crashes + 1" }, db.rows({ id: "integer" })),
-      asJson(crashed.map(({ id }) => id)),
+      idsAsJson(crashed.map(({ id }) => id)),
     );
   }
   const reaped = runs.map((run): ReapedRun => {
@@ -146,7 +146,7 @@ async function readEnded(tx: SqlContext, reaped: ReapedRun[], now: number): Prom
   if (failed.size === 0) return;
   const rows = await tx.all<RunRow>(
     `select ${RUN_COLUMNS.replaceAll(/\w+/g, "r.$&")} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}`,
-    asJson([...failed.keys()]),
+    idsAsJson([...failed.keys()]),
   );
   // Without a token: the lease has ended.
   for (const row of rows) failed.get(row.id)!.ended = toClaimedRun(row, "", now, true);
@@ -217,7 +217,7 @@ function lockExpired(tx: SqlContext, runs: ExpiredRun[], now: number): Promise<L
   return tx.all<LostRun>(
     `select ${LOST_COLUMNS} from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}
       where r.state = 2 and r.locked_until < ? order by r.id${db.lockOnly(db.skipLocked, "r")}`,
-    asJson(runs.map(({ id }) => id)),
+    idsAsJson(runs.map(({ id }) => id)),
     now,
   );
 }

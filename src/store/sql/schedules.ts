@@ -1,7 +1,7 @@
 import type { ScheduleSync } from "../definitions.ts";
 import type { ScheduleRecord } from "../records.ts";
 import type { SqlContext } from "./context.ts";
-import { asJson, type ColumnType, inGroups, namesAsJson, type Param } from "./database.ts";
+import { type ColumnType, idsAsJson, inGroups, namesAsJson, type Param } from "./database.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
 
 interface ScheduleRow extends PausedRow {
@@ -109,7 +109,7 @@ export async function syncSchedules(
   }
   const gone = [...left.values()].map((row) => row.id);
   if (gone.length > 0) {
-    await tx.run(db.deleteFrom(t.schedules, "id", db.rows({ id: "integer" })), asJson(gone));
+    await tx.run(db.deleteFrom(t.schedules, "id", db.rows({ id: "integer" })), idsAsJson(gone));
   }
 }
 

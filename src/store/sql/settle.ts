@@ -2,7 +2,7 @@ import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
 import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
 import type { RunRow } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
-import type { Database, Tables } from "./database.ts";
+import { type Database, idsAsJson, type Tables } from "./database.ts";
 import { moveLeasedToHistory, moveToHistory, type RunEnding } from "./history.ts";
 
 /** A run that stopped running, with the columns that tell its limits. */
@@ -158,7 +158,7 @@ async function readHeld(tx: SqlContext, leases: Lease[], lock: string): Promise<
   const rows = await tx.all<HeldRun>(
     `select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
        from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}${lock && ` order by r.id${db.lockOnly(lock, "r")}`}`,
-    JSON.stringify(leases.map(({ id }) => [id])),
+    idsAsJson(leases.map(({ id }) => id)),
   );
   return new Map(rows.map((row) => [row.id, row]));
 }

@@ -1,6 +1,6 @@
 import { type DefinedJob, type JobDetails, type SyncRequest, WORKER_DEAD_AFTER } from "../store.ts";
 import type { SqlContext } from "./context.ts";
-import { inGroups, marks } from "./database.ts";
+import { inGroups, placeholders } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { compareNames, deleteStubs, isDefined, JOB_COLUMNS, type JobRow, lockJobs } from "./jobs.ts";
 import { setLimitHint } from "./limit-hint.ts";
@@ -119,7 +119,7 @@ async function syncGroup(
   const newlyLimited = updates.filter((job) => limits(job) && !wasLimited(job)).map((job) => job.name);
   await setLimitHint(tx, "name", newlyLimited);
   if (seen.length > 0) {
-    await tx.run(`update ${t.jobs} set seen_at = ? where name in (${marks(seen)})`, now, ...seen);
+    await tx.run(`update ${t.jobs} set seen_at = ? where name in (${placeholders(seen)})`, now, ...seen);
   }
 }
 
@@ -157,7 +157,7 @@ async function syncQueues(
       defined_at: number | null;
       defined_by: string | null;
     }>(
-      `select name, lim, defined_at, defined_by from ${t.queues} where name in (${marks(group)}) order by name${db.forUpdate}`,
+      `select name, lim, defined_at, defined_by from ${t.queues} where name in (${placeholders(group)}) order by name${db.forUpdate}`,
       ...group.map(({ name }) => name),
     );
     const known = new Map(rows.map((row) => [row.name, { ...row, defined_at: row.defined_at ?? 0 }]));

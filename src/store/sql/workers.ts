@@ -1,7 +1,7 @@
 import type { Trace, WorkerRecord } from "../records.ts";
 import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
-import { first, forGroups, marks } from "./database.ts";
+import { first, forGroups, placeholders } from "./database.ts";
 
 interface WorkerRow {
   id: string;
@@ -40,7 +40,7 @@ export async function workers(sql: SqlContext, now: number): Promise<WorkerRecor
 export async function traces(sql: SqlContext, ids: string[]): Promise<Map<string, NonNullable<Trace>>> {
   const rows = await forGroups(ids, (group) =>
     sql.all<WorkerRow>(
-      `select id, host, pid, seen_at from ${sql.t.workers} where id in (${marks(group)})`,
+      `select id, host, pid, seen_at from ${sql.t.workers} where id in (${placeholders(group)})`,
       ...group,
     ),
   );
