@@ -163,7 +163,7 @@ export interface Status {
 }
 
 /** The last heartbeat of a worker; null: its row is gone, because it left or has been dead for minutes. */
-export type Trace = Pick<WorkerRecord, "host" | "pid" | "seenAt"> | null;
+export type LastHeartbeat = Pick<WorkerRecord, "host" | "pid" | "seenAt"> | null;
 
 /**
  * A worker that holds runs and has sent no heartbeat for some time: it was killed, is frozen, or cannot reach the
@@ -171,7 +171,7 @@ export type Trace = Pick<WorkerRecord, "host" | "pid" | "seenAt"> | null;
  */
 export interface SilentWorker {
   id: string;
-  trace: Trace;
+  trace: LastHeartbeat;
   /** Number of runs that it holds. */
   runs: number;
   jobs: string[];
@@ -227,7 +227,7 @@ export interface WaitFacts {
   ahead: number;
   workers: WorkerRecord[];
   /** The worker that holds the run, alive or not; null also if no worker holds it. */
-  holder: Trace;
+  holder: LastHeartbeat;
   isolated: IsolatedRun[];
   slowHook: SlowHook | null;
   ownerAlive: boolean;

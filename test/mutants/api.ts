@@ -5,8 +5,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A job made from its class alone leaves the definition of another worker alone.",
     file: "src/store/sql/sync.ts",
-    find: "job.implicit ? decidesImplicitly(row) : decides(row)",
-    replace: "decides(row)",
+    find: "job.implicit ? mayDefineImplicitly(row) : mayDefine(row)",
+    replace: "mayDefine(row)",
     tests: ["test/api/elsewhere.test.ts"],
     only: "keeps the schedule and the limits",
   },

@@ -26,14 +26,14 @@ export const mutants: Mutant[] = [
   {
     rule: "A worker with older code does not define a former name while newer code has the job.",
     file: "src/store/sql/renames.ts",
-    find: "const isOurs = decides(rowOf(from)) && decides(rowOf(to ?? from));",
-    replace: "const isOurs = decides(rows.get(to ?? from));",
+    find: "const isOurs = mayDefine(rowOf(from)) && mayDefine(rowOf(to ?? from));",
+    replace: "const isOurs = mayDefine(rows.get(to ?? from));",
     ...conformance("beside workers that have the old code"),
   },
   {
     rule: "Old code that started later keeps the old name when the new code is shown after it.",
     file: "src/store/sql/renames.ts",
-    find: "else if (isDefined(rows.get(from)) && !isDefined(rowOf(to))) await take(to, from);",
+    find: "else if (isDefined(rows.get(from)) && !isDefined(rowOf(to))) await takeOver(to, from);",
     replace: "",
     ...conformance("keeps the old name, though the new code"),
   },

@@ -1,7 +1,7 @@
 import { type Clock, sleepReal, systemClock } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { ServerDatabase, Sql, Tables, Transaction } from "../sql/database.ts";
-import { renamed } from "../sql/former-names.ts";
+import { underCurrentName } from "../sql/former-names.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
@@ -113,7 +113,7 @@ export class ServerStore extends SqlStore {
     // On the caller's connection, if there is one: it may be the last one of the pool.
     const now = await this.#time.now(tx ?? db);
     const formerNames = await this.#formerNames.read(tx ?? db);
-    const named = runs.map((run) => renamed(run, formerNames));
+    const named = runs.map((run) => underCurrentName(run, formerNames));
     const inserted = await (tx
       ? this.#insertWithin(tx, named, now, lent ?? db.beside(tx))
       : new Delivery(this.#delivery, named, now).send());

@@ -14,6 +14,7 @@ export async function stateOf(tx: SqlContext, id: number): Promise<RunState | nu
   return row ? stateName(row.state) : null;
 }
 
+/** Changes when a waiting run is due. */
 export function move(
   sql: SqlContext,
   id: number,
@@ -34,6 +35,7 @@ export function move(
   });
 }
 
+/** Deletes a run that is not running, from either table, with its attempts and log lines. */
 export function remove(sql: SqlContext, id: number): Promise<"removed" | RunState | null> {
   const { t } = sql;
   return sql.transaction(async (tx) => {

@@ -3,7 +3,7 @@ import type { SqlContext } from "./context.ts";
 /** Former names of jobs, each with the job that took it over (note 12). */
 export type FormerNames = ReadonlyMap<string, string>;
 
-interface Named {
+interface NamedRun {
   name: string;
   lane: string;
 }
@@ -16,12 +16,15 @@ export async function readFormerNames(sql: SqlContext): Promise<FormerNames> {
 }
 
 /** Returns the run under the name that its job has today. An ad hoc run keeps its name. */
-export function renamed<Run extends Named & { owner: string | null }>(run: Run, former: FormerNames): Run {
+export function underCurrentName<Run extends NamedRun & { owner: string | null }>(
+  run: Run,
+  former: FormerNames,
+): Run {
   const job = run.owner === null ? former.get(run.name) : undefined;
-  return job === undefined ? run : { ...run, ...movedTo(job, run) };
+  return job === undefined ? run : { ...run, ...withJob(job, run) };
 }
 
-function movedTo(job: string, { name, lane }: Named): Named {
+function withJob(job: string, { name, lane }: NamedRun): NamedRun {
   return { name: job, lane: job + lane.slice(name.length) };
 }
 
@@ -32,13 +35,13 @@ function movedTo(job: string, { name, lane }: Named): Named {
 export function adopt(sql: SqlContext, id: number): Promise<boolean> {
   const { db, t } = sql;
   return sql.transaction(async (tx) => {
-    const [found] = await tx.all<Named & { job: string }>(
+    const [found] = await tx.all<NamedRun & { job: string }>(
       `select r.name, r.lane, a.job from ${t.runs} r join ${t.aliases} a on a.name = r.name
         where r.id = ? and r.owner is null${db.lockOnly(db.forUpdate, "r")}`,
       id,
     );
     if (!found) return false;
-    const { name, lane } = movedTo(found.job, found);
+    const { name, lane } = withJob(found.job, found);
     await tx.run(`update ${t.runs} set name = ?, lane = ? where id = ?`, name, lane, id);
     return true;
   });

@@ -45,6 +45,7 @@ export function write(sql: SqlContext, lines: NewLogLine[]): Promise<void> {
   );
 }
 
+/** Returns lines of a run, in order, after a position. */
 export function read(sql: SqlContext, id: number, after: number, limit: number): Promise<LogRecord[]> {
   const { t } = sql;
   return sql.all<LogRecord>(

@@ -11,25 +11,29 @@ interface Rename {
 
 /**
  * Applies the renames in a worker's definitions and returns the jobs that this worker may define. A former name
- * belongs to the job that took it over: only a worker that decides about that job may define the name again. The old
+ * belongs to the job that took it over: only a worker that may define that job may define the name again. The old
  * name then takes everything back, with the marks of its schedules, so that rolling back a deployment neither repeats
  * nor loses a tick.
  */
 export async function syncNames(
   tx: SqlContext,
   jobs: DefinedJob[],
-  decides: (row: JobRow | undefined) => boolean,
+  mayDefine: (row: JobRow | undefined) => boolean,
   now: number,
 ): Promise<DefinedJob[]> {
   const former = await readFormerNames(tx);
   const wanted = renamesOf(jobs, former);
-  return withoutFormer(wanted.length > 0 ? await applyRenames(tx, jobs, wanted, decides, now) : former, jobs);
+  return withoutFormer(
+    wanted.length > 0 ? await applyRenames(tx, jobs, wanted, mayDefine, now) : former,
+    jobs,
+  );
 }
 
 function withoutFormer(former: FormerNames, jobs: DefinedJob[]): DefinedJob[] {
   return former.size === 0 ? jobs : jobs.filter(({ name }) => !former.has(name));
 }
 
+/** Returns the renames that make the database's names those of the definitions. */
 function renamesOf(jobs: DefinedJob[], former: FormerNames): Rename[] {
   const defined = new Set(jobs.map(({ name }) => name));
   const renames = new Map<string, string | null>();
@@ -45,11 +49,12 @@ function renamesOf(jobs: DefinedJob[], former: FormerNames): Rename[] {
   return [...renames].map(([from, to]) => ({ from, to }));
 }
 
+/** Locks the jobs of the renames, applies those that this worker may make, and returns the former names after them. */
 async function applyRenames(
   tx: SqlContext,
   jobs: DefinedJob[],
   wanted: Rename[],
-  decides: (row: JobRow | undefined) => boolean,
+  mayDefine: (row: JobRow | undefined) => boolean,
   now: number,
 ): Promise<FormerNames> {
   const { t } = tx;
@@ -60,7 +65,7 @@ async function applyRenames(
   // Read again under the locks: another worker may have renamed one of the jobs just now.
   const former = new Map(await readFormerNames(tx));
   const rowOf = (name: string) => rows.get(former.get(name) ?? name);
-  const take = async (from: string, to: string) => {
+  const takeOver = async (from: string, to: string) => {
     await renameRow(tx, rows, from, to);
     await moveAll(tx, from, to);
     former.delete(to);
@@ -72,14 +77,14 @@ async function applyRenames(
       (name) => names.has(name) && names.has(former.get(name) ?? name),
     );
     if (!isLocked) continue;
-    const isOurs = decides(rowOf(from)) && decides(rowOf(to ?? from));
+    const isOurs = mayDefine(rowOf(from)) && mayDefine(rowOf(to ?? from));
     if (to === null) {
       if (!isOurs) continue;
       await tx.run(`delete from ${t.aliases} where name = ?`, from);
       former.delete(from);
-    } else if (isOurs) await take(from, to);
+    } else if (isOurs) await takeOver(from, to);
     // A worker with the old code started later: the new name becomes a former name of the old one.
-    else if (isDefined(rows.get(from)) && !isDefined(rowOf(to))) await take(to, from);
+    else if (isDefined(rows.get(from)) && !isDefined(rowOf(to))) await takeOver(to, from);
   }
   const defined = new Set(withoutFormer(former, jobs).map(({ name }) => name));
   await deleteStubs(
@@ -89,6 +94,7 @@ async function applyRenames(
   return former;
 }
 
+/** Renames the row of a job; if the new name is a defined job already, deletes the old row. */
 async function renameRow(tx: SqlContext, rows: Map<string, JobRow>, from: string, to: string): Promise<void> {
   const { t } = tx;
   const row = rows.get(from);

@@ -4,7 +4,7 @@ import { ActiveRuns } from "./active-runs.ts";
 import type { SqlContext } from "./context.ts";
 import { JOB_COLUMNS, toJob } from "./jobs.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
-import { traces, workers } from "./workers.ts";
+import { lastHeartbeats, liveWorkers } from "./workers.ts";
 
 export type JobStatusRow = Parameters<typeof toJob>[0] &
   PausedRow & {
@@ -30,7 +30,7 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
   const { t } = sql;
   const jobs = await sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} order by name`);
   const active = await new ActiveRuns(sql).count(now);
-  const alive = await workers(sql, now);
+  const alive = await liveWorkers(sql, now);
   const ticks = await sql.all<{ job: string; next: number | null }>(
     `select job, min(next_tick) as next from ${t.schedules} where paused_at is null group by job`,
   );
@@ -130,7 +130,7 @@ async function late(sql: SqlContext, now: number): Promise<LateSchedule[]> {
 async function silent(sql: SqlContext, { held }: ActiveRuns, alive: WorkerRecord[]): Promise<SilentWorker[]> {
   const living = new Set(alive.map(({ id }) => id));
   const ids = [...held.keys()].filter((id) => !living.has(id)).sort();
-  const known = ids.length > 0 ? await traces(sql, ids) : null;
+  const known = ids.length > 0 ? await lastHeartbeats(sql, ids) : null;
   return ids.map((id) => {
     const { jobs, ...rest } = held.get(id)!;
     return { id, trace: known!.get(id) ?? null, jobs: [...jobs].sort(), ...rest };

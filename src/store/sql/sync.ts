@@ -16,7 +16,7 @@ const JOBS_PER_STATEMENT = 100;
 const IMPLICIT_START = 0;
 
 /** Whether this worker may define a job or a queue: no live worker that started later has defined it. */
-type Decision = (row: Pick<JobRow, "defined_at" | "defined_by"> | undefined) => boolean;
+type MayDefine = (row: Pick<JobRow, "defined_at" | "defined_by"> | undefined) => boolean;
 
 /**
  * Writes the definitions of one worker. While workers run different versions of the code, the most recently started
@@ -30,18 +30,18 @@ export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promi
       now - WORKER_DEAD_AFTER,
     );
     const alive = new Set(workers.map((row) => row.id));
-    const decides: Decision = (row) =>
+    const mayDefine: MayDefine = (row) =>
       !row || row.defined_by === null || row.defined_at <= sync.startedAt || !alive.has(row.defined_by);
-    const decidesImplicitly = (row: JobRow | undefined) =>
+    const mayDefineImplicitly = (row: JobRow | undefined) =>
       !isDefined(row) ||
       (row.defined_at === IMPLICIT_START && (row.defined_by === sync.worker || !alive.has(row.defined_by!)));
-    const jobs = await definableJobs(tx, sync.jobs, decides, now);
-    const decidesAbout = (job: DefinedJob, row: JobRow | undefined) =>
-      job.implicit ? decidesImplicitly(row) : decides(row);
+    const jobs = await definableJobs(tx, sync.jobs, mayDefine, now);
+    const mayDefineJob = (job: DefinedJob, row: JobRow | undefined) =>
+      job.implicit ? mayDefineImplicitly(row) : mayDefine(row);
     for (const group of inGroups(jobs.sort(compareNames), JOBS_PER_STATEMENT)) {
-      await syncGroup(tx, { ...sync, jobs: group }, decidesAbout, now);
+      await syncGroup(tx, { ...sync, jobs: group }, mayDefineJob, now);
     }
-    await syncQueues(tx, sync, decides);
+    await syncQueues(tx, sync, mayDefine);
   });
 }
 
@@ -52,13 +52,13 @@ export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promi
 async function definableJobs(
   tx: SqlContext,
   all: DefinedJob[],
-  decides: Decision,
+  mayDefine: MayDefine,
   now: number,
 ): Promise<DefinedJob[]> {
   const implicit = all.filter((job) => job.implicit);
-  if (implicit.length === 0) return [...(await syncNames(tx, all, decides, now))];
+  if (implicit.length === 0) return [...(await syncNames(tx, all, mayDefine, now))];
   const explicit = all.filter((job) => !job.implicit);
-  const jobs = await syncNames(tx, explicit, decides, now);
+  const jobs = await syncNames(tx, explicit, mayDefine, now);
   const former = await readFormerNames(tx);
   return [...jobs, ...implicit.filter(({ name }) => !former.has(name))];
 }
@@ -67,7 +67,7 @@ async function definableJobs(
 async function syncGroup(
   tx: SqlContext,
   { worker, startedAt, jobs: defined }: SyncRequest,
-  decides: (job: DefinedJob, row: JobRow | undefined) => boolean,
+  mayDefine: (job: DefinedJob, row: JobRow | undefined) => boolean,
   now: number,
 ): Promise<void> {
   const { db, t } = tx;
@@ -78,7 +78,7 @@ async function syncGroup(
     const isSame = row?.fingerprint === job.fingerprint && row.defined_by === worker;
     return isSame && (row.defined_at === IMPLICIT_START) === (definedAt(job) === IMPLICIT_START);
   };
-  const needsUpdate = (job: DefinedJob) => decides(job, known.get(job.name)) && !isCurrent(job);
+  const needsUpdate = (job: DefinedJob) => mayDefine(job, known.get(job.name)) && !isCurrent(job);
   const updates: JobUpdate[] = jobs.filter(needsUpdate).map((job) => ({
     ...job.details(),
     name: job.name,
@@ -146,7 +146,7 @@ async function lockAll(
 async function syncQueues(
   tx: SqlContext,
   { worker, startedAt, queues }: SyncRequest,
-  decides: Decision,
+  mayDefine: MayDefine,
 ): Promise<void> {
   const { db, t } = tx;
   const columns = ["name", "lim", "defined_at", "defined_by"];
@@ -163,7 +163,7 @@ async function syncQueues(
     const known = new Map(rows.map((row) => [row.name, { ...row, defined_at: row.defined_at ?? 0 }]));
     const updates = group.filter(({ name, limit }) => {
       const row = known.get(name);
-      return decides(row) && !(row?.lim === limit && row.defined_by === worker);
+      return mayDefine(row) && !(row?.lim === limit && row.defined_by === worker);
     });
     if (updates.length === 0) continue;
     await tx.run(

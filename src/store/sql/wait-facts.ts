@@ -6,17 +6,17 @@ import { first } from "./database.ts";
 import { toPause } from "./pause.ts";
 import { find } from "./run-records.ts";
 import { JOB_STATUS_COLUMNS, type JobStatusRow, queueSettings } from "./status.ts";
-import { traces, workers } from "./workers.ts";
+import { lastHeartbeats, liveWorkers } from "./workers.ts";
 
 /** Most runs to count as ahead of a run. */
-const AHEAD = 1000;
+const MOST_AHEAD = 1000;
 
 /** Reads everything that `why()` needs to explain a run. */
 export async function waitFacts(sql: SqlContext, id: number, now: number): Promise<WaitFacts | null> {
   const { t } = sql;
   const run = await find(sql, id);
   if (!run) return null;
-  const [hot] = await sql.all<{ lane: string; hook: string | null }>(
+  const [unfinished] = await sql.all<{ lane: string; hook: string | null }>(
     `select lane, hook from ${t.runs} where id = ?`,
     id,
   );
@@ -26,11 +26,11 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} where name = ?`, run.name),
   );
   const [queue] = await queueSettings(sql, now, run.queue);
-  const alive = await workers(sql, now);
+  const alive = await liveWorkers(sql, now);
   return {
     now,
     run,
-    keyed: hot !== undefined && isKeyed(hot.lane, run.name),
+    keyed: unfinished !== undefined && isKeyed(unfinished.lane, run.name),
     job: job && {
       limit: job.lim,
       keyLimit: job.key_lim,
@@ -43,14 +43,14 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     runningOfLane: await count(
       "state = 2 and name = ? and lane = ? and owner is null",
       run.name,
-      hot?.lane ?? "",
+      unfinished?.lane ?? "",
     ),
     runningOfQueue: await count("state = 2 and queue = ? and owner is null", run.queue),
     ahead: await ahead(sql, run),
     workers: alive,
-    holder: run.worker === null ? null : ((await traces(sql, [run.worker])).get(run.worker) ?? null),
+    holder: run.worker === null ? null : ((await lastHeartbeats(sql, [run.worker])).get(run.worker) ?? null),
     isolated: await isolatedRuns(sql, now),
-    slowHook: hot?.hook ? readSlowHook(hot.hook) : null,
+    slowHook: unfinished?.hook ? readSlowHook(unfinished.hook) : null,
     ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),
   };
 }
@@ -75,7 +75,7 @@ async function ahead(
          select 1 as one from ${t.runs}
           where state = 1 and owner is null and queue = ?
             and (priority < ? or (priority = ? and (run_at < ? or (run_at = ? and id < ?))))
-          limit ${AHEAD}) as before_it`,
+          limit ${MOST_AHEAD}) as before_it`,
       run.queue,
       run.priority,
       run.priority,

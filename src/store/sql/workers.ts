@@ -1,8 +1,9 @@
-import type { Trace, WorkerRecord } from "../records.ts";
+import type { LastHeartbeat, WorkerRecord } from "../records.ts";
 import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, placeholders } from "./database.ts";
 
+/** A row of `workers`. */
 interface WorkerRow {
   id: string;
   host: string;
@@ -28,7 +29,7 @@ function toWorker(row: WorkerRow): WorkerRecord {
 }
 
 /** Returns the live workers. */
-export async function workers(sql: SqlContext, now: number): Promise<WorkerRecord[]> {
+export async function liveWorkers(sql: SqlContext, now: number): Promise<WorkerRecord[]> {
   const rows = await sql.all<WorkerRow>(
     `select ${WORKER_COLUMNS} from ${sql.t.workers} where seen_at > ? order by started_at, id`,
     now - WORKER_SEEN_WITHIN,
@@ -37,7 +38,10 @@ export async function workers(sql: SqlContext, now: number): Promise<WorkerRecor
 }
 
 /** Returns the last heartbeats of workers, alive or not, by id. */
-export async function traces(sql: SqlContext, ids: string[]): Promise<Map<string, NonNullable<Trace>>> {
+export async function lastHeartbeats(
+  sql: SqlContext,
+  ids: string[],
+): Promise<Map<string, NonNullable<LastHeartbeat>>> {
   const rows = await forGroups(ids, (group) =>
     sql.all<WorkerRow>(
       `select id, host, pid, seen_at from ${sql.t.workers} where id in (${placeholders(group)})`,
@@ -69,6 +73,7 @@ export async function beat(
 /** The rows of workers that were last seen longer ago are deleted. */
 const FORGOTTEN_AFTER = 10 * WORKER_DEAD_AFTER;
 
+/** Counts the rows of workers that died long ago. */
 export async function countDead(sql: SqlContext, now: number): Promise<number> {
   const { t } = sql;
   const gone = now - FORGOTTEN_AFTER;
@@ -104,6 +109,7 @@ function writeQueues({ queues, exceptQueues, weights, schedules }: WorkerQueues)
   return JSON.stringify({ queues, exceptQueues, weights, schedules });
 }
 
+/** Deletes the row of a worker that stops. */
 export async function leave(sql: SqlContext, worker: string): Promise<void> {
   const { t } = sql;
   await sql.run(`delete from ${t.workers} where id = ?`, worker);

@@ -1,5 +1,5 @@
 import type { Param, Tables } from "../sql/database.ts";
-import { renamed } from "../sql/former-names.ts";
+import { underCurrentName } from "../sql/former-names.ts";
 import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE, type Value } from "../sql/new-run.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
@@ -41,14 +41,14 @@ export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult
   return inserted;
 }
 
-/** Returns the runs with the names that their jobs have now, if these were renamed. */
+/** Returns the runs with the names that their jobs have now, if these were underCurrentName. */
 function withCurrentNames({ sql, t }: InsertContext, runs: NewRun[]): NewRun[] {
   const former = new Map<string, string>();
   for (const name of new Set(runs.map((run) => run.name))) {
     const alias = sql.row<{ job: string }>(`select job from ${t.aliases} where name = ?`, name);
     if (alias) former.set(name, alias.job);
   }
-  return former.size > 0 ? runs.map((run) => renamed(run, former)) : runs;
+  return former.size > 0 ? runs.map((run) => underCurrentName(run, former)) : runs;
 }
 
 /** Returns the ids in the order of the runs: `json_each` keeps the order of its list. */
