@@ -160,29 +160,29 @@ export class Engine {
   }
 
   /** Dispatches a job as this process defines it at this moment. */
-  send(job: Dispatchable<never>, shape: Shape): Dispatch<never> {
+  send(job: Dispatchable<never>, shape: Shape): Dispatch<never, never> {
     const parentId = this.#parentId();
-    return new Dispatch<never>(this.preparer.capture(job), shape, parentId, this.sender);
+    return new Dispatch<never, never>(this.preparer.capture(job), shape, parentId, this.sender);
   }
 
   async sendMany(
     job: Dispatchable<never>,
     all: Iterable<unknown> | AsyncIterable<unknown>,
     shape: Shape,
-  ): Promise<Run[]> {
+  ): Promise<Run<never>[]> {
     const parentId = this.#parentId();
     return this.sender.sendMany(this.preparer.many(job, all, shape, parentId));
   }
 
   /** Dispatches a function, which only this process can run. */
-  sendFunction(name: string, handler: Handler<unknown>): AdHocDispatch {
+  sendFunction(name: string, handler: Handler<unknown>): AdHocDispatch<never> {
     this.refuseStopped();
     checkName(name, "a job name");
     this.registry.checkAdHoc(name);
     return this.sendHere({ name, handler, schema: null, settings: this.defaults, borrowed: false }, {});
   }
 
-  sendHere(adHoc: Omit<AdHoc, "lane">, shape: Shape): AdHocDispatch {
+  sendHere(adHoc: Omit<AdHoc, "lane">, shape: Shape): AdHocDispatch<never> {
     refuseFunction(adHoc.name);
     const lane = `${randomText()}|adhoc`;
     return new AdHocDispatch({ ...adHoc, lane }, shape, this.#parentId(), this.sender);

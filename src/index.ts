@@ -8,6 +8,7 @@ export type { EventName, Events } from "./events/events.ts";
 export type { Logger } from "./events/logger.ts";
 export { type Facade, Job } from "./facade.ts";
 export type { AdHocDispatch } from "./job/adhoc.ts";
+export type { Catalog, JobTypes } from "./job/catalog.ts";
 export type { Definition } from "./job/definition.ts";
 export type { Dispatchable } from "./job/dispatchable.ts";
 export type { Draft, JobDraft } from "./job/draft.ts";

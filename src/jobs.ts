@@ -3,52 +3,65 @@ import type { DispatchOptions } from "./dispatch/shape.ts";
 import type { Engine } from "./engine.ts";
 import { PunctualError, show } from "./errors.ts";
 import type { AdHocDispatch } from "./job/adhoc.ts";
+import type {
+  Data,
+  DispatchArguments,
+  FunctionOptions,
+  FunctionOrData,
+  Impossible,
+  RegisterArguments,
+  RunArguments,
+} from "./job/arguments.ts";
+import {
+  type ArgsFor,
+  type CatalogOf,
+  type ClassTarget,
+  type ClassTypes,
+  type JobsIn,
+  type ResultFor,
+  toCatalog,
+} from "./job/catalog.ts";
 import { Definition } from "./job/definition.ts";
 import { Dispatchable, type Home } from "./job/dispatchable.ts";
 import { Draft, JobDraft } from "./job/draft.ts";
-import {
-  type ArgsOf,
-  type ArgsOfMethod,
-  type Handler,
-  type JobClass,
-  nameOf,
-  toHandler,
-  warnIfMinified,
-} from "./job/handlers.ts";
+import { type Handler, nameOf, type Returned, toHandler, warnIfMinified } from "./job/handlers.ts";
 import { Place } from "./job/place.ts";
 import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrence.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
 import { Operations } from "./operate/operations.ts";
+import type { JsonValue } from "./run/payload.ts";
 import type { Duration, Instant } from "./time.ts";
 import { checkName } from "./validate/names.ts";
 import { checkKeys, withoutUndefined } from "./validate/options.ts";
 
-type Named = string | JobClass | readonly [JobClass, string];
+type Named = string | ClassTarget;
 
 /** The part of an instance that defines jobs and asks for runs of them. */
-export abstract class Jobs extends Operations {
+// biome-ignore lint/suspicious/noExplicitAny: without a catalog.
+export abstract class Jobs<Known = any> extends Operations {
   protected abstract get engine(): Engine;
 
   // -- what should happen ------------------------------------------------------------------------------------------
 
+  // Overloads refuse a mistake by the number of arguments, where they can: the compiler then explains the remaining one.
   /** Defines a job: a name and its handler, with a schema between them if you like; or a class, or a class and method. */
-  define<Args>(name: string, handler: Handler<Args>): Definition<Args>;
-  define<Schema extends StandardSchema>(
+  define<Args, Result = unknown>(name: string, handler: Handler<Args, Result>): Definition<Args, Result>;
+  define<const Target extends ClassTarget | Data>(
+    name: string,
+    target: Target,
+    ...nothing: Target extends ClassTarget ? [] : Impossible
+  ): Definition<ClassTypes<Target>["args"], ClassTypes<Target>["result"]>;
+  define<Schema extends StandardSchema, Result>(
     name: string,
     schema: Schema,
-    handler: Handler<OutputOf<Schema>>,
-  ): Definition<InputOf<Schema>>;
-  define<Class extends JobClass>(name: string, jobClass: Class): Definition<ArgsOf<Class>>;
-  define<Class extends JobClass, Method extends string>(
-    name: string,
-    method: readonly [Class, Method],
-  ): Definition<ArgsOfMethod<Class, Method>>;
-  define<Class extends JobClass>(jobClass: Class): Definition<ArgsOf<Class>>;
-  define<Class extends JobClass, Method extends string>(
-    method: readonly [Class, Method],
-  ): Definition<ArgsOfMethod<Class, Method>>;
+    handler: Handler<OutputOf<Schema>, Result>,
+  ): Definition<InputOf<Schema>, Result>;
+  define<const Target extends ClassTarget | string>(
+    target: Target,
+    ...handler: Target extends ClassTarget ? [] : [handler: Handler<unknown>]
+  ): Definition<ClassTypes<Target>["args"], ClassTypes<Target>["result"]>;
   define(...given: unknown[]): Definition<never> {
     return this.#define(given, new Place(Jobs.prototype.define));
   }
@@ -84,10 +97,22 @@ export abstract class Jobs extends Operations {
     return [...this.engine.registry.definitions()];
   }
 
-  /** A job that another program defines: can be dispatched here, with its arguments typed. */
-  declare<Args = unknown>(name: string): Dispatchable<Args> {
+  /** A job that another program defines: can be dispatched here, with its arguments typed by the catalog or by you. */
+  declare<Name extends keyof JobsIn<Known> & string>(
+    name: Name,
+  ): Dispatchable<ArgsFor<Known, Name>, ResultFor<Known, Name>>;
+  declare<Args = unknown, Result = JsonValue | undefined>(name: string): Dispatchable<Args, Result>;
+  declare(name: string): Dispatchable<never, never> {
     this.engine.registry.declare(checkName(name, "a job name"));
-    return new Dispatchable<Args>(name, this.#home);
+    return new Dispatchable<never, never>(name, this.#home);
+  }
+
+  /**
+   * Lists jobs by name, so that other programs can dispatch them by name with their types:
+   * `new Punctual<typeof catalog>()`, where `catalog` is imported with `import type`.
+   */
+  catalog<Jobs extends Record<string, Dispatchable>>(jobs: Jobs): CatalogOf<Jobs> {
+    return toCatalog(jobs);
   }
 
   /** A limit shared by all jobs of a queue; 0 = no limit. */
@@ -105,28 +130,32 @@ export abstract class Jobs extends Operations {
   // -- asking for runs ---------------------------------------------------------------------------------------------
 
   /** Asks for a run: of a job by name, class, or class and method; or of a function, which runs in this process only. */
-  dispatch(name: string, handler: Handler<unknown>, options?: DispatchOptions | number): AdHocDispatch;
-  dispatch(name: string, args?: unknown, options?: DispatchOptions | number): Dispatch;
-  dispatch<Class extends JobClass>(
-    jobClass: Class,
-    args?: ArgsOf<Class> | null,
-    options?: DispatchOptions | number,
-  ): Dispatch<ArgsOf<Class>>;
-  dispatch<Class extends JobClass, Method extends string>(
-    method: readonly [Class, Method],
-    args?: ArgsOfMethod<Class, Method> | null,
-    options?: DispatchOptions | number,
-  ): Dispatch<ArgsOfMethod<Class, Method>>;
-  dispatch(what: Named, args?: unknown, options?: DispatchOptions | number): Dispatch<never> {
+  dispatch<Given extends FunctionOrData<Handler<unknown>>>(
+    name: string,
+    handler: Given,
+    ...options: FunctionOptions<Given>
+  ): AdHocDispatch<Returned<Given>>;
+  dispatch<const Target extends (keyof JobsIn<Known> & string) | ClassTarget>(
+    target: Target,
+    ...given: DispatchArguments<ArgsFor<Known, Target>>
+  ): Dispatch<ArgsFor<Known, Target>, ResultFor<Known, Target>>;
+  dispatch(what: Named, args?: unknown, options?: DispatchOptions | number): Dispatch {
+    return this.#dispatch(what, args, options);
+  }
+
+  #dispatch(what: Named, args?: unknown, options?: DispatchOptions | number): Dispatch<never, never> {
     const dispatch =
       typeof what === "string" && typeof args === "function"
         ? this.engine.sendFunction(what, args as Handler<unknown>)
         : this.engine.send(this.#find(what), args === undefined || args === null ? {} : { args });
-    return (options === undefined ? dispatch : dispatch.options(options)) as Dispatch<never>;
+    return options === undefined ? dispatch : dispatch.options(options);
   }
 
   /** A run of a job that only this instance runs, when it works: with one try, and whatever its limits say. */
-  dispatchHere(what: Named, args?: unknown): AdHocDispatch {
+  dispatchHere<const Target extends (keyof JobsIn<Known> & string) | ClassTarget>(
+    what: Target,
+    ...[args]: RunArguments<ArgsFor<Known, Target>>
+  ): AdHocDispatch<ResultFor<Known, Target>> {
     this.engine.refuseStopped();
     const definition = this.#find(what);
     if (!(definition instanceof Definition)) throw this.engine.registry.unknown(definition.name, []);
@@ -138,8 +167,11 @@ export abstract class Jobs extends Operations {
   }
 
   /** Now, or at a time, on a queue: the registrar's form. */
-  register(what: Named, args?: unknown, when?: Instant | null, queue?: string): Dispatch {
-    let dispatch = this.dispatch(what as string, args);
+  register<const Target extends (keyof JobsIn<Known> & string) | ClassTarget>(
+    what: Target,
+    ...[args, when, queue]: RegisterArguments<ArgsFor<Known, Target>>
+  ): Dispatch<ArgsFor<Known, Target>, ResultFor<Known, Target>> {
+    let dispatch = this.#dispatch(what, args);
     if (when !== undefined && when !== null) dispatch = dispatch.at(when);
     return queue === undefined ? dispatch : dispatch.queue(queue);
   }
@@ -148,12 +180,12 @@ export abstract class Jobs extends Operations {
    * One more schedule of a handler, by a cron expression: the registrar's form. Any number of them may be there; the
    * same one twice is one.
    */
-  recur<Args>(
-    what: Named | Definition<Args> | JobDraft<Args>,
+  recur<const Target extends (keyof JobsIn<Known> & string) | ClassTarget | Definition | JobDraft>(
+    what: Target,
     cron: string,
-    options: RecurOptions = {},
+    options: RecurOptions<ArgsFor<Known, Target>> = {},
   ): this {
-    const draft = what instanceof JobDraft ? what : null;
+    const draft = what instanceof JobDraft ? (what as JobDraft<never>) : null;
     const job = draft ? draft.job : what;
     const definition = job instanceof Dispatchable ? job : this.#find(job as Named);
     if (!(definition instanceof Definition)) throw this.engine.registry.unknown(definition.name, []);
@@ -166,19 +198,19 @@ export abstract class Jobs extends Operations {
   }
 
   /** A dispatch that is named last. */
-  draft(): Draft<Named> {
-    return new Draft<Named>((what, shape) => this.engine.send(this.#find(what), shape) as Dispatch);
+  draft(): Draft<Known> {
+    return new Draft<Known>((what, shape) => this.engine.send(this.#find(what), shape));
   }
 
-  delay(delay: Duration): Draft<Named> {
+  delay(delay: Duration): Draft<Known> {
     return this.draft().delay(delay);
   }
 
-  at(instant: Instant): Draft<Named> {
+  at(instant: Instant): Draft<Known> {
     return this.draft().at(instant);
   }
 
-  args(args: unknown): Draft<Named> {
+  args(args: unknown): Draft<Known, true> {
     return this.draft().args(args);
   }
 
@@ -196,8 +228,8 @@ export abstract class Jobs extends Operations {
     return typeof what === "string" ? new Dispatchable<never>(name, this.#home) : this.defineImplicitly(what);
   }
 
-  protected defineImplicitly(what: JobClass | readonly [JobClass, string]): Definition<never> {
-    const definition = this.define(what as JobClass) as unknown as Definition<never>;
+  protected defineImplicitly(what: ClassTarget): Definition<never> {
+    const definition = this.define(what) as unknown as Definition<never>;
     definition.isImplicit = true;
     return definition;
   }

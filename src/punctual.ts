@@ -16,7 +16,8 @@ import type { ForeverOptions, RunOptions } from "./worker/options.ts";
 import type { RepairReport } from "./worker/repair.ts";
 
 /** A scheduler and queue on one database: what people call. What it runs on is the engine's. */
-export class Punctual extends Jobs {
+// biome-ignore lint/suspicious/noExplicitAny: without a catalog.
+export class Punctual<Known = any> extends Jobs<Known> {
   #engine: Engine;
   /** Instances that have handed over to this one, for `Job.use()`. */
   #predecessors: Punctual[] = [];

@@ -125,7 +125,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "supervisor/": [...CONTRACT, "job/", "run/", "validate/", "worker/", "events/", "schedule/"],
   "testing/": ["punctual.ts", "run/", "validate/"],
-  "jobs.ts": ["engine.ts", "job-file-loader.ts", "job/", "dispatch/", "operate/", "validate/"],
+  "jobs.ts": ["engine.ts", "job-file-loader.ts", "job/", "run/", "dispatch/", "operate/", "validate/"],
   "punctual.ts": [
     "engine.ts",
     "jobs.ts",

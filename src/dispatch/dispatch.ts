@@ -21,13 +21,16 @@ export interface Sending {
  * A run that is asked for. Chained calls shape it; it leaves when the current turn ends, awaited or not, together
  * with every other dispatch of that turn. Awaiting it gives the run.
  */
-export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLike<Run> {
+export class Dispatch<Args = unknown, Result = unknown>
+  extends Shaped<Args>
+  implements PromiseLike<Run<Result>>
+{
   /** What it is a dispatch of; the sender's business. */
   readonly target: object;
   readonly shape: Shape;
   readonly parentId: number | null;
   readonly #sending: Sending;
-  readonly #result = Promise.withResolvers<Run>();
+  readonly #result = Promise.withResolvers<Run<never>>();
   #sent = false;
   #refused: { reason: unknown } | null = null;
   #awaited = false;
@@ -69,11 +72,16 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
       : { ...shape, args: EncodedArgs.of(shape.args, maxPayload) };
   }
 
+  /** In place of the arguments that it was given. */
+  override args(args: Args): this {
+    return super.args(args) as this;
+  }
+
   /**
    * Inserts the run in your own open transaction; rolled back, it never existed. Ends the chain: await it before you
    * commit.
    */
-  within(tx: unknown): PromiseLike<Run> {
+  within(tx: unknown): PromiseLike<Run<Result>> {
     this.with(() => {
       if (tx !== undefined && tx !== null) return {};
       throw new PunctualError(
@@ -85,8 +93,8 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
     return this;
   }
 
-  then<Fulfilled = Run, Rejected = never>(
-    onFulfilled?: ((run: Run) => Fulfilled | PromiseLike<Fulfilled>) | null,
+  then<Fulfilled = Run<Result>, Rejected = never>(
+    onFulfilled?: ((run: Run<Result>) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((error: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
     this.#awaited = true;
@@ -95,11 +103,11 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
 
   catch<Rejected = never>(
     onRejected?: ((error: unknown) => Rejected | PromiseLike<Rejected>) | null,
-  ): Promise<Run | Rejected> {
+  ): Promise<Run<Result> | Rejected> {
     return this.then(undefined, onRejected);
   }
 
-  finally(onFinally?: (() => void) | null): Promise<Run> {
+  finally(onFinally?: (() => void) | null): Promise<Run<Result>> {
     return this.then().finally(onFinally);
   }
 
@@ -109,7 +117,7 @@ export class Dispatch<Args = unknown> extends Shaped<Args> implements PromiseLik
   }
 
   resolve(run: Run): void {
-    this.#result.resolve(run);
+    this.#result.resolve(run as Run<never>);
   }
 
   reject(error: unknown): void {

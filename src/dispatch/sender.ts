@@ -62,8 +62,8 @@ export class Sender implements Sending {
   }
 
   /** Inserts any number of rows, group by group; each group is in the database before the next is sent. */
-  async sendMany(rows: AsyncIterable<NewRun>): Promise<Run[]> {
-    const sent: Run[] = [];
+  async sendMany(rows: AsyncIterable<NewRun>): Promise<Run<never>[]> {
+    const sent: Run<never>[] = [];
     const insert = async (group: NewRun[]) => {
       const inserted = await this.#insert(group);
       for (const [index, run] of group.entries()) sent.push(this.#toRun(run, inserted[index]!));
@@ -89,7 +89,7 @@ export class Sender implements Sending {
     return inserted;
   }
 
-  #toRun(run: NewRun, { id, inserted }: InsertResult): Run {
+  #toRun(run: NewRun, { id, inserted }: InsertResult): Run<never> {
     return new Run(id, run.name, inserted, this.#parts.control);
   }
 

@@ -58,7 +58,7 @@ export abstract class Shaped<Args> {
   /** Takes over what it is told, unless that throws; may be a copy. */
   protected abstract with(shape: () => Shape): this;
 
-  args(args: Args): this {
+  args(args: Args): Shaped<Args> {
     return this.with(() => ({ args }));
   }
 

@@ -24,11 +24,11 @@ type Configuring<Self> = {
 };
 
 // Every merged method is put on the prototype by the class.
-export interface AdHocDispatch extends Configuring<AdHocDispatch> {}
+export interface AdHocDispatch<Result = unknown> extends Configuring<AdHocDispatch<Result>> {}
 
 /** A dispatch of a function: takes every configuration method of a job besides those that shape the run. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
-export class AdHocDispatch extends Dispatch<unknown> {
+export class AdHocDispatch<Result = unknown> extends Dispatch<unknown, Result> {
   readonly #adHoc: AdHoc;
 
   constructor(adHoc: AdHoc, shape: Shape, parentId: number | null, sending: Sending) {

@@ -86,7 +86,7 @@ export abstract class Configurable<Args> {
   }
 
   /** What a tick passes, and a dispatch without arguments. */
-  args(args: Args): this {
+  args(args: Args): Configurable<Args> {
     return change(this, { args });
   }
 

@@ -22,14 +22,23 @@ import { Turn } from "./turn.ts";
 const NO_NAMES: readonly string[] = [];
 
 // Every merged method is added to the prototype below the class.
-export interface Definition<Args = unknown> extends Configurable<Args>, Frequencies<Definition<Args>> {}
+export interface Definition<Args = unknown, Result = unknown, Own extends boolean = boolean>
+  extends Configurable<Args>,
+    Frequencies<Definition<Args, Result, Own>> {
+  /** The arguments of ticks, and of dispatches that give none. */
+  args(args: Args): Definition<Args, Result, true>;
+}
 
 /**
  * A job: what should happen, when, and how. A setting changes the definition and returns it, until the first await after
  * the definition was made. Later a setting that one run can have gives a draft of such a run, and any other one throws.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
-export class Definition<Args = unknown> extends Dispatchable<Args> {
+export class Definition<Args = unknown, Result = unknown, Own extends boolean = boolean> extends Dispatchable<
+  Args,
+  Result,
+  Own
+> {
   readonly handler: Handler<unknown>;
   readonly schema: StandardSchema | null;
   readonly settings: Settings;
@@ -64,7 +73,7 @@ export class Definition<Args = unknown> extends Dispatchable<Args> {
     return this.#turn.isOver;
   }
 
-  override at(instant: Instant): JobDraft<Args> {
+  override at(instant: Instant): JobDraft<Args, Result, Own> {
     if (typeof instant === "string" && /^\d{1,2}(:\d{1,2}){0,2}$/.test(instant.trim())) {
       throw new PunctualError(
         "INVALID_INSTANT",

@@ -13,9 +13,12 @@ export type JobClass = abstract new (...args: never[]) => unknown;
 /** A class and the name of one of its methods. */
 export type ClassMethod<Class extends JobClass = JobClass> = readonly [Class, string];
 
+/** The result of a function, awaited. */
+export type Returned<Fn> = Fn extends (...args: never[]) => infer Result ? Awaited<Result> : unknown;
+
 type Parameter<Fn> = Fn extends (args: infer Args, ...rest: never[]) => unknown ? Args : unknown;
 
-/** What a class's handler takes. */
+/** The arguments of a class's handler. */
 export type ArgsOf<Class> = Class extends { handle: infer Fn }
   ? Parameter<Fn>
   : Class extends abstract new (
@@ -24,7 +27,7 @@ export type ArgsOf<Class> = Class extends { handle: infer Fn }
     ? Parameter<Fn>
     : unknown;
 
-/** What a method of a class takes. */
+/** The arguments of a method of a class. */
 export type ArgsOfMethod<Class, Method> = Method extends keyof Class
   ? Parameter<Class[Method]>
   : Class extends abstract new (
@@ -32,6 +35,26 @@ export type ArgsOfMethod<Class, Method> = Method extends keyof Class
       ) => infer Instance
     ? Method extends keyof Instance
       ? Parameter<Instance[Method]>
+      : unknown
+    : unknown;
+
+/** The result of a class's handler. */
+export type ResultOf<Class> = Class extends { handle: infer Fn }
+  ? Returned<Fn>
+  : Class extends abstract new (
+        ...args: never[]
+      ) => { handle: infer Fn }
+    ? Returned<Fn>
+    : unknown;
+
+/** The result of a method of a class. */
+export type ResultOfMethod<Class, Method> = Method extends keyof Class
+  ? Returned<Class[Method]>
+  : Class extends abstract new (
+        ...args: never[]
+      ) => infer Instance
+    ? Method extends keyof Instance
+      ? Returned<Instance[Method]>
       : unknown
     : unknown;
 

@@ -8,9 +8,9 @@ import { checkName, checkQueue } from "../validate/names.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import type { JobDraft } from "./draft.ts";
 
-export interface RecurOptions {
+export interface RecurOptions<Args = unknown> {
   /** What its runs get. Default: what the job's `args()` holds when `recur()` is called. */
-  args?: unknown | undefined;
+  args?: Args | undefined;
   /** Default: the job's; null: the default queue. */
   queue?: string | null | undefined;
   /** An IANA zone. Default: UTC. */

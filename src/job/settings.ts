@@ -14,7 +14,8 @@ import { checkHookTimeout, checkInteger, checkKeys, checkTimeout } from "../vali
 
 export type Filter<Args> = (args: Args, run: RunContext) => boolean | Promise<boolean>;
 export type Hook<Args> = (args: Args, run: RunContext) => unknown;
-export type ErrorHook<Args> = (error: unknown, args: Args, run: RunContext) => unknown;
+/** `error` is what was thrown; if that was no error, an error with it as `cause`. */
+export type ErrorHook<Args> = (error: Error, args: Args, run: RunContext) => unknown;
 
 /**
  * Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. Never

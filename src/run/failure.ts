@@ -1,4 +1,5 @@
 import * as types from "node:util/types";
+import { isA } from "../errors.ts";
 
 /** A thrown value in a form that every database stores: text without NUL or lone surrogates, bounded in size. */
 export interface Failure {
@@ -23,6 +24,12 @@ export function toFailure(thrown: unknown): Failure {
   } catch {
     return plainFailure("an error that cannot be read was thrown");
   }
+}
+
+/** Returns an error as it is, and anything else that was thrown as the `cause` of a new one; never throws. */
+export function toError(thrown: unknown): Error {
+  if (isA(thrown, Error) || types.isNativeError(thrown)) return thrown;
+  return new Error(toFailure(thrown).message, { cause: thrown });
 }
 
 /** Returns JSON text of at most 64 KiB. If it is too long, causes are shortened before the error itself. */

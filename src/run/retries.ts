@@ -62,9 +62,12 @@ function askPolicy(
 }
 
 /** Arguments of `attempts()` and of `retries()`: one object or number, or the policy's numbers by position. */
-export type RetriesArguments =
-  | [policy: RetryOptions]
-  | [max: number, base?: number, cap?: number, jitter?: Jitter];
+export type RetriesArguments = [
+  policy: number | RetryOptions,
+  base?: number | undefined,
+  cap?: number | undefined,
+  jitter?: Jitter | undefined,
+];
 
 const NUMBERS = ["max", "base", "cap", "jitter"] as const;
 

@@ -13,7 +13,7 @@ export interface RunControl {
 }
 
 /** Handle of a dispatched run. */
-export class Run {
+export class Run<Result = unknown> {
   readonly id: number;
   readonly name: string;
   /** False if a run with the same unique key existed already; this is then the handle of that run. */
@@ -43,8 +43,8 @@ export class Run {
   }
 
   /** Returns the result of the handler once the run has completed; rejects if it failed, was cancelled or skipped. */
-  wait(options?: { timeout?: Duration | undefined }): Promise<JsonValue | undefined> {
-    return this.#control.wait(this.id, options);
+  wait(options?: { timeout?: Duration | undefined }): Promise<Result> {
+    return this.#control.wait(this.id, options) as Promise<Result>;
   }
 
   /** Returns the state; null if the run does not exist any more: deleted, pruned or not kept. */

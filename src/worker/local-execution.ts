@@ -3,6 +3,7 @@ import type { Emitter } from "../events/events.ts";
 import { computedLane } from "../job/key.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
 import { currentRun } from "../run/context.ts";
+import { toError } from "../run/failure.ts";
 import { decodePayload, encodeResult } from "../run/payload.ts";
 import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
@@ -154,7 +155,7 @@ export class LocalExecution implements Execution {
     } else if (result.outcome === "failed" || result.outcome === "retried") {
       const { error } = result;
       for (const hook of settings.error)
-        await this.#callHook("onError", () => hook(error, args as never, this.#context));
+        await this.#callHook("onError", () => hook(toError(error), args as never, this.#context));
     }
     for (const hook of settings.after)
       await this.#callHook("onAfter", () => hook(args as never, this.#context));

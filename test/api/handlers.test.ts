@@ -224,7 +224,7 @@ describe("resolve", () => {
 
   test.each([[undefined], [null], [{}]])("giving %j fails the run with a clear reason", async (made) => {
     const { jobs } = open({ resolve: () => made });
-    const run = await jobs.dispatch(InstanceReport);
+    const run = await jobs.dispatch(InstanceReport, { day: 1 });
     await jobs.run();
     expect((await jobs.find(run.id))?.error).toMatchObject({
       code: "NO_HANDLER",
@@ -238,7 +238,7 @@ describe("resolve", () => {
         throw new Error("container is empty");
       },
     });
-    const run = await jobs.dispatch(InstanceReport);
+    const run = await jobs.dispatch(InstanceReport, { day: 1 });
     expect(await jobs.run()).toBe(1);
     expect((await jobs.find(run.id))?.error?.message).toBe("container is empty");
   });
@@ -310,7 +310,10 @@ describe("no handler at all", () => {
     "%j is no job",
     async (what) => {
       const { jobs } = open();
-      for (const work of [() => jobs.schedule(what as never), () => jobs.dispatch(what as never)]) {
+      for (const work of [
+        () => jobs.schedule(what as unknown as typeof Reports),
+        () => jobs.dispatch(what as never),
+      ]) {
         await expectRefusal(
           work,
           "INVALID_NAME",

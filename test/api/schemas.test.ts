@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import type { PunctualError } from "../../src/index.ts";
 import { open, stopped } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
@@ -86,7 +87,7 @@ describe.each(Object.entries(schemas))("%s", (_vendor, schema) => {
       .schedule("import", schema, () => void hooks.push("handler"))
       .retries(5)
       .onBefore(() => hooks.push("before"))
-      .onError((error) => hooks.push((error as { code: string }).code))
+      .onError((error) => hooks.push((error as PunctualError).code))
       .onAfter(() => hooks.push("after"));
     await jobs.run();
     const info = (await jobs.find(run.id))!;

@@ -73,15 +73,13 @@ describe("whatever a handler throws is stored, and the worker lives", () => {
     "%s",
     async (_what, thrown, expected) => {
       const { jobs } = open();
-      let told = 0;
+      const told: Error[] = [];
       jobs
         .schedule("task", () => {
           throw thrown;
         })
         .retries({ max: 2, base: 0 })
-        .onError((error) => {
-          if (error === thrown) told++;
-        });
+        .onError((error) => void told.push(error));
       jobs.schedule("next", () => {});
       const run = await jobs.dispatch("task").priority(1);
       const rejecting = await jobs
@@ -96,7 +94,12 @@ describe("whatever a handler throws is stored, and the worker lives", () => {
       expect(info).toMatchObject({ state: "failed", attempts: 2, error: expected });
       expect(Buffer.byteLength(JSON.stringify(info.error))).toBeLessThan(70_000);
       expect(await jobs.attempts(run.id)).toHaveLength(2);
-      expect(told).toBe(2);
+      expect(told).toHaveLength(2);
+      for (const error of told) {
+        expect(error).toBeInstanceOf(Error);
+        expect(error === thrown || error.cause === thrown).toBe(true);
+        if (error !== thrown) expect(error.message).toBe(info.error?.message);
+      }
       expect(await rejecting.state()).toBe("failed");
       expect(await next.state()).toBe("completed");
       await expect(run.wait()).rejects.toMatchObject({ code: "RUN_FAILED" });

@@ -8,11 +8,14 @@ const mail = jobs.schedule("mail", async (args: { to: string; copies?: number },
   same<typeof run, RunContext>();
   return args.to;
 });
-same<typeof mail, Definition<{ to: string; copies?: number }>>();
+same<typeof mail, Definition<{ to: string; copies?: number }, string>>();
 
 mail.dispatch({ to: "ada" });
 mail.dispatch({ to: "ada", copies: 2 }, { delay: "1h" });
+mail.dispatch({ to: "ada" }, 60);
+// @ts-expect-error: its handler needs arguments
 mail.dispatch();
+// @ts-expect-error: and nothing else does
 mail.dispatch(undefined, 60);
 // @ts-expect-error: a number is no address
 mail.dispatch({ to: 5 });
@@ -34,15 +37,20 @@ mail.dispatchMany(
 mail.dispatchMany([{ to: "ada" }, { to: 5 }]);
 // @ts-expect-error: no list
 mail.dispatchMany({ to: "ada" });
-same<ReturnType<typeof mail.dispatchMany>, Promise<Run[]>>();
+same<ReturnType<typeof mail.dispatchMany>, Promise<Run<string>[]>>();
 
-mail.args({ to: "everybody" });
+mail.args({ to: "everybody" }).queue("mail").dispatch();
+mail.queue("mail").args({ to: "everybody" }).everyMinute().dispatch();
 // @ts-expect-error: default arguments are arguments
 mail.args({ from: "me" });
 
-same<ReturnType<typeof mail.delay>, JobDraft<{ to: string; copies?: number }>>();
+same<ReturnType<typeof mail.delay>, JobDraft<{ to: string; copies?: number }, string>>();
 mail.delay(5).dispatch({ to: "ada" });
 mail.at(new Date()).args({ to: "ada" }).dispatch();
+mail.args({ to: "ada" }).delay(5).dispatch();
+mail.queue("bulk").tags("x").unique("k").key("k").expires(5).dispatch({ to: "ada" });
+// @ts-expect-error: a draft needs the arguments too
+mail.delay(5).dispatch();
 // @ts-expect-error: a draft has the types of its job
 mail.delay(5).dispatch({ to: 5 });
 // @ts-expect-error: on the way too
@@ -59,7 +67,7 @@ mail
   .onBefore((args) => args.to.length)
   .onSuccess((args, run) => run.log(args.to))
   .onError((error, args, run) => {
-    same<typeof error, unknown>();
+    same<typeof error, Error>();
     same<typeof args, { to: string; copies?: number }>();
     same<typeof run, RunContext>();
   })
@@ -91,7 +99,7 @@ const chained = mail
   .keep({ completed: 0, failed: "forever" })
   .cron("* * * * *")
   .formerly("old", "older");
-same<typeof chained, Definition<{ to: string; copies?: number }>>();
+same<typeof chained, Definition<{ to: string; copies?: number }, string>>();
 
 // Frequency helpers have the parameters of the table.
 mail.everySecond();
@@ -130,27 +138,58 @@ void noPromise;
 void promise;
 
 // A dispatch can.
-same<Awaited<ReturnType<typeof mail.dispatch>>, Run>();
-same<ReturnType<typeof mail.dispatch>, Dispatch<{ to: string; copies?: number }>>();
-const thenable: PromiseLike<Run> = mail.dispatch();
+same<Awaited<ReturnType<typeof mail.dispatch>>, Run<string>>();
+same<ReturnType<typeof mail.dispatch>, Dispatch<{ to: string; copies?: number }, string>>();
+const thenable: PromiseLike<Run> = mail.dispatch({ to: "ada" });
 void thenable;
 mail
-  .dispatch()
+  .dispatch({ to: "ada" })
   .delay(5)
   .args({ to: "ada" })
   .then((run) => run.id);
 mail
-  .dispatch()
+  .dispatch({ to: "ada" })
   .catch(() => null)
   .then((run) => run?.id);
-mail.dispatch().finally(() => {});
+mail.dispatch({ to: "ada" }).finally(() => {});
 // @ts-expect-error: the chain has the types of the job
-mail.dispatch().args({ to: 5 });
+mail.dispatch({ to: "ada" }).args({ to: 5 });
 
 // A handler that takes nothing can be dispatched with nothing, or with anything.
 const ping = jobs.schedule("ping", () => {});
 ping.dispatch();
 ping.dispatch({ any: "thing" });
+
+// So can one whose arguments are optional, may be undefined, or have no required member.
+jobs.define("optional", (args?: { to: string }) => args?.to).dispatch();
+jobs.define("undefined", (args: { to: string } | undefined) => args?.to).dispatch();
+jobs.define("nothing", (_args: undefined) => {}).dispatch();
+jobs.define("unknown", (_args: unknown) => {}).dispatch();
+jobs.define("members", (args: { to?: string }) => args.to).dispatch();
+jobs.define("record", (args: Record<string, unknown>) => args.to).dispatch(null, 60);
+jobs.define("destructured", ({ to = "all" }: { to?: string }) => to).dispatch();
+// @ts-expect-error: a text cannot be left out
+jobs.define("text", (_args: string) => {}).dispatch();
+// @ts-expect-error: nor a list
+jobs.define("list", (_args: string[]) => {}).dispatch();
+
+// wait() gives what the handler returns.
+same<Awaited<ReturnType<Run<string>["wait"]>>, string>();
+const counted = jobs.define("counted", async () => ({ count: 5 }));
+same<typeof counted, Definition<unknown, { count: number }>>();
+const result = await (await counted.dispatch()).wait({ timeout: 5 });
+same<typeof result, { count: number }>();
+const later = await (await counted.delay(5).queue("x").dispatch()).wait();
+same<typeof later, { count: number }>();
+const [ofMany] = await counted.dispatchMany([{}]);
+same<typeof ofMany, Run<{ count: number }> | undefined>();
+
+// A definition with known types is one of any.
+const anyJob: Definition = mail as Definition<unknown>;
+const anyResult: Definition<{ to: string; copies?: number }> = mail;
+const withArgs: Definition<{ to: string; copies?: number }, string> = mail.args({ to: "ada" });
+const anyRun: Run = await mail.dispatch({ to: "ada" });
+void [anyJob, anyResult, withArgs, anyRun];
 
 // Bad configuration does not compile.
 // @ts-expect-error: jitter is full or none

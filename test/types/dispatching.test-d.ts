@@ -20,7 +20,7 @@ declare const jobs: Punctual;
 declare const url: string | undefined;
 
 // By name anything goes: the database knows, the compiler does not.
-same<Awaited<ReturnType<typeof byName>>, Run>();
+same<Awaited<ReturnType<typeof byName>>, Run<JsonValue | undefined>>();
 const byName = () => jobs.dispatch("mail", { to: "ada" });
 jobs.dispatch("mail", null, 3600);
 jobs.dispatch(
@@ -37,8 +37,11 @@ jobs.dispatch("mail").at(5);
 
 // declare() gives the arguments of a job that is defined elsewhere.
 const charge = jobs.declare<{ id: number }>("billing.charge");
-same<typeof charge, Dispatchable<{ id: number }>>();
+same<typeof charge, Dispatchable<{ id: number }, JsonValue | undefined>>();
 charge.dispatch({ id: 1 }).queue("billing");
+charge.unique("1").dispatch({ id: 1 });
+// @ts-expect-error: it needs its arguments
+charge.dispatch();
 charge.dispatchMany([{ id: 1 }]);
 charge.delay(5).dispatch({ id: 1 });
 // @ts-expect-error: ids are numbers
@@ -53,7 +56,7 @@ const adHoc = jobs.dispatch("upload", async (args, run) => {
   same<typeof args, unknown>();
   same<typeof run, RunContext>();
 });
-same<typeof adHoc, AdHocDispatch>();
+same<typeof adHoc, AdHocDispatch<void>>();
 const configured = adHoc
   .queue("uploads")
   .retries({ max: 3 })
@@ -71,8 +74,10 @@ const configured = adHoc
   .delay("1h")
   .tags("x")
   .unique("once");
-same<typeof configured, AdHocDispatch>();
-same<Awaited<typeof configured>, Run>();
+same<typeof configured, AdHocDispatch<void>>();
+same<Awaited<typeof configured>, Run<void>>();
+const added = await (await jobs.dispatch("add", () => 1 + 1, { delay: 5 })).wait();
+same<typeof added, number>();
 // @ts-expect-error: it ticks never
 adHoc.everyMinute();
 // @ts-expect-error: it has no former name
@@ -88,13 +93,13 @@ jobs.dispatch("mail", {}, { retries: { when: () => true } });
 
 // within() ends the chain.
 const within = jobs.dispatch("mail").within({});
-same<Awaited<typeof within>, Run>();
+same<Awaited<typeof within>, Run<JsonValue | undefined>>();
 // @ts-expect-error: nothing can be chained after it
 within.delay(5);
 
 // A run from outside, and from inside.
-declare const run: Run;
-same<ReturnType<typeof run.wait>, Promise<JsonValue | undefined>>();
+declare const run: Run<string>;
+same<ReturnType<typeof run.wait>, Promise<string>>();
 same<ReturnType<typeof run.state>, Promise<RunState | null>>();
 same<ReturnType<typeof run.cancel>, Promise<"cancelled" | "requested">>();
 run.at(new Date());

@@ -15,7 +15,7 @@ const imported = jobs.schedule("import", zod, (args, run) => {
   same<typeof args, { file: string; size: number; at: Date }>();
   return run.id;
 });
-same<typeof imported, Definition<{ file: string; at: string; size?: number | undefined }>>();
+same<typeof imported, Definition<{ file: string; at: string; size?: number | undefined }, number>>();
 imported.dispatch({ file: "a.csv", at: "2026-01-01" });
 imported.dispatchMany([{ file: "a.csv", at: "2026-01-01", size: 5 }]);
 imported.args({ file: "a.csv", at: "2026-01-01" });
