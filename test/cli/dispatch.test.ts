@@ -45,6 +45,15 @@ test("takes every shape of a run", async () => {
   expect(at!.runAt.toISOString()).toBe("2100-01-01T00:00:00.000Z");
 });
 
+test.each(["9007199254740991", "-1e20", "1.5e+300", "0.1000000000000000055", "1e23"])(
+  "takes the number %s",
+  async (number) => {
+    const cwd = project(files);
+    expect(await run(["dispatch", "ok", `{"n":${number}}`], { cwd })).toMatchObject({ code: 0 });
+    expect((await runsIn(cwd))[0]!.args).toEqual({ n: Number(number) });
+  },
+);
+
 test.each([
   ["+5 seconds", 5],
   ["+90s", 90],
@@ -138,6 +147,10 @@ test.each<[string[], number, string]>([
   [["ok", "@gone.json"], 2, "There is no file gone.json."],
   [["ok", "-"], 2, "Expected JSON in standard input"],
   [["ok", '{"a":[9007199254740993]}'], 2, 'Pass it as text: "9007199254740993"'],
+  [["ok", '{"a":12345678901234567890.0}'], 2, "a handler would get 12345678901234567000. Pass it as text"],
+  [["ok", '{"a":-9007199254740993e0}'], 2, 'Pass it as text: "-9007199254740993e0"'],
+  [["ok", "--set", "a=9007199254740992.5"], 2, "a handler would get 9007199254740992"],
+  [["ok", '{"a":1e400}'], 2, "a handler would get Infinity"],
   [["ok", "--set", "a=-9007199254740992"], 2, "-9007199254740992 is beyond 2^53 - 1"],
   [["ok", "--set", "novalue"], 2, "Expected --set key=value"],
   [["ok", "--set", "a..b=1"], 2, "Expected --set key=value"],

@@ -61,6 +61,13 @@ describe("what JSON can hold", () => {
     expect(encodePayload(value)).toBe(json);
   });
 
+  test.each([2 ** 60, -(2 ** 53) - 2, Number("12345678901234567890"), 0.1 + 0.2, 5e-324, Number.MAX_VALUE])(
+    "the number %s comes back as the same number",
+    (number) => {
+      expect(decodePayload(encodePayload([number]))).toEqual([number]);
+    },
+  );
+
   test("nothing stays nothing", () => {
     expect(encodePayload(undefined)).toBeUndefined();
     expect(decodePayload(undefined)).toBeUndefined();

@@ -79,11 +79,11 @@ function jsonOrText(given: string): unknown {
   }
 }
 
-/** Refuses a whole number that would be rounded. */
+/** Refuses a number beyond 2^53 - 1: digits of it would be lost. One with an exponent may keep those that it has. */
 function parseExactly(json: string): unknown {
   const check = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source ?? "";
-    if (/^-?\d+$/.test(source) && !Number.isSafeInteger(value)) {
+    if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && !isRound(value, source)) {
       throw new Exit(
         exitCodes.usage,
         `${plain(source)} is beyond 2^53 - 1, and a handler would get ${value}. Pass it as text: "${plain(source)}"`,
@@ -92,4 +92,17 @@ function parseExactly(json: string): unknown {
     return value;
   };
   return JSON.parse(json, check);
+}
+
+/** Whether the text has an exponent, and JavaScript shows the same digits: `1e20`, not `12345678901234567890e0`. */
+function isRound(value: number, source: string): boolean {
+  return /e/i.test(source) && significand(source) === significand(value.toExponential());
+}
+
+/** The digits of a number, from the first that is not zero to the last. */
+function significand(text: string): string {
+  return text
+    .replace(/e.*$/i, "")
+    .replace(/\D/g, "")
+    .replace(/^0+|0+$/g, "");
 }
