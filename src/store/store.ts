@@ -153,7 +153,8 @@ export interface Store {
   move(id: number, runAt: number): Promise<"moved" | RunState | null>;
   /**
    * Takes a finished run out of history to run again, due at `runAt` or now. It keeps its id, its attempts and its
-   * crashes, and its unique key if no other run holds it. A run that is not finished is left as it is; the answer is its state.
+   * crashes, and its unique key if no other run holds it. A run that is not finished is left as it is; the answer is
+   * its state.
    */
   revive(id: number, runAt?: number | null): Promise<"revived" | RunState | null>;
   /** Deletes a run that is not running, with its attempts and log lines. The answer for a running one is its state. */

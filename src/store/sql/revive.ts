@@ -33,7 +33,10 @@ export function revive(
   });
 }
 
-/** Null: the run has none, or has given it up. History rows of schema 2 do not say how long the key is held. */
+/**
+ * Returns the unique key of a finished run; null: none, or given up. History rows of schema 2 have no scope for their
+ * key.
+ */
 async function keyOf(tx: SqlContext, id: number): Promise<string | null> {
   const row = await first(
     tx.all<{ unique_key: string | null }>(
@@ -44,7 +47,7 @@ async function keyOf(tx: SqlContext, id: number): Promise<string | null> {
   return row?.unique_key ?? null;
 }
 
-/** Whether the run was inserted: not if another run in `runs` holds the key, or takes it at the same time. */
+/** Inserts the run with its key. Returns false if another run in `runs` holds the key, or takes it at the same time. */
 async function insertWithKey(
   tx: SqlContext,
   id: number,
@@ -63,7 +66,7 @@ async function insertWithKey(
   return (await tx.all(`select id from ${t.runs} where id = ?`, id)).length > 0;
 }
 
-/** `keyed`: with the unique key, and with this at the end; null: without. */
+/** Inserts the run with its unique key, with `keyed` appended to the statement; null: without the key. */
 async function insert(
   tx: SqlContext,
   id: number,
@@ -85,7 +88,7 @@ async function insert(
   );
 }
 
-/** A run that holds the key only for its window, which has ended, holds it no longer. */
+/** Frees the key if its holder has started and the key's window has ended. */
 async function freeExpired(tx: SqlContext, key: string, now: number): Promise<void> {
   const { t } = tx;
   const isExpired = `unique_scope = ${UNIQUE_SCOPE.window} and unique_until <= ?`;
@@ -97,7 +100,7 @@ async function freeExpired(tx: SqlContext, key: string, now: number): Promise<vo
 }
 
 /**
- * Whether a finished run holds the key for its window. Asked once the key is inserted: from then on no other run can
+ * Whether a finished run holds the key for its window. Read after the key was inserted: from then on no other run can
  * take the key, so a holder that finished meanwhile is in history by now.
  */
 async function isHeldInHistory(tx: SqlContext, key: string, now: number): Promise<boolean> {
