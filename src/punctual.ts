@@ -15,7 +15,7 @@ import { checkKeys } from "./validate/options.ts";
 import type { ForeverOptions, RunOptions } from "./worker/options.ts";
 import type { RepairReport } from "./worker/repair.ts";
 
-/** A scheduler and queue on one database: what people call. What it runs on is the engine's. */
+/** A scheduler and queue on one database: the API. The engine does the work. */
 // biome-ignore lint/suspicious/noExplicitAny: without a catalog.
 export class Punctual<Known = any> extends Jobs<Known> {
   #engine: Engine;
@@ -66,13 +66,13 @@ export class Punctual<Known = any> extends Jobs<Known> {
     return this.#engine.store.install({ dryRun: options.dryRun === true });
   }
 
-  /** What the database says of itself: version, tables and indexes that are missing, leases nobody takes back. */
+  /** Returns the state of the database: its version, missing tables and indexes, expired leases that no worker reaps. */
   inspect(): Promise<Inspection> {
     this.#engine.refuseStopped();
     return this.#engine.store.inspect();
   }
 
-  /** Mends what `inspect()` finds and what can be mended without a choice, as `punctual doctor --fix` does. */
+  /** Repairs the findings of `inspect()` that leave no choice, as `punctual doctor --fix` does. */
   repair(): Promise<RepairReport> {
     this.#engine.refuseStopped();
     return this.#engine.repair();
@@ -100,8 +100,8 @@ export class Punctual<Known = any> extends Jobs<Known> {
   }
 
   /**
-   * Works as `forever()` does, but runs handlers in child processes: each runs this same program and comes to this same
-   * call. Gives how many runs it ran.
+   * Works as `forever()` does, but runs handlers in child processes: each child runs the same program up to the same
+   * call. Returns how many runs it ran.
    */
   async supervise(options: SuperviseOptions = {}): Promise<number> {
     this.#engine.refuseStopped();

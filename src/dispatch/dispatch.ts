@@ -25,7 +25,7 @@ export class Dispatch<Args = unknown, Result = unknown>
   extends Shaped<Args>
   implements PromiseLike<Run<Result>>
 {
-  /** What it is a dispatch of; the sender's business. */
+  /** The job or function that it asks for, as the sender understands it. */
   readonly target: object;
   readonly shape: Shape;
   readonly parentId: number | null;

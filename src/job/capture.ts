@@ -3,7 +3,7 @@ import { EncodedArgs } from "../run/payload.ts";
 import type { Definition } from "./definition.ts";
 import type { Settings } from "./settings.ts";
 
-/** What a dispatch takes from a job's definition, as it was at the `dispatch()` call. Later changes do not reach the run. */
+/** The definition as it was at the `dispatch()` call. Later changes do not reach the run. */
 export class Capture {
   readonly definition: Definition<unknown>;
   readonly settings: Settings;

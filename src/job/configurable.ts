@@ -22,11 +22,11 @@ export interface ConcurrencyOptions<Args> {
   by?: ((args: Args) => string | number | bigint | null | undefined) | undefined;
 }
 
-/** The configuration methods that definitions and ad hoc runs share. Each replaces `settings` and nothing else. */
+/** The settings that definitions and dispatched functions share. Each replaces `settings` and nothing else. */
 export abstract class Configurable<Args> {
   abstract readonly settings: Settings;
 
-  /** Where its runs queue; null: the default queue, `default`. */
+  /** The queue of its runs; null: the default queue, `default`. */
   queue(name: string | null): this {
     return change(this, { queue: checkQueue(name) });
   }
@@ -69,12 +69,12 @@ export abstract class Configurable<Args> {
     return change(this, { retries: { ...this.settings.retries, ...toPolicy(retries, "retries") } });
   }
 
-  /** Aborts the handler's signal after this long and fails the try; null = none, the default. */
+  /** Aborts the handler's signal after this long and fails the attempt; null = no timeout, the default. */
   timeout(timeout: Duration | null): this {
     return change(this, { timeout: toTimeout(timeout) });
   }
 
-  /** How long one call of a filter or a hook may take; default 30 s. Filters and `onBefore` then fail the try. */
+  /** Longest that one call of a filter or a hook may take. Default: 30 s. A filter or `onBefore` that takes longer fails the attempt. */
   hookTimeout(timeout: Duration): this {
     return change(this, { hookTimeout: checkHookTimeout(timeout) });
   }
@@ -85,37 +85,37 @@ export abstract class Configurable<Args> {
     return change(this, { keep: toRetention(keep, this.settings.keep) });
   }
 
-  /** What a tick passes, and a dispatch without arguments. */
+  /** The arguments of ticks, and of dispatches that give none. */
   args(args: Args): Configurable<Args> {
     return change(this, { args });
   }
 
-  /** Runs only if every `when` says yes; otherwise the run is skipped. */
+  /** Skips the run unless every `when` returns true. */
   when(filter: Filter<Args>): this {
     return change(this, { when: [...this.settings.when, checkFunction(filter, "when()")] });
   }
 
-  /** Skips the run if any `skip` says yes. */
+  /** Skips the run if any `skip` returns true. */
   skip(filter: Filter<Args>): this {
     return change(this, { skip: [...this.settings.skip, checkFunction(filter, "skip()")] });
   }
 
-  /** Before the handler; throwing here fails the try. */
+  /** Called before the handler; if it throws, the attempt fails. */
   onBefore(hook: Hook<Args>): this {
     return change(this, { before: [...this.settings.before, checkFunction(hook, "onBefore()")] });
   }
 
-  /** After the handler has succeeded. */
+  /** Called after the handler has returned. */
   onSuccess(hook: Hook<Args>): this {
     return change(this, { success: [...this.settings.success, checkFunction(hook, "onSuccess()")] });
   }
 
-  /** After a try that failed, whether or not another follows. */
+  /** Called after an attempt that failed, whether or not another follows. Gets an `Error`: a thrown value that is none is its `cause`. */
   onError(hook: ErrorHook<Args>): this {
     return change(this, { error: [...this.settings.error, checkFunction(hook, "onError()")] });
   }
 
-  /** After every try, whatever it came to. */
+  /** Called after every attempt, whatever its outcome. */
   onAfter(hook: Hook<Args>): this {
     return change(this, { after: [...this.settings.after, checkFunction(hook, "onAfter()")] });
   }

@@ -151,7 +151,7 @@ export class Definition<Args = unknown, Result = unknown, Own extends boolean = 
     return this.#schedules(here).map(({ slot, parts }) => ({ slot, parts }));
   }
 
-  /** Those that tick in an environment, and the only ones they tick in; null: they tick in all. */
+  /** Schedules that tick in an environment, each with the environments it is bound to; null: it is bound to none. */
   schedulesIn(environment: string): { parts: ScheduleParts; environments: readonly string[] | null }[] {
     return this.#schedules(() => environment).map(({ parts, plan }) => ({
       parts,
@@ -189,7 +189,7 @@ export class Definition<Args = unknown, Result = unknown, Own extends boolean = 
     return this;
   }
 
-  /** What the run of a tick queues in. */
+  /** The lane of the run that a tick makes. */
   tickLane(_slot: string, { args }: ScheduleParts): string {
     return laneFor(this.name, this.settings, args === null ? {} : JSON.parse(args));
   }

@@ -14,11 +14,11 @@ type Numbers = Pick<
 interface DescribedSchedule {
   slot: string;
   parts: Omit<ScheduleParts, "windows"> & { windows: Window[] };
-  /** What the run of a tick queues in: only the definition itself can make a key of arguments. */
+  /** The lane of the run that a tick makes: only the definition itself can make a key of arguments. */
   lane: string;
 }
 
-/** What another process has to know of the jobs that are defined in this one: plain data, small where jobs are alike. */
+/** The jobs of this process, as another process has to know them: plain data, small if the jobs are alike. */
 export interface Description {
   settings: Numbers[];
   jobs: {

@@ -9,7 +9,7 @@ import { checkInteger, checkKeys } from "../validate/options.ts";
 import type { JobDraft } from "./draft.ts";
 
 export interface RecurOptions<Args = unknown> {
-  /** What its runs get. Default: what the job's `args()` holds when `recur()` is called. */
+  /** Arguments of its runs. Default: those of the job's `args()` when `recur()` is called. */
   args?: Args | undefined;
   /** Default: the job's; null: the default queue. */
   queue?: string | null | undefined;
@@ -23,7 +23,7 @@ export interface RecurOptions<Args = unknown> {
   startingAt?: Instant | undefined;
   /** No tick after this instant. */
   endingAt?: Instant | undefined;
-  /** What becomes of ticks that were missed, as in `misfire()`. Default: `once`. */
+  /** How missed ticks are handled, as in `misfire()`. Default: `once`. */
   misfire?: Misfire["policy"] | ({ policy: Misfire["policy"] } & MisfireOptions) | undefined;
   /** Ticks only where `PUNCTUAL_ENV`, else `NODE_ENV`, is one of these. Default: everywhere. */
   environments?: readonly string[] | undefined;

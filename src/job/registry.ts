@@ -14,7 +14,7 @@ import {
 } from "./handlers.ts";
 import type { Place } from "./place.ts";
 
-/** What one instance knows: jobs it defines, names it declares, functions it has dispatched. */
+/** The jobs that one instance defines, the names it declares, and the functions it has dispatched. */
 export class Registry {
   readonly #definitions = new Map<string, Definition<never>>();
   #hasFresh = false;

@@ -26,7 +26,7 @@ export function isSchema(value: unknown): value is StandardSchema {
   return typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function";
 }
 
-/** What the schema makes of the arguments; refuses what it does not accept, with every issue and its path. */
+/** Returns the output of the schema for these arguments. Throws with the first five issues and their paths. */
 export async function validate<Output>(
   schema: StandardSchema<unknown, Output>,
   args: unknown,

@@ -45,7 +45,7 @@ export interface Settings {
   readonly after: readonly Hook<never>[];
 }
 
-/** What `new Punctual(database, { defaults })` can change for every job. */
+/** Settings of every job of an instance: `new Punctual(database, { defaults })`. */
 export interface Defaults {
   queue?: string | undefined;
   /** Lower runs sooner. */
