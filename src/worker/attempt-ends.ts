@@ -34,7 +34,7 @@ export const abortReasons = {
   shutdownOfHook: (): PunctualError =>
     new PunctualError(
       "SHUTDOWN",
-      "The worker is shutting down; the hook is not waited for much longer, and the outcome of the run stands.",
+      "The worker is shutting down and stops waiting for this hook soon. The outcome of the run is not affected.",
     ),
   leaseLost: (): PunctualError =>
     new PunctualError(

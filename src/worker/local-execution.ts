@@ -47,7 +47,7 @@ export class LocalExecution implements Execution {
   readonly #pending = new Set<Promise<unknown>>();
   /** Whether the handler's own transaction has completed the run. */
   #completed = false;
-  /** The handler's part is over: only hooks are left to abort. */
+  /** Whether the handler has ended and only hooks are left to abort. */
   #inHooks = false;
   #writingSlowHook: Promise<unknown> | null = null;
   #cancelTimers: (() => void)[] = [];
@@ -76,9 +76,9 @@ export class LocalExecution implements Execution {
     if (this.#controller.signal.aborted) return;
     // The handler's transaction has completed the run, which ended its lease.
     if (this.#completed && reason.code === "LEASE_LOST") return;
-    const told = this.#inHooks && reason.code === "SHUTDOWN" ? abortReasons.shutdownOfHook() : reason;
-    this.#controller.abort(told);
-    this.#after(ABORT_GRACE, () => this.#abandoned.reject(told));
+    const cause = this.#inHooks && reason.code === "SHUTDOWN" ? abortReasons.shutdownOfHook() : reason;
+    this.#controller.abort(cause);
+    this.#after(ABORT_GRACE, () => this.#abandoned.reject(cause));
   }
 
   async #allReturned(): Promise<void> {
@@ -236,8 +236,8 @@ export class LocalExecution implements Execution {
     } catch (error) {
       const { reason } = this.#controller.signal;
       if (this.#code() !== "LEASE_LOST") {
-        const told = error === reason ? hookGivenUp(hook, reason as PunctualError) : error;
-        this.#parts.events.report(told, `${hook} of "${this.run.name}", run ${this.run.id}`);
+        const cause = error === reason ? hookAbandoned(hook, reason as PunctualError) : error;
+        this.#parts.events.report(cause, `${hook} of "${this.run.name}", run ${this.run.id}`);
       }
     }
   }
@@ -324,14 +324,17 @@ function hookTimedOut(what: string, ms: number): PunctualError {
   );
 }
 
-/** The end of the run's signal was the end of the hook; what it says of the run does not hold for a hook. */
-function hookGivenUp(hook: string, { code }: PunctualError): PunctualError {
+/**
+ * Returns the error of a hook that was abandoned with its aborted run: the abort reason speaks of the run, not of the
+ * hook.
+ */
+function hookAbandoned(hook: string, { code }: PunctualError): PunctualError {
   const when =
     code === "SHUTDOWN"
       ? "before the worker had to stop"
       : `within ${ABORT_GRACE / 1000} s of the run's ${code === "RUN_CANCELLED" ? "cancellation" : "timeout"}`;
   return new PunctualError(
     "HOOK_TIMED_OUT",
-    `${hook} did not finish ${when} and is not waited for. The outcome of the run is not affected.`,
+    `${hook} did not settle ${when}, and the worker stopped waiting for it. The outcome of the run is not affected.`,
   );
 }

@@ -98,13 +98,13 @@ describe("a hook or filter that never settles", () => {
           during: `${hook} of "task", run ${id}`,
           error: {
             code: "HOOK_TIMED_OUT",
-            message: `${hook} did not finish before the worker had to stop and is not waited for. The outcome of the run is not affected.`,
+            message: `${hook} did not settle before the worker had to stop, and the worker stopped waiting for it. The outcome of the run is not affected.`,
           },
         },
       ]);
       expect(told).toMatchObject({
         code: "SHUTDOWN",
-        message: expect.stringContaining("the outcome of the run stands"),
+        message: expect.stringContaining("The outcome of the run is not affected"),
       });
     },
   );
@@ -134,7 +134,7 @@ describe("a hook or filter that never settles", () => {
     expect(await other.state()).toBe("completed");
     expect(errors.splice(0)).toMatchObject([
       {
-        error: { code: "HOOK_TIMED_OUT", message: expect.stringContaining(`onAfter did not finish ${when}`) },
+        error: { code: "HOOK_TIMED_OUT", message: expect.stringContaining(`onAfter did not settle ${when}`) },
       },
     ]);
   });

@@ -67,7 +67,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A hook that the end of its run's signal ends is reported as a hook, not as a run that will be tried again.",
     file: "src/worker/local-execution.ts",
-    find: "error === reason ? hookGivenUp(hook, reason as PunctualError) : error",
+    find: "error === reason ? hookAbandoned(hook, reason as PunctualError) : error",
     replace: "error === reason ? (reason as PunctualError) : error",
     tests: ["test/api/unsettled-hooks.test.ts"],
     only: "says so of the hook alone",
