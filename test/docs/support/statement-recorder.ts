@@ -70,12 +70,6 @@ const connections: Record<DatabaseName, (url: string, listener: Listener) => Con
   },
   postgres: (url, listener) => {
     class RecordingClient extends pg.Client {
-      constructor(config?: pg.ClientConfig) {
-        super(config);
-        // The test drops the database while the pool's last connections close.
-        this.on("error", () => {});
-      }
-
       // biome-ignore lint/suspicious/noExplicitAny: pg declares nine overloads.
       override query(config: any, ...rest: any[]): any {
         const { text = config, values = [] } = config as pg.QueryConfig;
@@ -84,6 +78,8 @@ const connections: Record<DatabaseName, (url: string, listener: Listener) => Con
       }
     }
     const pool = new pg.Pool({ connectionString: url, max: 2, Client: RecordingClient } as pg.PoolConfig);
+    // The test drops the database while the last connections of the pool close.
+    pool.on("error", () => {});
     return { handle: pool, end: () => pool.end() };
   },
   mysql: recordMysql,
