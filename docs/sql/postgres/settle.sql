@@ -26,10 +26,11 @@ with gone as (
     returning r.name as name, r.queue as queue, r.lane as lane, r.limited as limited,
       r.priority as priority, r.run_at as run_at, r.args as args, r.attempts as attempts,
       r.crashes as crashes, r.timeout as timeout, r.retries as retries, r.schedule as schedule,
-      r.tick_at as tick_at, r.unique_key as unique_key, r.unique_until as unique_until, r.owner as owner,
-      r.progress as progress, r.tags as tags, r.parent_id as parent_id, r.batch_id as batch_id,
-      r.traceparent as traceparent, r.created_at as created_at, r.locked_by as worker, r.id as id,
-      v.state as state, v.started_at as started_at, v.now as finished_at,
+      r.tick_at as tick_at, r.unique_key as unique_key, r.unique_scope as unique_scope,
+      r.unique_until as unique_until, r.owner as owner, r.progress as progress, r.tags as tags,
+      r.parent_id as parent_id, r.batch_id as batch_id, r.traceparent as traceparent,
+      r.created_at as created_at, r.locked_by as worker, r.id as id, v.state as state,
+      v.started_at as started_at, v.now as finished_at,
       case when v.keep is not null then greatest(v.now + v.keep, coalesce(r.unique_until, 0)) end as keep_until,
       v.error as error, v.fingerprint as fingerprint, v.result as result, coalesce(v.child, r.child) as child,
       v.token as token, r.logged as logged,
@@ -38,12 +39,14 @@ with gone as (
   moved as (
     insert into punctual_history (
       name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-        tick_at, unique_key, unique_until, owner, progress, tags, parent_id, batch_id, traceparent,
-        created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint, result, child
+        tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, batch_id,
+        traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
+        result, child
     )
     select name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries,
-      schedule, tick_at, unique_key, unique_until, owner, progress, tags, parent_id, batch_id, traceparent,
-      created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint, result, child
+      schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, batch_id,
+      traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
+      result, child
     from gone
     where kept = 1
   )
@@ -194,12 +197,12 @@ where v.id = r.id;
 -- $6 = 'f1', $7 = null, $8 = null, $9 = '[[4]]'
 insert into punctual_history (
   name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-    tick_at, unique_key, unique_until, owner, progress, tags, parent_id, batch_id, traceparent, created_at,
-    worker, id, state, started_at, finished_at, keep_until, error, fingerprint, result, child
+    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, batch_id, traceparent,
+    created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint, result, child
 )
 select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
-  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_until, r.owner, r.progress, r.tags, r.parent_id,
-  r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1, $2, $3, $4, $5, $6, $7,
+  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner, r.progress, r.tags,
+  r.parent_id, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1, $2, $3, $4, $5, $6, $7,
   coalesce($8, r.child)
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($9::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id;
