@@ -107,8 +107,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A password may hold further @ signs.",
     file: "src/cli/output/redact.ts",
-    find: "[^\\s/?#\"']+@/gi;\n/** Where",
-    replace: "[^\\s/?#\"'@]+@/gi;\n/** Where",
+    find: "):[^\\s/?#\"']+@/gi;",
+    replace: "):[^\\s/?#\"'@]+@/gi;",
     tests: ["test/unit/redact.test.ts"],
   },
   {
