@@ -13,7 +13,7 @@ for (const file of ["cat.png", "dog.png"]) {
     })
     .queue("uploads")
     .priority(20)
-    .retries({ max: 2, base: 0 })
+    .attempts({ max: 2, base: 0 })
     .onSuccess((_args, run) => console.log(`${run.name}: done on try ${run.attempt}`))
     .onError((error, _args, run) => console.log(`${run.name}: ${(error as Error).message}`));
 }

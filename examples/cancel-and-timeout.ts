@@ -13,7 +13,7 @@ jobs.on("run.snoozed", (e) => console.log(`run ${e.id} ${e.name}: snoozed for ${
 
 // Hand the signal on to whatever takes one: fetch, timers, child processes.
 const started = Promise.withResolvers<void>();
-const download = jobs.schedule("download", async (_args, run) => {
+const download = jobs.define("download", async (_args, run) => {
   started.resolve();
   await pause(60_000, undefined, { signal: run.signal });
 });
@@ -34,7 +34,7 @@ await running.wait().catch((error: unknown) => {
 
 // A try that takes longer than its timeout fails, and is retried like any other failure.
 const slow = jobs
-  .schedule("slow", async (_args, run) => {
+  .define("slow", async (_args, run) => {
     await once(run.signal, "abort");
     throw run.signal.reason;
   })
@@ -43,8 +43,8 @@ await slow.dispatch();
 await drain(jobs, { failures: "ignore" });
 
 // A handler may end its own try: discard() ends the run without a failure, snooze() tries again later and uses no try.
-jobs.schedule("obsolete", async (_args, run) => run.discard("the order was withdrawn"));
-jobs.schedule("early", async (_args, run) => run.snooze("10m"));
+jobs.define("obsolete", async (_args, run) => run.discard("the order was withdrawn"));
+jobs.define("early", async (_args, run) => run.snooze("10m"));
 await jobs.dispatch("obsolete");
 await jobs.dispatch("early");
 await drain(jobs);
@@ -54,7 +54,7 @@ await jobs.stop();
 const clock = new TestClock();
 const others = new Punctual("sqlite::memory:", { clock });
 others.on("run.skipped", (e) => console.log(`run ${e.id} ${e.name}: skipped, ${e.reason}`));
-others.schedule("code", () => console.log("too late to be of use"));
+others.define("code", () => console.log("too late to be of use"));
 await others.dispatch("code").expires("5m");
 await clock.advance("6m");
 await drain(others);

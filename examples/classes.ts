@@ -43,7 +43,7 @@ const jobs = new Punctual("sqlite::memory:", {
 });
 
 // schedule() registers a class with its settings; dispatch() of one that is not registered registers it.
-const welcome = jobs.schedule(Welcome).retries(3);
+const welcome = jobs.define(Welcome).attempts(3);
 console.log("registered as", welcome.name);
 
 await welcome.dispatch({ to: "ada" });

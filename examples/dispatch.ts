@@ -6,7 +6,7 @@ const clock = new TestClock("2026-12-01T09:00:00Z");
 const jobs = new Punctual("sqlite::memory:", { clock });
 
 const email = jobs
-  .schedule("email", async (args: { to: string }) => {
+  .define("email", async (args: { to: string }) => {
     console.log(`email to ${args.to}`);
   })
   .args({ to: "everybody" })

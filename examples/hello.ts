@@ -2,7 +2,7 @@ import { Punctual } from "../src/index.ts";
 
 const jobs = new Punctual("sqlite::memory:");
 
-const greet = jobs.schedule("greet", async (args: { name: string }, run) => {
+const greet = jobs.define("greet", async (args: { name: string }, run) => {
   console.log(`Hello ${args.name}, this is run ${run.id}`);
 });
 

@@ -6,7 +6,7 @@ let maintenance = false;
 
 // Filters → onBefore → handler → onSuccess or onError → onAfter.
 const sync = jobs
-  .schedule("sync", async (args: { shop: string }) => {
+  .define("sync", async (args: { shop: string }) => {
     console.log("  handler");
     if (args.shop === "closed") throw new Error("nobody answers");
   })

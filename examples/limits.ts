@@ -18,13 +18,13 @@ async function work(label: string): Promise<void> {
 }
 
 // A job runs one at a time unless it says otherwise. 0 = no limit.
-const single = jobs.schedule("single", () => work("single"));
-const triple = jobs.schedule("triple", () => work("triple")).concurrency(3);
-const free = jobs.schedule("free", () => work("free")).concurrency(0);
+const single = jobs.define("single", () => work("single"));
+const triple = jobs.define("triple", () => work("triple")).concurrency(3);
+const free = jobs.define("free", () => work("free")).concurrency(0);
 
 // One at a time for each tenant, any number of tenants. Without `by` the key is given at dispatch: .key("acme").
 const tenant = jobs
-  .schedule("tenant", async (args: { tenant: string }) => {
+  .define("tenant", async (args: { tenant: string }) => {
     await Promise.all([work(`tenant ${args.tenant}`), work("all tenants")]);
   })
   .concurrency(0, { perKey: 1, by: (args) => args.tenant });
@@ -32,11 +32,11 @@ const tenant = jobs
 // One limit for all jobs of a queue.
 jobs.queue("mail", { concurrency: 2 });
 const letter = jobs
-  .schedule("letter", () => work("queue mail"))
+  .define("letter", () => work("queue mail"))
   .queue("mail")
   .concurrency(0);
 const parcel = jobs
-  .schedule("parcel", () => work("queue mail"))
+  .define("parcel", () => work("queue mail"))
   .queue("mail")
   .concurrency(0);
 

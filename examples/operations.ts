@@ -7,12 +7,12 @@ const jobs = new Punctual("sqlite::memory:", { clock });
 let printerWorks = false;
 
 jobs
-  .schedule("print", async (args: { page: number }) => {
+  .define("print", async (args: { page: number }) => {
     if (!printerWorks) throw new Error(`paper jam on page ${args.page}`);
     return `page ${args.page} printed`;
   })
   .queue("office");
-jobs.schedule("greet", async () => "hello");
+jobs.define("greet", async () => "hello");
 
 const page = await jobs.dispatch("print", { page: 7 });
 const greeting = await jobs.dispatch("greet").delay("90s").tags("polite");

@@ -6,18 +6,18 @@ const jobs = new Punctual("sqlite::memory:", { clock });
 
 // Tries in all, then min(cap, base * 2^(tries - 1)) seconds between them. The default jitter is "full".
 jobs
-  .schedule("flaky", async (_args, run) => {
+  .define("flaky", async (_args, run) => {
     if (run.attempt < 4) throw new Error(`no answer to try ${run.attempt}`);
     return "an answer";
   })
-  .retries({ max: 5, base: 10, cap: 30, jitter: "none" });
+  .attempts({ max: 5, base: 10, cap: 30, jitter: "none" });
 
 // A function in place of the formula, and a say in which errors deserve another try.
 jobs
-  .schedule("picky", async (_args, run) => {
+  .define("picky", async (_args, run) => {
     throw new Error(run.attempt === 1 ? "busy" : "gone");
   })
-  .retries({
+  .attempts({
     max: 5,
     backoff: () => "5m",
     when: (error) => error instanceof Error && error.message === "busy",
@@ -25,10 +25,10 @@ jobs
 
 // A PermanentError ends the run at once, whatever is left.
 jobs
-  .schedule("hopeless", async () => {
+  .define("hopeless", async () => {
     throw new PermanentError("no such customer");
   })
-  .retries(5);
+  .attempts(5);
 
 const time = () => new Date(clock.now()).toISOString().slice(11, 19);
 jobs.on("run.retried", (e) => console.log(time(), e.name, e.error.message, `(again in ${e.delay / 1000} s)`));

@@ -10,14 +10,14 @@ const utc = (date: Date | null | undefined) => date?.toISOString().slice(5, 19).
 
 console.log("-- a worker ticks; a run knows its tick");
 jobs
-  .schedule("feed", (args: { of: string }, run) => console.log(`${utc(run.scheduledFor)} feed of ${args.of}`))
+  .define("feed", (args: { of: string }, run) => console.log(`${utc(run.scheduledFor)} feed of ${args.of}`))
   .everyTwentyMinutes()
   .hours(9)
   .weekdays()
   .timezone("Europe/Berlin")
   .args({ of: "news" });
 jobs
-  .schedule("pulse", (_args, run) => console.log(`${utc(run.scheduledFor)} pulse`))
+  .define("pulse", (_args, run) => console.log(`${utc(run.scheduledFor)} pulse`))
   .everyFiveSeconds()
   .endingAt("2026-03-27T08:20:10Z");
 
@@ -39,7 +39,7 @@ const passes = async (count: number) => {
 
 console.log("-- what falls into the missing hour ticks once, right after it");
 others
-  .schedule("report", (_args, run) => console.log(`${utc(run.scheduledFor)} report`))
+  .define("report", (_args, run) => console.log(`${utc(run.scheduledFor)} report`))
   .dailyAt("2:30")
   .timezone("Europe/Berlin");
 await others.run();
@@ -48,9 +48,9 @@ await passes(72);
 console.log("-- nobody was there for five hours");
 const ran = (_args: unknown, run: { name: string; scheduledFor: Date }) =>
   console.log(`${utc(run.scheduledFor)} ${run.name}`);
-others.schedule("latest", ran).hourly();
-others.schedule("none", ran).hourly().misfire("skip");
-others.schedule("last three", ran).hourly().misfire("all", { limit: 3 });
+others.define("latest", ran).hourly();
+others.define("none", ran).hourly().misfire("skip");
+others.define("last three", ran).hourly().misfire("all", { limit: 3 });
 await others.run();
 await clock.advance("5h");
 await others.run({ parallel: 1 });

@@ -7,7 +7,7 @@ import { drain } from "../src/testing/index.ts";
 const jobs = new Punctual("sqlite::memory:");
 
 // dispatch() takes the schema's input and stores it; the handler gets its output.
-const resize = jobs.schedule(
+const resize = jobs.define(
   "image.resize",
   z.object({ file: z.string().min(1), width: z.number().int().positive().default(800) }),
   async ({ file, width }) => {
@@ -15,7 +15,7 @@ const resize = jobs.schedule(
   },
 );
 
-const remind = jobs.schedule(
+const remind = jobs.define(
   "remind",
   v.object({ email: v.pipe(v.string(), v.email()), on: v.pipe(v.string(), v.isoDate(), v.toDate()) }),
   async ({ email, on }) => {

@@ -7,24 +7,24 @@ export const jobs: Punctual = new Punctual(process.env.PUNCTUAL_DATABASE_URL ?? 
 });
 
 // The simplest there is. What a handler returns is kept as the result of its run.
-const greet = jobs.schedule("greet", async (args: { name: string }) => `Hello, ${args.name}!`);
+const greet = jobs.define("greet", async (args: { name: string }) => `Hello, ${args.name}!`);
 
 // Fails now and then, and is tried again a little later: three tries in all.
 const weather = jobs
-  .schedule("weather", async (args: { city: string }) => {
+  .define("weather", async (args: { city: string }) => {
     await pause(20 + Math.random() * 60);
     if (args.city === "Atlantis") throw new PermanentError("no such city: Atlantis");
     if (Math.random() < 0.6) throw new Error("no answer");
     return `${Math.round(5 + Math.random() * 20)} °C in ${args.city}`;
   })
-  .retries({ max: 3, base: 2, cap: 5 });
+  .attempts({ max: 3, base: 2, cap: 5 });
 
 // Dispatched for later: see the list below.
-const remind = jobs.schedule("remind", async (args: { of: string }) => `Time for ${args.of}`);
+const remind = jobs.define("remind", async (args: { of: string }) => `Time for ${args.of}`);
 
 // Takes its time, and only two may run at once; the others wait their turn.
 const thumbnail = jobs
-  .schedule("thumbnail", async (args: { image: string }, run) => {
+  .define("thumbnail", async (args: { image: string }, run) => {
     await pause(700, undefined, { signal: run.signal });
     return args.image;
   })
@@ -32,7 +32,7 @@ const thumbnail = jobs
 
 // Tells what it is doing, and is left out when there is nothing to do.
 const importer = jobs
-  .schedule("import", async (args: { rows: number }, run) => {
+  .define("import", async (args: { rows: number }, run) => {
     for (let done = 100; done <= args.rows; done += 100) {
       await pause(300, undefined, { signal: run.signal });
       run.log(`${done} of ${args.rows} rows`);
@@ -42,7 +42,7 @@ const importer = jobs
 
 // Nobody dispatches it: it ticks by itself, however many workers there are.
 jobs
-  .schedule("memory", async () => `${Math.round(process.memoryUsage().rss / 2 ** 20)} MB in use`)
+  .define("memory", async () => `${Math.round(process.memoryUsage().rss / 2 ** 20)} MB in use`)
   .everyFiveSeconds();
 
 /** Dispatches: one of these each second, in turn. */

@@ -8,16 +8,16 @@ const clock = new TestClock("2026-12-01T09:00:00Z");
 const jobs = new Punctual("sqlite::memory:", { clock, random: () => 0.5 });
 
 const sent: string[] = [];
-jobs.schedule("welcome", async (args: { to: string }) => {
+jobs.define("welcome", async (args: { to: string }) => {
   sent.push(args.to);
   await jobs.dispatch("follow-up", args).delay("7 days");
 });
 jobs
-  .schedule("follow-up", async (args: { to: string }, run) => {
+  .define("follow-up", async (args: { to: string }, run) => {
     if (run.attempt === 1) throw new Error("mail server is down");
     sent.push(`${args.to} again`);
   })
-  .retries({ max: 3, base: 60, cap: 600 });
+  .attempts({ max: 3, base: 60, cap: 600 });
 
 /** The handler under test. */
 async function signUp(name: string): Promise<void> {

@@ -11,13 +11,13 @@ const jobs = new Punctual(db);
 await jobs.install();
 
 const invoice = jobs
-  .schedule("invoice", async (args: { order: number }, run) => {
+  .define("invoice", async (args: { order: number }, run) => {
     // The invoice and the run's completion are one commit. Elsewhere a crash between the two would write it twice.
     await run.transaction((tx) => {
       tx.prepare("insert into invoices values (?, ?)").run(args.order, run.id);
     });
   })
-  .retries({ max: 3, base: 0 });
+  .attempts({ max: 3, base: 0 });
 
 async function order(id: number, item: string): Promise<void> {
   db.exec("begin immediate");

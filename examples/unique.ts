@@ -4,7 +4,7 @@ import { drain, TestClock } from "../src/testing/index.ts";
 const clock = new TestClock();
 const jobs = new Punctual("sqlite::memory:", { clock });
 
-const report = jobs.schedule("report", async (args: { month: number }) => {
+const report = jobs.define("report", async (args: { month: number }) => {
   console.log(`report of month ${args.month}`);
 });
 
@@ -20,7 +20,7 @@ console.log(`run ${next.id} inserted: ${next.inserted}`);
 await drain(jobs);
 
 // until "started": one may run while one more waits. Here the handler asks for its own successor.
-const refresh = jobs.schedule("refresh", async (_args, run) => {
+const refresh = jobs.define("refresh", async (_args, run) => {
   if (run.id > 4) return;
   const one = await jobs.dispatch("refresh").unique("refresh", { until: "started" });
   const two = await jobs.dispatch("refresh").unique("refresh", { until: "started" });

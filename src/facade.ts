@@ -27,7 +27,7 @@ function use(next: Punctual): Punctual {
  * folder, else `./punctual.db`. `Job.use()` chooses another.
  *
  * ```ts
- * Job.schedule("hello", () => console.log("hi")).everySecond();
+ * Job.define("hello", () => console.log("hi")).everySecond();
  * ```
  */
 export const Job: Facade = new Proxy(Object.create(Punctual.prototype) as Facade, {

@@ -63,6 +63,6 @@ export function refuseFunction(name: string): void {
   if (!child) return;
   throw new PunctualError(
     "FUNCTION_IN_CHILD",
-    `"${name}" could run only in child process ${child.number}, which may be replaced at any time. Define a job with schedule(), and dispatch that.`,
+    `"${name}" could run only in child process ${child.number}, which may be replaced at any time. Define a job with define(), and dispatch that.`,
   );
 }

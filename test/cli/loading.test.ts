@@ -77,7 +77,7 @@ describe("every form of a job is found", () => {
       "jobs/b.ts": "export default () => {};\n",
     });
     expect((await run(["collect"], { cwd })).stderr).toContain(
-      "jobs/a.ts has no jobs: define them with schedule()",
+      "jobs/a.ts has no jobs: define them with define()",
     );
   });
 });

@@ -9,7 +9,7 @@ test("a handler that reads Date", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: clock.now() });
   const jobs = new Punctual("sqlite::memory:", { clock, logger: false });
   const seen: string[] = [];
-  jobs.schedule("stamp", async () => seen.push(new Date().toISOString()));
+  jobs.define("stamp", async () => seen.push(new Date().toISOString()));
 
   await jobs.dispatch("stamp").delay("1 hour");
   await clock.advance("1 hour");

@@ -87,7 +87,7 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
     // Its methods are jobs as soon as somebody dispatches one: [Class, "method"].
     if (names.some(([, value]) => isClass(value))) return;
     warn(
-      `${nameOfFile(file)} has no jobs: define them with schedule(), or export a function by default or a class with handle(). Name files that are not jobs _….`,
+      `${nameOfFile(file)} has no jobs: define them with define(), or export a function by default or a class with handle(). Name files that are not jobs _….`,
     );
   }
 }

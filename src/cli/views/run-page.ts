@@ -86,7 +86,7 @@ function nextStep({ id, state, error, name }: RunInfo): string {
   if (!isFinished(state)) return `Cancel it: punctual cancel ${id}`;
   // Its function was in the memory of a process that has ended, so that a retry could only fail again.
   if (error?.code === "HANDLER_GONE")
-    return `It cannot be run again: its function ended with its process. Dispatch it again there, or define the job "${plain(name)}" with schedule().`;
+    return `It cannot be run again: its function ended with its process. Dispatch it again there, or define the job "${plain(name)}" with define().`;
   return `Retry it: punctual retry ${id}`;
 }
 

@@ -1,7 +1,7 @@
 const email = `
 const jobs = new Punctual(url);
 await jobs.install();
-const email = jobs.schedule("email", async (args: { to: string }) => {});
+const email = jobs.define("email", async (args: { to: string }) => {});
 `;
 
 const postgres = `
@@ -47,7 +47,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { PermanentError, Punctual, PunctualError } from "punctual";
 
 const jobs: Punctual = new Punctual("sqlite::memory:");
-const email = jobs.schedule("email", async (args: { to: string }) => {});
+const email = jobs.define("email", async (args: { to: string }) => {});
 class SendReport {
   static async handle(args: { day: number }): Promise<void> {}
 }
@@ -70,6 +70,6 @@ interface Tx {
 }
 declare const prisma: { $transaction(work: (tx: Tx) => Promise<void>): Promise<void> };
 const jobs = new Punctual("postgres://localhost/shop");
-const email = jobs.schedule("email", async (args: { to: string }) => {});
+const email = jobs.define("email", async (args: { to: string }) => {});
 `,
 };

@@ -17,7 +17,7 @@ export function jobText(call: string): string {
   return `import { Job } from "punctual";
 
 // Every ten seconds, and whenever it is asked for: ${call} dispatch hello --set name=you
-export const hello = Job.schedule("hello", async ({ name = "world" }: { name?: string }) => {
+export const hello = Job.define("hello", async ({ name = "world" }: { name?: string }) => {
   console.log(\`Hello, \${name}!\`);
 }).everyTenSeconds();
 `;

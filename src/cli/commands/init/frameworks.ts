@@ -63,7 +63,7 @@ const nest: Framework = {
 import { nest } from "./_nest.js";
 
 // Every ten seconds, and whenever it is asked for: hello.dispatch({ name: "you" })
-export const hello = Job.schedule("hello", async ({ name = "world" }: { name?: string }) => {
+export const hello = Job.define("hello", async ({ name = "world" }: { name?: string }) => {
   await nest(); // gives the application: (await nest()).get(UserService)
   console.log(\`Hello, \${name}!\`);
 }).everyTenSeconds();
