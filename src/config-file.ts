@@ -83,7 +83,7 @@ function load(file: string): unknown {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw notLoaded(
-      `An instance names no database, and the config file ${file}, which would name it, cannot be loaded: ${reason} Correct the file, or write new Punctual(database).`,
+      `${file} cannot be loaded: ${reason} It is read because an instance names no database. Correct the file, or write new Punctual(database).`,
       error,
     );
   }
