@@ -206,7 +206,7 @@ export class Limits {
     // A queue whose fitting runs are all beyond its window must get its share, even if other queues can fill the claim.
     const isShareHidden = order.hasShares && fullQueues.some((queue) => !picked.openQueues.has(queue));
     const isEnough = picked.chosen.length >= wanted && !isShareHidden;
-    if (isEnough || (picked.chosen.length > 0 && !walksLanes)) return picked;
+    if (fullQueues.length === 0 || isEnough || (picked.chosen.length > 0 && !walksLanes)) return picked;
     let walking = fullQueues.filter((queue) => !picked.chooser.isQueueFull(queue));
     for (let step = 0; walking.length > 0 && (step === 0 || picked.chosen.length === 0); step++) {
       if (step === STEPS) return { ...picked, isUnfinished: true };
