@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
+import type { RunShape } from "./dispatch/dispatch.ts";
 import { Dispatch } from "./dispatch/dispatch.ts";
 import { DispatchRecorder } from "./dispatch/recorder.ts";
 import { Sender } from "./dispatch/sender.ts";
-import type { Shape } from "./dispatch/shape.ts";
 import { PunctualError } from "./errors.ts";
 import { Emitter } from "./events/events.ts";
 import { type Logger, toLogger } from "./events/logger.ts";
@@ -160,7 +160,7 @@ export class Engine {
   }
 
   /** Dispatches a job as this process defines it at this moment. */
-  send(job: Dispatchable<never>, shape: Shape): Dispatch<never, never> {
+  send(job: Dispatchable<never>, shape: RunShape): Dispatch<never, never> {
     const parentId = this.#parentId();
     return new Dispatch<never, never>(this.preparer.capture(job), shape, parentId, this.sender);
   }
@@ -168,7 +168,7 @@ export class Engine {
   async sendMany(
     job: Dispatchable<never>,
     all: Iterable<unknown> | AsyncIterable<unknown>,
-    shape: Shape,
+    shape: RunShape,
   ): Promise<Run<never>[]> {
     const parentId = this.#parentId();
     return this.sender.sendMany(this.preparer.many(job, all, shape, parentId));
@@ -182,7 +182,7 @@ export class Engine {
     return this.sendHere({ name, handler, schema: null, settings: this.defaults, borrowed: false }, {});
   }
 
-  sendHere(adHoc: Omit<AdHoc, "lane">, shape: Shape): AdHocDispatch<never> {
+  sendHere(adHoc: Omit<AdHoc, "lane">, shape: RunShape): AdHocDispatch<never> {
     refuseFunction(adHoc.name);
     const lane = `${randomText()}|adhoc`;
     return new AdHocDispatch({ ...adHoc, lane }, shape, this.#parentId(), this.sender);

@@ -1,8 +1,7 @@
 import "./node-version.ts";
 
 export { type ConfigSource, defineConfig, type PunctualConfig } from "./config.ts";
-export type { Dispatch } from "./dispatch/dispatch.ts";
-export type { DispatchOptions, UniqueOptions } from "./dispatch/shape.ts";
+export type { Dispatch, DispatchOptions, UniqueOptions } from "./dispatch/dispatch.ts";
 export { type ErrorCode, PermanentError, PunctualError } from "./errors.ts";
 export type { EventName, Events } from "./events/events.ts";
 export type { Logger } from "./events/logger.ts";
@@ -10,8 +9,7 @@ export { type Facade, Job } from "./facade.ts";
 export type { AdHocDispatch } from "./job/adhoc.ts";
 export type { Catalog, JobTypes } from "./job/catalog.ts";
 export type { Definition } from "./job/definition.ts";
-export type { Dispatchable } from "./job/dispatchable.ts";
-export type { Draft, JobDraft } from "./job/draft.ts";
+export type { Dispatchable, Draft, JobDraft } from "./job/dispatchable.ts";
 export type { ClassMethod, Handler, JobClass, Resolve } from "./job/handlers.ts";
 export type { RecurOptions } from "./job/recurrence.ts";
 export type { StandardSchema } from "./job/schema.ts";

@@ -1,5 +1,4 @@
-import type { Dispatch } from "./dispatch/dispatch.ts";
-import type { DispatchOptions } from "./dispatch/shape.ts";
+import type { Dispatch, DispatchOptions } from "./dispatch/dispatch.ts";
 import type { Engine } from "./engine.ts";
 import { PunctualError, show } from "./errors.ts";
 import type { AdHocDispatch } from "./job/adhoc.ts";
@@ -22,8 +21,7 @@ import {
   toCatalog,
 } from "./job/catalog.ts";
 import { Definition } from "./job/definition.ts";
-import { Dispatchable, type Home } from "./job/dispatchable.ts";
-import { Draft, JobDraft } from "./job/draft.ts";
+import { Dispatchable, Draft, type Home, JobDraft } from "./job/dispatchable.ts";
 import { type Handler, nameOf, type Returned, toHandler, warnIfMinified } from "./job/handlers.ts";
 import { Place } from "./job/place.ts";
 import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrence.ts";

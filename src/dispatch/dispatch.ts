@@ -1,11 +1,207 @@
-import { PunctualError } from "../errors.ts";
+import { PunctualError, show } from "../errors.ts";
 import { EncodedArgs } from "../run/payload.ts";
+import { type RetriesArguments, type RetryOptions, retriesIn, toStoredPolicy } from "../run/retries.ts";
 import type { Run } from "../run/run.ts";
-import { yieldToEventLoop } from "../time.ts";
-import { type Shape, Shaped } from "./shape.ts";
+import {
+  type Duration,
+  type Instant,
+  isWallTime,
+  toInstant,
+  toMilliseconds,
+  toOffset,
+  yieldToEventLoop,
+} from "../time.ts";
+import { checkName, checkQueue } from "../validate/names.ts";
+import { checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
+
+/** Settings of one run, as a dispatch gives them; settings that are absent come from the job. */
+export interface RunShape {
+  args?: unknown;
+  /** Milliseconds from now. */
+  delay?: number;
+  /** UTC milliseconds; with `wall`, the time on a wall clock in the job's zone, counted as if it showed UTC. */
+  runAt?: number;
+  wall?: boolean;
+  queue?: string;
+  priority?: number;
+  key?: string;
+  unique?: { key: string; until: "started" | "finished"; for: number };
+  timeout?: number;
+  /** JSON text, as it is stored. */
+  retries?: string;
+  tags?: string[];
+  expires?: number;
+  traceparent?: string;
+}
+
+/** Options of a unique key. */
+export interface UniqueOptions {
+  /** Holds the key at least this long after the dispatch, even if the run finishes sooner. */
+  for?: Duration | undefined;
+  /** Whether the run releases the key when it starts or when it finishes. Default: `finished`. */
+  until?: "started" | "finished" | undefined;
+}
+
+/** The chained calls of a dispatch as one object. */
+export interface DispatchOptions {
+  delay?: Duration | undefined;
+  at?: Instant | undefined;
+  queue?: string | null | undefined;
+  priority?: number | undefined;
+  key?: string | undefined;
+  unique?: string | ({ key: string } & UniqueOptions) | undefined;
+  timeout?: Duration | undefined;
+  /** Replaces the job's retry policy: number of attempts in all, or an object of numbers. */
+  attempts?: number | Omit<RetryOptions, "backoff" | "when"> | undefined;
+  /** The same as `attempts`. */
+  retries?: number | Omit<RetryOptions, "backoff" | "when"> | undefined;
+  tags?: readonly string[] | undefined;
+  expires?: Duration | undefined;
+  traceparent?: string | undefined;
+}
+
+/**
+ * Chained methods that change the settings of a run: of a draft before it is dispatched, of a dispatch until it is
+ * sent.
+ */
+export abstract class ShapeChain<Args> {
+  /** Applies the settings that `shape` returns, to this object or to a copy; passes on what it throws. */
+  protected abstract with(shape: () => RunShape): this;
+
+  args(args: Args): ShapeChain<Args> {
+    return this.with(() => ({ args }));
+  }
+
+  /** Due this long from now: seconds, or text such as `"1h"`. */
+  delay(delay: Duration): this {
+    return this.with(() => ({ delay: toMilliseconds(delay, "a delay"), runAt: undefined as never }));
+  }
+
+  /** Due at this instant, or that long from now: `"+5 seconds"`. */
+  at(instant: Instant): this {
+    return this.with(() => {
+      const offset = toOffset(instant);
+      if (offset !== null) return { delay: offset, runAt: undefined as never };
+      return { runAt: toInstant(instant), wall: isWallTime(instant), delay: undefined as never };
+    });
+  }
+
+  /** Replaces the job's queue; null: the default queue. */
+  queue(name: string | null): this {
+    return this.with(() => ({ queue: checkQueue(name) }));
+  }
+
+  /** Runs with a lower number start sooner. */
+  priority(priority: number): this {
+    return this.with(() => ({ priority: checkInteger(priority, "a priority", -(2 ** 31)) }));
+  }
+
+  /** Key of the limit per key: runs of the job with the same key share it. */
+  key(key: string): this {
+    return this.with(() => ({ key: checkName(key, "a key") }));
+  }
+
+  /** Inserts no second run while another run holds the key; `inserted` of the handle tells which was the case. */
+  unique(key: string, options: UniqueOptions = {}): this {
+    return this.with(() => ({ unique: toUnique(key, options) }));
+  }
+
+  timeout(timeout: Duration): this {
+    return this.with(() => ({ timeout: checkTimeout(timeout) }));
+  }
+
+  /**
+   * Replaces the job's retry policy: number of attempts in all, or an object of numbers. The job's functions still
+   * apply.
+   */
+  attempts(...attempts: RetriesArguments): this {
+    return this.with(() => ({ retries: toStoredPolicy(attempts, "attempts") }));
+  }
+
+  /** The same as `attempts()`: `retries(3)` allows three attempts in all. */
+  retries(...retries: RetriesArguments): this {
+    return this.with(() => ({ retries: toStoredPolicy(retries, "retries") }));
+  }
+
+  tags(...tags: string[]): this {
+    return this.with(() => ({ tags: tags.map((tag) => checkName(tag, "a tag")) }));
+  }
+
+  /** Skips the run if it has not started this long after the dispatch. */
+  expires(after: Duration): this {
+    return this.with(() => ({ expires: toMilliseconds(after, "expires") }));
+  }
+
+  /** Passes a W3C trace context to the handler. */
+  traceparent(traceparent: string): this {
+    return this.with(() => ({ traceparent: checkName(traceparent, "a traceparent") }));
+  }
+
+  /** Applies the chained calls of an object; a number is the delay in seconds. */
+  options(options: DispatchOptions | number): this {
+    if (typeof options === "number") return this.delay(options);
+    let shaped = this.with(() => checkOptions(options));
+    if (options.delay !== undefined) shaped = shaped.delay(options.delay);
+    if (options.at !== undefined) shaped = shaped.at(options.at);
+    if (options.queue !== undefined) shaped = shaped.queue(options.queue);
+    if (options.priority !== undefined) shaped = shaped.priority(options.priority);
+    if (options.key !== undefined) shaped = shaped.key(options.key);
+    if (typeof options.unique === "string") shaped = shaped.unique(options.unique);
+    else if (options.unique !== undefined) {
+      const { key, ...rest } = options.unique;
+      shaped = shaped.unique(key, rest);
+    }
+    if (options.timeout !== undefined) shaped = shaped.timeout(options.timeout);
+    const retries = retriesIn(options, "dispatch()");
+    if (retries) shaped = shaped[retries.name](...retries.given);
+    if (options.tags !== undefined) shaped = shaped.tags(...options.tags);
+    if (options.expires !== undefined) shaped = shaped.expires(options.expires);
+    if (options.traceparent !== undefined) shaped = shaped.traceparent(options.traceparent);
+    return shaped;
+  }
+}
+
+const OPTIONS = [
+  "delay",
+  "at",
+  "queue",
+  "priority",
+  "key",
+  "unique",
+  "timeout",
+  "attempts",
+  "retries",
+  "tags",
+  "expires",
+  "traceparent",
+];
+
+function checkOptions(options: DispatchOptions): RunShape {
+  if (typeof options !== "object" || options === null) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected dispatch options or a delay in seconds, got ${show(options)}.`,
+    );
+  }
+  checkKeys(options, OPTIONS, "dispatch()");
+  return {};
+}
+
+function toUnique(key: string, options: UniqueOptions): NonNullable<RunShape["unique"]> {
+  checkKeys(options, ["for", "until"], "unique()");
+  const { until = "finished" } = options;
+  if (until !== "started" && until !== "finished") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected unique until "started" or "finished", got ${show(until)}.`,
+    );
+  }
+  const held = options.for === undefined ? 0 : toMilliseconds(options.for, "unique for");
+  return { key: checkName(key, "a unique key"), until, for: held };
+}
 
 /** The part of the sender that a dispatch calls. */
-export interface Sending {
+export interface DispatchSender {
   /** Sends the dispatch at the end of this turn, with all others of the turn. */
   sendAfterTurn(dispatch: Dispatch<never>): void;
   /** Removes the dispatch from those that will be sent. */
@@ -18,36 +214,36 @@ export interface Sending {
 }
 
 /**
- * A run that is asked for. Chained calls shape it; it leaves when the current turn ends, awaited or not, together
- * with every other dispatch of that turn. Awaiting it gives the run.
+ * A dispatch of a run. Chained calls change its settings. It is sent when the current turn of the event loop ends,
+ * awaited or not, together with every other dispatch of that turn. Awaiting it returns the handle of the run.
  */
 export class Dispatch<Args = unknown, Result = unknown>
-  extends Shaped<Args>
+  extends ShapeChain<Args>
   implements PromiseLike<Run<Result>>
 {
-  /** The job or function that it asks for, as the sender understands it. */
+  /** The job or function to run; only the preparer of the row looks into it. */
   readonly target: object;
-  readonly shape: Shape;
+  readonly shape: RunShape;
   readonly parentId: number | null;
-  readonly #sending: Sending;
+  readonly #sender: DispatchSender;
   readonly #result = Promise.withResolvers<Run<never>>();
   #sent = false;
   #refused: { reason: unknown } | null = null;
   #awaited = false;
 
-  constructor(target: object, shape: Shape, parentId: number | null, sending: Sending) {
+  constructor(target: object, shape: RunShape, parentId: number | null, sender: DispatchSender) {
     super();
     this.target = target;
-    this.shape = this.#captured(shape, sending.maxPayload);
+    this.shape = this.#captured(shape, sender.maxPayload);
     this.parentId = parentId;
-    this.#sending = sending;
+    this.#sender = sender;
     // `then()` passes the rejection on; without this handler, a dispatch that is not awaited would end the process.
     this.#result.promise.catch(() => {});
-    sending.sendAfterTurn(this as unknown as Dispatch<never>);
+    sender.sendAfterTurn(this as unknown as Dispatch<never>);
   }
 
   /** An invalid chained call withdraws the whole dispatch: a run without that setting is not what the caller wanted. */
-  protected override with(shape: () => Shape): this {
+  protected override with(shape: () => RunShape): this {
     if (this.#refused) throw this.#refused.reason;
     if (this.#sent) {
       throw new PunctualError(
@@ -56,17 +252,17 @@ export class Dispatch<Args = unknown, Result = unknown>
       );
     }
     try {
-      Object.assign(this.shape, this.#captured(shape(), this.#sending.maxPayload));
+      Object.assign(this.shape, this.#captured(shape(), this.#sender.maxPayload));
     } catch (reason) {
       this.#refused = { reason };
-      this.#sending.withdraw(this as unknown as Dispatch<never>);
+      this.#sender.withdraw(this as unknown as Dispatch<never>);
       this.#result.reject(reason);
       throw reason;
     }
     return this;
   }
 
-  #captured(shape: Shape, maxPayload: number): Shape {
+  #captured(shape: RunShape, maxPayload: number): RunShape {
     return shape.args === undefined
       ? { ...shape }
       : { ...shape, args: EncodedArgs.of(shape.args, maxPayload) };
@@ -89,7 +285,7 @@ export class Dispatch<Args = unknown, Result = unknown>
         `within() expected the handle on which your transaction is open, got ${tx}. Leave within() out to dispatch outside of any.`,
       );
     });
-    this.#sending.sendWithin(this as unknown as Dispatch<never>, tx);
+    this.#sender.sendWithin(this as unknown as Dispatch<never>, tx);
     return this;
   }
 
@@ -124,7 +320,7 @@ export class Dispatch<Args = unknown, Result = unknown>
     this.#result.reject(error);
     // One turn later, because a caller that awaits two dispatches in sequence reaches the second only after the first.
     void yieldToEventLoop().then(() => {
-      if (!this.#awaited) this.#sending.unawaited(error);
+      if (!this.#awaited) this.#sender.unawaited(error);
     });
   }
 }

@@ -2,7 +2,7 @@ import { bisect } from "../bisect.ts";
 import { isRefusal } from "../errors.ts";
 import { Run, type RunControl } from "../run/run.ts";
 import type { InsertResult, NewRun, Store } from "../store/store.ts";
-import type { Dispatch, Sending } from "./dispatch.ts";
+import type { Dispatch, DispatchSender } from "./dispatch.ts";
 
 /** Most rows of one insert statement, and about how many bytes of arguments it has at most. */
 const MOST_ROWS = 5000;
@@ -22,7 +22,7 @@ export interface SenderParts {
 }
 
 /** Collects the dispatches of one turn of the event loop and inserts their runs together. */
-export class Sender implements Sending {
+export class Sender implements DispatchSender {
   readonly #parts: SenderParts;
   #pending: Dispatch<never>[] = [];
   readonly #underway = new Set<Promise<void>>();

@@ -1,5 +1,5 @@
-import { Dispatch, type Sending } from "../dispatch/dispatch.ts";
-import type { Shape } from "../dispatch/shape.ts";
+import type { RunShape } from "../dispatch/dispatch.ts";
+import { Dispatch, type DispatchSender } from "../dispatch/dispatch.ts";
 import { Configurable } from "./configurable.ts";
 import type { Handler } from "./handlers.ts";
 import type { StandardSchema } from "./schema.ts";
@@ -31,8 +31,8 @@ export interface AdHocDispatch<Result = unknown> extends Configuring<AdHocDispat
 export class AdHocDispatch<Result = unknown> extends Dispatch<unknown, Result> {
   readonly #adHoc: AdHoc;
 
-  constructor(adHoc: AdHoc, shape: Shape, parentId: number | null, sending: Sending) {
-    super(adHoc, shape, parentId, sending);
+  constructor(adHoc: AdHoc, shape: RunShape, parentId: number | null, sender: DispatchSender) {
+    super(adHoc, shape, parentId, sender);
     this.#adHoc = adHoc;
   }
 

@@ -1,4 +1,4 @@
-import type { DispatchOptions } from "../dispatch/shape.ts";
+import type { DispatchOptions } from "../dispatch/dispatch.ts";
 import type { Instant } from "../time.ts";
 
 /** Whether a handler that takes these arguments bears a run without any: it gets `{}` then. */

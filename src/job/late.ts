@@ -1,10 +1,10 @@
-import type { Shape } from "../dispatch/shape.ts";
+import type { RunShape } from "../dispatch/dispatch.ts";
 import { PunctualError, show } from "../errors.ts";
 import { yieldToEventLoop } from "../time.ts";
 import { Configurable } from "./configurable.ts";
 import type { Definition } from "./definition.ts";
 import type { Home } from "./dispatchable.ts";
-import { JobDraft } from "./draft.ts";
+import { JobDraft } from "./dispatchable.ts";
 
 type Job = Definition<never>;
 type Method = (...args: unknown[]) => unknown;
@@ -25,16 +25,16 @@ interface LateCall {
 export class LateDraft extends JobDraft<never> {
   readonly #call: LateCall;
 
-  constructor(call: LateCall, shape: Shape = {}) {
+  constructor(call: LateCall, shape: RunShape = {}) {
     super(call.job, call.home, shape);
     this.#call = call;
   }
 
-  protected override copy(shape: Shape): this {
+  protected override copy(shape: RunShape): this {
     return new LateDraft(this.#call, shape) as this;
   }
 
-  override use(): Shape {
+  override use(): RunShape {
     this.#call.isUsed = true;
     return super.use();
   }

@@ -1,13 +1,11 @@
-import type { Dispatch } from "../dispatch/dispatch.ts";
-import type { Shape } from "../dispatch/shape.ts";
-import { PunctualError, show } from "../errors.ts";
+import type { Dispatch, RunShape } from "../dispatch/dispatch.ts";
+import { brand, PunctualError, show } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
 import { EncodedArgs } from "../run/payload.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
 import type { JobRecord } from "../store/records.ts";
 import type { NewRun, Store } from "../store/store.ts";
 import type { AdHoc } from "./adhoc.ts";
-import { Capture } from "./capture.ts";
 import { Definition } from "./definition.ts";
 import { Dispatchable } from "./dispatchable.ts";
 import { laneFor } from "./key.ts";
@@ -64,7 +62,7 @@ export class Preparer {
   many(
     job: Dispatchable<never>,
     all: Iterable<unknown> | AsyncIterable<unknown>,
-    shape: Shape,
+    shape: RunShape,
     parentId: number | null,
   ): AsyncGenerator<NewRun> {
     if (typeof all !== "object" || all === null || !(Symbol.iterator in all || Symbol.asyncIterator in all)) {
@@ -87,7 +85,7 @@ export class Preparer {
     );
   }
 
-  async #row(target: object, shape: Shape, within: boolean): Promise<NewRun> {
+  async #row(target: object, shape: RunShape, within: boolean): Promise<NewRun> {
     // Dispatched by name before its definition was made, in the same turn: the definition is found now.
     const found = target instanceof Dispatchable ? this.capture(target as Dispatchable<never>) : target;
     if (found instanceof Capture) return this.#defined(found, shape);
@@ -96,7 +94,7 @@ export class Preparer {
     return this.#toRun(row.name, row, shape, this.#snapshot(shape.args), row.name);
   }
 
-  async #defined({ definition, settings, timezone, args: own }: Capture, shape: Shape): Promise<NewRun> {
+  async #defined({ definition, settings, timezone, args: own }: Capture, shape: RunShape): Promise<NewRun> {
     const { schema, name } = definition;
     const args = shape.args === undefined ? own : this.#snapshot(shape.args);
     if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
@@ -106,7 +104,7 @@ export class Preparer {
     return run;
   }
 
-  async #adHoc(adHoc: AdHoc, shape: Shape, within: boolean): Promise<NewRun> {
+  async #adHoc(adHoc: AdHoc, shape: RunShape, within: boolean): Promise<NewRun> {
     const args = this.#snapshot(shape.args === undefined ? adHoc.settings.args : shape.args);
     if (adHoc.schema) await validate(adHoc.schema, args.value, adHoc.name);
     const run = this.#toRun(adHoc.name, adHoc.settings, shape, args, adHoc.lane);
@@ -123,7 +121,7 @@ export class Preparer {
   #toRun(
     name: string,
     job: { queue: string; priority: number },
-    shape: Shape,
+    shape: RunShape,
     args: EncodedArgs,
     lane: string,
   ): NewRun {
@@ -206,3 +204,21 @@ async function* listOfRows(
   for (const args of all) rows.push(await row(args));
   yield* rows;
 }
+
+/** The definition as it was at the `dispatch()` call. Later changes do not reach the run. */
+export class Capture {
+  readonly definition: Definition<unknown>;
+  readonly settings: Settings;
+  readonly timezone: string | null;
+  /** The definition's own arguments: used when the dispatch gives none. */
+  readonly args: EncodedArgs;
+
+  constructor(definition: Definition<unknown>, maxPayload: number) {
+    this.definition = definition;
+    this.settings = definition.settings;
+    this.timezone = definition.plan.timezone;
+    this.args = EncodedArgs.of(definition.settings.args, maxPayload);
+  }
+}
+
+brand(Capture, "Capture");

@@ -6,7 +6,7 @@ import { toWindow } from "../schedule/window.ts";
 import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
-import type { JobDraft } from "./draft.ts";
+import type { JobDraft } from "./dispatchable.ts";
 
 export interface RecurOptions<Args = unknown> {
   /** Arguments of its runs. Default: those of the job's `args()` when `recur()` is called. */

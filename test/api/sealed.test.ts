@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Job, Punctual } from "../../src/index.ts";
 import { Configurable } from "../../src/job/configurable.ts";
 import { Definition } from "../../src/job/definition.ts";
-import { JobDraft } from "../../src/job/draft.ts";
+import { JobDraft } from "../../src/job/dispatchable.ts";
 import { frequencies } from "../../src/job/frequencies.ts";
 import { TestClock } from "../../src/testing/index.ts";
 import { yieldToEventLoop } from "../../src/time.ts";

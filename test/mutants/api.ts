@@ -142,7 +142,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A relative instant takes the place of an instant that was chained before.",
-    file: "src/dispatch/shape.ts",
+    file: "src/dispatch/dispatch.ts",
     find: "if (offset !== null) return { delay: offset, runAt: undefined as never };",
     replace: "if (offset !== null) return { delay: offset };",
     tests: ["test/api/relative.test.ts"],

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { DispatchOptions } from "../../../dispatch/shape.ts";
+import type { DispatchOptions } from "../../../dispatch/dispatch.ts";
 import { isPunctualError } from "../../../errors.ts";
 import type { Punctual } from "../../../punctual.ts";
 import type { Run } from "../../../run/run.ts";
