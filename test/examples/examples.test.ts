@@ -7,7 +7,10 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 
 const folder = resolve(import.meta.dirname, "../../examples");
-const programs = readdirSync(folder).filter((file) => file.endsWith(".ts") && !file.startsWith("start"));
+const programs = [
+  ...readdirSync(folder).filter((file) => file.endsWith(".ts") && !file.startsWith("start")),
+  "catalog/producer.ts",
+];
 
 /** The lines after `// Output:`, to the end of the file. */
 function expectedOutput(file: string): string {

@@ -1,0 +1,5 @@
+// Runs what is due, and ends.
+import { jobs } from "./jobs.ts";
+
+await jobs.run();
+await jobs.stop();
