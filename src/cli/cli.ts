@@ -17,21 +17,21 @@ export interface Sources {
 
 /** The context of a command: its output, its options, and access to the jobs. */
 export interface Cli {
-  /** Of the command that is being run. */
+  /** Global options of the running command. */
   readonly globals: Globals;
   readonly output: Output;
-  /** Goes to the folder of `--cwd` and takes the variables of `--env-file`: what open() and load() do first. */
+  /** Changes to the folder of `--cwd` and loads the variables of `--env-file`. open() and load() call it first. */
   enter(): Promise<void>;
-  /** An instance on the database that was asked for. Job files are loaded only if nothing else names the database. */
+  /** Returns an instance on the named database. Loads the job files only if nothing else names a database. */
   open(): Promise<Punctual>;
-  /** The instance with every job of the config, or of `--jobs`. */
+  /** Returns the instance with every job of the config, or of `--jobs`. */
   load(broken?: LoadMode): Promise<Punctual>;
-  /** The config; empty where there is none. */
+  /** Returns the config; empty if the project has none. */
   config(): Promise<PunctualConfig>;
-  /** The database as it may be shown, without its password; null: not known here. */
+  /** Returns the database without its password, for display; null: not known, because the commands are mounted. */
   database(): Promise<string | null>;
-  /** Every file that was loaded, the config first. */
+  /** Returns every loaded file, the config first. */
   files(): Promise<string[]>;
-  /** Origin of the config and the database; missing where commands are mounted on an instance. */
+  /** Origin of the config and the database; undefined if the commands are mounted on an instance. */
   readonly sources?: Sources;
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
 
-/** A command's file: adds its arguments and options, and says what it does. */
+/** The module of a command: adds the arguments, the options and the action to it. */
 export interface CommandModule {
   default(command: Command, cli: Cli): void;
 }
@@ -10,12 +10,12 @@ export interface CommandEntry {
   name: string;
   /** One line, for the list of commands. */
   summary: string;
-  /** Its help stands under this heading. */
+  /** Heading of the command in the list of commands. */
   group: "Set up" | "Work" | "Look" | "Operate" | "Other";
   aliases?: string[];
-  /** Makes sense for the `punctual` program only, not where it is mounted. */
+  /** Whether only the `punctual` program has the command; mount() leaves it out. */
   alone?: boolean;
-  /** Loaded when it is called: the list of commands must not wait for all of them. */
+  /** Imports the module, once the command is called: loading all of them would delay `punctual --help`. */
   load(): Promise<CommandModule>;
 }
 

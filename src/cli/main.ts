@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 export {};
 
-// Loaded piece by piece: on a Node that is too old the rest could not even be read.
+// A dynamic import, before all others: an old Node cannot even parse the other files.
 try {
   await import("../node-version.ts");
 } catch (error) {
@@ -9,7 +9,7 @@ try {
   process.exit(1);
 }
 
-// A request of the shell for completions. It is no command, because its words must not be parsed as options.
+// The shell asks for completions. This is not a command, because commander would parse the words as options.
 if (process.argv[2] === "__complete") {
   const { complete } = await import("./commands/completion/complete.ts");
   await complete(process.argv.slice(3));

@@ -7,11 +7,11 @@ import { pathOf } from "./input/usage-errors.ts";
 import { Output } from "./output/output.ts";
 import { addCommands } from "./program.ts";
 
-/** A command as hints name it. */
+/** Matches a command in a hint, such as `punctual status`. */
 const COMMAND = new RegExp(`\\bpunctual (${commands.map(({ name }) => name).join("|")})\\b`, "g");
 
 /**
- * Puts the commands of `punctual` on a commander program of yours: `status`, `work` and the rest, for these jobs.
+ * Adds the commands of `punctual`, such as `status` and `work`, to your own commander program, for these jobs.
  *
  * ```ts
  * mount(program.command("jobs"), jobs);

@@ -5,7 +5,7 @@ import { missingFile } from "./load/database.ts";
 import { Exit, exitCodes } from "./output/exit-codes.ts";
 import { plain } from "./output/output.ts";
 
-/** The instance to look at. Looking makes no database: a file that is not there is misspelt, or it is too early. */
+/** Opens the instance for a command that must not create a database. Throws if the SQLite file does not exist. */
 export async function openToLook(cli: Cli): Promise<Punctual> {
   const jobs = await cli.open();
   const file = missingFile(await cli.database());

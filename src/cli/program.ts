@@ -7,7 +7,7 @@ import { explainUsage } from "./input/usage-errors.ts";
 import { Exit, exitCodeOf, exitCodes } from "./output/exit-codes.ts";
 import { type Output, plain } from "./output/output.ts";
 
-/** Puts every command on a program; a command's file is loaded when it is called. */
+/** Adds every command to a program. The module of a command is loaded when the command is called. */
 export function addCommands(program: Command, cli: Cli, mounted = false): void {
   const loading = new Map<Command, () => Promise<void>>();
   for (const { name, summary, group, aliases = [], alone, load } of commands) {
@@ -27,7 +27,7 @@ export function addCommands(program: Command, cli: Cli, mounted = false): void {
   });
 }
 
-/** On a program that is not ours, each command has the common options, and tells of its errors itself. */
+/** On somebody else's program, each command gets the common options and prints its errors itself. */
 function behave(command: Command, cli: Cli): void {
   addManners(command);
   explainUsage(command, true);
@@ -53,9 +53,9 @@ function explainErrors(command: Command, cli: Cli): void {
   }) as typeof command.command;
 }
 
-/** Tells a person what went wrong, and gives the code to end with. */
+/** Prints an error and returns the exit code. */
 export function explain(error: unknown, output: Output, verbose: boolean): number {
-  // Commander has said it already.
+  // Commander has printed its errors already.
   const { code: kind, exitCode } = (error ?? {}) as { code?: unknown; exitCode?: number };
   if (typeof kind === "string" && kind.startsWith("commander.")) {
     return exitCode === 0 ? exitCodes.ok : exitCodes.usage;

@@ -17,7 +17,7 @@ interface Place extends FoundConfig {
   database: ChosenDatabase | null;
 }
 
-/** One call of the command line. It loads what it needs when it needs it: help must not wait for a database. */
+/** One call of the command line. Loads modules, config and jobs on demand: help must not wait for a database. */
 export class Session implements Cli {
   readonly globals: Globals;
   readonly output: Output;
@@ -84,7 +84,7 @@ export class Session implements Cli {
     return this;
   }
 
-  /** The loaded files, and those that failed. */
+  /** Loads the job files, once. */
   loaded(): Promise<Loaded> {
     this.#loaded ??= (async () => {
       const { config, database } = await this.place();
@@ -99,7 +99,7 @@ export class Session implements Cli {
     return this.#loaded;
   }
 
-  /** Goes to the folder, reads the environment file and the config, and finds out who names the database. */
+  /** Reads the config, once, and finds out which option, variable or file names the database. */
   place(): Promise<Place> {
     this.#place ??= this.#settle();
     return this.#place;
@@ -109,7 +109,7 @@ export class Session implements Cli {
     if (this.#entered) return;
     this.#entered = true;
     const { cwd, envFile } = this.globals;
-    // Before the folder: Node reads a file of this option too, from where it was started.
+    // Before chdir: Node has the same option, and resolves its file from the folder in which it was started.
     if (envFile !== undefined) {
       if (!existsSync(envFile))
         throw new Exit(exitCodes.usage, `There is no file ${plain(envFile)} (--env-file).`);
@@ -120,7 +120,7 @@ export class Session implements Cli {
         throw new Exit(exitCodes.usage, `There is no folder ${plain(cwd)} (--cwd).`);
       process.chdir(cwd);
     }
-    // Child processes get the same arguments, but begin in this folder and with these variables.
+    // Child processes get the same arguments, but start in this folder and with these variables.
     process.argv = withoutOptions(process.argv, ["--cwd", "--env-file"]);
   }
 
@@ -150,7 +150,7 @@ export class Session implements Cli {
     await Promise.all([opened?.stop(), loaded?.jobs.stop()]);
   }
 
-  /** Whether code of others runs in this process, which may keep it from ending. */
+  /** Whether a config or job files were loaded: their code may keep the process alive. */
   get hasGuests(): boolean {
     return this.#loaded !== null || this.#place !== null;
   }

@@ -9,18 +9,18 @@ import { dropWarnings } from "./output/warnings.ts";
 import { addCommands, explain } from "./program.ts";
 import { Session } from "./session.ts";
 
-/** The `punctual` of the command line. */
+/** Runs the `punctual` program. */
 export async function main(argv: string[]): Promise<void> {
   dropWarnings();
-  // A reader that has seen enough, such as `head`, is no error.
+  // A reader that stops early, such as `head`, is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
-    // The window was closed.
+    // The terminal window was closed.
     if (error.code === "EIO") process.exit(129);
     process.stderr.write(`punctual: Standard output cannot be written: ${error.message}.\n`);
     process.exit(exitCodes.failed);
   });
-  // Notes that nobody reads are no reason to stop working.
+  // A worker must go on when its notes cannot be written.
   process.stderr.on("error", () => {});
   const globals: Globals = {};
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
@@ -52,11 +52,14 @@ export async function main(argv: string[]): Promise<void> {
   } catch (error) {
     process.exitCode ||= explain(error, session.output, (globals.verbose ?? 0) > 0);
   }
-  // Job files may have opened what keeps a process alive: servers, pools, timers.
+  // Job files may have opened servers, pools or timers, which keep the process alive.
   if (session.hasGuests) await leave();
 }
 
-/** `help work` as `work --help`: only a command that is called has its options. One that is not there is an error. */
+/**
+ * Rewrites `help work` to `work --help`: only a called command has been loaded with its options. An unknown command
+ * stays without `--help`, so that commander reports it.
+ */
 function asked(argv: string[]): string[] {
   const [node, script, first, ...rest] = argv;
   const [wanted] = rest;
@@ -65,7 +68,7 @@ function asked(argv: string[]): string[] {
   return [node!, script!, ...rest, ...(isKnown || wanted.startsWith("-") ? ["--help"] : [])];
 }
 
-/** Ends the process once everything is written. */
+/** Exits once both streams are flushed. */
 async function leave(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise((written) => stream.write("", written));

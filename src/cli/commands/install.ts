@@ -52,7 +52,7 @@ export default function install(command: Command, cli: Cli): void {
     });
 }
 
-/** All or nothing, where the database can roll back a change of tables: SQLite and PostgreSQL. */
+/** Returns the script. Its transaction is atomic on SQLite and PostgreSQL; MySQL commits after each DDL statement. */
 function script({ from, to, statements }: Report): string {
   if (statements.length === 0) return `-- Punctual: schema ${to}, nothing to do.`;
   return [
@@ -63,7 +63,7 @@ function script({ from, to, statements }: Report): string {
   ].join("\n");
 }
 
-/** The statements of an install. Opening would create a missing SQLite file, so that case runs in memory. */
+/** Returns the statements of an install. Opening would create a missing SQLite file, so that case runs in memory. */
 async function forecast(cli: Cli, jobs: Punctual): Promise<Report> {
   if (missingFile(await cli.database()) === null) return jobs.install({ dryRun: true });
   const { prefix } = await cli.config();
@@ -71,7 +71,7 @@ async function forecast(cli: Cli, jobs: Punctual): Promise<Report> {
   return trial.install({ dryRun: true }).finally(() => trial.stop());
 }
 
-/** The same database with the tables in a schema, and what has to be said of it unless the URL says so. */
+/** Opens the database with the tables in a schema. The note tells the user to add the schema to the URL. */
 async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note: string | null }> {
   if (!cli.sources) {
     throw new Exit(

@@ -9,7 +9,7 @@ import { type QueueOptions, toWeightedQueues } from "../../worker/options.ts";
 import { grouped } from "../render/numbers.ts";
 import { didYouMean } from "./names.ts";
 
-/** A whole number within these bounds. */
+/** Returns a parser of whole numbers within these bounds. */
 export function integer(least: number, most: number = 2 ** 31 - 1): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -20,8 +20,8 @@ export function integer(least: number, most: number = 2 ** 31 - 1): (text: strin
 }
 
 /**
- * Whether the value of an option was written in one word with it, as in `--check=foo`. Where a blank stands between
- * them, an optional value may as well be the next argument.
+ * Whether the value of an option was written in one word with it, as in `--check=foo`. After a space, the value of an
+ * option with an optional value may be meant as the next argument.
  */
 export function isAttached(command: Command, flags: string[], value: string): boolean {
   const root = rootOf(command) as Command & { rawArgs?: string[] };
@@ -33,13 +33,13 @@ function rootOf(command: Command): Command {
   return command.parent ? rootOf(command.parent) : command;
 }
 
-/** Digits that a number holds exactly; null: anything else. */
+/** Parses decimal digits up to 2^53 - 1; null: anything else. */
 export function wholeNumber(text: string): number | null {
   const number = Number(text);
   return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
 }
 
-/** `30s`, `5m`, or seconds; as it can be given to the library. */
+/** Checks `30s`, `5m` or a number of seconds, and returns it in the form that the library takes. */
 export function duration(text: string): Duration {
   const given = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   return refusing(() => {
@@ -48,7 +48,10 @@ export function duration(text: string): Duration {
   });
 }
 
-/** As it stands: a time without an offset is meant in a zone that is not known yet. `+5s` counts from the dispatch. */
+/**
+ * Checks a time and returns its text unchanged: the zone of a time without an offset is not known yet, and `+5s`
+ * counts from the dispatch.
+ */
 export function instant(text: string): Instant {
   return refusing(() => {
     if (toOffset(text) === null) toInstant(text);
@@ -56,13 +59,13 @@ export function instant(text: string): Instant {
   });
 }
 
-/** The moment of `2027-03-27T10:00`, on a wall clock of the zone unless it has an offset. */
+/** Returns the instant of `2027-03-27T10:00`, as local time of the zone unless the text has an offset. */
 export function instantIn(zone: string, text: string): number {
   const ms = toInstant(text);
   return isWallTime(text) ? instantOf(zoneOf(zone), ms) : ms;
 }
 
-/** `a,b` of these; may be repeated. */
+/** Returns a parser of `a,b`, where each is one of the known values; may be repeated. */
 export function among<Known extends string>(
   known: readonly Known[],
 ): (text: string, before: Known[] | undefined) => Known[] {
@@ -82,7 +85,7 @@ export function name(what: string): (text: string) => string {
   return (text) => refusing(() => checkName(text, what));
 }
 
-/** `a,b`; may be repeated. */
+/** Returns a parser of names, `a,b`; may be repeated. */
 export function names(what: string): (text: string, before: string[] | undefined) => string[] {
   return (text, before = []) =>
     refusing(() => {
@@ -91,13 +94,13 @@ export function names(what: string): (text: string, before: string[] | undefined
     });
 }
 
-/** Parses all values of `--queues`. */
+/** All values of `--queues`, joined and parsed. */
 export interface QueueChoice {
   text: string;
   options: QueueOptions;
 }
 
-/** `emails,reports*2,!bulk`; may be repeated. */
+/** Parses `emails,reports*2,!bulk`; may be repeated. */
 export function queues(text: string, before: QueueChoice | undefined): QueueChoice {
   return refusing(() => {
     const whole = before ? `${before.text},${text}` : text;
@@ -107,7 +110,7 @@ export function queues(text: string, before: QueueChoice | undefined): QueueChoi
   });
 }
 
-/** Megabytes, or with a unit: `512M`, `1G`. In bytes. */
+/** Parses a size, `512` (megabytes), `512M` or `1G`, and returns bytes. */
 export function bytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmg]?)b?$/i.exec(text.trim());
   const size = match ? Number(match[1]) * 1024 ** { k: 1, m: 2, g: 3, "": 2 }[match[2]!.toLowerCase()]! : 0;
@@ -115,7 +118,7 @@ export function bytes(text: string): number {
   throw new InvalidArgumentError("Expected megabytes, or a size such as 512M or 1G.");
 }
 
-/** `4481` or `0.0.0.0:4481`. */
+/** Parses `4481` or `0.0.0.0:4481`. */
 export function address(text: string): Address {
   return refusing(() => toAddress(text));
 }

@@ -1,14 +1,14 @@
 import type { Cli } from "../cli.ts";
 import { Exit, exitCodeOfSignal, exitCodes } from "../output/exit-codes.ts";
 
-/** Whether somebody is there to be asked. */
+/** Whether a person can answer a question: on a terminal, outside CI and without `--no-input`. */
 export function canAsk({ globals, output }: Cli): boolean {
   const { CI } = process.env;
   const alone = globals.input === false || (CI !== undefined && CI !== "" && CI !== "false");
   return !alone && process.stdin.isTTY === true && output.stderr.isTTY === true;
 }
 
-/** Goes on if the answer is yes; ends the command otherwise. With nobody there, only `--yes` is an answer. */
+/** Asks for confirmation; throws unless the answer is yes. Without a terminal, only `--yes` confirms. */
 export async function confirm(cli: Cli, question: string): Promise<void> {
   if (cli.globals.yes) return;
   const { output } = cli;
@@ -26,7 +26,7 @@ export async function confirm(cli: Cli, question: string): Promise<void> {
   const answer = await Promise.race([lines.question(`${question} [y/N] `).catch(() => ""), closed]);
   lines.close();
   if (interrupted) {
-    // The question is still on the line.
+    // Ends the line of the question.
     output.complain("");
     throw new Exit(exitCodeOfSignal("SIGINT"), "Nothing was done.");
   }

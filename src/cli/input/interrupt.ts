@@ -2,7 +2,7 @@ import { Exit, exitCodeOfSignal } from "../output/exit-codes.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** For work in steps: the first signal asks it to end after the step in hand, the second ends it at once. */
+/** Signals during work in steps: the first stops the work after the current step, the second exits at once. */
 export class Interrupt {
   #by: (typeof SIGNALS)[number] | null = null;
 
@@ -14,12 +14,12 @@ export class Interrupt {
     return this.#by !== null;
   }
 
-  /** The end of a command that was interrupted; says nothing more. */
+  /** Throws the exit code of the signal, without a message. */
   throwIfCame(): void {
     if (this.#by !== null) throw new Exit(exitCodeOfSignal(this.#by));
   }
 
-  /** Signals mean again what they meant before. */
+  /** Removes the signal handlers. */
   done(): void {
     for (const name of SIGNALS) process.off(name, this.#on);
   }

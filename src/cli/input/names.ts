@@ -1,7 +1,7 @@
 import { closeNames } from "../../validate/names.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 
-/** Items whose names match a pattern, where `*` matches any text. Throws for a pattern without a match. */
+/** Returns the items whose names match a pattern, where `*` matches any text. Throws for a pattern without a match. */
 export function chosen<Named>(
   all: readonly Named[],
   patterns: readonly string[],
@@ -22,13 +22,13 @@ function matcher(pattern: string): (name: string) => boolean {
   return (name) => expression.test(name);
 }
 
-/** With the names that are close to it. */
+/** The error for a job that the database does not have, with similar names. */
 export function unknownJob(name: string, known: Iterable<string>): Exit {
   const hint = didYouMean(name, known) || " To list all: punctual list jobs";
   return new Exit(exitCodes.notFound, `The database knows no job "${name}".${hint}`);
 }
 
-/** With a blank before it; empty when nothing is close. */
+/** ` Did you mean "emails"?`, with a leading space; empty if no known name is similar. */
 export function didYouMean(wanted: string, known: Iterable<string>): string {
   const close = closeNames(wanted, known);
   return close.length === 0 ? "" : ` Did you mean ${close.map((one) => `"${one}"`).join(" or ")}?`;

@@ -2,11 +2,11 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** Options of every command. */
 export interface Globals {
-  /** The config file; default: `punctual.config.{ts,mts,js,mjs}` here. */
+  /** The config file; default: `punctual.config.{ts,mts,js,mjs}` in the current folder. */
   config?: string;
-  /** The database; before `PUNCTUAL_DATABASE_URL` and the config. */
+  /** The database; overrides `PUNCTUAL_DATABASE_URL` and the config. */
   db?: string;
-  /** Job files, by name or glob; in place of the config's. */
+  /** Job files, by name or glob; override those of the config. */
   jobs?: string[];
   envFile?: string;
   cwd?: string;
@@ -22,7 +22,7 @@ export interface Globals {
 }
 
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value];
-/** A value that has at least one character: an empty one comes from a variable of a script that is not set. */
+/** Returns a parser that rejects an empty value, which usually comes from an unset variable of a script. */
 const filled = (what: string) => (text: string) => {
   if (text !== "") return text;
   throw new InvalidArgumentError(`Expected ${what}.`);
@@ -43,7 +43,7 @@ export function addSources(command: Command): Command {
     .option("--cwd <dir>", "work in this folder", filled("a folder"));
 }
 
-/** How it talks. */
+/** Options for output, questions and time zones. */
 export function addManners(command: Command): Command {
   return command
     .option("--json", "print one JSON document")
@@ -57,7 +57,7 @@ export function addManners(command: Command): Command {
     .option("--utc", "show times in UTC");
 }
 
-/** Refuses values that only some commands would look at. */
+/** Rejects an unknown time zone, also for commands that print no times. */
 export async function checkGlobals({ timezone }: Globals): Promise<void> {
   if (timezone === undefined) return;
   const { zoneOf } = await import("../../schedule/zones.ts");

@@ -2,14 +2,17 @@ import type { Command } from "commander";
 import { plain } from "../output/output.ts";
 import { didYouMean } from "./names.ts";
 
-/** How a shell calls a command: `app jobs status`. Asked for late: commander may learn the name of a program when it parses. */
+/**
+ * Returns a command as typed in a shell: `app jobs status`. Call it after parsing began: until then commander may not
+ * know the name of the program.
+ */
 export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
 /**
- * Makes a command, and those that are added to it later, report wrong usage with what to do about it. `mounted`: the
- * program is somebody else's, whose `help` does not know our options.
+ * Rewords the usage errors of a command and of all subcommands added later, and adds a suggestion. `mounted`: the
+ * program is somebody else's, and its `help` command does not list our options.
  */
 export function explainUsage(command: Command, mounted = false): void {
   const error = command.error.bind(command);
@@ -60,7 +63,7 @@ function valued(command: Command, given: string): string | null {
   return null;
 }
 
-/** Commander puts a name that is close on a line of its own: `(Did you mean --check?)`, or `one of` several. */
+/** Splits off commander's suggestion, which has its own line: `(Did you mean --check?)`, or `one of` several. */
 function suggestionIn(message: string): { head: string; hint: string } {
   const [, head = message, close] = /^(.*)\n\(Did you mean (?:one of )?(.*)\?\)$/s.exec(message) ?? [];
   return { head, hint: close === undefined ? "" : ` Did you mean ${close.replace(/, ([^,]*)$/, " or $1")}?` };

@@ -5,7 +5,7 @@ import { Exit, exitCodes } from "../output/exit-codes.ts";
 import { isSameDatabase, showDatabase } from "./database.ts";
 import type { Gathering } from "./gathering.ts";
 
-/** A database and who named it, such as `--db`. */
+/** A database and the option, variable or file that names it, such as `--db`. */
 export interface ChosenDatabase {
   source: DatabaseSource;
   by: string;
@@ -13,7 +13,7 @@ export interface ChosenDatabase {
 
 type Instance = Gathering["instances"][number];
 
-/** The instance that works. The others share its engine, so that there is one worker. */
+/** Returns one instance for all job files. The other instances share its engine, so that one worker runs their jobs. */
 export async function unite(
   gathering: Gathering,
   chosen: ChosenDatabase | null,

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type DatabaseSource, kindOf } from "../../store/open.ts";
 
-/** A database as it may be shown: no password, no parameters. */
+/** Returns a database for display, without password and parameters. */
 export function showDatabase(source: DatabaseSource): string {
   if (typeof source !== "string") return `a ${kindOf(source)} handle`;
   if (kindOf(source) === "sqlite") return `sqlite ${pathOf(source)}`;
@@ -14,13 +14,13 @@ export function showDatabase(source: DatabaseSource): string {
   }
 }
 
-/** The SQLite file of a database as it is shown, if it is not there; null: it is, or there is no file to be. */
+/** Takes a result of showDatabase() and returns its SQLite file if that does not exist; null: it exists, or no file. */
 export function missingFile(shown: string | null): string | null {
   const file = /^sqlite (?!:memory:$)(.+)$/s.exec(shown ?? "")?.[1];
   return file === undefined || existsSync(file) ? null : file;
 }
 
-/** Whether both mean the same, as far as can be seen from here. */
+/** Whether both name the same database: the same file, or the same host, port and database name. */
 export function isSameDatabase(one: DatabaseSource, other: DatabaseSource): boolean {
   if (typeof one !== "string" || typeof other !== "string") return one === other;
   return identityOf(one) === identityOf(other);

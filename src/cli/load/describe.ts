@@ -2,7 +2,7 @@ import { plain } from "../output/output.ts";
 import type { Problem } from "./diagnose.ts";
 import { nameOfFile } from "./find-files.ts";
 
-/** One line: where, what, the cure, the code. */
+/** `jobs/a.ts:3  The package "x" is not installed. Run: npm install x  (CODE)` */
 export function describe(file: string, problem: Problem): string {
   const elsewhere = problem.file !== null && nameOfFile(problem.file) !== nameOfFile(file);
   const place = nameOfFile(problem.file ?? file);

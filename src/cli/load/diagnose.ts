@@ -148,7 +148,7 @@ const shortly = (text: string) => {
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 };
 
-/** The first place in a stack that is the user's: not Node's, not ours. */
+/** Returns the first place in a stack trace that is in the user's code, not in Node's or this package's. */
 function placeIn(stack: string, file: string): { file: string | null; line: number | null } {
   const ours = dirname(dirname(import.meta.dirname));
   for (const line of stack.split("\n")) {
@@ -165,9 +165,9 @@ function placeIn(stack: string, file: string): { file: string | null; line: numb
   return { file: null, line: null };
 }
 
-/** Node tells the line of a wrong module only when it is checked by itself, and that only without types. */
+/** Returns the line of a syntax error. Node reports it only for `--check`, which does not accept types. */
 function lineByCheck(file: string): number | null {
-  // Read from the namespace: Bun has no such export, and refuses to load a file that imports it by name.
+  // Read from the namespace object: Bun has no such export, and does not load a file that imports it by name.
   const { stripTypeScriptTypes } = nodeModule;
   if (typeof stripTypeScriptTypes !== "function") return null;
   try {

@@ -4,8 +4,8 @@ import type { Punctual } from "../../punctual.ts";
 import type { Gathering } from "./gathering.ts";
 
 /**
- * Makes jobs of what a file exports: every class with `handle()`, and a function that is its default export, under the
- * name of the file. Other functions are not jobs: a file may export what its tests need.
+ * Defines jobs for the exports of a file: every class with `handle()`, and a default-exported function under the name
+ * of the file. Other exported functions are not jobs, so that a file can export helpers for its tests.
  */
 export function defineExports(
   jobs: Punctual,
@@ -34,7 +34,7 @@ export function defineExports(
   }
 }
 
-/** Whether a file can have jobs that were not defined by the time it was loaded. */
+/** Whether defineExports() finds jobs in a file. */
 export function exportsJobs(module: Record<string, unknown>): boolean {
   return Object.entries(module).some(([key, value]) =>
     isClass(value) ? hasHandle(value) : key === "default" && typeof value === "function",
@@ -46,7 +46,7 @@ function hasHandle(value: unknown): boolean {
   return typeof handle === "function" || typeof prototype?.handle === "function";
 }
 
-/** `jobs/send-invoice.ts` is `send-invoice`; an index is called as its folder. */
+/** `send-invoice` for `jobs/send-invoice.ts`; an index file has the name of its folder. */
 export function nameByFile(file: string): string {
   const name = basename(file).replace(/\.[cm]?[jt]s$/, "");
   return name === "index" ? basename(dirname(file)) : name;

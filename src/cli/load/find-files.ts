@@ -4,18 +4,18 @@ import { basename, join, relative, resolve, sep } from "node:path";
 const ENDINGS = "{ts,mts,js,mjs}";
 export const DEFAULT_JOBS: string = `jobs/**/*.${ENDINGS}`;
 
-/** Beside jobs there are their tests, their types, and what they share: `_shared.ts`. */
+/** Whether a file in a folder of jobs is no job file: a test, a declaration file, or `_shared.ts`. */
 const isBeside = (file: string) =>
   /^_|\.(test|spec)\.[cm]?[jt]s$|\.d\.[cm]?ts$/.test(basename(file)) ||
   file.split(sep).some((part) => part === "node_modules" || /^_./.test(part));
 
 export interface FoundFiles {
   files: string[];
-  /** Patterns that no file fits. */
+  /** Patterns that match no file. */
   unmatched: string[];
 }
 
-/** Job files, each once, in the order of their names. A file that is named itself is taken whatever it is called. */
+/** Returns the job files without duplicates, sorted by name. A pattern that names a file exactly always matches. */
 export function findFiles(patterns: readonly string[], cwd: string): FoundFiles {
   const files = new Set<string>();
   const unmatched: string[] = [];
@@ -36,7 +36,7 @@ function matching(pattern: string, cwd: string): string[] {
     .filter((file) => !isBeside(relative(cwd, file)) && statSync(file).isFile());
 }
 
-/** As a person in that folder would call it. */
+/** Returns the path relative to `cwd`; the full path for a file outside of it. */
 export function nameOfFile(file: string, cwd: string = process.cwd()): string {
   const name = relative(cwd, file);
   return name === "" || name.startsWith("..") ? file : name;

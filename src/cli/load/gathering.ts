@@ -5,20 +5,20 @@ import type { PunctualOptions } from "../../options.ts";
 import type { DatabaseSource } from "../../store/open.ts";
 import { nameOfFile } from "./find-files.ts";
 
-/** Hears of every instance and job in the files that are loaded, and keeps them from working by themselves. */
+/** Records the instances and jobs that job files create, and ignores their calls of `run()` and the like. */
 export class Gathering implements JobFileLoader {
   readonly source: DatabaseSource | null;
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
   readonly instances: (LoadedInstance & { file: string })[] = [];
   readonly definitions: Set<unknown> = new Set<unknown>();
-  /** The file of each job, by name. */
+  /** The place of each job's definition, by the name of the job. */
   readonly origins: Map<string, string> = new Map<string, string>();
-  /** Exports that were made jobs, with their names. */
+  /** Exports that defineExports() turned into jobs, with the names of the jobs. */
   readonly exported: Map<unknown, string> = new Map<unknown, string>();
   /** The file that is being loaded. */
   file: string | null = null;
   readonly #warn: (message: string) => void;
-  /** Of this package, where they stand. */
+  /** Folders of the copies of this package. */
   readonly #copies = new Set([new URL("../../", import.meta.url).href]);
   #free = false;
 
@@ -60,7 +60,7 @@ export class Gathering implements JobFileLoader {
     }
   }
 
-  /** The line outside of this package that called it; else the file that is being loaded. */
+  /** Returns the caller's file and line outside of this package; otherwise the file that is being loaded. */
   #place(): string {
     const before = Error.stackTraceLimit;
     Error.stackTraceLimit = 20;

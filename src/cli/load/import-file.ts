@@ -6,10 +6,10 @@ export type Imported =
   | { ok: true; module: Record<string, unknown> }
   | { ok: false; problem: Problem; error: unknown };
 
-/** Imports a file by Node itself; what goes wrong comes back with a cure. */
+/** Imports a file with Node's own loader. Returns an error as a Problem with a suggested fix. */
 export async function importFile(file: string, timeout: number): Promise<Imported> {
   const tooLong = Promise.withResolvers<null>();
-  // Keeps the process alive: with nothing else to do it would end here without a word.
+  // The timer keeps the process alive: if the import waits for ever, Node would exit silently.
   const cancel = systemClock.after(timeout, () => tooLong.resolve(null));
   try {
     const module = await Promise.race([import(pathToFileURL(file).href), tooLong.promise]);

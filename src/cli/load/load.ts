@@ -14,7 +14,7 @@ import { importFile } from "./import-file.ts";
 
 export interface LoadOptions {
   config: PunctualConfig;
-  /** Null: nobody named one. */
+  /** Null: no option, variable or config names a database. */
   database: ChosenDatabase | null;
   patterns: readonly string[];
   warn(message: string): void;
@@ -25,14 +25,14 @@ export interface Loaded {
   files: string[];
   /** One line for each file that could not be loaded. */
   problems: string[];
-  /** Patterns that no file fits. */
+  /** Patterns that match no file. */
   unmatched: string[];
-  /** Whether anybody said which database. */
+  /** Whether an option, a variable, the config or a job file names the database. */
   named: boolean;
   gathering: Gathering;
 }
 
-/** Loads every job file, one after the other, and makes one instance of what is in them. */
+/** Loads the job files one after the other, and unites their jobs in one instance. */
 export async function loadFiles({ config, database, patterns, warn }: LoadOptions): Promise<Loaded> {
   const { files, unmatched } = findFiles(patterns, process.cwd());
   const gathering = new Gathering(database?.source ?? null, instanceOptions(config), warn);
@@ -80,11 +80,11 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
   const named = database !== null || gathering.instances.some(({ source }) => source !== null);
   return { jobs, files, problems, unmatched, named, gathering };
 
-  /** A file of another's definitions is nothing to worry about; one with nothing but functions is. */
+  /** Warns about a file without jobs, if it exports nothing or functions: these look like jobs by mistake. */
   function tellEmpty(file: string, module: Record<string, unknown>): void {
     const names = Object.entries(module).filter(([, value]) => typeof value === "function");
     if (names.length === 0 && Object.keys(module).length > 0) return;
-    // Its methods are jobs as soon as somebody dispatches one: [Class, "method"].
+    // The methods of a class become jobs when they are dispatched: [Class, "method"].
     if (names.some(([, value]) => isClass(value))) return;
     warn(
       `${nameOfFile(file)} has no jobs: define them with define(), or export a function by default or a class with handle(). Name files that are not jobs _….`,
@@ -92,7 +92,7 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
   }
 }
 
-/** With a name that is taken, the place that has it. */
+/** Adds the place of the first definition to the error about a duplicate job. */
 function withOrigin(
   { problem, error }: { problem: ReturnType<typeof diagnose>; error: unknown },
   { origins }: Gathering,
@@ -108,7 +108,7 @@ function engineOf(jobs: Punctual, { instances }: Gathering): Engine {
   return instances.find(({ instance }) => instance === jobs)!.engine;
 }
 
-/** A limit in a job file overrides the config's. */
+/** Applies the queue limits of the config; a limit in a job file takes precedence. */
 function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, gathering: Gathering): void {
   const engine = engineOf(jobs, gathering);
   for (const [name, limit] of Object.entries(queues)) {
@@ -116,7 +116,7 @@ function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, gathering:
   }
 }
 
-/** Standard output is for data: what files print while they are loaded goes to standard error. */
+/** Redirects console.log() of job files to standard error while they load: standard output is for data. */
 function keepOutputClean(): () => void {
   const { log, info, debug } = console;
   Object.assign(console, { log: console.error, info: console.error, debug: console.error });

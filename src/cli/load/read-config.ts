@@ -8,12 +8,12 @@ import { describe } from "./describe.ts";
 import { importFile } from "./import-file.ts";
 
 export interface FoundConfig {
-  /** Null: there is none, and the defaults hold. */
+  /** Null: no config file, so the defaults apply. */
   file: string | null;
   config: PunctualConfig;
 }
 
-/** The config of `--config`, `PUNCTUAL_CONFIG`, this folder or its package.json. */
+/** Reads the config of `--config`, `PUNCTUAL_CONFIG`, the current folder or its package.json. */
 export async function readConfig(named: string | undefined): Promise<FoundConfig> {
   const file = findConfig(named);
   if (file === null) return { file, config: {} };

@@ -50,11 +50,11 @@ const byCode: Partial<Record<ErrorCode, ExitCode>> = {
   WAIT_TIMED_OUT: exitCodes.timedOut,
 };
 
-/** An end that a command chose itself: the message is for the person, the code for the script. */
+/** Ends a command with a message for people and an exit code for scripts. */
 export class Exit extends Error {
   readonly exitCode: number;
 
-  /** An empty message: everything has been said. */
+  /** Nothing is printed for an empty message. */
   constructor(exitCode: number, message = "") {
     super(message);
     this.name = "Exit";
@@ -67,7 +67,7 @@ export function exitCodeOf(error: unknown): number {
   return (isPunctualError(error) ? byCode[error.code] : undefined) ?? exitCodes.failed;
 }
 
-/** As a shell counts it. */
+/** Returns the exit code of a process killed by a signal, as shells count it: 130 for SIGINT. */
 export function exitCodeOfSignal(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }

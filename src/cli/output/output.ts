@@ -11,14 +11,14 @@ export interface Stream {
   once?(event: "drain", listener: () => void): unknown;
 }
 
-/** Data goes to standard output, all the rest to standard error. */
+/** Writes data to standard output, and notes and errors to standard error. */
 export class Output {
   readonly stdout: Stream;
   readonly stderr: Stream;
   readonly #globals: Globals;
   readonly #reword: (text: string) => string;
 
-  /** `reword`: changes every line for people; documents stay as they are. */
+  /** `reword` changes every line for people; JSON documents stay unchanged. */
   constructor(
     stdout: Stream,
     stderr: Stream,
@@ -39,30 +39,30 @@ export class Output {
     return this.#globals.json === true;
   }
 
-  /** Columns to fill; null: nobody looks at it in a window, nothing is cut. */
+  /** Width of the terminal in columns; null: not a terminal, nothing is cut. */
   get width(): number | null {
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     return this.stdout.isTTY ? this.stdout.columns || 80 : null;
   }
 
-  /** Data. */
+  /** Prints a line of data. */
   print(line = ""): void {
     this.stdout.write(`${this.isJson ? line : this.#reword(line)}\n`);
   }
 
-  /** Waits for a reader that is slower than we are. */
+  /** Waits until standard output takes more: a pipe may be slower than the command. */
   drained(): Promise<void> {
     const { stdout } = this;
     if (!stdout.writableNeedDrain) return Promise.resolve();
     return new Promise((resolve) => stdout.once?.("drain", resolve));
   }
 
-  /** One document; its form is documented and carries a version. */
+  /** Prints the one JSON document of a command, with the version of its documented form. */
   json(document: object): void {
     this.print(exactJson({ v: 1, ...document }));
   }
 
-  /** One document on one line, of several. */
+  /** Prints one of several JSON documents, on one line. */
   jsonLine(document: unknown): void {
     this.print(exactJson(document, 0));
   }
@@ -95,7 +95,7 @@ export class Output {
 /** Characters that control a terminal, break a line or change the direction of text. */
 const STEERING = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
 
-/** JSON that means exactly the value, with characters that control a terminal or the direction of text as escapes. */
+/** Returns JSON in which characters that control a terminal or the direction of text are escaped. */
 export function exactJson(value: unknown, indent = 2): string {
   const escaped = (text: string) =>
     text.replace(/./gsu, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -105,7 +105,7 @@ export function exactJson(value: unknown, indent = 2): string {
     .join("\n");
 }
 
-/** Text of somebody else's, on one line: names and errors may hold anything. */
+/** Returns foreign text, such as names and errors, on one line and without control characters. */
 export function plain(text: string): string {
   return stripVTControlCharacters(text).replace(STEERING, " ");
 }

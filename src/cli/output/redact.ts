@@ -11,8 +11,8 @@ const TOKEN = /\b(https?:\/\/)[^\s:@/?#"']+@/gi;
 const PARAMETER = /([?&;]([^\s=&;#?]+)=)[^\s&;#"']+/g;
 
 /**
- * A payload as it may be shown: a value under a name that speaks of a secret is hidden, and so are passwords and secret
- * parameters of URLs in texts.
+ * Returns a payload for display: hides values whose names match SECRET, and passwords and secret parameters of URLs
+ * inside texts.
  */
 export function redact(value: unknown): unknown {
   if (typeof value === "string") return withoutPasswords(value);

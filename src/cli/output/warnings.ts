@@ -1,6 +1,7 @@
-/** Of Node's warnings, those that a person who types a command can do nothing about, or need not. */
+/** Codes and types of Node's warnings that users of the command line need not act on. */
 const DROPPED = ["MODULE_TYPELESS_PACKAGE_JSON", "ExperimentalWarning"];
 
+/** Suppresses these warnings in this process. */
 export function dropWarnings(): void {
   const { emitWarning } = process;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {

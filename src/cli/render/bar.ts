@@ -5,9 +5,9 @@ import { grouped, rough } from "./numbers.ts";
 import { countdown } from "./times.ts";
 import { cut, widthOf } from "./width.ts";
 
-/** Fast enough for the eye. */
+/** Milliseconds between updates on a terminal: ten per second look smooth. */
 const REDRAW_EVERY = 100;
-/** For logs. */
+/** Milliseconds between lines when the output is not a terminal. */
 const LINE_EVERY = 10_000;
 const LONGEST_BAR = 24;
 const SHORTEST_BAR = 6;
@@ -15,7 +15,7 @@ const SHORTEST_BAR = 6;
 interface Progress {
   title: string;
   done: number;
-  /** Null: nobody knows. */
+  /** Null: unknown. */
   total: number | null;
   /** Milliseconds since the start. */
   elapsed: number;
@@ -44,7 +44,7 @@ function percent(done: number, total: number): string {
   return String(total === 0 ? 100 : Math.floor((Math.min(done, total) / total) * 100)).padStart(3);
 }
 
-/** How far a long command is, on standard error: one line that moves on a terminal, else a line now and then. */
+/** Progress of a long command: one line that is redrawn on a terminal, otherwise a new line every ten seconds. */
 export class Bar {
   readonly #stream: Stream;
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ export class Bar {
     this.#write();
   }
 
-  /** The last state stays to be read. Called again, it does nothing. */
+  /** Draws the final state and ends the line. Later calls do nothing. */
   end(): void {
     if (!this.#isOpen) return;
     this.#progress.elapsed = this.#clock.monotonic() - this.#startedAt;
@@ -92,7 +92,7 @@ export class Bar {
       this.#stream.write(`${barLine(this.#progress, this.#icons, null)}\n`);
       return;
     }
-    // In the last column some terminals have wrapped already.
+    // Some terminals wrap as soon as the last column is written.
     const width = (this.#stream.columns ?? 80) - 1;
     this.#stream.write(`\r${barLine(this.#progress, this.#icons, width)}\x1b[K`);
   }

@@ -2,7 +2,7 @@ import { didYouMean } from "../input/names.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 import type { Column } from "./table.ts";
 
-/** The columns of `--columns a,b`, all of them and in that order; by default those that are not hidden. */
+/** Returns the columns of `--columns a,b` in that order; without the option, all that are not hidden. */
 export function choose<Row>(columns: readonly Column<Row>[], names: string | undefined): Column<Row>[] {
   if (names === undefined) return columns.filter(({ hidden }) => !hidden);
   const known = columns.filter(({ title }) => title !== "");

@@ -11,7 +11,7 @@ export interface Icons {
   unknown: string;
   skipped: string;
   cancelled: string;
-  /** In place of nothing. */
+  /** Stands for an empty value. */
   none: string;
   ellipsis: string;
   arrow: string;
@@ -69,7 +69,7 @@ const letters: Icons = {
   empty: ".",
 };
 
-/** Signs where the terminal can show them, letters otherwise. */
+/** Returns Unicode signs if the terminal can display them, ASCII otherwise. */
 export function iconsFor(
   env: Record<string, string | undefined> = process.env,
   platform: string = process.platform,

@@ -23,7 +23,7 @@ const NAMED: Record<string, string> = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: keys send them
 const KEY = /\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Z]|./gsu;
 
-/** The keys in what a terminal in raw mode sent; several may come at once. */
+/** Returns the keys in the input of a terminal in raw mode; one chunk may contain several. */
 export function keysOf(input: string): string[] {
   return (input.match(KEY) ?? []).map((key) => NAMED[key] ?? key);
 }

@@ -2,11 +2,11 @@ import { plain } from "../output/output.ts";
 import type { Page } from "./page.ts";
 import { cut, widthOf } from "./width.ts";
 
-/** Width of a line without a terminal. */
+/** Width of a line when the output is not a terminal. */
 const ASSUMED_WIDTH = 100;
 const FEWEST_DOTS = 3;
 
-/** `left ........ right`, as wide as the page; the left gives way. */
+/** `left ........ right`, as wide as the page; if there is no room, `left` is cut. */
 export function leaderLine(left: string, right: string, page: Page): string {
   const end = plain(right);
   const width = page.width ?? ASSUMED_WIDTH;

@@ -4,17 +4,17 @@ import type { Globals } from "../input/options.ts";
 import type { Style } from "../output/output.ts";
 import { type Icons, iconsFor } from "./icons.ts";
 
-/** The page that views render on: width, colours, icons, zone and time. */
+/** The page that views render on: width, colours, icons and time zone. */
 export interface Page {
-  /** Columns to fill; null: nothing is cut. */
+  /** Width in columns; null: nothing is cut. */
   readonly width: number | null;
-  /** Times are told in this zone. */
+  /** Time zone of printed times. */
   readonly zone: string;
   readonly icons: Icons;
   paint(style: Style, text: string): string;
 }
 
-/** The standard output of a command. */
+/** Returns the page for the standard output of a command. */
 export function pageOf({ output, globals }: Pick<Cli, "output" | "globals">): Page {
   return {
     get width() {
@@ -26,7 +26,7 @@ export function pageOf({ output, globals }: Pick<Cli, "output" | "globals">): Pa
   };
 }
 
-/** The zone that times are told in: `--utc`, `--timezone`, else the machine's. */
+/** Returns the time zone of printed times: `--utc`, `--timezone`, otherwise the machine's. */
 export function zoneFor({ utc, timezone }: Pick<Globals, "utc" | "timezone">): string {
   if (utc) return "UTC";
   if (timezone === undefined) return new Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -19,22 +19,21 @@ export interface ScreenInput {
   pause(): unknown;
 }
 
-/** Another screen, no cursor, and no line that breaks at the edge. */
+/** Switches to the alternate screen, hides the cursor and turns off line wrapping. */
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 const BEGIN_UPDATE = "\x1b[?2026h";
 const END_UPDATE = "\x1b[?2026l";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
-/** How a live screen ended: by the person, or by a signal. */
+/** Cause of a live screen's end: the user quit, or a signal. */
 export type End = "quit" | (typeof SIGNALS)[number];
 
 /**
- * A live picture on a terminal's other screen. However the process ends, the terminal is left as it was found; only
- * SIGKILL cannot be helped.
+ * Lines on the alternate screen of a terminal. Restores the terminal however the process ends, except by SIGKILL.
  */
 export class Screen {
-  /** Resolves when it is time to go. */
+  /** Resolves when the user quits or a signal arrives. */
   readonly ended: Promise<End>;
   readonly #output: ScreenOutput;
   readonly #input: ScreenInput;
@@ -70,7 +69,7 @@ export class Screen {
   open(): void {
     if (this.#isOpen) return;
     for (const signal of SIGNALS) process.on(signal, this.#hear);
-    // Also after an exception that nobody caught, and before its stack is printed.
+    // Runs also after an uncaught exception, before Node prints its stack.
     process.on("exit", this.#restore);
     process.on("SIGCONT", this.#enter);
     this.#output.on("resize", this.#resize);
@@ -92,12 +91,12 @@ export class Screen {
     this.#input.pause();
   }
 
-  /** Shows these lines; writes only those that have changed. */
+  /** Draws these lines; writes only the changed ones. */
   draw(lines: string[]): void {
     if (!this.#isOpen) return;
     const frame = lines.slice(0, this.rows);
     let changes = this.#isStale ? "\x1b[2J" : "";
-    // Cleared first: behind a full line the cursor stands on its last character.
+    // Clears a line before writing it: after a full line the cursor stands on the last character and would clear that.
     for (let row = 0; row < Math.max(frame.length, this.#shown.length); row++) {
       const line = frame[row] ?? "";
       if (line !== (this.#shown[row] ?? "")) changes += `\x1b[${row + 1};1H\x1b[K${line}\x1b[0m`;
@@ -133,7 +132,7 @@ export class Screen {
 
   readonly #read = (data: Buffer): void => {
     for (const key of keysOf(data.toString("utf8"))) {
-      // In raw mode the terminal makes no signals of these.
+      // In raw mode the terminal does not turn these keys into signals.
       if (key === "ctrl-c") this.#end("SIGINT");
       else if (key === "ctrl-z") this.#suspend();
       else this.#onKey(key);

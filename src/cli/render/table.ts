@@ -2,20 +2,20 @@ import { plain, type Style } from "../output/output.ts";
 import type { Page } from "./page.ts";
 import { cut, pad, widthOf } from "./width.ts";
 
-/** Text of anybody's: what would steer a terminal is taken out of it here. */
+/** Content of a cell. The table removes control characters from its text. */
 export type Cell = string | number | null | { text: string; style: Style };
 
 export interface Column<Row> {
   title: string;
   cell(row: Row): Cell;
   align?: "left" | "right";
-  /** Left out where lines are too long; 1 goes first. */
+  /** Columns with this set are dropped if lines are too long, the lowest number first. */
   drop?: number;
-  /** May be cut where lines are still too long, but not below this. */
+  /** If lines are still too long, cells may be cut down to this width. */
   min?: number;
-  /** Spaces after it. Default: 2. */
+  /** Spaces after the column. Default: 2. */
   gap?: number;
-  /** Only shown to those who ask for it by its title. */
+  /** Printed only if `--columns` names it. */
   hidden?: boolean;
 }
 
@@ -29,7 +29,7 @@ interface Drawn {
   gap: number;
 }
 
-/** One line for the titles and one for each row; none is longer than the page is wide. */
+/** Returns a line of titles and one line for each row; no line is wider than the page. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], page: Page): string[] {
   const drawn = fitted(
     columns.map((column) => draw(column, rows)),
@@ -63,7 +63,7 @@ function draw<Row>(column: Column<Row>, rows: readonly Row[]): Drawn {
   return { title, cells, align, drop, width, min, gap };
 }
 
-/** Leaves out, then cuts: what is left is as wide as it may be. */
+/** Fits the columns into the width: drops columns first, then narrows those that have a minimum. */
 function fitted(all: Drawn[], width: number | null): Drawn[] {
   if (width === null) return all;
   let kept = all;
@@ -95,7 +95,7 @@ function lineOf(columns: Drawn[], cells: { text: string; style: Style | null }[]
     const room = Math.max(0, Math.min(column.width, width - used));
     const short = cut(text, room, page.icons.ellipsis);
     const filled = index === written && column.align === "left" ? short : pad(short, room, column.align);
-    // Spaces stay unpainted: a terminal would show them underlined or in colour.
+    // Spaces are not painted: styles such as underline would be visible on them.
     const painted =
       style === null || short === "" ? filled : filled.replace(short, () => page.paint(style, short));
     line += painted;

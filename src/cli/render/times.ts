@@ -2,7 +2,7 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../time.ts";
 
 type Moment = Date | number;
 
-/** Roughly, in one unit: `22s`, `58m`, `25h`, `12d`. */
+/** A span in one unit, rounded down: `22s`, `58m`, `25h`, `12d`. */
 export function span(ms: number): string {
   const size = Math.abs(ms);
   if (size < MINUTE) return `${Math.floor(size / SECOND)}s`;
@@ -11,7 +11,7 @@ export function span(ms: number): string {
   return `${Math.floor(size / DAY)}d`;
 }
 
-/** How long something took, in two units: `840ms`, `1.1s`, `1m12s`, `2h05m`, `3d04h`. */
+/** A duration in up to two units: `840ms`, `1.1s`, `1m12s`, `2h05m`, `3d04h`. */
 export function duration(ms: number): string {
   const size = Math.max(0, ms);
   if (size < SECOND) return `${Math.round(size)}ms`;
@@ -26,7 +26,7 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
   return `${Math.floor(ms / large)}${largeName}${rest}${smallName}`;
 }
 
-/** `22s ago`; `in 3s` where a clock is ahead of the database's. */
+/** `22s ago`; `in 3s` if the time is ahead of `now`, because clocks differ. */
 export function ago(at: Moment, now: Moment): string {
   const past = Number(now) - Number(at);
   if (past < -SECOND) return `in ${span(past)}`;
@@ -40,7 +40,7 @@ export function due(at: Moment, now: Moment): string {
   return `${span(left)} overdue`;
 }
 
-/** Minutes and seconds that are left: `0:15`, `1:02:40`. */
+/** Remaining time: `0:15`, `1:02:40`. */
 export function countdown(ms: number): string {
   const seconds = Math.ceil(Math.max(0, ms) / SECOND);
   const two = (n: number) => String(n).padStart(2, "0");
@@ -71,7 +71,7 @@ function parts(at: Moment, zone: string): Record<string, string> {
   return Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
 }
 
-/** `UTC`, or what the zone's clocks are ahead or behind: `+01:00`. */
+/** Offset of the zone at that time: `UTC` or `+01:00`. */
 export function offset(at: Moment, zone: string): string {
   const name = (parts(at, zone).timeZoneName ?? "").replace("GMT", "");
   return name === "" || name === "+00:00" ? "UTC" : name;
@@ -99,12 +99,12 @@ export function stamp(at: Moment, zone: string): string {
   return `${day(at, zone)} ${clock(at, zone)} ${offset(at, zone)}`;
 }
 
-/** Shorter still: the time today, the weekday within six days, else the date. */
+/** The first word of moment(): the time if today, the weekday within six days, otherwise the date. */
 export function roughly(at: Moment, now: Moment, zone: string): string {
   return moment(at, now, zone).split(" ")[0]!;
 }
 
-/** As short as it can be told: the time today, the weekday and time within six days, else the date. */
+/** The shortest clear form: the time if today, the weekday and time within six days, otherwise the date. */
 export function moment(at: Moment, now: Moment, zone: string): string {
   const time = clock(at, zone);
   if (day(at, zone) === day(now, zone)) return time.replace(/:00$/, "");

@@ -1,13 +1,13 @@
 let segmenter: Intl.Segmenter | undefined;
 
-/** Takes two columns: East Asian wide and fullwidth, and what is shown as a picture. */
+/** Characters of two columns: East Asian wide and fullwidth characters, and emoji. */
 const WIDE =
   /^[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
-/** A sign that a variation selector or a joiner makes a picture of. */
+/** A character that a variation selector, keycap or joiner turns into an emoji. */
 const PICTURE = /^\p{Emoji}.*[\ufe0f\u20e3\u200d]/su;
-/** Takes none: marks without a letter below them, and what only steers. */
+/** Characters of no width: combining marks and control characters. */
 const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u115f\u1160\u3164]+$/u;
-/** One column for each character: Latin letters, and the signs of our own. Taking a text apart costs a hundred times more. */
+/** Text of one column per character: Latin letters and our own icons. Segmenting a text is a hundred times slower. */
 const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02af\u2010-\u2027\u2190-\u2193\u23f8\u2500-\u25fc\u2713\u2715]*$/;
 
 /** Splits text into graphemes with their widths in columns. */
@@ -21,7 +21,7 @@ function columnsOf(grapheme: string): number {
   return WIDE.test(grapheme) || PICTURE.test(grapheme) ? 2 : 1;
 }
 
-/** Columns that a text takes in a terminal. It must hold nothing that steers one. */
+/** Returns the width of a text in columns. The text must not contain control sequences. */
 export function widthOf(text: string): number {
   if (NARROW.test(text)) return text.length;
   let width = 0;
@@ -29,7 +29,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text in at most `columns` columns; a cut text ends in an ellipsis. */
+/** Cuts a text to at most `width` columns; a cut text ends in an ellipsis. */
 export function cut(text: string, width: number, ellipsis = "…"): string {
   if (widthOf(text) <= width) return text;
   const room = width - ellipsis.length;
@@ -44,7 +44,7 @@ export function cut(text: string, width: number, ellipsis = "…"): string {
   return taken.trimEnd() + ellipsis;
 }
 
-/** The text, padded with spaces to `columns` columns. */
+/** Pads a text with spaces to `width` columns. */
 export function pad(text: string, width: number, align: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, width - widthOf(text)));
   return align === "right" ? spaces + text : text + spaces;

@@ -12,7 +12,7 @@ const RUNS_SHOWN = 5;
 /** The run or job of a line in a list. */
 export type Subject = { run: number } | { job: string };
 
-/** The page of it, as `punctual show` prints it. */
+/** Returns the page that `punctual show` prints for the subject. */
 export async function detailsOf(jobs: Punctual, subject: Subject, page: Page): Promise<string[]> {
   if ("job" in subject) return jobPage(await findJob(jobs, subject.job, 0), page);
   const run = await findRun(jobs, subject.run);

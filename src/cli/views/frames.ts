@@ -2,16 +2,16 @@ import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Failure } from "../../run/failure.ts";
 
-/** A line of a stack. */
+/** A line of a stack trace. */
 export interface Frame {
   text: string;
-  /** Of the project's own code, not of Node or a package. */
+  /** Whether the line is in the project's own code, not in Node or a package. */
   isOwn: boolean;
 }
 
 const FRAME = /^\s*at /;
 
-/** The frames of a stack, those below the folder first: there is what one can change. */
+/** Returns the frames of a failure, those of the folder's own code first: the user can change that code. */
 export function framesOf(failure: Failure, folder: string): Frame[] {
   const frames = (failure.stack ?? "")
     .split("\n")

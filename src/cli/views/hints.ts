@@ -4,7 +4,7 @@ import type { Page } from "../render/page.ts";
 import { cut, widthOf } from "../render/width.ts";
 import type { JobView } from "./job-state.ts";
 
-/** The hint below a status: `1 failing, 1 late. Details: punctual show send-invoice`; null: none. */
+/** The hint below a status, `1 failing, 1 late. Details: punctual show send-invoice`; null: nothing is wrong. */
 export function hintLine(views: JobView[], page: Page): string | null {
   const failing = views.filter(({ isFailing }) => isFailing);
   const late = views.filter(({ isLate }) => isLate);
@@ -36,7 +36,7 @@ export function hintLine(views: JobView[], page: Page): string | null {
   return cut(line, width, page.icons.ellipsis);
 }
 
-/** Whether a name can be typed: it has no characters that are hidden on output. */
+/** Whether the name of the job can be typed: it contains no control characters. */
 function isNameable({ job }: JobView): boolean {
   return plain(job.name) === job.name;
 }

@@ -54,7 +54,7 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
   function lastOutcome({ lastOutcome, lastRun, lastFailure }: StatusJob): Cell {
     if (lastOutcome === null) return none;
     if (lastOutcome === "completed") return `${icons.ok} ${ago(lastRun!, now)}`;
-    // Failures that schema 2 counted have no time.
+    // Failures recorded under schema 2 have no time.
     const when = lastFailure === null ? "failed" : ago(lastFailure, now);
     return { text: `${icons.failed} ${when}`, style: "red" };
   }
@@ -80,7 +80,7 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
   }
 }
 
-/** Six fields are five where the first says nothing. */
+/** Drops a seconds field of 0: `0 30 2 * * *` becomes `30 2 * * *`. */
 export function shortCron(cron: string): string {
   return cron.replace(/^0 (?=(\S+ ){4}\S+$)/, "");
 }

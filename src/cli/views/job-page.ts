@@ -24,7 +24,7 @@ export interface ShownJob {
 
 const TICKS_TOLD = 3;
 
-/** `show <job>`: its settings, its schedules and its last runs. */
+/** The page of `show <job>`: settings, schedules and last runs. */
 export function jobPage({ view, queue, schedules, runs, now }: ShownJob, page: Page): string[] {
   const { job, state, remark } = view;
   const { icon, style } = JOB_LOOKS[state];
@@ -102,7 +102,10 @@ function scheduleLines(schedule: ScheduleInfo, now: Date, page: Page): string[] 
   return indented([...words, ...indented(wrap(details, page.width === null ? null : page.width - 4))]);
 }
 
-/** The cron alone does not know the windows of a schedule: where it differs, only what the database says is told. */
+/**
+ * Returns the next ticks. If the stored tick does not match the cron expression, the definition restricts the ticks
+ * further (between() and the like), and only the stored tick is certain.
+ */
 function ticksFrom(next: Date, cron: string, timezone: string): Date[] {
   try {
     const parsed = new Cron(cron, { timezone });

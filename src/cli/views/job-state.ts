@@ -7,7 +7,7 @@ import { span } from "../render/times.ts";
 
 export type StatusJob = StatusReport["jobs"][number];
 
-/** How a job is, in one word: what a person has to know first. */
+/** State of a job in `status`. If several apply, the first of this list wins. */
 export type JobState = "unknown" | "paused" | "late" | "running" | "failing" | "idle";
 
 export interface JobView {
@@ -15,11 +15,11 @@ export interface JobView {
   state: JobState;
   isFailing: boolean;
   isLate: boolean;
-  /** No worker has defined it for a day: it was removed from the code. */
+  /** Whether no worker has defined the job for a day: it was removed from the code. */
   isGone: boolean;
-  /** Its queue is paused, until then or until somebody resumes it. */
+  /** End of the queue's pause; null: not paused, or until it is resumed. */
   pausedUntil: Date | null;
-  /** How many runs of it wait, perhaps at least. */
+  /** Number of waiting runs, such as `12`; `1000+` if counting stopped at a cap. */
   waiting: string;
   /** Text of the last column. */
   remark: string | null;
@@ -74,7 +74,7 @@ function inWords(unseen: number | null, { name }: StatusJob): string | null {
     : `not in code (${pruneJobCommand(name)})`;
 }
 
-/** That a worker which holds runs of the job may be dead. */
+/** The remark that a worker which holds runs of the job may be dead; null: no such worker. */
 function silence({ name }: StatusJob, { silent, now }: StatusReport): string | null {
   const worker = silent.find(({ jobs }) => jobs.includes(name));
   if (!worker) return null;

@@ -1,16 +1,16 @@
 import type { RunInfo } from "../../run/info.ts";
 import type { StatusReport } from "../../status/report.ts";
 
-/** Holders of a job's leases, and until when. */
+/** The lease of a job's runs that ends first. */
 export interface JobLease {
   worker: string;
   until: Date | null;
   startedAt: Date | null;
-  /** Other runs of it under way. */
+  /** Number of other running runs of the job. */
   others: number;
 }
 
-/** By job: the lease that ends first. */
+/** Returns, for each job, the lease that ends first. */
 export function leasesOf(running: RunInfo[], report: StatusReport): Map<string, JobLease> {
   const leases = new Map<string, JobLease>();
   for (const run of running) {
@@ -29,7 +29,7 @@ export function leasesOf(running: RunInfo[], report: StatusReport): Map<string, 
   return leases;
 }
 
-/** `web-2:4411`, also of a worker that holds runs without a sign of life; null: the worker has no row. */
+/** `web-2:4411`, also for a silent worker that still holds runs; null: the worker has no row any more. */
 export function workerName(
   id: string | null,
   { workers, silent }: Pick<StatusReport, "workers" | "silent">,

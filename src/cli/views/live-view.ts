@@ -8,39 +8,39 @@ import { duration } from "../render/times.ts";
 import { cut, pad } from "../render/width.ts";
 import type { Subject } from "./details.ts";
 
-/** A screen: what stands above and below, and what moves between them. */
+/** Lines of a screen: a fixed head and foot, and a body that scrolls between them. */
 export interface Picture {
   head: string[];
   body: string[];
   foot: string[];
-  /** The run or job of each line of the body, where it can be opened. */
+  /** The run or job of each line of the body; undefined: lines cannot be opened. */
   subjects?: readonly Subject[];
 }
 
 export interface Watched<Taken> {
-  /** Milliseconds between looks; more if a look takes long. */
+  /** Milliseconds between refreshes; longer if a refresh is slow. */
   every: number;
   take(): Promise<Taken>;
   picture(taken: Taken, page: Page): Picture;
-  /** Details of an opened line. */
+  /** Returns the lines of an opened subject. */
   details?(subject: Subject, page: Page): Promise<string[]>;
-  /** For programs: one line each time. */
+  /** Returns the JSON document of a refresh, printed when stdout is not a terminal. */
   json(taken: Taken): object;
-  /** Keys beside those of every screen, such as `s sort: name`. */
+  /** Text about additional keys, such as `s sort: name`. */
   help?(): string;
   onKey?(key: string): void;
 }
 
 const EVERY = 2000;
-/** A look may take a fifth of the database's time at most. */
+/** Pause after a refresh, as a multiple of its duration: refreshing uses at most a fifth of the database's time. */
 const REST = 4;
 
-/** `2s` of `--watch=2s`; without a value two seconds. */
+/** Returns the interval of `--watch=2s` in milliseconds; two seconds without a value. */
 export function watchEvery(given: string | true): number {
   return given === true ? EVERY : Math.max(100, toMilliseconds(given, "--watch"));
 }
 
-/** Looks again and again: on a terminal a live screen until somebody leaves it, else a line of JSON each time. */
+/** Refreshes until the user quits: a live screen on a terminal, otherwise one line of JSON for each refresh. */
 export async function watch<Taken>(
   cli: Cli,
   watched: Watched<Taken>,
@@ -72,9 +72,9 @@ class Live<Taken> {
   #taken: Taken;
   #trouble: string | null = null;
   #isPaused = false;
-  /** Somebody does not want to wait for the next look. */
+  /** Aborted by the key `r`, to refresh without waiting. */
   #hurry = new AbortController();
-  /** Only lines with this text are shown; null: all. */
+  /** The search text; lines without it are hidden; null: all lines are visible. */
   #sought: string | null = null;
   #isTyping = false;
   /** The line of the list that Enter opens. */
@@ -115,7 +115,7 @@ class Live<Taken> {
     return this.#screen.ended;
   }
 
-  /** A database that is away comes back, and the screen waits for it. */
+  /** Refreshes. An unavailable database is reported on the last line, and the next refresh tries again. */
   async #look(): Promise<void> {
     await this.#try(async () => {
       this.#taken = await this.#watched.take();
@@ -137,7 +137,7 @@ class Live<Taken> {
     this.#opened = { subject, lines };
   }
 
-  /** Content of the screen: the details of one line, or the list filtered by the search. */
+  /** Returns the content of the screen: the opened subject, or the list filtered by the search. */
   #picture(): Picture {
     if (this.#opened) return { head: [], body: this.#opened.lines, foot: [] };
     const { body, subjects, ...rest } = this.#watched.picture(this.#taken, this.#page);
@@ -196,7 +196,7 @@ class Live<Taken> {
     if (!this.#done.signal.aborted) this.#show();
   }
 
-  /** Of what is looked for. Keys with names are not letters. */
+  /** Edits the search text. Named keys, such as `up`, are ignored. */
   #type(key: string): void {
     const text = this.#sought ?? "";
     if (key === "enter" || key === "escape") {
@@ -248,12 +248,12 @@ class Live<Taken> {
   }
 }
 
-/** In a line as it is seen, in letters of either size. */
+/** Whether a line contains the text, ignoring colours and case. */
 function holds(line: string, sought: string): boolean {
   return plain(line).toLowerCase().includes(sought.toLowerCase());
 }
 
-/** Over the whole width. Its colours would end it. */
+/** Inverts a line over the whole width. Drops its colours, because a colour's end would also end the inversion. */
 function inverse(line: string, columns: number): string {
   return `\x1b[7m${pad(plain(line), columns, "left")}\x1b[27m`;
 }

@@ -4,10 +4,10 @@ import type { Page } from "../render/page.ts";
 import { stamp } from "../render/times.ts";
 import { cut, pad } from "../render/width.ts";
 
-/** Building blocks of `show`. */
+/** A labelled value on a page of `show`; null and the empty text are left out. */
 export type Fact = [label: string, value: string | null];
 
-/** `  Queue       emails`: those that there are, under each other. */
+/** Returns one line for each fact that has a value: `  Queue       emails`. */
 export function facts(all: Fact[], page: Page): string[] {
   const there = all.filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== "");
   const width = Math.max(...there.map(([label]) => label.length));
@@ -17,7 +17,7 @@ export function facts(all: Fact[], page: Page): string[] {
   });
 }
 
-/** A heading, and what stands under it; nothing at all if that is empty. */
+/** Returns a heading and its lines; empty if there are no lines. */
 export function block(title: string, lines: string[], page: Page): string[] {
   return lines.length === 0 ? [] : ["", page.paint("bold", title), ...lines];
 }
@@ -26,7 +26,7 @@ export function indented(lines: string[]): string[] {
   return lines.map((line) => (line === "" ? "" : `  ${line}`));
 }
 
-/** JSON over several lines. What is secret is hidden, what is long is cut, unless it was asked for as it is. */
+/** Returns indented JSON. Unless `isRaw`, secrets are hidden and long lines are cut. */
 export function jsonLines(value: unknown, isRaw: boolean, page: Page): string[] {
   if (value === undefined) return [];
   const text = JSON.stringify(isRaw ? value : redact(value), null, 2);
@@ -34,7 +34,7 @@ export function jsonLines(value: unknown, isRaw: boolean, page: Page): string[] 
   return indented(text.split("\n").map((line) => cut(plain(line), width, page.icons.ellipsis)));
 }
 
-/** Whether anything of it was hidden. */
+/** Whether redact() hides a part of the value. */
 export function hides(value: unknown): boolean {
   return JSON.stringify(redact(value)) !== JSON.stringify(value);
 }

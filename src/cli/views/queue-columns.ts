@@ -7,7 +7,7 @@ import { moment, span } from "../render/times.ts";
 
 type Queue = StatusReport["queues"][number];
 
-/** One line for each queue. */
+/** Columns of `list queues` and `status --queues`. */
 export function queueColumns({ workers, now }: StatusReport, page: Page): Column<Queue>[] {
   const { icons } = page;
   const serving = (name: string) => workers.filter((worker) => worker.parallel > 0 && serves(worker, name));

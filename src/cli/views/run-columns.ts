@@ -17,7 +17,7 @@ export const RUN_LOOKS: Record<RunState, { icon: keyof Icons; style: Style }> = 
   skipped: { icon: "skipped", style: "dim" },
 };
 
-/** `list runs`: one line for each run. */
+/** Columns of `list runs`. */
 export function runColumns(now: Date, page: Page): Column<RunInfo>[] {
   const { icons, zone } = page;
   const at = (date: Date | null): Cell => (date ? stamp(date, zone) : icons.none);
@@ -54,7 +54,7 @@ export function runColumns(now: Date, page: Page): Column<RunInfo>[] {
   ];
 }
 
-/** When it happened, or when it will. */
+/** `3m ago` for a finished run, `for 12s` for a running one, `waits 4s` or `in 2m` for a waiting one. */
 export function whenOf({ state, runAt, startedAt, finishedAt }: RunInfo, now: Date): string {
   if (finishedAt) return ago(finishedAt, now);
   if (state === "running") return startedAt ? `for ${span(Number(now) - Number(startedAt))}` : "claimed";
@@ -63,13 +63,13 @@ export function whenOf({ state, runAt, startedAt, finishedAt }: RunInfo, now: Da
     : due(runAt, now);
 }
 
-/** How long its last try took, or takes so far. */
+/** Duration of the last attempt, or of the current one so far; null: it has not started. */
 export function tookOf({ startedAt, finishedAt, state }: RunInfo, now: Date): string | null {
   if (!startedAt || (state !== "running" && !finishedAt)) return null;
   return duration(Number(finishedAt ?? now) - Number(startedAt));
 }
 
-/** From the moment it was due to the start of its last try. */
+/** Time from the moment the run was due to the start of its last attempt; null: it has not started. */
 export function waitedOf({ startedAt, runAt }: RunInfo): string | null {
   return startedAt ? duration(Number(startedAt) - Number(runAt)) : null;
 }

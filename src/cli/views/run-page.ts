@@ -19,16 +19,16 @@ export interface ShownRun {
   run: RunInfo;
   why: string;
   attempts: AttemptInfo[];
-  /** How many lines it logged. */
+  /** Number of lines that the run logged. */
   logLines: number;
   report: Pick<StatusReport, "workers" | "silent">;
   now: Date;
 }
 
-/** Frames of others: enough to see where it came from. */
+/** Most frames of Node and packages: enough to see the origin of the error. */
 const MOST_FOREIGN = 5;
 
-/** `show <id>`: all about one run. */
+/** The page of `show <id>`. */
 export function runPage(shown: ShownRun, options: { raw: boolean; cwd: string }, page: Page): string[] {
   const { run, why, now } = shown;
   const { icon, style } = RUN_LOOKS[run.state];
@@ -73,7 +73,7 @@ export function runPage(shown: ShownRun, options: { raw: boolean; cwd: string },
   ];
 }
 
-/** Commands that apply to the run. */
+/** Returns hints with commands that apply to the run. */
 export function runHints({ run }: ShownRun, raw: boolean): string[] {
   const hints = [nextStep(run)];
   if (run.fingerprint !== null) hints.push("Others like it: punctual list failures");
@@ -84,7 +84,7 @@ export function runHints({ run }: ShownRun, raw: boolean): string[] {
 
 function nextStep({ id, state, error, name }: RunInfo): string {
   if (!isFinished(state)) return `Cancel it: punctual cancel ${id}`;
-  // Its function was in the memory of a process that has ended, so that a retry could only fail again.
+  // The handler was a function in the memory of a process that has ended: a retry would only fail again.
   if (error?.code === "HANDLER_GONE")
     return `It cannot be run again: its function ended with its process. Dispatch it again there, or define the job "${plain(name)}" with define().`;
   return `Retry it: punctual retry ${id}`;
@@ -113,7 +113,7 @@ function withAgo(date: Date, now: Date, page: Page): string {
   return `${at(date, page)} (${ago(date, now)})`;
 }
 
-/** A worker that has left has no row any more: of a finished run its id is told. */
+/** The worker of a run. A stopped worker has no row any more: a finished run then has the worker's id only. */
 function holderOf({ run: { worker, state }, report }: ShownRun): string | null {
   return worker && (workerName(worker, report) ?? (state === "running" ? "a dead worker" : worker));
 }
@@ -141,7 +141,7 @@ function headOf(error: Failure | null): string {
   return error ? `${error.name}: ${error.message}` : "";
 }
 
-/** The run's own error; of one that will be tried again the last try's. */
+/** Lines of the run's error; for a run that will be retried, of the last attempt's error. */
 function errorLines(
   run: RunInfo,
   attempts: AttemptInfo[],
@@ -152,7 +152,7 @@ function errorLines(
   let failure = run.error ?? (run.state === "completed" ? null : (attempts.at(-1)?.error ?? null));
   for (let isCause = false; failure; failure = failure.cause, isCause = true) {
     const code = failure.code === null || failure.message.includes(failure.code) ? "" : ` (${failure.code})`;
-    // A reason is a sentence, not an error.
+    // The reason of a cancelled or skipped run is a sentence, without the name of an error class.
     const isReason = run.state === "cancelled" || run.state === "skipped";
     const head = isReason ? failure.message : `${isCause ? "caused by " : ""}${headOf(failure)}${code}`;
     lines.push(

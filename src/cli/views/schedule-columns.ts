@@ -5,16 +5,16 @@ import type { Column } from "../render/table.ts";
 import { ago, due, stamp } from "../render/times.ts";
 import { shortCron } from "./job-columns.ts";
 
-/** One of the database, or of the job files alone: then it has no id yet. */
+/** A schedule of the database, or of the job files only: that one has no id yet. */
 export interface TickingSchedule extends Omit<ScheduleInfo, "id"> {
   id: number | null;
-  /** Environments in which it ticks; null: all. Only the job files know them. */
+  /** Environments in which the schedule ticks; null: all. Known only from the job files. */
   environments?: readonly string[] | null;
-  /** False: no live worker defines its job. */
+  /** False: no live worker defines the schedule's job. */
   defined?: boolean;
 }
 
-/** One line for each schedule. */
+/** Columns of `schedule list` and `list schedules`. */
 export function scheduleColumns(now: Date, page: Page, ofFiles = false): Column<TickingSchedule>[] {
   const { icons, zone } = page;
   return [
@@ -45,7 +45,7 @@ export function scheduleColumns(now: Date, page: Page, ofFiles = false): Column<
   ];
 }
 
-/** A schedule in the database may come from a later version. */
+/** Describes a cron expression in words. Returns it unchanged if a later version wrote syntax unknown here. */
 export function inWords({ cron, timezone }: Pick<ScheduleInfo, "cron" | "timezone">): string {
   try {
     return new Cron(cron, { timezone }).describe();

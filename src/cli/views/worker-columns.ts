@@ -6,7 +6,7 @@ import { servedText } from "./served.ts";
 
 type Worker = StatusReport["workers"][number];
 
-/** One line for each worker that is alive. */
+/** Columns of `list workers` and `status --workers`. */
 export function workerColumns({ now }: StatusReport, page: Page): Column<Worker>[] {
   return [
     { title: "Worker", cell: ({ host, pid }) => `${host}:${pid}`, min: 16 },

@@ -16,7 +16,7 @@ interface Options {
   maxJobs?: number;
   maxTime?: Duration;
   queues?: QueueChoice;
-  /** False: it does not tick. */
+  /** False: schedules are not ticked. */
   schedule?: boolean;
   dryRun?: boolean;
   keepGoing?: boolean;
@@ -71,7 +71,7 @@ export default function collect(command: Command, cli: Cli): void {
       );
       await working.finally(cancel);
       const unwritten = unwrittenExit(tally, jobs);
-      // A worker does so once a minute; where only passes run, nobody else would.
+      // A worker prunes once a minute; without workers, only this pass does.
       if (!isOver && signals.first === null && !unwritten) await jobs.prune();
       const ms = Math.round(systemClock.monotonic() - startedAt);
       if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.troubles });

@@ -4,10 +4,10 @@ import { type Output, plain } from "../../output/output.ts";
 import { counted } from "../../render/numbers.ts";
 import { pagesOf } from "../runs/fetch-runs.ts";
 
-/** More than this is not counted to the end: it is due all the same. */
+/** Most waiting runs that are read; a larger backlog is reported as incomplete. */
 const MOST_COUNTED = 10_000;
 
-/** Says what a pass would run, job by job. */
+/** Prints how many due runs and ticks each job has. */
 export async function whatIsDue(
   jobs: Punctual,
   served: QueueSelection,

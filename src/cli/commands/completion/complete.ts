@@ -16,7 +16,7 @@ interface Candidate {
   means?: string;
 }
 
-/** Writes a line for each word that may stand where the last one is being typed. Says nothing else, whatever happens. */
+/** Prints the possible completions of the last word, one per line. Never prints an error. */
 export async function complete(words: string[]): Promise<void> {
   const [first, ...rest] = words;
   const all = first === "--next" ? [...rest, ""] : words;
@@ -24,11 +24,11 @@ export async function complete(words: string[]): Promise<void> {
   try {
     found = await candidates(all);
   } catch {
-    // Nobody would know what to do with it.
+    // An error message would end up in the user's command line.
   }
   const lines = found.map(({ word, means }) => `${word}${means ? `\t${means.split("\n")[0]}` : ""}\n`);
   await new Promise((written) => process.stdout.write(lines.join(""), written));
-  // The database may be slow, or a config may have opened something.
+  // Exits at once: the database may be slow, or a config may have opened a connection.
   process.exit(0);
 }
 
@@ -53,16 +53,16 @@ export async function candidates(words: string[]): Promise<Candidate[]> {
 
 interface Place {
   command: Command;
-  /** From the program to the command. */
+  /** The program, the command and its subcommands, in this order. */
   chain: Command[];
   args: string[];
   /** The option whose value comes next. */
   pending: Option | null;
-  /** Such as `--db`. */
+  /** Values of options, such as `--db`. */
   globals: Record<string, string>;
 }
 
-/** Goes through what is typed already. */
+/** Parses the words before the cursor. */
 async function walk(words: string[]): Promise<Place> {
   const program = addManners(addSources(new Command("punctual")));
   for (const { name, summary, aliases = [] } of commands) {
@@ -91,7 +91,7 @@ async function walk(words: string[]): Promise<Place> {
 
 async function enter(place: Place, command: Command): Promise<void> {
   const entry = place.chain.length === 1 && commands.find(({ name }) => name === command.name());
-  // Its options and arguments are asked for; nothing of it is done.
+  // Adds the options and arguments of the command; its action is never called.
   if (entry) (await entry.load()).default(command, {} as Cli);
   place.command = command;
   place.chain.push(command);
@@ -110,7 +110,7 @@ function subcommands(command: Command): Candidate[] {
     .map((one) => ({ word: one.name(), means: one.summary() || one.description() }));
 }
 
-/** Which names an option takes, where it does not list them itself. */
+/** Kind of the names that an option takes, for options without a list of choices. */
 const OPTION_NAMES: Record<string, keyof Names> = {
   "--queue": "queues",
   "--queues": "queues",
@@ -130,7 +130,7 @@ async function valuesOf(
   return option.long === "--queues" ? goingOn(found, typed) : found;
 }
 
-/** One queue after the other: `emails,reports*2,!bulk`. */
+/** Completes the last queue of a list such as `emails,reports*2,!bulk`. */
 function goingOn(queues: Candidate[], typed: string): Candidate[] {
   const [before] = /^(.*,)?!?/s.exec(typed)!;
   const given = before.split(",").map((word) => word.replace(/^!|\*\d*$/g, ""));
@@ -149,7 +149,7 @@ async function argumentsOf(
   if (!argument) return [];
   if (argument.argChoices) return toCandidates(argument.argChoices);
   const name = argument.name();
-  // `pause queue <name>`: the word before says of what.
+  // `pause queue <name>`: the word before the name is its kind.
   const kind = command.name() === "pause" || command.name() === "resume" ? `${args[0]}s` : null;
   const wanted = kind ?? (/job/.test(name) ? "jobs" : null);
   return wanted === null ? [] : named(wanted as keyof Names, await look(globals), command);
@@ -169,7 +169,7 @@ function named(kind: keyof Names, names: Names | null, command: Command): Candid
   return toCandidates(names[kind] ?? []);
 }
 
-/** Skips names with control characters, which would steer the terminal or end a line. */
+/** Skips names with control characters, which could control the terminal or end the line. */
 function toCandidates(words: readonly string[]): Candidate[] {
   return words.filter((word) => plain(word) === word).map((word) => ({ word }));
 }

@@ -6,11 +6,11 @@ import { Session } from "../../session.ts";
 export interface Names {
   jobs: string[];
   queues: string[];
-  /** Ids, with their jobs. */
+  /** Ids of schedules, with their jobs. */
   schedules: { id: number; job: string }[];
 }
 
-/** Names from the database. Loads no job file and creates no database. */
+/** Returns the names in the database; null: the database does not exist. Loads no job file, creates no database. */
 export async function namesIn(globals: Record<string, string>): Promise<Names | null> {
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
   const { database, config } = await session.place();

@@ -1,6 +1,6 @@
 /*
- * Each script asks `punctual __complete` with the words up to the cursor, the last of them the one that is being typed,
- * and gets a line for each that fits: the word, a tab, what it means.
+ * Each script passes the words up to the cursor to `punctual __complete`, and reads one line for each completion of the
+ * last word: the completion, a tab and its description.
  */
 
 const bash = `# bash completion of punctual. For now: source <(punctual completion bash)
@@ -10,7 +10,7 @@ _punctual() {
   read -ra words <<< "$line"
   [[ $line == *[[:space:]] ]] && words+=("")
   local current="\${words[\${#words[@]}-1]}"
-  # Bash takes a colon for the end of a word, and completes only what is behind it.
+  # Bash splits words at colons and completes only the text after the last one.
   [[ $current == *:* && $COMP_WORDBREAKS == *:* ]] && prefix="\${current%"\${current##*:}"}"
   COMPREPLY=()
   while IFS= read -r reply; do
@@ -63,7 +63,7 @@ const powershell = `# PowerShell completion of punctual. For now: punctual compl
 Register-ArgumentCompleter -Native -CommandName punctual -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
   $words = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
-  # An empty word would get lost on its way.
+  # PowerShell does not pass an empty argument.
   $next = if ($wordToComplete -eq '') { @('--next') } else { @() }
   & punctual __complete @next @words 2>$null | ForEach-Object {
     $value, $text = $_ -split "\`t", 2

@@ -67,7 +67,7 @@ function checkTogether(options: Options): void {
     throw new Exit(exitCodes.usage, `--sync runs it here and now: --${first} has no meaning with it.`);
 }
 
-/** Rewords errors that speak of the library's methods, which do not help at a prompt. */
+/** Rewords errors that suggest methods of the library: a user of the command line needs commands. */
 function inWordsOfTheCommand(error: unknown, job: string, { sync }: Options): unknown {
   if (!isPunctualError(error)) return error;
   if (error.code === "WAIT_TIMED_OUT") {

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 
-/** The arguments as they were given: JSON, `@file`, or `-` for standard input; with what `--set` changes. */
+/** Reads the arguments, as JSON, from `@file`, or from standard input for `-`, and applies the changes of `--set`. */
 export async function readPayload(given: string | undefined, set: readonly string[]): Promise<unknown> {
   let payload = given === undefined ? undefined : parse(await read(given), given);
   for (const change of set) payload = apply(payload, change);
@@ -41,7 +41,7 @@ function parse(json: string, given: string): unknown {
 
 type Holder = Record<string, unknown>;
 
-/** `a.b=1`: the value is JSON, or else text. */
+/** Applies `a.b=1`. The value is JSON; if it cannot be parsed, text. */
 function apply(payload: unknown, change: string): unknown {
   const at = change.indexOf("=");
   const path = change.slice(0, Math.max(0, at)).split(".");
@@ -58,7 +58,7 @@ function apply(payload: unknown, change: string): unknown {
     }
     const own = Object.hasOwn(holder, part) ? holder[part] : undefined;
     const next = index === path.length - 1 ? value : (own ?? {});
-    // Not by assignment: "__proto__" is a name like any other.
+    // Not an assignment: that would treat "__proto__" specially.
     Object.defineProperty(holder, part, {
       value: next,
       enumerable: true,
@@ -79,7 +79,7 @@ function jsonOrText(given: string): unknown {
   }
 }
 
-/** Refuses a number beyond 2^53 - 1: digits of it would be lost. One with an exponent may keep those that it has. */
+/** Parses JSON. Throws for a number beyond 2^53 - 1 that would lose digits; `1e20` is exact and passes. */
 function parseExactly(json: string): unknown {
   const check = (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source ?? "";
@@ -94,12 +94,12 @@ function parseExactly(json: string): unknown {
   return JSON.parse(json, check);
 }
 
-/** Whether the text has an exponent, and JavaScript shows the same digits: `1e20`, not `12345678901234567890e0`. */
+/** Whether the text has an exponent and JavaScript prints the same digits: `1e20`, not `12345678901234567890e0`. */
 function isRound(value: number, source: string): boolean {
   return /e/i.test(source) && significand(source) === significand(value.toExponential());
 }
 
-/** The digits of a number, from the first that is not zero to the last. */
+/** Returns the digits of a number without leading and trailing zeros. */
 function significand(text: string): string {
   return text
     .replace(/e.*$/i, "")

@@ -6,7 +6,7 @@ import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { duration } from "../../render/times.ts";
 
-/** Runs a job in this process, and nothing else: a queue of its own holds that one run. */
+/** Runs a job in this process. The run has a queue of its own, so that no other run is claimed. */
 export async function runHere(cli: Cli, jobs: Punctual, job: string, args: unknown): Promise<void> {
   const { output } = cli;
   const queue = `here-${randomText().slice(0, 8)}`;

@@ -12,13 +12,13 @@ import { error, type Finding, fixable, ok, warning } from "./finding.ts";
 import { messageOf } from "./setup.ts";
 import { upkeep } from "./upkeep.ts";
 
-/** More than this between the clocks is told: times that this machine shows are wrong by it. */
+/** Largest difference of the clocks without a warning: times printed by this machine are wrong by the difference. */
 const SKEW = 2000;
 
 /** A round trip this slow makes every statement slow: the doctor warns. */
 const SLOW = 250;
 
-/** Whether it answers, and is as an install leaves it. `usable`: the tables can be asked. */
+/** Checks that the database answers and that no table or index is missing. `usable`: the tables can be read. */
 export async function database(
   jobs: Punctual,
   shown: string | null,
@@ -96,7 +96,7 @@ function lacks({ name, kind, statement }: MissingObject, canFix: boolean): Findi
   return canFix ? fixable(finding, `create ${name}`) : finding;
 }
 
-/** File systems on which locks of SQLite do not hold between machines, by the numbers that Linux has for them. */
+/** Network file systems, on which SQLite's locks do not work between machines, by their numbers in Linux. */
 const NETWORK: Record<number, string> = {
   26985: "NFS",
   20859: "SMB",

@@ -33,10 +33,9 @@ export default function doctor(command: Command, cli: Cli): void {
     });
 }
 
-/** The instance is null where nobody knows which database is meant. */
+/** Runs all checks. The instance is null if the config cannot be read and nothing else names the database. */
 async function examine(cli: Cli): Promise<{ findings: Finding[]; jobs: Punctual | null }> {
   const findings = await setUp(cli.sources, cli.globals);
-  // Without a config nobody knows which database is meant.
   if (findings.some(({ level }) => level === "error") && !(await cli.database().catch(() => null))) {
     return { findings, jobs: null };
   }
@@ -47,7 +46,7 @@ async function examine(cli: Cli): Promise<{ findings: Finding[]; jobs: Punctual 
   return { findings, jobs };
 }
 
-/** Load errors were printed already; the database can still be checked. */
+/** Returns the instance of the job files; if they cannot be loaded, one that can still check the database. */
 async function loadedOr(cli: Cli) {
   const loaded = await cli.sources!.loaded().catch(() => null);
   return loaded?.jobs ?? cli.open();
@@ -84,7 +83,7 @@ function end(findings: Finding[], check: boolean): void {
   const codes = findings.flatMap(({ level, exit }) =>
     level === "error" ? [exit ?? exitCodes.unhealthy] : [],
   );
-  // The one that stands in the way of the others.
+  // The code of the error that causes the others.
   const first = [exitCodes.notLoaded, exitCodes.database].find((code) => codes.includes(code)) ?? codes[0];
   if (first !== undefined) throw new Exit(first);
   if (check && count(findings, "warning") > 0) throw new Exit(exitCodes.unhealthy);

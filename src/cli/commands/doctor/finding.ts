@@ -1,4 +1,4 @@
-/** One line of what the doctor says. */
+/** Result of one check of `doctor`. */
 export interface Finding {
   level: "ok" | "warning" | "error";
   text: string;
@@ -8,7 +8,7 @@ export interface Finding {
   fix?: string;
   /** The exit code of an error. Default: unhealthy. */
   exit?: number;
-  /** Said with -v. */
+  /** Lines printed with -v. */
   details?: string[];
 }
 

@@ -13,7 +13,7 @@ import { span } from "../../render/times.ts";
 import { listed } from "../schedule/schedule-info.ts";
 import { type Finding, fixable, ok, warning } from "./finding.ts";
 
-/** Whether what is in the database gets done. */
+/** Checks that workers run the runs and schedules in the database. */
 export async function health(
   jobs: Punctual,
   inspection: Inspection,
@@ -116,7 +116,7 @@ function isReadable({ cron, timezone }: ScheduleInfo): boolean {
   }
 }
 
-/** Differences between the code here and the database: workers with other code win, or none has synced yet. */
+/** Differences between the code here and the database: workers run other code, or none has synced its jobs yet. */
 function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfig): Finding[] {
   const findings: Finding[] = [];
   const unseenFor = undefinedTimes(status);

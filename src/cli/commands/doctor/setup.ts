@@ -6,10 +6,10 @@ import { exitCodes } from "../../output/exit-codes.ts";
 import { counted } from "../../render/numbers.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 
-/** The lowest that `engines` allows; older ones do not get as far as here. */
+/** The oldest version that `engines` of package.json allows. On an older Node the command exits earlier. */
 const OLDEST_NODE = "22.18";
 
-/** Node, the config and the job files: what stands before a database is asked. */
+/** Checks Node, the config and the job files. */
 export async function setUp(sources: Sources | undefined, globals: Globals): Promise<Finding[]> {
   const findings = [ok(`node ${process.versions.node} (at least ${OLDEST_NODE})`)];
   if (!sources) return findings;
@@ -45,7 +45,7 @@ async function files(sources: Sources): Promise<Finding[]> {
     const loaded = `${counted(count, "job")} of ${counted(found.length, "file")}`;
     return [ok(`${loaded}, ${problems.length} that cannot be loaded`, found), ...findings];
   } catch (fault) {
-    // Two jobs of one name, or two databases.
+    // For example two jobs with one name, or two databases.
     return [error(messageOf(fault), undefined, exitCodes.notLoaded)];
   }
 }

@@ -3,16 +3,16 @@ import { grouped } from "../../render/numbers.ts";
 import { span } from "../../render/times.ts";
 import { type Finding, warning } from "./finding.ts";
 
-/** Fewer dead rows slow nothing down: autovacuum clears ours from 2,000 on, about once a minute. */
+/** Fewer dead rows do not slow claims down: autovacuum removes ours from 2,000 on, about once a minute. */
 const MANY_DEAD = 10_000;
 
-/** Autovacuum looks at every table once a minute, so this long means that it does not keep up. */
+/** Time without a vacuum after which autovacuum does not keep up: it checks every table once a minute. */
 const STARVED = 5 * 60_000;
 
-/** No transaction of a web application or of a job's handler should be open for this long. */
+/** Longest time that a transaction of a web application or a handler should be open. */
 const LONG = 30 * 60_000;
 
-/** Dead rows that PostgreSQL does not remove: every claim reads past them. The cause comes first. */
+/** Warns about dead rows that PostgreSQL does not remove, because every claim reads past them, and about the cause. */
 export function upkeep({ vacuum, now }: Inspection): Finding[] {
   if (!vacuum) return [];
   const { oldest } = vacuum;

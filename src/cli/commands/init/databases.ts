@@ -5,7 +5,7 @@ import { plain } from "../../output/output.ts";
 export interface Kind {
   name: string;
   url: string;
-  /** The driver to install beside Punctual; null: none. */
+  /** The driver package to install; null: none. */
   driver: string | null;
   /** The pattern for .gitignore; null: none. */
   ignored: string | null;

@@ -24,8 +24,8 @@ export const hello = Job.define("hello", async ({ name = "world" }: { name?: str
 }
 
 /**
- * A package manager runs a script through a shell, which ends on SIGTERM and leaves its command running: where the shell
- * can, it becomes the worker instead.
+ * Scripts to add. A package manager runs a script in a shell, which ends on SIGTERM and leaves its command running:
+ * `exec` replaces the shell by the worker.
  */
 function scripts(canExec: boolean): Record<string, string> {
   return { work: canExec ? "exec punctual work" : "punctual work", "jobs:status": "punctual status" };
@@ -38,7 +38,7 @@ export interface Package {
   devDependencies?: Record<string, string>;
 }
 
-/** With the scripts that are not there yet; null: nothing to change. */
+/** Returns package.json with the missing scripts added; null: nothing to change. */
 export function packageText(before: string | null, canExec: boolean): string | null {
   const wanted = scripts(canExec);
   if (before === null)
@@ -51,7 +51,7 @@ export function packageText(before: string | null, canExec: boolean): string | n
   return JSON.stringify(changed, null, indent) + (before.endsWith("\n") ? "\n" : "");
 }
 
-/** With the line that is not there yet; null: nothing to change. */
+/** Returns .gitignore with the line added; null: nothing to change. */
 export function ignoreText(before: string | null, line: string): string | null {
   if (before === null) return `${line}\n`;
   if (before.split(/\r?\n/).some((one) => one.trim() === line)) return null;

@@ -10,14 +10,14 @@ export interface Framework {
   name: "next" | "nest" | "none";
   /** Default folder of the jobs. */
   dir: string;
-  /** Of the config, if it must not be the one of the project's sources. */
+  /** Ending of the config file, if it differs from the ending of the project's sources. */
   configEnding?: string;
-  /** The glob by which the worker finds the jobs of a folder. */
+  /** Returns the glob by which the worker finds the jobs of a folder. */
   jobs(dir: string, pattern: string): string;
   job(call: string): string;
-  /** More files beside the config and the job. */
+  /** Returns further files to create, besides the config and the job. */
   files(dir: string): { file: string; text: string }[];
-  /** The script that has to run before the worker; null: none. */
+  /** The package script that must run before the worker; null: none. */
   build: string | null;
 }
 
@@ -30,12 +30,12 @@ const none: Framework = {
   build: null,
 };
 
-/** The routes of the app dispatch; the worker is a process beside it. */
+/** Routes of the application dispatch runs; the worker is a separate process. */
 const next: Framework = {
   ...none,
   name: "next",
   files(dir) {
-    // As Next looks for them.
+    // Next reads `src` only if `app` and `pages` are missing in the root.
     const within = !existsSync("app") && !existsSync("pages") && existsSync("src") ? "src" : "";
     const hasPagesOnly = existsSync(join(within, "pages")) && !existsSync(join(within, "app"));
     const file = hasPagesOnly ? join(within, "pages/api/hello.ts") : join(within, "app/api/hello/route.ts");
@@ -44,11 +44,11 @@ const next: Framework = {
   },
 };
 
-/** Decorators have to be compiled, so the worker runs what `nest build` has made of the jobs. */
+/** Decorators must be compiled, so the worker loads the jobs that `nest build` compiled. */
 const nest: Framework = {
   name: "nest",
   dir: "src/jobs",
-  // Not compiled with the application: beside src it would move everything in dist one folder down.
+  // Not .ts: compiled with the application, a config beside src would move the output from dist to dist/src.
   configEnding: "mjs",
   jobs(dir) {
     if (!/^src(\/|$)/.test(dir)) {
@@ -83,7 +83,7 @@ export const hello = Job.define("hello", async ({ name = "world" }: { name?: str
 
 const FRAMEWORKS: Record<string, Framework> = { next, nest, none };
 
-/** By its name, or the one that the package depends on. */
+/** Returns the framework with this name; without a name, the one that the package depends on. */
 export function frameworkNamed(name: string | undefined, manifest: Package): Framework {
   if (name === undefined) {
     const used = { ...manifest.dependencies, ...manifest.devDependencies };

@@ -12,7 +12,7 @@ interface Options {
   framework?: string;
 }
 
-/** How each package manager adds packages, and runs what is in them. */
+/** Commands of each package manager: run a script, add packages, run `punctual`; and the lock file that reveals it. */
 const MANAGERS = {
   npm: { run: "npm run", add: "npm install", call: "npx punctual", lock: "package-lock.json" },
   pnpm: { run: "pnpm", add: "pnpm add", call: "pnpm punctual", lock: "pnpm-lock.yaml" },
@@ -67,7 +67,7 @@ function managerHere(): Manager {
   return locked ?? MANAGERS[agent as keyof typeof MANAGERS] ?? MANAGERS.npm;
 }
 
-/** Yarn runs scripts in a shell of its own, without exec, and Windows in cmd. */
+/** Whether package scripts can use `exec`: Yarn's own shell and cmd of Windows cannot. */
 function canExec(manager: Manager): boolean {
   return manager !== MANAGERS.yarn && process.platform !== "win32";
 }
@@ -91,7 +91,7 @@ function isInstalled(name: string): boolean {
     createRequire(join(process.cwd(), "package.json")).resolve(name);
     return true;
   } catch (error) {
-    // It is there, but not for require().
+    // The package is installed, but exports nothing for require().
     return (error as { code?: string }).code === "ERR_PACKAGE_PATH_NOT_EXPORTED";
   }
 }

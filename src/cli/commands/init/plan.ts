@@ -18,12 +18,12 @@ export interface Change {
 
 export interface Wish {
   kind: Kind;
-  /** As it was given; undefined: what the package depends on. */
+  /** The value of `--framework`; undefined: detected from the package's dependencies. */
   framework?: string;
   dir?: string;
-  /** How the command line is called here. */
+  /** The command that starts `punctual` here, such as `npx punctual`. */
   call: string;
-  /** Whether scripts of package.json run in a shell that knows exec. */
+  /** Whether scripts of package.json run in a shell that has `exec`. */
   canExec: boolean;
 }
 
@@ -48,7 +48,7 @@ export function plan({ kind, framework: named, dir: given, call, canExec }: Wish
   if (existsSync(folder) && !statSync(folder).isDirectory()) {
     throw new Exit(exitCodes.usage, `--dir ${plain(dir)} is a file here, not a folder. Name another one.`);
   }
-  // In a package of CommonJS only this ending means an ES module; what is compiled is what the package says.
+  // In a CommonJS package only .mts is an ES module. Compiled sources follow the settings of the package.
   const ending = parsed.type === "commonjs" && framework.build === null ? "mts" : "ts";
   const config = CONFIG_NAMES.find((name) => existsSync(name));
   const job = join(folder, `hello.${ending}`);
@@ -83,7 +83,7 @@ function parse(manifest: string | null): Package {
     const found: unknown = manifest === null ? {} : JSON.parse(manifest);
     if (typeof found === "object" && found !== null && !Array.isArray(found)) return found;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Exit(
     exitCodes.notLoaded,
@@ -91,7 +91,7 @@ function parse(manifest: string | null): Package {
   );
 }
 
-/** All of it or nothing. */
+/** Writes all changes, or none: an error undoes the changes before it. */
 export function carryOut(changes: Change[]): void {
   const undo: (() => void)[] = [];
   try {

@@ -4,7 +4,7 @@ import type { Page } from "../../render/page.ts";
 import type { Column } from "../../render/table.ts";
 import { ago } from "../../render/times.ts";
 
-/** Failed runs with the same fault. */
+/** Failed runs with the same error. */
 export interface FailureGroup {
   fingerprint: string | null;
   count: number;
@@ -12,11 +12,11 @@ export interface FailureGroup {
   error: string;
   firstSeen: Date | null;
   lastSeen: Date | null;
-  /** The latest of them. */
+  /** Id of the latest run. */
   example: number;
 }
 
-/** By fault, the most frequent first. Given newest first. */
+/** Groups failed runs, given newest first, by error; the most frequent error comes first. */
 export function groupFailures(runs: Iterable<RunInfo>): FailureGroup[] {
   const groups = new Map<string, FailureGroup>();
   for (const { id, name, error, fingerprint, finishedAt } of runs) {

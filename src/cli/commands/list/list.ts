@@ -58,7 +58,7 @@ export default function list(command: Command, cli: Cli): void {
       }
       if (options.jsonl && kind === "runs") return stream(jobs, asked, cli);
       const { rows, more, notes, lines } = await look();
-      // Refuses unknown columns also where there is nothing to show.
+      // Rejects unknown columns even if the list is empty.
       if (options.columns !== undefined) lines(page);
       if (options.jsonl) for (const row of rows) output.jsonLine(row);
       else if (output.isJson) output.json({ [kind]: rows, ...more });
@@ -68,7 +68,7 @@ export default function list(command: Command, cli: Cli): void {
     });
 }
 
-/** "list -w failures" means the failures: an interval begins with a digit. */
+/** Returns the kind in "list -w failures", which commander parses as an interval of `--watch`; null: none. */
 function misread({ args }: Command, options: Options): Kind | null {
   const meant = args.length === 0 ? kinds.find((kind) => kind === options.watch) : undefined;
   if (meant === undefined) return null;
@@ -76,7 +76,7 @@ function misread({ args }: Command, options: Options): Kind | null {
   return meant;
 }
 
-/** However many there are, only a page of them is in memory. */
+/** Prints runs page by page, so that only one page is in memory. */
 async function stream(jobs: Punctual, asked: Asked, { output }: Cli): Promise<void> {
   for await (const { runs } of pagesOf(jobs, filterOf(asked), asked.limit)) {
     for (const run of runs) output.jsonLine(toDocument(run));

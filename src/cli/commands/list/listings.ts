@@ -36,12 +36,12 @@ export interface Asked {
 /** The content of a list. */
 export interface Listing {
   lines(page: Page): string[];
-  /** For programs. */
+  /** Rows of the JSON document. */
   rows: object[];
   more: object;
   /** Notes for the reader. */
   notes: string[];
-  /** The run or job of each line, where it can be opened. */
+  /** The run or job of each line; undefined: lines cannot be opened. */
   subjects?: Subject[];
 }
 
@@ -68,7 +68,7 @@ function listing<Row>(
   };
 }
 
-/** Each kind of list: what it looks up, and how it shows it. */
+/** Fetches and renders each kind of list. */
 export const listings: Record<Kind, (jobs: Punctual, asked: Asked) => Promise<Listing>> = {
   async runs(jobs, asked) {
     const now = new Date(systemClock.now());
@@ -144,7 +144,7 @@ export const listings: Record<Kind, (jobs: Punctual, asked: Asked) => Promise<Li
   },
 };
 
-/** For runs and failures alone: the rest is not searched. */
+/** Throws if `--where` or `--before` is used with another list than runs or failures. */
 export function checkKind(kind: Kind, { where, before }: Pick<Asked, "where" | "before">): void {
   if (kind === "runs" || kind === "failures") return;
   const option = where !== undefined ? "--where" : before !== undefined ? "--before" : null;
@@ -159,7 +159,7 @@ export function filterOf({ where, before, timezone }: Asked): RunsFilter {
   };
 }
 
-/** A run as programs get it, without secrets. */
+/** The JSON document of a run, without secrets. */
 export function toDocument(run: RunInfo): object {
   return { ...run, args: redact(run.args), result: redact(run.result), progress: redact(run.progress) };
 }

@@ -27,7 +27,7 @@ interface Options {
 interface Paused {
   kind: Kind;
   name: string;
-  /** Of a schedule. */
+  /** Id of a schedule; undefined for queues and jobs. */
   id?: number;
   until: Date | null;
 }
@@ -94,7 +94,7 @@ interface Target {
   id?: number;
 }
 
-/** All of them are found before the first is touched. */
+/** Finds all targets before the first one is changed. */
 async function targetsOf(
   cli: Cli,
   jobs: Punctual,
@@ -116,7 +116,7 @@ async function targetsOf(
   return names.map((name) => ({ kind, name }));
 }
 
-/** It may be meant: a queue is nothing but a name, and can be paused before its first run. But it may be a slip too. */
+/** Asks before pausing an unknown queue: a queue can be paused before its first run, but the name may be a typo. */
 async function unknownQueue(cli: Cli, name: string, known: string[], paused: boolean): Promise<void> {
   const message = `Nothing was ever in a queue "${name}".${didYouMean(name, known)}`;
   if (!paused) throw new Exit(exitCodes.notFound, message);

@@ -30,7 +30,7 @@ interface Options {
   vacuum?: boolean;
 }
 
-/** As far back as a time can be told. */
+/** A thousand years: a time further back could not be computed. */
 const MOST_DAYS = 365_000;
 
 export default function prune(command: Command, cli: Cli): void {
@@ -91,7 +91,7 @@ export default function prune(command: Command, cli: Cli): void {
     });
 }
 
-/** Says why a job stays. */
+/** Throws the reason why a job cannot be deleted. */
 async function refuseJob(jobs: Punctual, name: string): Promise<void> {
   const status = await jobs.status();
   const found = status.jobs.find((job) => job.name === name);

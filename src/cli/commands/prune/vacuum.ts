@@ -6,7 +6,10 @@ import { Exit, exitCodes } from "../../output/exit-codes.ts";
 /** Longest wait for statements of other processes that lock the file. */
 const LOCK_TIMEOUT = 10_000;
 
-/** Refuses before anything was deleted. Servers give space back by themselves, or at their keeper's word. */
+/**
+ * Throws, before anything is deleted, unless the database is a SQLite file. Database servers reclaim space on their own
+ * (autovacuum, purge) or when the operator asks.
+ */
 export async function checkVacuum(jobs: Punctual): Promise<void> {
   const { settings } = await jobs.inspect();
   if (settings.file !== undefined && settings.file !== ":memory:") return;

@@ -33,19 +33,19 @@ export interface Operation {
   past: string;
   /** States that `--where` selects; runs in other states are ignored. */
   states: RunState[];
-  /** Of these, where the query names no state. */
+  /** States that `--where` selects if the query names no state. Default: `states`. */
   meant?: RunState[];
-  /** Asked about however few they are. */
+  /** End of the question; if set, the command asks for confirmation of any number of runs. */
   question?: string;
-  /** Gives the word to count it under, such as `retried` or `requested`; throws as the instance does. */
+  /** Returns the word under which the run is counted, such as `retried`; throws the errors of the instance. */
   act(jobs: Punctual, id: number): Promise<string>;
 }
 
 /** Above this number the command asks for confirmation; on a terminal it asks for every query. */
 const UNASKED = 100;
-/** Each is a transaction of its own, about a run of its own. */
+/** Operations in parallel. Each is a transaction on one run, so that they do not block each other. */
 const AT_ONCE = 8;
-/** Most runs that are listed by name before the operation begins. */
+/** Most runs that `--dry-run` lists. */
 const SHOWN = 20;
 
 export function addBulkOptions(command: Command, verb: string): Command {
@@ -58,7 +58,7 @@ export function addBulkOptions(command: Command, verb: string): Command {
 
 const WORDS: Record<string, string> = { requested: "asked to stop" };
 
-/** The counts of one call. */
+/** Numbers of changed, skipped and missing runs. */
 class Counts {
   readonly done = new Map<string, number>();
   readonly skipped = new Map<string, number>();
@@ -124,7 +124,7 @@ export async function operate(
     for (let from = 0; from < chosen.length && !interrupt.came; from += AT_ONCE) {
       const group = chosen.slice(from, from + AT_ONCE);
       await Promise.all(group.map((id) => one(jobs, operation, id, counts)));
-      // SQLite answers in the same turn: a signal would not be heard.
+      // SQLite answers synchronously: without this, a signal would not be handled.
       await yieldToEventLoop();
       if (!cli.output.isQuiet && chosen.length > UNASKED) bar.update(counts.total);
     }
@@ -145,7 +145,7 @@ async function one(jobs: Punctual, { act }: Operation, id: number, counts: Count
     const code = error instanceof PunctualError ? error.code : null;
     if (code === "RUN_NOT_FOUND") counts.missing.push(id);
     else if (code === "RUN_CLAIMED" || code === "RUN_FINISHED") {
-      // It was looked for a moment ago, and may have moved on since.
+      // The state may have changed since the error.
       const state = await jobs.state(id);
       if (state === null) counts.missing.push(id);
       else counts.count(counts.skipped, state === "running" ? "already running" : `already ${state}`);
@@ -178,12 +178,12 @@ async function tellChosen(cli: Cli, jobs: Punctual, { past }: Operation, ids: nu
   output.note(`${counted(ids.length, "run")} would be ${past}. Nothing was changed.`);
 }
 
-/** Whether the query itself says in which states. */
+/** Whether the query names a state. */
 function namesState(where: string): boolean {
   return toTerms(where).some(({ field }) => field !== null && /^(state|is)$/i.test(field));
 }
 
-/** Newest first. Only what the operation is for, so that "job:email" does not run again what went well. */
+/** Returns ids of matching runs, newest first. Restricts the states: `retry --where job:email` skips completed runs. */
 async function fitting(cli: Cli, jobs: Punctual, operation: Operation, options: Where): Promise<number[]> {
   const { where, limit } = options;
   const { states, meant = states } = operation;

@@ -8,11 +8,11 @@ export interface Found {
   runs: RunInfo[];
   /** Start of the next page; null: this is the last. */
   next: number | null;
-  /** Only the last seven days of finished runs were looked through. */
+  /** Whether only the last seven days of finished runs were searched. */
   bounded: boolean;
 }
 
-/** Up to `limit` runs, newest first. One search reads a bounded number of rows, so this may take several. */
+/** Returns up to `limit` runs, newest first. A query reads a bounded number of rows, so this may take several. */
 export async function fetchRuns(jobs: Punctual, filter: RunsFilter, limit: number): Promise<Found> {
   const found: Found = { runs: [], next: null, bounded: false };
   for await (const page of pagesOf(jobs, filter, limit)) {

@@ -8,13 +8,13 @@ import { missingFile } from "../../load/database.ts";
 import { plain } from "../../output/output.ts";
 import type { TickingSchedule } from "../../views/schedule-columns.ts";
 
-/** The schedules of the job files that tick in an environment, with what the database knows of them. */
+/** Returns the schedules of the job files that tick in an environment, with their rows of the database. */
 export async function inEnvironment(
   cli: Cli,
   environment: string,
 ): Promise<{ schedules: TickingSchedule[]; status: Pick<StatusReport, "jobs" | "now" | "workers"> }> {
   const jobs = await cli.load("keep-going");
-  // A file that is not there would be made by being asked.
+  // A query would create a missing SQLite file.
   const asks = missingFile(await cli.database()) === null;
   const known = asks ? await jobs.schedules() : [];
   const status = asks ? await jobs.status() : { jobs: [], workers: [], now: new Date(systemClock.now()) };
@@ -28,7 +28,7 @@ export async function inEnvironment(
   return { schedules, status };
 }
 
-/** The row of a schedule as the files have it. One that a worker showed before it was changed is another. */
+/** Removes and returns the row of a schedule of the files; null: no row has the same settings. */
 function take(known: ScheduleInfo[], parts: ScheduleParts): ScheduleInfo | null {
   const at = known.findIndex(
     (one) =>
@@ -41,7 +41,7 @@ function take(known: ScheduleInfo[], parts: ScheduleParts): ScheduleInfo | null 
   return at < 0 ? null : known.splice(at, 1)[0]!;
 }
 
-/** No worker has shown it: what its first would write. */
+/** Returns the values that a worker will insert for a schedule that has no row yet. */
 function notYet(parts: ScheduleParts, now: Date): Omit<TickingSchedule, "environments"> {
   const { job, cron, timezone, queue, args } = parts;
   const next = new Schedule(parts).next(now.getTime());
@@ -60,7 +60,7 @@ function notYet(parts: ScheduleParts, now: Date): Omit<TickingSchedule, "environ
   };
 }
 
-/** Any name will do, so that a wrong one looks like one in which little ticks. */
+/** Warns about a name similar to a known environment: every name is valid, so a typo only finds fewer schedules. */
 function tellMisspelt({ output }: Cli, jobs: Punctual, environment: string): void {
   const named = new Set(jobs.definitions().flatMap(({ plan }) => plan.bounds.environments ?? []));
   if (named.has(environment)) return;

@@ -6,7 +6,7 @@ import { didYouMean } from "../../input/names.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 
-/** The schedules of a job, or the one with an id. */
+/** Returns the schedules of a job, or the schedule with this id. Throws if there is none. */
 export async function findSchedules(jobs: Punctual, what: string): Promise<ScheduleInfo[]> {
   const all = await jobs.schedules();
   const found = all.filter(({ job }) => job === what);

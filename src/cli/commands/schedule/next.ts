@@ -25,7 +25,7 @@ interface Source extends Ticking {
   nextTick?: Date | null;
 }
 
-/** Nobody reads more. */
+/** Most ticks of one call. */
 const MOST = 1000;
 
 export function addNext(command: Command, cli: Cli): void {
@@ -51,7 +51,7 @@ export function addNext(command: Command, cli: Cli): void {
     });
 }
 
-/** One zone, whichever of the two options names it. */
+/** Returns the zone of `--tz` or `--timezone`. Throws if they differ. */
 function zoneIn({ globals: { timezone } }: Cli, { tz }: Options): Pick<Options, "tz"> {
   if (tz !== undefined && timezone !== undefined && tz !== timezone) {
     throw new PunctualError(
@@ -97,7 +97,7 @@ function toJson({ id, job, cron, timezone, paused }: Source, ticks: ShownTick[])
   };
 }
 
-/** Five or six words, a nickname, or several that begin as only fields do. */
+/** Whether the text is a cron expression: a nickname, five or six words, or words that begin like cron fields. */
 function isCron(text: string): boolean {
   const words = text.trim().split(/\s+/);
   return (
@@ -121,7 +121,7 @@ async function ofJob(cli: Cli, what: string, { tz, from }: Options): Promise<Sou
       `--timezone is for a cron expression here; the schedules of a job have zones of their own. Leave it out, or give an expression in place of ${show(what)}.`,
     );
   }
-  // The database does not know of between(), startingAt() and the like: where the code is at hand, it does.
+  // between(), startingAt() and the like are only in the code, not in the database.
   await cli.load();
   const jobs = await openToLook(cli);
   const found = await findSchedules(jobs, what);

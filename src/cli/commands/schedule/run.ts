@@ -14,7 +14,7 @@ export function addRun(command: Command, cli: Cli): void {
     .argument("<job|id>", "a job with one schedule, or the id of a schedule")
     .action(async (what: string) => {
       const { output } = cli;
-      // The key of a limit is made by the definition, where it is at hand.
+      // The definition in the job files computes the key of a limit per key.
       await cli.load();
       const jobs = await openToLook(cli);
       const [schedule, ...others] = await findSchedules(jobs, what);

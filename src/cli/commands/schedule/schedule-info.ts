@@ -5,10 +5,10 @@ import { undefinedTimes } from "../../../status/report.ts";
 import { redact } from "../../output/redact.ts";
 import { inWords, type TickingSchedule } from "../../views/schedule-columns.ts";
 
-/** A schedule as it is told, to people and to programs. */
+/** A schedule with its description and state. */
 export type Listed<Schedule> = Schedule & {
   words: string;
-  /** By itself, or because its job is. */
+  /** Whether the schedule or its job is paused. */
   paused: boolean;
   late: boolean;
   /** False: no live worker defines its job, so it does not tick. */

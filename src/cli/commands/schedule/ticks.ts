@@ -2,7 +2,7 @@ import { type ClockChange, clockChange } from "../../../schedule/changes.ts";
 import { Cron } from "../../../schedule/cron.ts";
 import { zoneOf } from "../../../schedule/zones.ts";
 
-/** A tick as it is shown: on the wall of its schedule's zone. */
+/** A tick with its local time in the zone of its schedule. */
 export interface ShownTick {
   at: Date;
   /** `2027-03-28T03:00:00+02:00` */
@@ -12,14 +12,14 @@ export interface ShownTick {
   note: string | null;
 }
 
-/** A source of ticks. The next tick may be restricted by the definition. */
+/** A source of ticks. `next` is set if the definition restricts the ticks of the cron expression. */
 export interface Ticking {
   cron: string;
   timezone: string;
   next?: (after: number) => number | null;
 }
 
-/** The ticks from an instant on; a tick at the very instant counts. */
+/** Returns `count` ticks from an instant on, including a tick at that instant. */
 export function ticksOf({ cron, timezone, next }: Ticking, from: number, count: number): ShownTick[] {
   const ticks = next
     ? upcoming(next, from - 1, count)

@@ -6,7 +6,10 @@ import { clock, day } from "../../render/times.ts";
 import { cut, widthOf } from "../../render/width.ts";
 import { wrap } from "../../render/wrap.ts";
 
-/** One line that a handler logged: when, in which attempt if there were several, what, and its data. Outside of a window it is one line whatever it says. */
+/**
+ * Renders a log entry: time, attempt if the run had several, message and data. The text wraps on a terminal; otherwise
+ * the entry is always one line.
+ */
 export function logLines(
   line: LogLine,
   { raw, attempts, now }: { raw: boolean; attempts: boolean; now: number },
@@ -33,7 +36,7 @@ export function logLines(
   }
 }
 
-/** For programs. */
+/** The JSON document of a log entry. */
 export function logDocument(line: LogLine, raw: boolean): object {
   return { ...line, data: raw ? line.data : redact(line.data) };
 }

@@ -8,19 +8,19 @@ import { pageOf } from "../../render/page.ts";
 import { hides } from "../../views/parts.ts";
 import { logDocument, logLines } from "./log-lines.ts";
 
-/** Between two looks at a run that is followed. Lines are written about once a second. */
+/** Milliseconds between polls of a followed run. Workers write log lines about once a second. */
 const LOOK_EVERY = 500;
 
 const PAGE = 1000;
 
 export interface LogsShown {
   raw: boolean;
-  /** Goes on until the run has ended. */
+  /** Whether to wait for further lines until the run has ended. */
   follow: boolean;
   jsonl: boolean;
 }
 
-/** Prints the log of a run, a page at a time, except as one JSON document. */
+/** Prints the log of a run page by page; as a JSON document, all at once. */
 export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: LogsShown): Promise<void> {
   const { output } = cli;
   const { raw, jsonl } = shown;
@@ -50,7 +50,7 @@ export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: Lo
   if (hidden) output.note(`To see hidden values: punctual show ${run.id} --logs --raw`);
 }
 
-/** Gives the run as it was last seen; null when it is gone. */
+/** Passes the log to `take` in pages. Returns the last state of the run; null: the run was deleted. */
 async function eachLine(
   cli: Cli,
   jobs: Punctual,
@@ -61,7 +61,7 @@ async function eachLine(
   let last: RunInfo | null = run;
   let told = "";
   for (let after = 0; ; ) {
-    // Seen before its lines are read: what has ended has written all of them.
+    // The state is read before the lines: a finished run has written all of its lines.
     const seen: RunInfo | null = follow ? await jobs.find(run.id) : last;
     for (;;) {
       const lines = await jobs.logs(run.id, { after, limit: PAGE });

@@ -61,7 +61,7 @@ export default function show(command: Command, cli: Cli): void {
     });
 }
 
-/** The payload in a form that can be dispatched again: missing arguments are what a handler then gets. */
+/** Prints the payload in a form that can be dispatched again; `{}` for a run without arguments. */
 function tellPayload({ output }: Cli, { run }: ShownRun, raw: boolean): void {
   const { id, args = {} } = run;
   const shown = raw ? args : redact(args);

@@ -17,7 +17,7 @@ const keys: Record<Order, (view: JobView) => string | number> = {
   seen: ({ job }) => Number(job.seenAt ?? 0),
 };
 
-/** Sorted by one of its columns, and by name where that is equal. */
+/** Returns the jobs sorted by a column; jobs that are equal there are sorted by name. */
 export function ordered(views: readonly JobView[], order: Order): JobView[] {
   const key = keys[order];
   const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);

@@ -13,7 +13,7 @@ import { workerColumns } from "../../views/worker-columns.ts";
 import { type Order, ordered } from "./sort.ts";
 import { summaryLine } from "./summary.ts";
 
-/** One look at everything, and the jobs of it that were asked for. */
+/** The report of one refresh, and the jobs selected by names and options. */
 export interface Taken {
   report: StatusReport;
   views: JobView[];
@@ -61,13 +61,13 @@ function nobodyWorks(report: StatusReport): string | null {
   return `No worker is alive, and ${waiting}. Start one: punctual work`;
 }
 
-/** `1 run waits`; null: none does. */
+/** `1 run waits`; null: no run waits. */
 function whatWaits({ queues }: StatusReport): string | null {
   const waiting = queues.reduce((sum, { ready, scheduled }) => sum + ready + scheduled, 0);
   return waiting === 0 ? null : `${counted(waiting, "run")} ${waiting === 1 ? "waits" : "wait"}`;
 }
 
-/** The same for programs. */
+/** The JSON document of `status`. */
 export function statusDocument(taken: Taken): object {
   const { now, defined, running, idle, queues, workers } = taken.report;
   return {
@@ -92,7 +92,7 @@ export function statusDocument(taken: Taken): object {
   };
 }
 
-/** Of the jobs that were asked for. */
+/** Health of the selected jobs. */
 export function healthIn({ report, views }: Taken): Health {
   if (views.length === report.jobs.length) return healthOf(report);
   const jobs = views.map(({ job }) => job);

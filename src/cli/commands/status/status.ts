@@ -80,12 +80,15 @@ async function take(jobs: Punctual, patterns: string[], { failing }: Options): P
 
 const LEVELS = ["degraded", "stalled"];
 
-/** "-w emails" means the job: a time begins with a digit, and a level is one of two words. "--watch=emails" cannot. */
+/**
+ * Returns values of `--watch` and `--check` that are names of jobs: in "-w emails", "emails" is a job, because an
+ * interval begins with a digit. Throws for "--watch=emails", which is certainly a value.
+ */
 function misread(options: Options, command: Command): string[] {
   const names: string[] = [];
   const { watch: every, check: level } = options;
   if (typeof every === "string" && !/^\d/.test(every)) {
-    // Refuses it.
+    // Throws.
     if (isAttached(command, ["--watch", "-w"], every)) watchEvery(every);
     names.push(every);
     options.watch = true;

@@ -8,7 +8,7 @@ import type { JobView } from "../../views/job-state.ts";
 const FEWEST_SPACES = 3;
 const MOST_SPACES = 8;
 
-/** `Defined: 10 | Running: 2 | Idle: 8`, and to the right of it what there is room for. */
+/** `Defined: 10 | Running: 2 | Idle: 8`, followed by as many further figures as fit. */
 export function summaryLine(
   report: StatusReport,
   views: JobView[],
@@ -27,7 +27,7 @@ export function summaryLine(
     `${clock(now, page.zone)} ${offset(now, page.zone)}`,
   ];
   const room = (page.width ?? Number.POSITIVE_INFINITY) - left.length;
-  // The database goes first, being long and known to the one who asks; then from the right.
+  // If there is no room, the database is dropped first, because it is long and the user knows it; then from the right.
   const width = () => widthOf(parts.join(" | ")) + FEWEST_SPACES;
   if (width() > room && database !== null) parts.splice(-2, 1);
   while (parts.length > 0 && width() > room) parts.pop();

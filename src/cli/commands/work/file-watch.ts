@@ -3,13 +3,13 @@ import { dirname, join, resolve } from "node:path";
 import { systemClock } from "../../../time.ts";
 import { nameOfFile } from "../../load/find-files.ts";
 
-/** One save makes several events, and an editor may save several files. */
+/** Milliseconds without an event before changes are reported: one save emits several events. */
 const SETTLED_AFTER = 150;
 
 const isSource = (name: string) => /\.([cm]?[jt]s|json)$/.test(name) && !name.endsWith(".d.ts");
 const isFolder = (name: string) => !name.startsWith(".") && name !== "node_modules";
 
-/** Watches the folders of these files and what is below them; tells which files have changed. Returns how to stop. */
+/** Watches the folders of these files and their subfolders, and reports changed files. Returns a function to stop. */
 export function watchFolders(files: readonly string[], changed: (files: string[]) => void): () => void {
   const watchers = new Map<string, FSWatcher>();
   const fresh = new Set<string>();
@@ -49,12 +49,12 @@ export function watchFolders(files: readonly string[], changed: (files: string[]
       watcher.on("error", () => watchers.delete(folder));
       watchers.set(folder, watcher);
     } catch {
-      // A folder that goes while it is looked at has nothing to watch.
+      // The folder was deleted while it was read.
     }
   };
   const here = resolve(".");
   for (const folder of new Set(files.map((file) => dirname(file)))) {
-    // Below the folder of the project there may be anything; what is not below a job's folder is not its business.
+    // Subfolders of the project's root are not watched: they may contain anything.
     add(folder, folder !== here);
   }
   return () => {

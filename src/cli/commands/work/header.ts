@@ -17,7 +17,7 @@ export interface Shift {
   probe: string | null;
 }
 
-/** The header: the jobs, the database, and how to stop the worker. */
+/** Returns the lines that `work` prints first: versions, database, jobs, queues, slots and how to stop. */
 export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<string[]> {
   const { to } = await jobs.install({ dryRun: true });
   const database = await cli.database();
@@ -54,7 +54,7 @@ function queuesText(serving: WeightedQueues): string {
   return serving.queues === null ? text.replace("all", "all queues") : `queues ${text}`;
 }
 
-/** As many parts on each line as have room. */
+/** Joins the parts into lines of at most `width` columns. */
 function lines(parts: string[], dot: string, width: number): string[] {
   const found: string[] = [];
   for (const part of parts) {

@@ -8,7 +8,7 @@ export interface WorkOptions {
   workers?: number;
   parallel?: number;
   queues?: QueueChoice;
-  /** False: it does not tick. */
+  /** False: schedules are not ticked. */
   schedule?: boolean;
   once?: boolean;
   untilEmpty?: boolean;
@@ -59,7 +59,7 @@ export function addWorkOptions(command: Command): Command {
     .option("--keep-going", "continue although a job file cannot be loaded");
 }
 
-/** Refuses what does not go together. */
+/** Throws for options that exclude each other. */
 export function checkWorkOptions({ once, maxJobs, stall, workers }: WorkOptions): void {
   if (once && maxJobs !== undefined && !workers) {
     throw new Exit(

@@ -15,16 +15,16 @@ import { cut, widthOf } from "../../render/width.ts";
 interface Told {
   word: string;
   style: Style;
-  /** Shown also to the quiet. */
+  /** Whether the line is printed with `--quiet` too. */
   bad?: boolean;
-  /** Only to people who look on. */
+  /** Whether the line is printed on a terminal only. */
   live?: boolean;
   why?(event: never): string;
 }
 
 function because({ error: { name, message } }: { error: Failure }): string {
   const first = message.split("\n")[0] ?? "";
-  // Ours are whole sentences.
+  // Messages of PunctualError are whole sentences.
   return name === "PunctualError" ? first : `${name}: ${first}`;
 }
 
@@ -35,7 +35,7 @@ function afterCrash({ state }: Events["run.reaped"]): string {
     : "its process ended, it is cancelled";
 }
 
-/** How each event of a run is told. */
+/** The word, style and reason printed for each event of a run. */
 const WORDS: Partial<Record<EventName, Told>> = {
   "run.started": { word: "RUNNING", style: "dim", live: true },
   "run.completed": { word: "DONE", style: "green" },
@@ -77,14 +77,14 @@ const WORDS: Partial<Record<EventName, Told>> = {
   },
 };
 
-/** The data of a log line, which may be any value. */
+/** Returns the data of a log line, which may be any value, as JSON without secrets. */
 function showable(data: unknown): unknown {
   return redact(JSON.parse(encodeLogData(data, DEFAULT_MAX_PAYLOAD) ?? "null"));
 }
 
 type OfRun = Events["run.started"] & { duration?: number; crashed?: boolean };
 
-/** One line for each thing that happens to a run, for people. */
+/** Prints one line for each event of a run, for people. */
 export function reportLines(jobs: Punctual, output: Output, page: Page): void {
   for (const [event, told] of Object.entries(WORDS) as [EventName, Told][]) {
     if (told.live && page.width === null) continue;
@@ -99,7 +99,7 @@ export function reportLines(jobs: Punctual, output: Output, page: Page): void {
 }
 
 const LONGEST_NAME = 24;
-/** Of a leader line. */
+/** Fewest dots of a leader line. */
 const FEWEST_DOTS = 3;
 /** Indentation of a reason on its own line: below the name. */
 const BELOW = 10;
@@ -134,7 +134,7 @@ const STREAMED: EventName[] = [
   "worker.stopped",
 ];
 
-/** One JSON object for each event, for programs. */
+/** Prints one JSON object for each event, for programs. */
 export function reportJson(jobs: Punctual, output: Output): void {
   for (const event of STREAMED) {
     if (output.isQuiet && !WORDS[event]?.bad) continue;

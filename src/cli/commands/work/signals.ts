@@ -1,6 +1,6 @@
 import { exitCodeOfSignal } from "../../output/exit-codes.ts";
 
-/** Counts the signals that ask the process to end, beside the code that handles them. */
+/** Records SIGINT and SIGTERM for the exit code. The worker itself handles them. */
 export class Signals {
   #received: NodeJS.Signals[] = [];
 

@@ -50,7 +50,7 @@ export function seconds(ms: number): string {
   return `${ms >= 10_000 ? Math.round(ms / 1000) : Math.round(ms / 100) / 10} s`;
 }
 
-/** The end of a worker whose database went away; null: everything was written. */
+/** The error of a worker that could not write outcomes to its database; null: all were written. */
 export function unwrittenExit({ unwritten }: Tally, jobs: Punctual): Exit | null {
   if (unwritten.length === 0) return null;
   const leases = new Map(jobs.definitions().map(({ name, settings }) => [name, settings.lease]));

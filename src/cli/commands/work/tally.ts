@@ -1,16 +1,16 @@
 import type { Punctual } from "../../../punctual.ts";
 import { type Outcome, outcomeRules } from "../../../run/states.ts";
 
-/** A try that failed. */
+/** A failed attempt. */
 export interface Trouble {
   job: string;
   run: number;
   error: string;
-  /** Milliseconds until the next try; null: there is none. */
+  /** Milliseconds until the next attempt; null: the run has failed. */
   again: number | null;
 }
 
-/** The worst is told first, and not all of it. */
+/** Most failed attempts that are kept for the summary. */
 const MOST_TROUBLES = 100;
 
 /** Outcomes of the runs of this process. */

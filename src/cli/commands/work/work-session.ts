@@ -12,14 +12,14 @@ import { Signals } from "./signals.ts";
 import { outcomes, unwrittenExit } from "./summary.ts";
 import { Tally } from "./tally.ts";
 
-/** How to work, with everything decided. */
+/** Options of `work` with the defaults of the config applied. */
 export interface Chosen extends WorkOptions {
-  /** Child processes; 0: it works itself. */
+  /** Number of child processes; 0: this process runs the jobs. */
   workers: number;
   parallel: number;
 }
 
-/** Works until it is told to stop, and says what came of it. */
+/** Works until it is stopped, prints the outcomes and throws the exit code. */
 export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promise<void> {
   const { output } = cli;
   const tally = new Tally(jobs);
@@ -74,7 +74,7 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
   }
 }
 
-/** Works in this process or in children. Each child reaches this call too, and gets its runs there. */
+/** Works in this process or in child processes. A child process calls this too, and works for its supervisor. */
 export function begin(jobs: Punctual, chosen: Chosen): Promise<number> {
   const { workers, parallel, queues, schedule, once, untilEmpty, maxJobs, maxMemory, stall } = chosen;
   const options = {
@@ -96,7 +96,7 @@ export function begin(jobs: Punctual, chosen: Chosen): Promise<number> {
   });
 }
 
-/** Whether the signal came because the window was closed. Nothing can be written there any more, and nobody would read it. */
+/** Whether SIGHUP came because the terminal window was closed. If so, discards all further output. */
 function windowIsGone(): boolean {
   if (!process.stdout.isTTY || isatty(1)) return false;
   process.stdout.write = () => true;
@@ -109,7 +109,7 @@ async function rollOnChange(cli: Cli): Promise<() => void> {
   return watchFolders(await cli.files(), (files) => {
     const shown = files.slice(0, 3).join(", ") + (files.length > 3 ? ` and ${files.length - 3} more` : "");
     output.note(`${shown} changed`);
-    // As kill -HUP does.
+    // The same as kill -HUP: the supervisor replaces its child processes.
     process.emit("SIGHUP", "SIGHUP");
   });
 }

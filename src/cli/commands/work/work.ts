@@ -18,7 +18,7 @@ export default function work(command: Command, cli: Cli): void {
       const chosen = await choose(cli, options);
       checkWorkOptions(chosen);
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
-      // A child of this very command: it has its work from its parent, who does the talking.
+      // A child process of this command: its supervisor prints the reports.
       if (childIdentity() !== null && chosen.workers > 0) {
         await allowWork(() => begin(jobs, chosen));
         return;
@@ -31,7 +31,7 @@ export default function work(command: Command, cli: Cli): void {
       const serving = toWeightedQueues(chosen.queues?.options ?? {});
       const shift = { workers, parallel, serving, schedules, probe: probe?.url ?? null };
       const lines = await header(cli, jobs, shift);
-      // After the signal handlers are installed: a reader of this line may send a signal at once.
+      // Printed after the signal handlers are installed: a program that reads the line may send a signal at once.
       jobs.on("worker.started", () => {
         for (const line of [...lines, ""]) output.note(line);
       });
