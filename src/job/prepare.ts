@@ -3,8 +3,7 @@ import { brand, PunctualError, show } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
 import { EncodedArgs } from "../run/payload.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
-import type { JobRecord } from "../store/records.ts";
-import type { NewRun, Store } from "../store/store.ts";
+import type { DeclaredJob, NewRun, Store } from "../store/store.ts";
 import type { AdHoc } from "./adhoc.ts";
 import { Definition } from "./definition.ts";
 import { Dispatchable } from "./dispatchable.ts";
@@ -34,7 +33,7 @@ export interface PrepareParts {
 /** Makes rows of dispatches: looks the job up, checks the arguments, fills in what was not said. */
 export class Preparer {
   readonly #parts: PrepareParts;
-  readonly #known = new Map<string, { row: JobRecord; until: number }>();
+  readonly #known = new Map<string, { job: DeclaredJob & { name: string }; until: number }>();
   readonly #warned = new Set<string>();
 
   constructor(parts: PrepareParts) {
@@ -90,8 +89,8 @@ export class Preparer {
     const found = target instanceof Dispatchable ? this.capture(target as Dispatchable<never>) : target;
     if (found instanceof Capture) return this.#defined(found, shape);
     if (!(found instanceof Dispatchable)) return this.#adHoc(found as AdHoc, shape, within);
-    const row = await this.#lookUp(found.name, within);
-    return this.#toRun(row.name, row, shape, this.#snapshot(shape.args), row.name);
+    const job = await this.#lookUp(found.name);
+    return this.#toRun(job.name, job, shape, this.#snapshot(shape.args), job.name);
   }
 
   async #defined({ definition, settings, timezone, args: own }: Capture, shape: RunShape): Promise<NewRun> {
@@ -99,7 +98,7 @@ export class Preparer {
     const args = shape.args === undefined ? own : this.#snapshot(shape.args);
     if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
     const lane = shape.key === undefined ? laneFor(name, settings, args.value) : name;
-    const run = this.#toRun(name, settings, shape, args, lane);
+    const run = this.#toRun(name, jobOf(settings), shape, args, lane);
     if (run.runAt !== null && shape.wall && timezone) run.runAt = instantOf(zoneOf(timezone), run.runAt);
     return run;
   }
@@ -107,7 +106,7 @@ export class Preparer {
   async #adHoc(adHoc: AdHoc, shape: RunShape, within: boolean): Promise<NewRun> {
     const args = this.#snapshot(shape.args === undefined ? adHoc.settings.args : shape.args);
     if (adHoc.schema) await validate(adHoc.schema, args.value, adHoc.name);
-    const run = this.#toRun(adHoc.name, adHoc.settings, shape, args, adHoc.lane);
+    const run = this.#toRun(adHoc.name, jobOf(adHoc.settings), shape, args, adHoc.lane);
     this.#parts.registry.addAdHoc(adHoc);
     await this.#written(this.#parts.beat(), within);
     return { ...run, lane: adHoc.lane, owner: this.#parts.owner };
@@ -120,16 +119,17 @@ export class Preparer {
   /** `lane`: unless the dispatch gives a key. */
   #toRun(
     name: string,
-    job: { queue: string; priority: number },
+    { queue, priority, limit, keyLimit }: DeclaredJob,
     shape: RunShape,
     args: EncodedArgs,
     lane: string,
   ): NewRun {
     return {
       name,
-      queue: shape.queue ?? job.queue,
+      job: { queue, priority, limit, keyLimit },
+      queue: shape.queue ?? queue,
       lane: shape.key === undefined ? lane : laneOf(name, shape.key),
-      priority: shape.priority ?? job.priority,
+      priority: shape.priority ?? priority,
       runAt: shape.runAt ?? null,
       delay: shape.delay ?? 0,
       args: args.json,
@@ -152,31 +152,19 @@ export class Preparer {
   }
 
   /** A name this process does not define: as the database has it, or as it was declared. */
-  async #lookUp(name: string, within: boolean): Promise<Pick<JobRecord, "name" | "queue" | "priority">> {
+  async #lookUp(name: string): Promise<DeclaredJob & { name: string }> {
     const known = this.#known.get(name);
     const now = this.#parts.now();
-    if (known && known.until > now) return known.row;
+    if (known && known.until > now) return known.job;
     const store = await this.#parts.openStore();
-    let row = await store.job(name);
-    if (!row) {
-      if (!this.#parts.registry.isDeclared(name))
-        throw this.#parts.registry.unknown(name, await store.jobNames());
-      const { queue, priority } = this.#parts.defaults;
-      await this.#written(store.declareJobs([name], queue, priority), within);
-      if (within) {
-        this.#warnOfUndefined(name);
-        return { name, queue, priority };
-      }
-      row = await store.job(name);
-    }
-    if (!row)
-      throw new PunctualError(
-        "UNKNOWN_JOB",
-        `Job "${name}" was removed from the database just now. Try again.`,
-      );
-    if (row.fingerprint === "") this.#warnOfUndefined(name);
-    this.#known.set(name, { row, until: now + REMEMBERED });
-    return row;
+    const row = await store.job(name);
+    if (!row && !this.#parts.registry.isDeclared(name))
+      throw this.#parts.registry.unknown(name, await store.jobNames());
+    if (!row || row.fingerprint === "") this.#warnOfUndefined(name);
+    // A limit of 1 until a worker defines the job: the default, and the safe side. The insert writes it.
+    const job = row ?? { ...jobOf(this.#parts.defaults), name, limit: 1, keyLimit: 0 };
+    this.#known.set(name, { job, until: now + REMEMBERED });
+    return job;
   }
 
   /** Once for each name: the spelling may be wrong, or the worker may not have been deployed yet. */
@@ -187,6 +175,10 @@ export class Preparer {
       `job "${name}" was dispatched, but no worker has defined it yet: its runs wait for one. Check the name in declare(), or start a worker that defines it`,
     );
   }
+}
+
+function jobOf({ queue, priority, concurrency, perKey }: Settings): DeclaredJob {
+  return { queue, priority, limit: concurrency, keyLimit: perKey };
 }
 
 async function* eachRow(

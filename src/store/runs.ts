@@ -1,10 +1,15 @@
 import type { Outcome } from "../run/states.ts";
 import type { QueueSelection } from "./queue-selection.ts";
-import type { LogRecord } from "./records.ts";
+import type { JobRecord, LogRecord } from "./records.ts";
+
+/** What the row of a job says until a worker defines the job. */
+export type DeclaredJob = Pick<JobRecord, "queue" | "priority" | "limit" | "keyLimit">;
 
 /** A run to insert. */
 export interface NewRun {
   name: string;
+  /** Written if the job has no row yet. */
+  job: DeclaredJob;
   queue: string;
   /** The job's name, or name and key: runs of one lane share the limits per job and per key (`run/lanes.ts`). */
   lane: string;

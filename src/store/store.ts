@@ -167,8 +167,6 @@ export interface Store {
    * most recently started one wins.
    */
   syncJobs(sync: SyncRequest): Promise<void>;
-  /** Adds jobs that this process dispatches and no worker has defined yet; existing jobs are left as they are. */
-  declareJobs(names: string[], queue: string, priority: number): Promise<void>;
   /**
    * Moves a run that was dispatched under a former name to the job of that name today. Returns false if the name is not
    * a former one.

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { another, scene } from "./support/project-scene.ts";
-import { start } from "./support/punctual.ts";
+import { start, write } from "./support/punctual.ts";
 
 /** Completed runs and one failed, all of them finished long ago and kept for ever. */
 async function withHistory(count: number) {
@@ -120,6 +120,35 @@ describe("prune", () => {
       "0 finished runs, 1 waiting run, 1 job, 0 dead workers deleted\n",
     );
     expect((await call("status", "--json")).stdout).not.toContain("faulty");
+    db.close();
+  });
+
+  test("a job that was pruned is known again once it is dispatched or retried", async () => {
+    const { call, db, cwd } = await withHistory(1);
+    write(cwd, {
+      "jobs/faulty.ts": 'import { Job } from "punctual";\nJob.schedule("faulty", () => {}).queue("mail");\n',
+    });
+    const forget = async () => {
+      db.exec("update punctual_jobs set seen_at = seen_at - 180000, created_at = created_at - 180000");
+      expect((await call("prune", "--job", "faulty", "--yes")).code).toBe(0);
+      expect((await call("show", "faulty")).code).toBe(3);
+    };
+    await forget();
+    const [failed] = db.prepare("select id from punctual_history where name = 'faulty'").all();
+    expect((await call("retry", String(failed!.id))).code).toBe(0);
+    expect((await call("show", "faulty")).stdout).toContain("no worker has defined it yet");
+
+    const young = await call("prune", "--job", "faulty");
+    expect(young.code).toBe(7);
+    expect(young.stderr).toContain(
+      "Try again 2m later, or withdraw its runs: punctual cancel --where job:faulty",
+    );
+    await forget();
+
+    expect((await call("dispatch", "faulty")).code).toBe(0);
+    expect((await call("show", "faulty")).stdout).toMatch(/Queue +mail/);
+    const { jobs } = JSON.parse((await call("status", "--json")).stdout);
+    expect(jobs).toMatchObject([{ name: "faulty", waiting: 1, seenAt: null }, { name: "fine" }]);
     db.close();
   });
 

@@ -60,7 +60,8 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
   }
 
   function nextRun({ job, state, isLate, pausedUntil, waiting }: JobView): Cell {
-    if (state === "unknown") return none;
+    const waits = job.waiting > 0 ? `${waiting} waiting` : none;
+    if (state === "unknown") return waits;
     if (state === "paused") {
       const until = pausedUntil ? `${icons.arrow}${roughly(pausedUntil, now, page.zone)}` : "";
       return { text: `paused${until}`, style: "dim" };
@@ -69,7 +70,7 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
       const next = due(job.nextRun, now);
       return isLate ? { text: next, style: "yellow" } : next;
     }
-    return job.waiting > 0 ? `${waiting} waiting` : none;
+    return waits;
   }
 
   function leased(lease: JobLease | undefined): Cell {

@@ -7,6 +7,7 @@ import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
 import { Claimer, type ClaimFacts, type ClaimResult, isIdle } from "./claim.ts";
+import { DeclaredJobs } from "./declared-jobs.ts";
 import { Delivery, type DeliveryParts, Receipts } from "./delivery.ts";
 import { FormerNamesCache } from "./former-names-cache.ts";
 import { Ids } from "./ids.ts";
@@ -53,6 +54,7 @@ export class ServerStore extends SqlStore {
   readonly #parts: ServerParts;
   readonly #time: DatabaseTime;
   readonly #formerNames: FormerNamesCache;
+  readonly #declared: DeclaredJobs;
   readonly #delivery: DeliveryParts;
   readonly #claimer: Claimer;
   readonly #loans = new Loans();
@@ -64,6 +66,7 @@ export class ServerStore extends SqlStore {
     this.#parts = parts;
     this.#time = new DatabaseTime(clock, db.clock);
     this.#formerNames = new FormerNamesCache(this.sql, clock);
+    this.#declared = new DeclaredJobs(this.sql, clock);
     this.#delivery = {
       db,
       ids: new Ids(db, tables, clock),
@@ -114,11 +117,31 @@ export class ServerStore extends SqlStore {
     const now = await this.#time.now(tx ?? db);
     const formerNames = await this.#formerNames.read(tx ?? db);
     const named = runs.map((run) => underCurrentName(run, formerNames));
+    const declaring = await this.#declareJobs(named, now, tx !== null);
     const inserted = await (tx
       ? this.#insertWithin(tx, named, now, lent ?? db.beside(tx))
       : new Delivery(this.#delivery, named, now).send());
+    await declaring?.done;
     if (inserted.some((one) => one.inserted)) await announce(tx);
     return inserted;
+  }
+
+  /**
+   * Gives the jobs of these runs rows, if they have none. Returns what to wait for after the insert. Inside a caller's
+   * transaction that is nothing: it may hold the only connection, and its end must not depend on ours.
+   */
+  async #declareJobs(
+    runs: NewRun[],
+    now: number,
+    isCallers: boolean,
+  ): Promise<{ done: Promise<void> } | null> {
+    const jobs = this.#declared.unsure(runs);
+    if (!jobs) return null;
+    const declared = this.#declared.declare(jobs, now);
+    if (!isCallers && !this.#declared.areKnown(jobs)) await declared;
+    // The next insert looks again.
+    const done = declared.catch(() => {});
+    return isCallers ? null : { done };
   }
 
   /** Inserts once: only the caller can send its transaction again. */
@@ -226,6 +249,7 @@ export class ServerStore extends SqlStore {
 
   override async prune(request: PruneRequest): Promise<PruneReport> {
     const report = await super.prune(request);
+    this.#declared.forget();
     await this.#delivery.receipts.prune(await this.now());
     return report;
   }

@@ -42,6 +42,7 @@ interface WorkerActivity {
 interface GroupCount {
   name: string;
   queue: string;
+  priority: number;
   n: number;
   oldest: number;
 }
@@ -82,6 +83,8 @@ export async function isolatedRuns(sql: SqlContext, now: number): Promise<Isolat
 /** Counts unfinished runs by job, queue and worker. */
 export class ActiveRuns {
   readonly jobs: Map<string, JobActivity> = new Map();
+  /** Queue and priority of some run of each job. */
+  readonly places: Map<string, { queue: string; priority: number }> = new Map();
   readonly queues: Map<string, QueueActivity> = new Map();
   /** The runs of each worker, without those whose lease counts as expired. */
   readonly held: Map<string, WorkerActivity> = new Map();
@@ -105,20 +108,27 @@ export class ActiveRuns {
 
   async #countRunning(now: number): Promise<void> {
     const rows = await this.#sql.all<
-      IsolatedRow & { queue: string; owner: string | null; crashes: number; isolated: number; until: number }
+      IsolatedRow & {
+        queue: string;
+        priority: number;
+        owner: string | null;
+        crashes: number;
+        isolated: number;
+        until: number;
+      }
     >(
-      `select ${ISOLATED_COLUMNS}, queue, owner, crashes, isolated, locked_until as until from ${this.#sql.t.runs}
+      `select ${ISOLATED_COLUMNS}, queue, priority, owner, crashes, isolated, locked_until as until from ${this.#sql.t.runs}
         where state = 2 and locked_by > '' limit ${MOST_RUNNING}`,
     );
     for (const row of rows) {
-      const { name, queue, owner, worker, until } = row;
+      const { queue, owner, worker, until } = row;
       this.#queue(queue).running++;
       if (until < now - EXPIRED_FOR) this.expired++;
       else this.#addHeld(row);
       const isApart = row.isolated === 1 || row.started_at === null;
       if (hasCrashed(row) && isApart && until >= now) this.isolated.push(toIsolated(row));
       if (owner !== null) continue;
-      const job = this.#job(name);
+      const job = this.#job(row);
       job.running++;
       if (job.leasedUntil !== null && job.leasedUntil >= until) continue;
       job.leasedUntil = until;
@@ -146,10 +156,11 @@ export class ActiveRuns {
     const capped = (await this.#countUpTo(all, index, MOST_COUNTED)) > MOST_COUNTED;
     this.capped ||= capped;
     if (capped && index === "ready") return this.#countReadyByQueue(where);
-    for (const { name, queue, n, oldest } of await this.#countByJob(all, index, [], MOST_COUNTED)) {
+    for (const group of await this.#countByJob(all, index, [], MOST_COUNTED)) {
+      const { queue, n, oldest } = group;
       this.#queue(queue).ready += n;
       this.#noteOldest(queue, oldest);
-      if (index !== "owned") this.#job(name).waiting += n;
+      if (index !== "owned") this.#job(group).waiting += n;
     }
   }
 
@@ -159,9 +170,9 @@ export class ActiveRuns {
     const most = Math.max(LEAST_OF_QUEUE, Math.floor(MOST_COUNTED / queues.length));
     for (const queue of queues) {
       const of = `${where} and queue = ?`;
-      for (const { name, n } of await this.#countByJob(of, "ready", [queue], most)) {
-        this.#queue(queue).ready += n;
-        this.#job(name).waiting += n;
+      for (const group of await this.#countByJob(of, "ready", [queue], most)) {
+        this.#queue(queue).ready += group.n;
+        this.#job(group).waiting += group.n;
       }
       await this.#readOldest(of, queue);
     }
@@ -201,13 +212,14 @@ export class ActiveRuns {
 
   async #countScheduled(): Promise<void> {
     const rows = await this.#sql.all<GroupCount & { owned: number }>(
-      `select name, queue, owned, count(*) as n from (
-         select name, queue, case when owner is null then 0 else 1 end as owned from ${this.#runs("scheduled")}
+      `select name, queue, owned, min(priority) as priority, count(*) as n from (
+         select name, queue, priority, case when owner is null then 0 else 1 end as owned from ${this.#runs("scheduled")}
           where state = 0 order by run_at limit ${MOST_COUNTED + 1}) as some_of_them group by name, queue, owned`,
     );
-    for (const { name, queue, owned, n } of rows) {
+    for (const group of rows) {
+      const { queue, owned, n } = group;
       this.#queue(queue).scheduled += n;
-      if (owned === 0) this.#job(name).waiting += n;
+      if (owned === 0) this.#job(group).waiting += n;
     }
     this.capped ||= sum(rows) > MOST_COUNTED;
   }
@@ -223,8 +235,8 @@ export class ActiveRuns {
 
   #countByJob(where: string, index: Index, params: string[], most: number): Promise<GroupCount[]> {
     return this.#sql.all<GroupCount>(
-      `select name, queue, count(*) as n, min(run_at) as oldest from (
-         select name, queue, run_at from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them group by name, queue`,
+      `select name, queue, min(priority) as priority, count(*) as n, min(run_at) as oldest from (
+         select name, queue, priority, run_at from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them group by name, queue`,
       ...params,
     );
   }
@@ -239,7 +251,8 @@ export class ActiveRuns {
     known.oldest = Math.min(known.oldest ?? at, at);
   }
 
-  #job(name: string): JobActivity {
+  #job({ name, queue, priority }: { name: string; queue: string; priority: number }): JobActivity {
+    if (!this.places.has(name)) this.places.set(name, { queue, priority });
     return entry(this.jobs, name, () => ({ running: 0, waiting: 0, leasedUntil: null, leasedBy: null }));
   }
 

@@ -1,5 +1,5 @@
 import type { JobRecord } from "../records.ts";
-import type { JobMinute } from "../store.ts";
+import type { DeclaredJob, JobMinute } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, namesAsJson } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
@@ -33,24 +33,57 @@ export function toJob(row: JobRow): JobRecord {
   };
 }
 
-/** Inserts jobs that producers dispatch and no worker has defined yet. */
+/** Columns of a row that no worker has written yet. */
+export const DECLARED_COLUMNS: readonly string[] = [
+  "name",
+  "queue",
+  "priority",
+  "lim",
+  "key_lim",
+  "fingerprint",
+  "defined_at",
+  "created_at",
+];
+
+/** In the order of `DECLARED_COLUMNS`. */
+export function declaredValues(
+  name: string,
+  { queue, priority, limit, keyLimit }: DeclaredJob,
+  now: number,
+): (string | number)[] {
+  return [name, queue, priority, limit, keyLimit, "", 0, now];
+}
+
+/** Returns those of the names that have no row and are not former names: a job with waiting runs needs a row. */
+export async function undeclared(sql: SqlContext, names: string[]): Promise<string[]> {
+  const { db, t } = sql;
+  const rows = await sql.all<{ name: string }>(
+    `select r.name from ${db.lookUp(db.rows({ job: "text" }), t.jobs, "r.name = v.job")}`,
+    namesAsJson(names),
+  );
+  const known = new Set(rows.map(({ name }) => name));
+  const missing = names.filter((name) => !known.has(name));
+  if (missing.length === 0) return [];
+  const former = await readFormerNames(sql);
+  return missing.filter((name) => !former.has(name));
+}
+
+/** Inserts rows of jobs that no worker has defined yet; existing rows are left as they are. */
 export async function declare(
   sql: SqlContext,
-  names: string[],
-  { queue, priority }: Pick<JobRecord, "queue" | "priority">,
+  jobs: ReadonlyMap<string, DeclaredJob>,
   now: number,
 ): Promise<void> {
   const { db, t } = sql;
-  const insert = db.upsert(
-    t.jobs,
-    ["name"],
-    ["name", "queue", "priority", "lim", "key_lim", "fingerprint", "defined_at", "created_at"],
-    [],
-  );
-  // A limit of 1 until a worker defines the job: the default, and the safe side.
-  const former = await readFormerNames(sql);
-  for (const name of names.filter((one) => !former.has(one)))
-    await sql.run(insert, name, queue, priority, 1, 0, "", 0, now);
+  for (const group of inGroups(
+    [...jobs].sort(([a], [b]) => (a < b ? -1 : 1)),
+    100,
+  )) {
+    await sql.run(
+      db.upsert(t.jobs, ["name"], [...DECLARED_COLUMNS], [], group.length),
+      ...group.flatMap(([name, job]) => declaredValues(name, job, now)),
+    );
+  }
 }
 
 /** Returns a job by its name, or by a former name. */
@@ -99,13 +132,8 @@ export async function lockJobs(
   // The write lock of SQLite covers missing rows too.
   if (db.forUpdate === "") return { rows, stubs: [] };
   const stubs = sorted.filter((name) => !rows.has(name));
-  const columns = ["name", "queue", "priority", "lim", "key_lim", "fingerprint", "defined_at", "created_at"];
-  for (const group of inGroups(stubs, 100)) {
-    await tx.run(
-      db.upsert(t.jobs, ["name"], columns, [], group.length),
-      ...group.flatMap((name) => [name, "", 0, 0, 0, "", 0, now]),
-    );
-  }
+  const stub = { queue: "", priority: 0, limit: 0, keyLimit: 0 };
+  await declare(tx, new Map(stubs.map((name) => [name, stub])), now);
   return { rows: await read(db.forUpdate), stubs };
 }
 

@@ -190,23 +190,37 @@ async function pruneMinutes(sql: SqlContext, before: number): Promise<void> {
   }
 }
 
-/** Deletes jobs. Selects them by a plain read first: MySQL locks every row that a `delete` reads, here every run. */
+/**
+ * Deletes jobs with their schedules and former names. They are found by a plain read: MySQL locks every row that a
+ * `delete` reads, and these would be all runs. A job that got a run since then stays, or the run would be without a job.
+ */
 async function pruneJobs(sql: SqlContext, { text, params }: Statement): Promise<number> {
-  const { t } = sql;
+  const { db, t } = sql;
   const found = await sql.all<{ name: string }>(`select name from ${t.jobs} where ${text}`, ...params);
   const [before] = params;
+  let deleted = 0;
   for (const group of inGroups(found.map(({ name }) => name))) {
-    await sql.transaction(async (tx) => {
-      const these = `in (${placeholders(group)})`;
-      const stale = `name ${these} and coalesce(seen_at, created_at) < ?`;
-      await tx.run(`delete from ${t.jobs} where ${stale}`, ...group, before!);
-      for (const table of [t.schedules, t.aliases]) {
-        const left = `job ${these} and job not in (select name from ${t.jobs} where name ${these})`;
-        await tx.run(`delete from ${table} where ${left}`, ...group, ...group);
-      }
+    deleted += await sql.transaction(async (tx) => {
+      const stale = await tx.all<{ name: string }>(
+        `select name from ${t.jobs} where name in (${placeholders(group)}) and coalesce(seen_at, created_at) < ?
+          order by name${db.forUpdate}`,
+        ...group,
+        before!,
+      );
+      const runs = await tx.all<{ name: string }>(
+        `select distinct name from ${t.runs} where name in (${placeholders(group)})`,
+        ...group,
+      );
+      const used = new Set(runs.map(({ name }) => name));
+      const names = stale.map(({ name }) => name).filter((name) => !used.has(name));
+      if (names.length === 0) return 0;
+      await tx.run(`delete from ${t.jobs} where name in (${placeholders(names)})`, ...names);
+      for (const table of [t.schedules, t.aliases])
+        await tx.run(`delete from ${table} where job in (${placeholders(names)})`, ...names);
+      return names.length;
     });
   }
-  return found.length;
+  return deleted;
 }
 
 async function count(sql: SqlContext, text: string, ...params: Param[]): Promise<number> {

@@ -2,6 +2,7 @@ import { type RunState, stateCodes } from "../../run/states.ts";
 import type { SqlContext } from "./context.ts";
 import { stateOf } from "./control.ts";
 import { first } from "./database.ts";
+import { declare, undeclared } from "./jobs.ts";
 import { limitHint } from "./limit-hint.ts";
 import { UNIQUE_SCOPE } from "./new-run.ts";
 
@@ -23,6 +24,7 @@ export function revive(
   return sql.transaction(async (tx) => {
     const state = await stateOf(tx, id);
     if (state === null || stateCodes[state] < stateCodes.completed) return state;
+    await declareJobOf(tx, id, now);
     const at = runAt ?? now;
     const key = await keyOf(tx, id);
     const hasKey = key !== null && (await insertWithKey(tx, id, key, at, now));
@@ -31,6 +33,22 @@ export function revive(
     if (hasKey && (await isHeldInHistory(tx, key, now))) await giveUpKey(tx, id);
     return "revived";
   });
+}
+
+/** Inserts the row of a finished run's job if it was pruned. */
+async function declareJobOf(tx: SqlContext, id: number, now: number): Promise<void> {
+  const { t } = tx;
+  const pruned = await first(
+    tx.all<{ name: string; queue: string; priority: number }>(
+      `select h.name, h.queue, h.priority from ${t.history} h
+        where h.id = ? and h.owner is null and not exists (select 1 from ${t.jobs} j where j.name = h.name)`,
+      id,
+    ),
+  );
+  if (!pruned || (await undeclared(tx, [pruned.name])).length === 0) return;
+  const { name, queue, priority } = pruned;
+  // A limit of 1 until a worker defines the job: the default, and the safe side.
+  await declare(tx, new Map([[name, { queue, priority, limit: 1, keyLimit: 0 }]]), now);
 }
 
 /**

@@ -35,26 +35,27 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
     `select job, min(next_tick) as next from ${t.schedules} where paused_at is null group by job`,
   );
   const nextRun = new Map(ticks.map(({ job, next }) => [job, next]));
+  const statuses = withMissing(jobs, active).map(
+    (row): JobStatus => ({
+      ...toJob(row),
+      paused: row.paused_at !== null,
+      pause: toPause(row),
+      running: 0,
+      waiting: 0,
+      leasedUntil: null,
+      leasedBy: null,
+      ...active.jobs.get(row.name),
+      lastRun: row.last_run,
+      lastFailure: row.last_failure,
+      lastError: row.last_error,
+      fails: row.fail_count,
+      seenAt: row.seen_at,
+      nextRun: row.paused_at === null ? (nextRun.get(row.name) ?? null) : null,
+    }),
+  );
   return {
     now,
-    jobs: jobs.map(
-      (row): JobStatus => ({
-        ...toJob(row),
-        paused: row.paused_at !== null,
-        pause: toPause(row),
-        running: 0,
-        waiting: 0,
-        leasedUntil: null,
-        leasedBy: null,
-        ...active.jobs.get(row.name),
-        lastRun: row.last_run,
-        lastFailure: row.last_failure,
-        lastError: row.last_error,
-        fails: row.fail_count,
-        seenAt: row.seen_at,
-        nextRun: row.paused_at === null ? (nextRun.get(row.name) ?? null) : null,
-      }),
-    ),
+    jobs: statuses,
     queues: await queues(sql, jobs, active, now),
     workers: alive,
     late: await late(sql, now),
@@ -64,6 +65,35 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
     capped: active.capped,
   };
 }
+
+/**
+ * The jobs, with those that have runs and no row. An insert makes the row, but a prune may delete it at the same moment:
+ * that must not hide the run.
+ */
+function withMissing(jobs: JobStatusRow[], { places }: ActiveRuns): JobStatusRow[] {
+  const known = new Set(jobs.map(({ name }) => name));
+  const missing = [...places].filter(([name]) => !known.has(name));
+  if (missing.length === 0) return jobs;
+  const rows = missing.map(([name, place]) => ({ ...UNKNOWN_JOB, ...place, name }));
+  return [...jobs, ...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const UNKNOWN_JOB: Omit<JobStatusRow, "name" | "queue" | "priority"> = {
+  lim: 0,
+  key_lim: 0,
+  cron: null,
+  fingerprint: "",
+  defined_at: 0,
+  defined_by: null,
+  seen_at: null,
+  paused_at: null,
+  paused_by: null,
+  paused_reason: null,
+  last_run: null,
+  last_failure: null,
+  last_error: null,
+  fail_count: 0,
+};
 
 type QueueRow = PausedRow & { name: string; lim: number; paused_until: number | null };
 

@@ -255,10 +255,6 @@ export abstract class SqlStore implements Store {
     return syncJobs(this.sql, sync, await this.now());
   }
 
-  async declareJobs(names: string[], queue: string, priority: number): Promise<void> {
-    return jobs.declare(this.sql, names, { queue, priority }, await this.now());
-  }
-
   adopt(id: number): Promise<boolean> {
     return adopt(this.sql, id);
   }

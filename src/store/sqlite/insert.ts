@@ -1,5 +1,6 @@
-import type { Param, Tables } from "../sql/database.ts";
+import { type Param, placeholders, type Tables } from "../sql/database.ts";
 import { underCurrentName } from "../sql/former-names.ts";
+import { DECLARED_COLUMNS, declaredValues } from "../sql/jobs.ts";
 import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE, type Value } from "../sql/new-run.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
@@ -30,7 +31,9 @@ export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult
     for (const id of insertAll(context, plain)) inserted.push({ id, inserted: true });
     plain = [];
   };
-  for (const run of withCurrentNames(context, runs)) {
+  const named = withCurrentNames(context, runs);
+  declareJobs(context, named);
+  for (const run of named) {
     if (run.unique === null) plain.push(toValues(run, context.now));
     else {
       insertPlain();
@@ -49,6 +52,20 @@ function withCurrentNames({ sql, t }: InsertContext, runs: NewRun[]): NewRun[] {
     if (alias) former.set(name, alias.job);
   }
   return former.size > 0 ? runs.map((run) => underCurrentName(run, former)) : runs;
+}
+
+/** Inserts rows of jobs that have none: a run that waits always has its job's row. */
+function declareJobs({ sql, t, now }: InsertContext, runs: NewRun[]): void {
+  const looked = new Set<string>();
+  for (const { name, owner, job } of runs) {
+    if (owner !== null || looked.has(name)) continue;
+    looked.add(name);
+    if (sql.row(`select 1 as one from ${t.jobs} where name = ?`, name)) continue;
+    sql.select(
+      `insert into ${t.jobs} (${DECLARED_COLUMNS.join(", ")}) values (${placeholders(DECLARED_COLUMNS)})`,
+      ...declaredValues(name, job, now),
+    );
+  }
 }
 
 /** Returns the ids in the order of the runs: `json_each` keeps the order of its list. */

@@ -5,6 +5,7 @@ import {
   beat,
   claim,
   claimOne,
+  declare,
   define,
   finish,
   found,
@@ -277,7 +278,6 @@ export function formerly(database: Database): void {
         expect((await found(at.store, keyed!)).key).toBe("old|🕰️");
         expect((await found(at.store, adHoc!)).name).toBe("old");
         expect(await producer.job("old")).toMatchObject({ name: "new" });
-        await producer.declareJobs(["old"], "default", 100);
         expect(await at.store.jobNames()).toEqual(["new"]);
       });
 
@@ -316,7 +316,7 @@ export function formerly(database: Database): void {
       test("a name that a producer has only declared takes the job over whole", async () => {
         await withOld(OLD);
         await at.clock.advance(60);
-        await at.store.declareJobs(["new"], "default", 100);
+        await declare(at.store, "new");
         await at.store.flush([
           {
             name: "old",

@@ -1,7 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { WORKER_DEAD_AFTER } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
-import { beat, claim, define, ids, insert, insertOne, names, times } from "../support/requests.ts";
+import {
+  beat,
+  claim,
+  DECLARED,
+  define,
+  ids,
+  insert,
+  insertOne,
+  names,
+  newRun,
+  times,
+} from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
 export function jobs(database: Database): void {
@@ -148,20 +159,50 @@ export function jobs(database: Database): void {
       }
     });
 
-    test("declared elsewhere: known, until a worker says more", async () => {
-      await at.store.declareJobs(["a", "b"], "mail", 7);
-      expect(await at.store.job("a")).toMatchObject({
-        name: "a",
-        queue: "mail",
-        priority: 7,
-        limit: 1,
-        keyLimit: 0,
-      });
+    test("dispatched and not defined: known, until a worker says more", async () => {
+      const job = { queue: "mail", priority: 7, limit: 1, keyLimit: 2 };
+      await insert(
+        at.store,
+        { name: "a", job, queue: "other", priority: 1 },
+        { name: "b", job, delay: 1000, unique: { key: "k", until: "finished", for: 0 } },
+        { name: "c", job, owner: "w9" },
+      );
+      expect(await at.store.job("a")).toMatchObject({ name: "a", ...job, cron: null, fingerprint: "" });
+      expect((await at.store.jobNames()).sort()).toEqual(["a", "b"]);
       expect(await seenAt("a")).toBeNull();
       await define(at.store, [{ name: "a", queue: "images", limit: 0 }]);
+      for (const store of [at.store, await at.another()]) {
+        await insertOne(store, { name: "a", job });
+        expect(await at.store.job("a")).toMatchObject({ queue: "images", limit: 0 });
+      }
+      await at.clock.advance(2);
+      await insertOne(at.store, { name: "a", job });
       expect(await at.store.job("a")).toMatchObject({ queue: "images", limit: 0 });
-      await at.store.declareJobs(["a"], "mail", 7);
-      expect(await at.store.job("a")).toMatchObject({ queue: "images", limit: 0 });
+    });
+
+    test("dispatched in a transaction of the caller's: known as well", async () => {
+      const { tx, commit } = await at.begin();
+      await at.store.insert([newRun({ name: "a", job: DECLARED })], tx);
+      await commit();
+      await expect.poll(() => at.store.job("a"), { timeout: 20_000 }).toMatchObject({ limit: 1 });
+    });
+
+    test("with runs and without a row are in a status all the same", async () => {
+      await insert(
+        at.store,
+        { name: "a", queue: "mail", priority: 7 },
+        { name: "b", delay: 1000 },
+        { name: "d" },
+      );
+      await insertOne(at.store, { name: "c", priority: 1 });
+      await claim(at.store, { limit: 1 });
+      await at.sql("delete from punctual_jobs where name <> 'd'");
+      expect((await at.store.status()).jobs).toMatchObject([
+        { name: "a", queue: "mail", priority: 7, waiting: 1, running: 0, seenAt: null },
+        { name: "b", waiting: 1 },
+        { name: "c", waiting: 0, running: 1 },
+        { name: "d", waiting: 1 },
+      ]);
     });
 
     test("paused, none of its runs is claimed until it is resumed", async () => {

@@ -4,6 +4,7 @@ import {
   claim,
   claimOne,
   claimRequest,
+  DECLARED,
   define,
   exchange,
   ids,
@@ -171,8 +172,7 @@ export function limits(database: Database): void {
     });
 
     test("a job that is only declared has 1", async () => {
-      await at.store.declareJobs(["job"], "default", 100);
-      await limited(3);
+      await limited(3, { job: DECLARED });
       expect(await claim(at.store)).toHaveLength(1);
       expect(await claim(at.store)).toEqual([]);
     });

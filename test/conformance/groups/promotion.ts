@@ -28,7 +28,7 @@ export function promotion(database: Database): void {
       await at.clock.advance(1);
       await claim(at.store, { queues: ["a"] });
       const { queues } = await at.store.status();
-      expect(queues).toMatchObject([
+      expect(queues.filter(({ name }) => name !== "default")).toMatchObject([
         { name: "a", ready: 0, running: 1 },
         { name: "b", ready: 1, scheduled: 1 },
       ]);

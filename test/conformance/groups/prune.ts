@@ -7,6 +7,8 @@ import {
   beat,
   claim,
   claimOne,
+  DECLARED,
+  declare,
   define,
   finish,
   found,
@@ -260,7 +262,7 @@ export function pruning(database: Database): void {
         { name: "running" },
         { name: "living" },
       ]);
-      await at.store.declareJobs(["declared"], "default", 100);
+      await declare(at.store, "declared");
       await finish(at.store, "completed", { name: "gone" });
       await insertOne(at.store, { name: "running" });
       await claimOne(at.store);
@@ -339,6 +341,48 @@ export function pruning(database: Database): void {
       expect((await at.store.schedules()).map(({ job }) => job)).toEqual(["other"]);
       expect(await at.store.find(kept)).not.toBeNull();
       expect(await list(at.store, { limit: 10 })).toMatchObject([{ name: "other" }, { id: kept }]);
+    });
+
+    const alone = { job: "gone", jobsUnseenFor: 5000, orphansOlderThan: 5000 };
+
+    test("a job that was pruned is known again once it is dispatched, by whichever process", async () => {
+      const other = await at.another();
+      for (const store of [at.store, other]) {
+        await insertOne(store, { name: "gone", job: DECLARED });
+        await at.clock.advance(6);
+        expect(await prune(alone)).toEqual({ ...nothing, jobs: 1, orphans: 1 });
+        expect(await at.store.jobNames()).toEqual([]);
+        await insertOne(store, { name: "gone", job: DECLARED });
+        expect(await at.store.job("gone")).toMatchObject({ name: "gone", limit: 1 });
+        await at.clock.advance(6);
+        expect(await prune(alone)).toEqual({ ...nothing, jobs: 1, orphans: 1 });
+      }
+    });
+
+    test("a job that was pruned is known again once a run of it is retried", async () => {
+      const id = await finish(at.store, "failed", { name: "gone", queue: "mail", priority: 7 });
+      await at.clock.advance(6);
+      expect(await prune(alone)).toEqual({ ...nothing, jobs: 1 });
+      expect(await at.store.revive(id)).toBe("revived");
+      const job = { name: "gone", queue: "mail", priority: 7, limit: 1 };
+      expect(await at.store.job("gone")).toMatchObject(job);
+      expect((await at.store.status()).jobs).toMatchObject([{ ...job, waiting: 1 }]);
+    });
+
+    test("a dispatch at the same moment never leaves a run that no status lists", async () => {
+      const other = await at.another();
+      for (let round = 0; round < 20; round++) {
+        await insertOne(at.store, { name: "gone", job: DECLARED });
+        await at.clock.advance(6);
+        await Promise.all([prune(alone), insertOne(other, { name: "gone", job: DECLARED })]);
+        const runs = await list(at.store);
+        const { jobs } = await at.store.status();
+        expect(jobs.map(({ name, waiting }) => ({ name, waiting }))).toEqual(
+          runs.length === 0 && jobs.length === 0 ? [] : [{ name: "gone", waiting: runs.length }],
+        );
+        await at.clock.advance(6);
+        await prune(alone);
+      }
     });
 
     test("a run that waits for its next try and is pruned leaves no tries behind", async () => {

@@ -217,13 +217,13 @@ export function status(database: Database): void {
       expect(await at.store.waitFacts(999_999)).toBeNull();
     });
 
-    test("a run of a job that nobody knows", async () => {
+    test("a run of a job that nobody has defined", async () => {
       const id = await insertOne(at.store);
       expect(await at.store.waitFacts(id)).toEqual({
         now: at.clock.now(),
         run: await found(at.store, id),
         keyed: false,
-        job: null,
+        job: { limit: 0, keyLimit: 0, paused: false, pause: null, seenAt: null },
         queue: expect.toBeOneOf([
           null,
           expect.objectContaining({ limit: 0, paused: false, pausedUntil: null }),

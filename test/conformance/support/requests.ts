@@ -6,6 +6,7 @@ import type {
   ClaimedRun,
   ClaimRequest,
   CrashCap,
+  DeclaredJob,
   ExchangeRequest,
   ExchangeResult,
   JobDetails,
@@ -22,6 +23,7 @@ export function newRun({ key, ...fields }: RunFields = {}): NewRun {
   const name = fields.name ?? "job";
   return {
     name,
+    job: { queue: "default", priority: 100, limit: 0, keyLimit: 0 },
     queue: "default",
     lane: key === undefined ? name : laneOf(name, key),
     priority: 100,
@@ -47,6 +49,14 @@ export async function insert(store: Store, ...runs: RunFields[]): Promise<number
 
 export async function insertOne(store: Store, fields: RunFields = {}): Promise<number> {
   return (await insert(store, fields))[0]!;
+}
+
+/** What a producer says of a job that it does not define. */
+export const DECLARED: DeclaredJob = { queue: "default", priority: 100, limit: 1, keyLimit: 0 };
+
+/** Leaves the row of a job that was dispatched, and no run. */
+export async function declare(store: Store, name: string, job: Partial<DeclaredJob> = {}): Promise<void> {
+  await store.remove(await insertOne(store, { name, job: { ...DECLARED, ...job } }));
 }
 
 export function times<Item>(count: number, make: (index: number) => Item): Item[] {

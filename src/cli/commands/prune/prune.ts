@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { PruneOptions } from "../../../operate/prune-options.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { type FinishedState, finishedStates } from "../../../run/states.ts";
-import { listCommand, queryQuote } from "../../../status/hints.ts";
+import { listCommand, queryQuote, shellQuote } from "../../../status/hints.ts";
 import { UNDEFINED_AFTER } from "../../../status/report.ts";
 import type { PruneForecast, PruneReport } from "../../../store/maintenance.ts";
 import type { Duration } from "../../../time.ts";
@@ -88,6 +88,12 @@ export default function prune(command: Command, cli: Cli): void {
       const freed = options.vacuum && !interrupt.came ? await vacuum(jobs) : null;
       tell(cli, deleted, interrupt.came, freed);
       interrupt.throwIfCame();
+      if (options.job !== undefined && deleted.jobs === 0) {
+        throw new Exit(
+          exitCodes.refused,
+          `The job "${plain(options.job)}" stays: it was dispatched or defined meanwhile. Stop the program that does so, and try again.`,
+        );
+      }
     });
 }
 
@@ -100,16 +106,20 @@ async function refuseJob(jobs: Punctual, name: string): Promise<void> {
       name,
       status.jobs.map((job) => job.name),
     );
-  const age = found.seenAt === null ? 0 : Number(status.now) - Number(found.seenAt);
-  if (age <= UNDEFINED_AFTER) {
+  const { seenAt, running } = found;
+  const shown = plain(name);
+  if (seenAt !== null && Number(status.now) - Number(seenAt) <= UNDEFINED_AFTER) {
     throw new Exit(
       exitCodes.refused,
-      `The job "${plain(name)}" was defined within the last ${span(UNDEFINED_AFTER)}, so it stays. Remove it from the code, restart the workers and try again ${span(UNDEFINED_AFTER)} later.`,
+      `The job "${shown}" was defined within the last ${span(UNDEFINED_AFTER)}, so it stays. Remove it from the code, restart the workers and try again ${span(UNDEFINED_AFTER)} later.`,
     );
   }
+  const of = `job:${queryQuote(name)}`;
   throw new Exit(
     exitCodes.refused,
-    `The job "${plain(name)}" has runs that have not ended, so it stays: ${plain(listCommand(`job:${queryQuote(name)} state:running`))}`,
+    running > 0
+      ? `The job "${shown}" has runs that have not ended, so it stays: ${plain(listCommand(`${of} state:running`))}`
+      : `The job "${shown}" was dispatched within the last ${span(UNDEFINED_AFTER)}, and a worker may be about to define it, so it stays. Try again ${span(UNDEFINED_AFTER)} later, or withdraw its runs: punctual cancel --where ${shellQuote(plain(of))}`,
   );
 }
 

@@ -1,0 +1,55 @@
+import type { Clock } from "../../time.ts";
+import type { SqlContext } from "../sql/context.ts";
+import { declare, undeclared } from "../sql/jobs.ts";
+import type { DeclaredJob, NewRun } from "../store.ts";
+
+/** How long a row that was seen is trusted to be there. */
+const REMEMBERED = 1000;
+
+/**
+ * Inserts the rows of jobs whose runs are dispatched before any worker has defined them, or after they were pruned. A
+ * row is looked for once a second at most, and beside the insert, so that an insert has no extra round trip.
+ */
+export class DeclaredJobs {
+  readonly #sql: SqlContext;
+  readonly #clock: Clock;
+  /** When the row of each job was last seen, on the monotonic clock. */
+  readonly #seen = new Map<string, number>();
+
+  constructor(sql: SqlContext, clock: Clock) {
+    this.#sql = sql;
+    this.#clock = clock;
+  }
+
+  /** Returns the jobs of these runs whose rows must be looked for; null: none. */
+  unsure(runs: NewRun[]): Map<string, DeclaredJob> | null {
+    const now = this.#clock.monotonic();
+    let unsure: Map<string, DeclaredJob> | null = null;
+    for (const { name, owner, job } of runs) {
+      if (owner !== null || now - (this.#seen.get(name) ?? Number.NEGATIVE_INFINITY) < REMEMBERED) continue;
+      unsure ??= new Map();
+      if (!unsure.has(name)) unsure.set(name, job);
+    }
+    return unsure;
+  }
+
+  /** Whether rows of these jobs were ever seen. If not, they are declared before the insert. */
+  areKnown(jobs: ReadonlyMap<string, DeclaredJob>): boolean {
+    for (const name of jobs.keys()) if (!this.#seen.has(name)) return false;
+    return true;
+  }
+
+  async declare(jobs: ReadonlyMap<string, DeclaredJob>, now: number): Promise<void> {
+    const at = this.#clock.monotonic();
+    const missing = new Set(await undeclared(this.#sql, [...jobs.keys()]));
+    if (missing.size > 0) {
+      await declare(this.#sql, new Map([...jobs].filter(([name]) => missing.has(name))), now);
+    }
+    for (const name of jobs.keys()) this.#seen.set(name, at);
+  }
+
+  /** Rows may have been deleted. */
+  forget(): void {
+    this.#seen.clear();
+  }
+}
