@@ -58,6 +58,14 @@ declare const db: DatabaseSync;
 declare function resize(id: number): Promise<void>;
 declare function load(file: string, signal: AbortSignal): Promise<void>;
 `,
+  catalog: `
+import { Punctual } from "punctual";
+
+const shop: Punctual = new Punctual("sqlite::memory:");
+const email = shop.define("email", async (args: { to: string }) => {});
+const report = shop.define("report", async ({ day = 1 }: { day?: number }) => ({ day }));
+const catalog = shop.catalog({ email, report });
+`,
   postgres,
   mysql,
   /** Blocks that are the same on every server. */
