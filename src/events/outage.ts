@@ -5,8 +5,8 @@ import type { Emitter } from "./events.ts";
 import type { Logger } from "./logger.ts";
 
 /**
- * Tracks outages of the database. A duty is work that is retried until it succeeds: claims, renewals, ticks, heartbeats,
- * flushes. All duties that fail together are one outage, which is logged when it begins and when it ends.
+ * Tracks outages of the database. A duty is work that is retried until it succeeds: claims, renewals, ticks,
+ * heartbeats, flushes. All duties that fail together are one outage, which is logged when it begins and when it ends.
  */
 export class Outage {
   readonly #clock: Clock;

@@ -52,8 +52,8 @@ const LABELS = 500;
 type Answer = { status: number; type?: string; body: string };
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` of an instance over HTTP. Does not keep the process alive. Does not listen
- * in a child process of `supervise()`: the parent's probe reports on all children.
+ * Serves `/healthz`, `/readyz` and `/metrics` of an instance over HTTP. Does not keep the process alive. Does not
+ * listen in a child process of `supervise()`: the parent's probe reports on all children.
  */
 export async function startProbe(jobs: ProbeTarget, options: ProbeOptions): Promise<Probe> {
   const { host = LOOPBACK, port, worker = true, labels = LABELS, clock = systemClock } = options;

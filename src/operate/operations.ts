@@ -157,9 +157,9 @@ export abstract class Operations implements RunControl {
   // -- operating runs ----------------------------------------------------------------------------------------------
 
   /**
-   * Cancels a waiting run; asks a running one to end, by aborting its handler's signal. With `force`, a running run ends
-   * at once and loses its lease, so that nothing more is written about it. Its handler may still go on for a while, and
-   * no limit counts it any more.
+   * Cancels a waiting run; asks a running one to end, by aborting its handler's signal. With `force`, a running run
+   * ends at once and loses its lease, so that nothing more is written about it. Its handler may still go on for a
+   * while, and no limit counts it any more.
    */
   async cancel(
     id: number,

@@ -16,8 +16,9 @@ export interface PruneOptions {
   /** Also deletes runs that finished longer ago than this, before their retention is over. */
   finished?: Duration | undefined;
   /**
-   * Keeps this many of the newest finished runs of each job and deletes older ones, before their retention is over. With
-   * `finished`, deletes only runs that finished longer ago than that; with `state`, counts only runs in those states.
+   * Keeps this many of the newest finished runs of each job and deletes older ones, before their retention is over.
+   * With `finished`, deletes only runs that finished longer ago than that; with `state`, counts only runs in those
+   * states.
    */
   keep?: number | undefined;
   /** Deletes only finished runs in these states. Default: all states. */

@@ -102,7 +102,10 @@ function read(from: object, key: string): unknown {
   }
 }
 
-/** Returns the `name` of an error; if that is the inherited "Error", as in `class PaymentError extends Error {}`, the name of its class. */
+/**
+ * Returns the `name` of an error; if that is the inherited "Error", as in `class PaymentError extends Error {}`, the
+ * name of its class.
+ */
 function nameOf(thrown: object): string {
   if (typeof thrown === "function") return "Error";
   const name = read(thrown, "name");
@@ -130,7 +133,9 @@ function messageOf(thrown: object): string {
   }
 }
 
-/** Returns the first errors of an AggregateError, whose own message is often empty, as for Node's failed connections. */
+/**
+ * Returns the first errors of an AggregateError, whose own message is often empty, as for Node's failed connections.
+ */
 function firstErrors(thrown: object, name: string): string {
   const errors = read(thrown, "errors");
   try {
@@ -191,7 +196,10 @@ function withoutParticulars(message: string): string {
   );
 }
 
-/** Returns the function and the file name of the first frame, without its folder, which differs between machines and releases. */
+/**
+ * Returns the function and the file name of the first frame, without its folder, which differs between machines and
+ * releases.
+ */
 function firstFrame(failure: Failure): string {
   if (failure.stack === null) return "";
   const at = failure.stack.indexOf(failure.message);
@@ -209,7 +217,10 @@ function firstFrame(failure: Failure): string {
   return `${name} ${file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1)}`;
 }
 
-/** Returns at most `longest` bytes of UTF-8 that every database stores. Cuts the text, but keeps `tail` (up to half) whole. */
+/**
+ * Returns at most `longest` bytes of UTF-8 that every database stores. Cuts the text, but keeps `tail` (up to half)
+ * whole.
+ */
 export function storableText(text: string, longest: number, tail = ""): string {
   const end = tail && cut(wellFormed(tail.slice(0, longest)), longest / 2);
   // Every character has at least one byte: of a text of ten megabytes only the beginning is processed.

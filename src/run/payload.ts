@@ -13,8 +13,8 @@ const DEEPEST = 100;
 const MEASURED = 8;
 
 /**
- * Returns a value as JSON text; undefined for undefined. Throws INVALID_PAYLOAD with the path of a value that JSON cannot
- * represent, or PAYLOAD_TOO_LARGE with both sizes.
+ * Returns a value as JSON text; undefined for undefined. Throws INVALID_PAYLOAD with the path of a value that JSON
+ * cannot represent, or PAYLOAD_TOO_LARGE with both sizes.
  */
 export function encodePayload(
   value: unknown,

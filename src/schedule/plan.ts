@@ -89,8 +89,8 @@ export class Plan {
   }
 
   /**
-   * Returns an expression of six fields; null if no field was set. Of the fields that were not set, those finer than the
-   * finest set field are 0 (day and month 1), the others `*`.
+   * Returns an expression of six fields; null if no field was set. Of the fields that were not set, those finer than
+   * the finest set field are 0 (day and month 1), the others `*`.
    */
   toCron(): string | null {
     if (this.#fields === NO_FIELDS) return null;

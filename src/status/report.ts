@@ -220,8 +220,8 @@ export const REMOVED_AFTER: number = DAY;
 
 /**
  * Returns a function that tells for how many milliseconds no worker has defined a job; null: a worker defines it, or
- * none ever has. While no worker is alive, a job counts as defined unless other jobs were synced later: then the workers
- * are merely down, and the code may still have it.
+ * none ever has. While no worker is alive, a job counts as defined unless other jobs were synced later: then the
+ * workers are merely down, and the code may still have it.
  */
 export function undefinedTimes({
   now,
