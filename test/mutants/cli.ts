@@ -99,8 +99,8 @@ export const mutants: Mutant[] = [
   {
     rule: "2^53 is refused: it is the first whole number that another one is rounded to.",
     file: "src/cli/commands/dispatch/payload.ts",
-    find: "!Number.isSafeInteger(value)",
-    replace: "Math.abs(value as number) > 2 ** 53",
+    find: "Math.abs(value) > Number.MAX_SAFE_INTEGER",
+    replace: "Math.abs(value) > 2 ** 53",
     tests: ["test/cli/dispatch.test.ts"],
     only: "9007199254740992",
   },
