@@ -1,8 +1,11 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
+import { widthOf } from "../../src/cli/render/width.ts";
 import { project, run, start } from "./support/punctual.ts";
+import { Terminal } from "./support/terminal.ts";
 
 const files = {
   "punctual.config.ts": `export default { database: "sqlite:./jobs.db" };\n`,
@@ -45,7 +48,9 @@ test("a run of a worker that was killed is named by doctor, status and show, wit
   expect(show).toMatch(new RegExp(`on worker ${name}\\.`));
   expect(show).toMatch(/Its worker has given no sign of life for 3 h: its lease ends in 10 h, and no other/);
   expect(show).toMatch(new RegExp(`^ {2}Worker +${name}$`, "m"));
-  const status = (await call("status")).stdout;
+  expect(doctor.stdout).not.toContain("nothing waits");
+  const { stdout: status, stderr: foot } = await call("status");
+  expect(foot).toContain("No worker is alive, and 1 run is held by a dead one. Start one: punctual work");
   expect(status).toMatch(new RegExp(`hang .* ${name} 9h .*no sign of life from ${name} for 3h`));
 
   const other = start(["work", "--no-jsonl", "--queues", "other"], { cwd });
@@ -62,6 +67,19 @@ test("a run of a worker that was killed is named by doctor, status and show, wit
   expect((await call("status", "--check")).stderr).toMatch(/^A dead worker holds run 1 of "hang": /m);
   db.close();
 });
+
+test.each([["doctor"], ["status", "--check"], ["status"], ["show", "1"]])(
+  "%s %s fits on a terminal of 80 columns",
+  async (...args) => {
+    const { cwd, db } = await killed("SIGKILL");
+    const terminal = new Terminal(args, { cwd, columns: 80, rows: 24 });
+    await terminal.ended;
+    db.close();
+    const lines = stripVTControlCharacters(terminal.written).split(/\r?\n/);
+    expect(lines.filter((line) => widthOf(line) > 80)).toEqual([]);
+    expect(lines.join(" ").replace(/ +/g, " ")).toContain("no sign of life");
+  },
+);
 
 test("a frozen worker is named too", async () => {
   const { call, db, name } = await killed("SIGSTOP");

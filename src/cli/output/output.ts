@@ -11,6 +11,11 @@ export interface Stream {
   once?(event: "drain", listener: () => void): unknown;
 }
 
+/** Width of a terminal in columns, 80 if it reports 0; null: the stream is not a terminal. */
+function columnsOf({ isTTY, columns }: Stream): number | null {
+  return isTTY ? columns || 80 : null;
+}
+
 /** Writes data to standard output, and notes and errors to standard error. */
 export class Output {
   readonly stdout: Stream;
@@ -41,8 +46,12 @@ export class Output {
 
   /** Width of the terminal in columns; null: not a terminal, nothing is cut. */
   get width(): number | null {
-    // A terminal that does not know its size reports 0.
-    return this.stdout.isTTY ? this.stdout.columns || 80 : null;
+    return columnsOf(this.stdout);
+  }
+
+  /** The same for standard error. */
+  get errorWidth(): number | null {
+    return columnsOf(this.stderr);
   }
 
   /** Prints a line of data. */

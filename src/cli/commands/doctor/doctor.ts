@@ -5,6 +5,8 @@ import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { iconsFor } from "../../render/icons.ts";
 import { counted } from "../../render/numbers.ts";
+import { widthOf } from "../../render/width.ts";
+import { wrap } from "../../render/wrap.ts";
 import { database } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import { fix } from "./fix.ts";
@@ -74,8 +76,19 @@ function tellAll(
 function tell(cli: Cli, { level, text, cure, details = [] }: Finding): void {
   const { output } = cli;
   const icons = iconsFor();
-  const sign = output.paint(STYLES[level], icons[SIGNS[level]]);
-  output.print(`${sign} ${plain(text)}${cure === undefined ? "" : `  ${icons.arrow} ${plain(cure)}`}`);
+  const icon = icons[SIGNS[level]];
+  const sign = output.paint(STYLES[level], icon);
+  const indent = " ".repeat(widthOf(icon) + 1);
+  const room = output.width === null ? Number.POSITIVE_INFINITY : output.width - indent.length;
+  const remedy = cure === undefined ? "" : `${icons.arrow} ${plain(cure)}`;
+  const line = remedy === "" ? plain(text) : `${plain(text)}  ${remedy}`;
+  if (widthOf(line) <= room) output.print(`${sign} ${line}`);
+  else {
+    const [first, ...rest] = wrap(text, room);
+    output.print(`${sign} ${first}`);
+    // A command is not wrapped: it is there to be copied.
+    for (const more of remedy === "" ? rest : [...rest, remedy]) output.print(`${indent}${more}`);
+  }
   if ((cli.globals.verbose ?? 0) > 0) for (const line of details) output.print(`    ${plain(line)}`);
 }
 

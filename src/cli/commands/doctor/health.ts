@@ -66,13 +66,15 @@ function isolated({ isolated: runs }: StatusReport): Finding[] {
   });
 }
 
-function workers({ workers: all, queues, jobs }: StatusReport): Finding[] {
+function workers({ workers: all, queues, jobs, silent: dead }: StatusReport): Finding[] {
   const alive = all.filter(({ parallel }) => parallel > 0);
   const slots = alive.reduce((sum, { parallel }) => sum + parallel, 0);
   const waits = queues.filter(({ ready, paused }) => ready > 0 && !paused);
   if (alive.length === 0) {
     const ready = waits.reduce((sum, queue) => sum + queue.ready, 0);
     const ticks = jobs.some(({ nextRun }) => nextRun !== null);
+    // The findings about dead workers say what waits.
+    if (ready === 0 && !ticks && dead.length > 0) return [];
     if (ready === 0 && !ticks) return [ok("no worker is alive, and nothing waits for one")];
     const why = ready > 0 ? `${counted(ready, "run")} ready` : "schedules to tick";
     return [warning(`no worker is alive, with ${why}`, "punctual work")];

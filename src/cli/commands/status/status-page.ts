@@ -56,9 +56,11 @@ function nothingKnown(report: StatusReport): string {
 }
 
 function nobodyWorks(report: StatusReport): string | null {
-  const waiting = whatWaits(report);
-  if (waiting === null || report.workers.some(({ parallel }) => parallel > 0)) return null;
-  return `No worker is alive, and ${waiting}. Start one: punctual work`;
+  if (report.workers.some(({ parallel }) => parallel > 0)) return null;
+  const held = report.silent.reduce((sum, { runs }) => sum + runs, 0);
+  const dead = `${counted(held, "run")} ${held === 1 ? "is" : "are"} held by a dead one`;
+  const parts = [whatWaits(report), held > 0 ? dead : null].filter((part) => part !== null);
+  return parts.length === 0 ? null : `No worker is alive, and ${parts.join(", ")}. Start one: punctual work`;
 }
 
 /** `1 run waits`; null: no run waits. */

@@ -8,6 +8,7 @@ import { openToLook } from "../../open-to-look.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { type Page, pageOf } from "../../render/page.ts";
+import { wrap } from "../../render/wrap.ts";
 import { detailsOf } from "../../views/details.ts";
 import { viewsOf } from "../../views/job-state.ts";
 import { leasesOf } from "../../views/leases.ts";
@@ -111,7 +112,8 @@ function check(taken: Taken, worst: string | true, { output }: Cli): void {
   if (output.isJson) output.json(statusDocument(taken));
   else if (level === "healthy") for (const sentence of sentences) output.note(plain(sentence));
   else {
-    for (const sentence of [`${level}:`, ...sentences]) output.complain(plain(sentence));
+    for (const sentence of [`${level}:`, ...sentences])
+      for (const line of wrap(plain(sentence), output.errorWidth)) output.complain(line);
     for (const hint of hints) output.note(`  ${plain(hint)}`);
   }
   const isFine = level === "healthy" || (worst === "stalled" && level === "degraded");

@@ -40,8 +40,7 @@ export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<st
     `pid ${process.pid}`,
     "Ctrl-C to drain",
   ];
-  const { isTTY, columns } = cli.output.stderr;
-  const width = isTTY ? columns || 80 : Number.POSITIVE_INFINITY;
+  const width = cli.output.errorWidth ?? Number.POSITIVE_INFINITY;
   const { dot } = iconsFor();
   return [first, second].flatMap((parts) =>
     lines(parts.filter((part) => part !== "").map(plain), dot, width),
