@@ -35,13 +35,13 @@ function fromPackage(): string | null {
     named = (JSON.parse(readFileSync("package.json", "utf8")) as { punctual?: { config?: unknown } } | null)
       ?.punctual?.config;
   } catch {
-    // npm and Node report a broken package.json better than we could.
+    // npm and Node report a broken package.json themselves.
     return null;
   }
   return typeof named === "string" && named !== "" ? named : null;
 }
 
-/** Returns the config that a file exports, calling it with the mode if it is a function. */
+/** Returns the config that a file exports. Calls an exported function with the mode. */
 export function configOf(file: string, exported: unknown): PunctualConfig | Promise<PunctualConfig> {
   if (exported === undefined)
     throw notLoaded(`${file} has no default export. Write: export default defineConfig({ … })`);
@@ -83,7 +83,7 @@ function load(file: string): unknown {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw notLoaded(
-      `${file} cannot be loaded: ${reason} It is read because an instance names no database. Correct the file, or write new Punctual(database).`,
+      `${file} cannot be loaded: ${reason} Punctual reads it because an instance names no database. Correct the file, or write new Punctual(database).`,
       error,
     );
   }

@@ -63,27 +63,27 @@ const KEYS = [
   "loadTimeout",
 ];
 
-/** Throws for an unknown key or an invalid value; the message names the key and what is expected. */
+/** Returns the config if it is valid. Throws for an unknown key or an invalid value; the message names the key. */
 export function checkConfig(given: unknown): PunctualConfig {
   checkKeys(given as object, KEYS, "The config");
   const config = given as PunctualConfig;
-  at("database", config.database, kindOf);
-  at("jobs", config.jobs, checkPatterns);
-  at("queues", config.queues, checkQueues);
-  at("retention", config.retention, (retention) => {
+  checkKey("database", config.database, kindOf);
+  checkKey("jobs", config.jobs, checkPatterns);
+  checkKey("queues", config.queues, checkQueues);
+  checkKey("retention", config.retention, (retention) => {
     if (typeof retention === "object")
       checkKeys(retention, ["completed", "failed", "cancelled", "skipped"], "It");
     toRetention(retention);
   });
-  at("defaults", config.defaults, toSettings);
-  at("prefix", config.prefix, checkPrefix);
-  at("workers", config.workers, (workers) => checkInteger(workers, "it", 0, 1000));
-  at("parallel", config.parallel, (parallel) => checkInteger(parallel, "it", 1, 10_000));
-  at("loadTimeout", config.loadTimeout, (timeout) => toMilliseconds(timeout, "it"));
+  checkKey("defaults", config.defaults, toSettings);
+  checkKey("prefix", config.prefix, checkPrefix);
+  checkKey("workers", config.workers, (workers) => checkInteger(workers, "it", 0, 1000));
+  checkKey("parallel", config.parallel, (parallel) => checkInteger(parallel, "it", 1, 10_000));
+  checkKey("loadTimeout", config.loadTimeout, (timeout) => toMilliseconds(timeout, "it"));
   return config;
 }
 
-/** Returns the options that a config gives to an instance that names no database. */
+/** Returns the options that an instance without a database of its own takes from the config. */
 export function instanceOptions({
   prefix,
   defaults,
@@ -96,7 +96,8 @@ export function instanceOptions({
   };
 }
 
-function at<Value>(key: string, value: Value | undefined, check: (value: Value) => unknown): void {
+/** Runs a check of one value; its error begins with the key. */
+function checkKey<Value>(key: string, value: Value | undefined, check: (value: Value) => unknown): void {
   if (value === undefined) return;
   try {
     check(value);

@@ -3,12 +3,12 @@ import { Punctual } from "./punctual.ts";
 
 let instance: Punctual | undefined;
 
-/** The default instance, and how to choose it. */
+/** The default instance, with `use()` to replace it. */
 export interface Facade extends Punctual {
   /**
-   * Makes `Job` stand for this instance: with a clock, options or a database of its own, or after `Job.stop()`. It takes
-   * over what was defined on `Job` before, so that job files may be loaded before or after the call; the instance that
-   * `Job` stood for stops.
+   * Makes `instance` the default instance, e.g. to set options or a database, or after `Job.stop()`. Jobs that were
+   * defined on `Job` before move to it, so that job files may be loaded before or after the call. The previous default
+   * instance stops.
    */
   use(instance: Punctual): Punctual;
 }
@@ -23,8 +23,8 @@ function use(next: Punctual): Punctual {
 }
 
 /**
- * The default instance, opened on first use: `PUNCTUAL_DATABASE_URL`, the `database` of `punctual.config.ts` in this
- * folder, else `./punctual.db`. `Job.use()` chooses another.
+ * The default instance, created on first use. Its database is `PUNCTUAL_DATABASE_URL`, else the `database` of
+ * `punctual.config.ts` in the current folder, else `sqlite:./punctual.db`. `Job.use()` replaces the instance.
  *
  * ```ts
  * Job.define("hello", () => console.log("hi")).everySecond();

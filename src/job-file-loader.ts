@@ -9,13 +9,13 @@ import { withoutUndefined } from "./validate/options.ts";
 import { version } from "./version.ts";
 
 /**
- * An instance that was created while job files were loaded. Members keep their names: other versions of the package
- * fill them.
+ * An instance that a job file created. Do not rename its members: a job file may use another version of the package,
+ * and that version fills them.
  */
 export interface LoadedInstance {
   readonly instance: object;
   readonly version: string;
-  /** Folder of the copy of the package that created it. */
+  /** Folder of the copy of the package that created the instance. */
   readonly copy: string;
   /** Null when the instance names no database. */
   readonly source: DatabaseSource | null;
@@ -26,25 +26,28 @@ export interface LoadedInstance {
 }
 
 /**
- * The command that loads job files; instances report to it what the files create and define. Members keep their names:
- * the files may have another version of the package, and that they do is only found once they have called them.
+ * The command that loads job files. Instances report to it the instances and jobs that the files create. Do not rename
+ * its members: a job file may use another version of the package, which the loader only detects after that version's
+ * calls.
  */
 export interface JobFileLoader {
-  /** Database of an instance that names none. */
+  /** Database of instances that name none. */
   readonly source: DatabaseSource | null;
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
+  /** Called for each new instance. */
   made(instance: LoadedInstance): void;
+  /** Called for each new definition. */
   defined(definition: Definition<never>): void;
   /**
-   * Whether a job file's call of `run()`, `forever()` or `supervise()` is to be ignored now; warns about the ignored
-   * call.
+   * Whether a call of `run()`, `forever()` or `supervise()` must be ignored, because a job file makes it while the
+   * command loads files. Warns about the ignored call.
    */
   holds(method: string): boolean;
-  /** Runs `work`, in which no call is ignored. */
+  /** Runs `work`; calls in it are not ignored. */
   freely<Result>(work: () => Result): Result;
 }
 
-/** On the global object, because the loading program and the files it loads may each have a copy of the package. */
+/** Key on the global object, because the command and the job files may each have their own copy of the package. */
 const KEY: unique symbol = Symbol.for("punctual.loading") as never;
 
 type Global = { [KEY]?: JobFileLoader };
@@ -58,13 +61,13 @@ export function setJobFileLoader(loader: JobFileLoader): void {
   (globalThis as Global)[KEY] = loader;
 }
 
-/** Runs `work`, in which the loader ignores no call. */
+/** Runs `work`; the loader, if there is one, ignores no call in it. */
 export function allowWork<Result>(work: () => Result): Result {
   const loader = jobFileLoader();
   return loader ? loader.freely(work) : work();
 }
 
-/** Tells the loader, if there is one, that a job file has created an instance. */
+/** Reports a new instance to the loader of job files, if there is one. */
 export function reportInstance(instance: Omit<LoadedInstance, "version" | "copy">): void {
   jobFileLoader()?.made({ ...instance, version: version(), copy: new URL(".", import.meta.url).href });
 }
@@ -94,8 +97,8 @@ export function withInherited(
 }
 
 /**
- * Merges defaults; `attempts` and `retries` are one setting, so that either of the own ones replaces either inherited
- * one.
+ * Merges defaults; own ones take precedence. `attempts` and `retries` are one setting: an own one of either name
+ * replaces both inherited ones.
  */
 function withDefaults(inherited: Defaults = {}, own: Defaults = {}): Defaults {
   const given = withoutUndefined(own);

@@ -36,15 +36,18 @@ import { checkKeys, withoutUndefined } from "./validate/options.ts";
 
 type Named = string | ClassTarget;
 
-/** The part of an instance that defines jobs and asks for runs of them. */
+/** The part of an instance that defines and dispatches jobs. */
 // biome-ignore lint/suspicious/noExplicitAny: without a catalog.
 export abstract class Jobs<Known = any> extends Operations {
   protected abstract get engine(): Engine;
 
-  // -- what should happen ------------------------------------------------------------------------------------------
+  // -- defining jobs -----------------------------------------------------------------------------------------------
 
-  // Overloads refuse a mistake by the number of arguments, where they can: the compiler then explains the remaining one.
-  /** Defines a job: a name and its handler, with a schema between them if you like; or a class, or a class and method. */
+  // An overload rejects a wrong call by the number of arguments, if it can: the compiler then reports the error of the
+  // overload that was meant.
+  /**
+   * Defines a job from a name and a handler, with an optional schema between them, or from a class or a class method.
+   */
   define<Args, Result = unknown>(name: string, handler: Handler<Args, Result>): Definition<Args, Result>;
   define<const Target extends ClassTarget | Data>(
     name: string,
@@ -83,19 +86,19 @@ export abstract class Jobs<Known = any> extends Operations {
     const handler = toHandler(target, name, this.engine.options.resolve);
     this.engine.registry.know(target);
     const definition = new Definition<never>(name, handler, schema, this.engine.defaults, this.#home, place);
-    if (this.engine.registry.define(definition)) queueMicrotask(() => this.#lookAtFresh());
+    if (this.engine.registry.define(definition)) queueMicrotask(() => this.#checkFresh());
     if (!named) warnIfMinified(what, this.engine.logger);
     jobFileLoader()?.defined(definition);
     this.engine.sessions.definitionsChanged();
     return definition;
   }
 
-  /** Every job that is defined here. */
+  /** Returns every job that this instance defines. */
   definitions(): Definition<never>[] {
     return [...this.engine.registry.definitions()];
   }
 
-  /** A job that another program defines: can be dispatched here, with its arguments typed by the catalog or by you. */
+  /** Declares a job that another program defines, to dispatch it here. The catalog or `Args` types its arguments. */
   declare<Name extends keyof JobsIn<Known> & string>(
     name: Name,
   ): Dispatchable<ArgsFor<Known, Name>, ResultFor<Known, Name>>;
@@ -113,7 +116,7 @@ export abstract class Jobs<Known = any> extends Operations {
     return toCatalog(jobs);
   }
 
-  /** A limit shared by all jobs of a queue; 0 = no limit. */
+  /** Sets the number of runs of a queue that may run at a time, over all workers; 0: no limit. */
   queue(name: string, options: { concurrency: number }): this {
     checkName(name, "a queue name");
     if (typeof options !== "object" || options === null) {
@@ -125,9 +128,9 @@ export abstract class Jobs<Known = any> extends Operations {
     return this;
   }
 
-  // -- asking for runs ---------------------------------------------------------------------------------------------
+  // -- dispatching -------------------------------------------------------------------------------------------------
 
-  /** Asks for a run: of a job by name, class, or class and method; or of a function, which runs in this process only. */
+  /** Dispatches a run of a job, by name, class or class method; or of a function, which runs in this process only. */
   dispatch<Given extends FunctionOrData<Handler<unknown>>>(
     name: string,
     handler: Given,
@@ -149,7 +152,7 @@ export abstract class Jobs<Known = any> extends Operations {
     return options === undefined ? dispatch : dispatch.options(options);
   }
 
-  /** A run of a job that only this instance runs, when it works: with one try, and whatever its limits say. */
+  /** Dispatches a run of a job that only this instance executes. The run has one attempt and ignores limits. */
   dispatchHere<const Target extends (keyof JobsIn<Known> & string) | ClassTarget>(
     what: Target,
     ...[args]: RunArguments<ArgsFor<Known, Target>>
@@ -159,12 +162,12 @@ export abstract class Jobs<Known = any> extends Operations {
     if (!(definition instanceof Definition)) throw this.engine.registry.unknown(definition.name, []);
     const { name, handler, schema, settings: own } = definition;
     const settings = { ...own, retries: { ...own.retries, max: 1 } };
-    // The dispatch captures its arguments at this call, the job's own too.
+    // Passed with the dispatch, so that the job's own arguments are captured at this call too.
     const given = args === undefined || args === null ? { args: own.args } : { args };
     return this.engine.sendHere({ name, handler, schema, settings, borrowed: true }, given);
   }
 
-  /** Now, or at a time, on a queue: the registrar's form. */
+  /** Dispatches a run now or at `when`, on `queue`: `dispatch()` with positional parameters. */
   register<const Target extends (keyof JobsIn<Known> & string) | ClassTarget>(
     what: Target,
     ...[args, when, queue]: RegisterArguments<ArgsFor<Known, Target>>
@@ -175,8 +178,8 @@ export abstract class Jobs<Known = any> extends Operations {
   }
 
   /**
-   * One more schedule of a handler, by a cron expression: the registrar's form. Any number of them may be there; the
-   * same one twice is one.
+   * Adds a schedule to a job, by a cron expression. A job may have any number of schedules; adding the same one
+   * again has no effect.
    */
   recur<const Target extends (keyof JobsIn<Known> & string) | ClassTarget | Definition | JobDraft>(
     what: Target,
@@ -190,12 +193,12 @@ export abstract class Jobs<Known = any> extends Operations {
     const given = draft ? { ...recurOptionsOf(draft), ...withoutUndefined(options) } : options;
     const { plan, overrides } = toRecurrence(cron, given, definition.settings.args);
     definition.recur(plan, overrides);
-    this.#warnOf(definition.name, plan.warning(this.clock.now()));
+    this.#warnAbout(definition.name, plan.warning(this.clock.now()));
     this.engine.sessions.definitionsChanged();
     return this;
   }
 
-  /** A dispatch that is named last. */
+  /** Begins a draft without a job: its `dispatch()` names the job. */
   draft(): Draft<Known> {
     return new Draft<Known>((what, shape) => this.engine.send(this.#find(what), shape));
   }
@@ -218,7 +221,7 @@ export abstract class Jobs<Known = any> extends Operations {
     warn: (message) => this.engine.logger.warn(message),
   };
 
-  /** A class that is dispatched is a job from then on. */
+  /** Returns the job of a name or class. Defines a class that has no definition yet. */
   #find(what: Named): Dispatchable<never> {
     const name = nameOf(what);
     const defined = this.engine.registry.definition(name);
@@ -232,13 +235,13 @@ export abstract class Jobs<Known = any> extends Operations {
     return definition;
   }
 
-  /** At the end of the turn, when the definitions' calls are complete. */
-  #lookAtFresh(): void {
+  /** Warns about the schedules of new definitions. Called at the end of the turn, when their settings are complete. */
+  #checkFresh(): void {
     for (const { name, plan } of this.engine.registry.fresh())
-      this.#warnOf(name, plan.warning(this.clock.now()));
+      this.#warnAbout(name, plan.warning(this.clock.now()));
   }
 
-  #warnOf(job: string, warning: string | null): void {
+  #warnAbout(job: string, warning: string | null): void {
     if (warning !== null) this.engine.logger.warn(`the schedule of job "${job}": ${warning}`);
   }
 }

@@ -50,6 +50,7 @@ export function readArguments(given: unknown[]): { source: unknown; options: Pun
   const [first, options = {}] = given;
   const plain =
     typeof first === "object" && first !== null && Object.getPrototypeOf(first) === Object.prototype;
+  // A plain object with prepare() is a SQLite handle.
   const alone = given.length === 1 && plain && !("prepare" in first);
   const read = alone
     ? { source: null, options: first }
@@ -59,6 +60,7 @@ export function readArguments(given: unknown[]): { source: unknown; options: Pun
   return read as { source: unknown; options: PunctualOptions };
 }
 
+/** Throws INVALID_OPTION for a prefix that table names cannot have. */
 export function checkPrefix(prefix: string): void {
   if (typeof prefix === "string" && /^[a-z_][a-z0-9_]{0,29}$/i.test(prefix)) return;
   throw new PunctualError(
@@ -67,7 +69,7 @@ export function checkPrefix(prefix: string): void {
   );
 }
 
-/** Returns the database of an instance that names none. Logs the choice of `./punctual.db`, if a logger is given. */
+/** Returns the database of an instance that names none. `logger`: logs the choice of `./punctual.db`. */
 export function defaultSource(logger: Logger | null): string {
   const fromEnvironment = process.env.PUNCTUAL_DATABASE_URL;
   if (fromEnvironment) return fromEnvironment;

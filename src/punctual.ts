@@ -15,16 +15,16 @@ import { checkKeys } from "./validate/options.ts";
 import type { ForeverOptions, RunOptions } from "./worker/options.ts";
 import type { RepairReport } from "./worker/repair.ts";
 
-/** A scheduler and queue on one database: the API. The engine does the work. */
+/** The public API: a scheduler and queue on one database. Delegates to the engine. */
 // biome-ignore lint/suspicious/noExplicitAny: without a catalog.
 export class Punctual<Known = any> extends Jobs<Known> {
   #engine: Engine;
-  /** Instances that have handed over to this one, for `Job.use()`. */
+  /** Instances whose jobs `Job.use()` has moved to this one. */
   #predecessors: Punctual[] = [];
 
   /**
-   * A database URL such as `sqlite:./jobs.db`, a handle of your own, or nothing: then `PUNCTUAL_DATABASE_URL`, the
-   * `database` of `punctual.config.ts` in this folder, else `./punctual.db`.
+   * `source`: a database URL such as `sqlite:./jobs.db`, or a handle of your own. Default: `PUNCTUAL_DATABASE_URL`,
+   * else the `database` of `punctual.config.ts` in the current folder, else `sqlite:./punctual.db`.
    */
   constructor(source: DatabaseSource, options?: PunctualOptions);
   constructor(options?: PunctualOptions);
@@ -51,48 +51,53 @@ export class Punctual<Known = any> extends Jobs<Known> {
   static handOver(from: Punctual, to: Punctual): void {
     const { logger } = to.#engine;
     const stopped = to.#engine.take(from.#engine);
-    // A definition asks the instance that made it: every instance that handed over so far has to follow.
+    // A definition dispatches through the instance that created it: all predecessors must use the new engine.
     to.#predecessors = [...from.#predecessors, from];
     for (const one of to.#predecessors) one.#engine = to.#engine;
-    stopped.catch((error) => logger.error(`stopping the instance before Job.use(): ${error}`));
+    stopped.catch((error) => logger.error(`stopping the instance that Job.use() replaced: ${error}`));
   }
 
-  // -- working -----------------------------------------------------------------------------------------------------
+  // -- installing and working --------------------------------------------------------------------------------------
 
-  /** Brings the tables up to date; safe from several processes at once, and when there is nothing to do. */
+  /**
+   * Creates or migrates the tables. Several processes may call it at once; it does nothing if the tables are up to
+   * date.
+   */
   async install(options: { dryRun?: boolean | undefined } = {}): Promise<InstallReport> {
     checkKeys(options, ["dryRun"], "install()");
     this.#engine.refuseStopped();
     return this.#engine.store.install({ dryRun: options.dryRun === true });
   }
 
-  /** Returns the state of the database: its version, missing tables and indexes, expired leases that no worker reaps. */
+  /**
+   * Returns the state of the database: its version, missing tables and indexes, expired leases that no worker reaps.
+   */
   inspect(): Promise<Inspection> {
     this.#engine.refuseStopped();
     return this.#engine.store.inspect();
   }
 
-  /** Repairs the findings of `inspect()` that leave no choice, as `punctual doctor --fix` does. */
+  /** Repairs the findings of `inspect()` that need no decision, as `punctual doctor --fix` does. */
   repair(): Promise<RepairReport> {
     this.#engine.refuseStopped();
     return this.#engine.repair();
   }
 
-  /** One pass: runs what is due, at most `batch` runs, and gives how many it ran. */
+  /** Runs one pass: executes due runs, at most `batch`, and returns how many it executed. */
   run(options: RunOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
-    // It would wait for the pass it is in, and that for its handler.
+    // The call would deadlock: it waits for the work session that waits for this handler.
     if (currentRun.getStore()?.instance === this.#engine) {
       throw new PunctualError(
         "WORKER_RUNNING",
-        "This handler is part of a pass already: what it dispatches is run by that. Call run() outside of handlers.",
+        "run() was called in a handler. The worker of that handler also executes the runs that the handler dispatches. Call run() outside of handlers.",
       );
     }
     if (jobFileLoader()?.holds("run()") || this.#engine.isHeld("run()")) return Promise.resolve(0);
     return this.#engine.sessions.run(options);
   }
 
-  /** Works until stop(), SIGINT or SIGTERM; gives how many runs it ran. */
+  /** Works until `stop()`, SIGINT or SIGTERM. Returns how many runs it executed. */
   forever(options: ForeverOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
     if (jobFileLoader()?.holds("forever()") || this.#engine.isHeld("forever()")) return Promise.resolve(0);
@@ -101,24 +106,24 @@ export class Punctual<Known = any> extends Jobs<Known> {
 
   /**
    * Works as `forever()` does, but runs handlers in child processes: each child runs the same program up to the same
-   * call. Returns how many runs it ran.
+   * call. Returns how many runs they executed.
    */
   async supervise(options: SuperviseOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
     return jobFileLoader()?.holds("supervise()") ? 0 : this.#engine.supervise(options);
   }
 
-  /** Whether this instance works: a `run()`, `forever()` or `supervise()` is under way, or drains. */
+  /** Whether a `run()`, `forever()` or `supervise()` of this instance is under way or draining. */
   get running(): boolean {
     return this.#engine.isWorking;
   }
 
-  /** The child processes of `supervise()`. */
+  /** Returns the child processes of `supervise()`. */
   children(): ChildInfo[] {
     return this.#engine.children();
   }
 
-  /** Sends what was dispatched, drains the worker, closes the database. Nothing can be dispatched after it. */
+  /** Sends pending dispatches, drains the worker and closes the database. Afterwards a dispatch throws. */
   stop(): Promise<void> {
     return this.#engine.stop();
   }
@@ -127,9 +132,9 @@ export class Punctual<Known = any> extends Jobs<Known> {
     return this.stop();
   }
 
-  // -- looking and operating ---------------------------------------------------------------------------------------
+  // -- events and internals ----------------------------------------------------------------------------------------
 
-  /** Hears an event; returns how to stop hearing it. */
+  /** Adds a listener for an event. Returns a function that removes it. */
   on<Name extends EventName>(event: Name, listener: (event: Events[Name]) => void): () => void {
     return this.events.on(event, listener);
   }

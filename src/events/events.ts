@@ -59,7 +59,7 @@ export interface Events {
     exceptQueues: string[];
     /** Null: queues are not weighted. */
     weights: Record<string, number> | null;
-    /** Whether it ticks schedules. */
+    /** Whether the worker ticks schedules. */
     schedules: boolean;
   };
   /** The worker's loop has completed a turn. A healthy worker emits it at least twice a minute. */
@@ -97,6 +97,7 @@ export class Emitter {
     this.outage = new Outage(clock, logger, this);
   }
 
+  /** Adds a listener. Returns a function that removes it. */
   on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
@@ -117,14 +118,14 @@ export class Emitter {
   }
 
   /**
-   * Whether the event has a listener or a channel subscriber. Callers that emit once per run ask before they build the
-   * event.
+   * Whether the event has a listener or a channel subscriber. Callers that emit once per run check it before
+   * they build the event.
    */
   hasListeners(name: EventName): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0 || this.#channel(name).hasSubscribers;
   }
 
-  /** Calls the listeners. Never throws: what a listener throws is logged. */
+  /** Calls the listeners and publishes on the channel. Never throws: errors of listeners are logged. */
   emit<Name extends EventName>(name: Name, event: Events[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       const logFault = (error: unknown) =>
@@ -141,8 +142,8 @@ export class Emitter {
   }
 
   /**
-   * Logs an error that no caller awaits and emits `error`; there is no unhandled rejection. During an outage it logs at
-   * debug level.
+   * Logs an error that no caller awaits and emits `error`. Logs at debug level if the error belongs to an outage that
+   * is logged already.
    */
   report(error: unknown, during: string): void {
     const level = this.outage.isOn && isOutage(error) ? "debug" : "error";
@@ -150,7 +151,7 @@ export class Emitter {
     this.emit("error", { error, during });
   }
 
-  /** As `report`, for a duty that is retried until it succeeds: duties that fail together are one outage. */
+  /** Reports the failure of a duty, and records it for the outage. */
   failed(error: unknown, duty: string): void {
     this.outage.failed(duty, error);
     this.report(error, duty);

@@ -41,7 +41,7 @@ export class Outage {
     return duties.some((duty) => (this.#failedAt.get(duty) ?? Number.NEGATIVE_INFINITY) > since);
   }
 
-  /** Records a failure of a duty. `past`: milliseconds for which it had been failing before this call. */
+  /** Records a failure of a duty. `past`: milliseconds for which the duty had been failing before this call. */
   failed(duty: string, error: unknown, past = 0): void {
     this.#failedAt.set(duty, this.#clock.monotonic());
     if (!isOutage(error)) return;
@@ -54,6 +54,7 @@ export class Outage {
     this.#events.emit("database.unavailable", { error, during: duty });
   }
 
+  /** Records a success of a duty. The outage ends when no duty is failing. */
   succeeded(duty: string): void {
     if (!this.#failing.delete(duty) || this.isOn) return;
     this.#end();
@@ -66,7 +67,10 @@ export class Outage {
     this.#events.emit("database.available", { duration });
   }
 
-  /** Forgets all failures when the worker has stopped and retries nothing. `isOver`: its last writes have succeeded. */
+  /**
+   * Forgets all failures after the worker has stopped. `isOver`: the worker's last writes succeeded, so the outage is
+   * over.
+   */
   forget(isOver: boolean): void {
     const wasOn = this.isOn;
     this.#failing.clear();

@@ -1,13 +1,13 @@
 import type { DispatchOptions } from "../dispatch/dispatch.ts";
 import type { Instant } from "../time.ts";
 
-/** Whether a handler that takes these arguments bears a run without any: it gets `{}` then. */
+/** Whether a handler with these arguments accepts a run without arguments, for which it gets `{}`. */
 type IsOmittable<Args> = undefined extends Args ? true : Record<never, never> extends Args ? true : false;
 
-/** Whether a dispatch may leave the arguments out. `Own`: whether the job, or the draft, has arguments of its own. */
+/** Whether a dispatch may omit the arguments. `Own`: whether the job or the draft has arguments of its own. */
 type MayOmit<Args, Own> = [Own] extends [true] ? true : IsOmittable<Args>;
 
-/** Parameters of `dispatch()`. Options as an object; a number is the delay in seconds. */
+/** Parameters of `dispatch()`. A number in place of the options is the delay in seconds. */
 export type DispatchArguments<Args, Own = false> =
   MayOmit<Args, Own> extends true
     ? [args?: Args | null, options?: DispatchOptions | number]
@@ -19,25 +19,26 @@ export type RegisterArguments<Args> =
     ? [args?: Args | null, when?: Instant | null, queue?: string]
     : [args: Args, when?: Instant | null, queue?: string];
 
-/** Parameters of a call that takes nothing but the arguments of a run. */
+/** Parameters of a call that takes only the arguments of a run. */
 export type RunArguments<Args, Own = false> =
   MayOmit<Args, Own> extends true ? [args?: Args | null] : [args: Args];
 
-type IsAny<Type> = 0 extends 1 & Type ? true : false;
+export type IsAny<Type> = 0 extends 1 & Type ? true : false;
 
-/** Every value that a payload can be, and no function. */
+/** Any value. `Handler | unknown` would be `unknown`, and a function literal would lose the types of its parameters. */
 export type Data = object | string | number | boolean | bigint | symbol | null | undefined;
 
 /**
- * Second parameter of `dispatch()` with a function. It accepts all else as well, so that a mistaken payload fails by the
- * number of arguments alone: the compiler then explains the overload that takes a payload, and no other.
+ * Second parameter of the `dispatch()` overload for functions. It also accepts data, which `FunctionOptions` then
+ * rejects by the number of arguments: for a wrong payload the compiler therefore reports the error of the payload
+ * overload only.
  */
 export type FunctionOrData<Handler> = Handler | Data;
 
-/** Parameters that no call gives: makes an overload fail by their number. */
+/** Parameters that no call passes: the overload is rejected by the number of arguments. */
 export type Impossible = [never, never, never];
 
-/** Parameters after a function that is dispatched. */
+/** Parameters after the function in `dispatch(name, function, …)`; `Impossible` if `Given` is no function. */
 export type FunctionOptions<Given> =
   IsAny<Given> extends true
     ? Impossible

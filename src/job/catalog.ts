@@ -1,31 +1,32 @@
 import { PunctualError, show } from "../errors.ts";
 import type { JsonValue } from "../run/payload.ts";
+import type { IsAny } from "./arguments.ts";
 import { Dispatchable } from "./dispatchable.ts";
 import type { ArgsOf, ArgsOfMethod, JobClass, ResultOf, ResultOfMethod } from "./handlers.ts";
 
-/** The types of one job: what a dispatch passes, and what its handler returns. */
+/** The types of one job: the arguments of a dispatch and the result of the handler. */
 export interface JobTypes<Args = unknown, Result = JsonValue | undefined> {
   args: Args;
   result: Result;
 }
 
-/** Names of jobs with their types, for programs that dispatch them by name: made by `catalog()`. */
+/** Names of jobs with their types, for programs that dispatch them by name. `catalog()` returns it. */
 export interface Catalog<Jobs = Record<string, JobTypes>> {
-  /** The names, in the order they were given. */
+  /** Names of the jobs, in the order of the object passed to `catalog()`. */
   readonly names: readonly string[];
-  /** Types only: it has no value. */
+  /** Carries the types; never set at run time. */
   readonly "~jobs"?: Jobs;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: jobs of any types.
 type AnyJob = Dispatchable<any, any, any>;
 
-/** The catalog of an object of jobs. */
+/** Type of the catalog for an object of jobs. */
 export type CatalogOf<Jobs> = Catalog<{
   [Name in keyof Jobs]: Jobs[Name] extends { readonly "~types"?: infer Types } ? NonNullable<Types> : never;
 }>;
 
-/** Makes a catalog; each job must stand under its own name. */
+/** Returns the catalog of these jobs. Throws INVALID_NAME for a job that is listed under another name. */
 export function toCatalog<Jobs extends Record<string, AnyJob>>(jobs: Jobs): CatalogOf<Jobs> {
   if (typeof jobs !== "object" || jobs === null || Array.isArray(jobs)) {
     throw new PunctualError(
@@ -50,9 +51,7 @@ export function toCatalog<Jobs extends Record<string, AnyJob>>(jobs: Jobs): Cata
   return { names: Object.keys(jobs) };
 }
 
-type IsAny<Type> = 0 extends 1 & Type ? true : false;
-
-/** The jobs of a catalog; without one, every name with types that are not known. */
+/** The jobs of a catalog; without a catalog, any name with unknown types. */
 export type JobsIn<Known> =
   IsAny<Known> extends true
     ? Record<string, JobTypes>
@@ -68,7 +67,9 @@ export type ClassTypes<Target> = Target extends readonly [infer Class, infer Met
   ? JobTypes<ArgsOfMethod<Class, Method>, ResultOfMethod<Class, Method>>
   : JobTypes<ArgsOf<Target>, ResultOf<Target>>;
 
-/** The types of a job: by its name in the catalog, by its definition or draft, by its class, or by its class and method. */
+/**
+ * The types of a job, found by its name in the catalog, its definition or draft, its class, or its class and method.
+ */
 type TypesOf<Known, Target> = Target extends keyof JobsIn<Known>
   ? JobsIn<Known>[Target]
   : Target extends { readonly "~types"?: infer Types }

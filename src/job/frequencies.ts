@@ -2,9 +2,10 @@ import { PunctualError, show } from "../errors.ts";
 import type { FieldTexts } from "../schedule/plan.ts";
 import { secondOfDay } from "../schedule/window.ts";
 
-/** One number, or several. */
+/** One number or a list of numbers. */
 export type Numbers = number | readonly number[];
 
+/** Returns the numbers as a list in a cron field. */
 const list = (numbers: Numbers, least: number, most: number, what: string): string => {
   const all: readonly number[] = Array.isArray(numbers) ? numbers : [numbers];
   if (all.length === 0 || all.some((n) => !Number.isInteger(n) || n < least || n > most)) {
@@ -23,7 +24,7 @@ const date = (n: Numbers): string => list(n, 1, 31, "days of the month");
 const month = (n: Numbers): string => list(n, 1, 12, "months");
 const weekday = (n: Numbers): string => list(n, 0, 7, "days of the week (0 = Sunday)");
 
-/** `"13:00"`, `"13:00:30"` or `"13"`. */
+/** Reads a time of day: `"13:00"`, `"13:00:30"` or `"13"`. */
 const time = (text: string): FieldTexts => {
   const at = secondOfDay(text);
   return { second: `${at % 60}`, minute: `${Math.floor(at / 60) % 60}`, hour: `${Math.floor(at / 3600)}` };
@@ -38,7 +39,9 @@ const everyHours = (n: number, at: Numbers): FieldTexts => ({
 const on = (day: string): FieldTexts => ({ weekday: day });
 const midnight: FieldTexts = { minute: "0", hour: "0" };
 
-/** Every helper that names when a job ticks: one line each; the builder's methods and their types come from here. */
+/**
+ * The frequency methods of a job, with the cron fields that each sets. The builder's methods and types derive from it.
+ */
 export const frequencies = {
   everySecond: (): FieldTexts => everySeconds(1),
   everyTwoSeconds: (): FieldTexts => everySeconds(2),
@@ -109,7 +112,7 @@ export const frequencies = {
   months: (of: Numbers): FieldTexts => ({ month: month(of) }),
 };
 
-/** The helpers as methods of a builder. */
+/** The frequencies as methods that return the builder. */
 export type Frequencies<Builder> = {
   [Name in keyof typeof frequencies]: (...args: Parameters<(typeof frequencies)[Name]>) => Builder;
 };

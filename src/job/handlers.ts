@@ -13,7 +13,7 @@ export type JobClass = abstract new (...args: never[]) => unknown;
 /** A class and the name of one of its methods. */
 export type ClassMethod<Class extends JobClass = JobClass> = readonly [Class, string];
 
-/** The result of a function, awaited. */
+/** Awaited result of a function. */
 export type Returned<Fn> = Fn extends (...args: never[]) => infer Result ? Awaited<Result> : unknown;
 
 type Parameter<Fn> = Fn extends (args: infer Args, ...rest: never[]) => unknown ? Args : unknown;
@@ -58,7 +58,7 @@ export type ResultOfMethod<Class, Method> = Method extends keyof Class
       : unknown
     : unknown;
 
-/** Makes an instance of a job class; a container's own way can be given. */
+/** Creates an instance of a job class, e.g. from a dependency injection container. May return a promise. */
 export type Resolve = (jobClass: JobClass) => unknown;
 
 const makeNew: Resolve = (jobClass) => new (jobClass as new () => unknown)();
@@ -78,7 +78,7 @@ export function isClassMethod(value: unknown): value is ClassMethod {
   return Array.isArray(value) && value.length === 2 && isClass(value[0]) && typeof value[1] === "string";
 }
 
-/** The name of a job: given, or of its class, or of its class and method. */
+/** Returns the name of a job: the text itself, the name of a class, or `Class.method`. */
 export function nameOf(what: unknown): string {
   if (typeof what === "string") return checkName(what, "a job name");
   if (isClassMethod(what)) return checkName(`${nameOfClass(what[0])}.${what[1]}`, "a job name");
@@ -89,7 +89,7 @@ export function nameOf(what: unknown): string {
   );
 }
 
-/** The next build may give a minified class another name. */
+/** Warns if the job is named after a minified class: the next build may give the class another name. */
 export function warnIfMinified(what: unknown, logger: { warn(message: string): void }): void {
   const jobClass = isClassMethod(what) ? what[0] : isClass(what) ? what : null;
   if (jobClass === null || jobClass.name.length > 2 || nameOfClass(jobClass) !== jobClass.name) return;
@@ -98,7 +98,7 @@ export function warnIfMinified(what: unknown, logger: { warn(message: string): v
   );
 }
 
-/** `static jobName`, else the name of the class. */
+/** Returns `static jobName`, else the name of the class. */
 function nameOfClass(jobClass: JobClass): string {
   const { jobName } = jobClass as { jobName?: unknown };
   if (typeof jobName === "string" && jobName !== "") return jobName;
@@ -106,6 +106,7 @@ function nameOfClass(jobClass: JobClass): string {
   throw new PunctualError("INVALID_NAME", "A job class needs a name: give it one, or a static jobName.");
 }
 
+/** Whether a class has neither a name nor a `static jobName`. */
 export function isAnonymous(jobClass: JobClass): boolean {
   const { jobName } = jobClass as { jobName?: unknown };
   return jobClass.name === "" && !(typeof jobName === "string" && jobName !== "");
@@ -117,15 +118,15 @@ export function hasMethod(jobClass: JobClass, method: string): boolean {
   return method !== "constructor" && ownMethod(jobClass.prototype, method, Object.prototype) !== undefined;
 }
 
-/** The methods that `hasMethod()` finds, without reading accessors. */
+/** Returns the names of all methods that `hasMethod()` finds. Calls no getter. */
 export function methodsOf(jobClass: JobClass): string[] {
   const found = new Set<string>();
   for (const [start, end] of [
     [jobClass, Function.prototype],
     [jobClass.prototype, Object.prototype],
   ] as [object | null, object][]) {
-    for (let of = start; of && of !== end; of = Object.getPrototypeOf(of)) {
-      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(of)))
+    for (let object = start; object && object !== end; object = Object.getPrototypeOf(object)) {
+      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(object)))
         if (typeof value === "function") found.add(name);
     }
   }
@@ -133,7 +134,7 @@ export function methodsOf(jobClass: JobClass): string[] {
   return [...found];
 }
 
-/** In the order of the documents: function, static method, method of a new instance; else a clear error. */
+/** Returns the handler of a function, a class or a class method; a static method is preferred. Throws NO_HANDLER. */
 export function toHandler(target: unknown, name: string, resolve: Resolve = makeNew): Handler<unknown> {
   if (isClassMethod(target)) return methodOf(target[0], target[1], name, resolve);
   if (isClass(target)) return methodOf(target, "handle", name, resolve);
@@ -148,13 +149,13 @@ function methodOf(jobClass: JobClass, method: string, name: string, resolve: Res
   const onClass = ownMethod(jobClass, method, Function.prototype);
   if (onClass) return (args, run) => onClass.call(jobClass, args, run);
   if (method !== "constructor" && ownMethod(jobClass.prototype, method, Object.prototype)) {
-    // A new instance for each run: nothing of one run is left in it for the next.
+    // Each run gets a new instance, so that runs share no state.
     return async (args, run) => {
       const instance = (await resolve(jobClass)) as Record<string, Handler<unknown>> | null | undefined;
       if (typeof instance?.[method] === "function") return instance[method](args, run);
       throw new PunctualError(
         "NO_HANDLER",
-        `Job "${name}" has no handler: expected resolve(${jobClass.name}) to give an object with a method ${method}(), got ${show(instance)}.`,
+        `Job "${name}" has no handler: expected resolve(${jobClass.name}) to return an object with a method ${method}(), got ${show(instance)}.`,
       );
     };
   }
@@ -164,9 +165,9 @@ function methodOf(jobClass: JobClass, method: string, name: string, resolve: Res
   );
 }
 
-/** The method, unless it is one that every class or every object has, such as `call` or `toString`. */
-function ownMethod(of: unknown, method: string, everyone: object): Handler<unknown> | undefined {
-  const found = (of as Methods)?.[method];
-  if (typeof found !== "function" || found === (everyone as Methods)?.[method]) return undefined;
+/** Returns a method of an object, unless it is inherited from `base`, as `call` and `toString` are. */
+function ownMethod(object: unknown, method: string, base: object): Handler<unknown> | undefined {
+  const found = (object as Methods)?.[method];
+  if (typeof found !== "function" || found === (base as Methods)?.[method]) return undefined;
   return found as Handler<unknown>;
 }

@@ -9,18 +9,20 @@ import { JobDraft } from "./dispatchable.ts";
 type Job = Definition<never>;
 type Method = (...args: unknown[]) => unknown;
 
-/** A late setting call, shared by the draft that it made and all drafts derived from that. */
+/** A setting call on a sealed job. The draft that it returns and all drafts derived from that draft share it. */
 interface LateCall {
   readonly job: Job;
   readonly home: Home;
-  /** As it was written. */
+  /** The call as source text, for the warning. */
   readonly text: string;
+  /** Whether one of these drafts was dispatched or passed to `recur()`. */
   isUsed: boolean;
 }
 
 /**
- * The draft that a setting of a sealed job makes. Its static type is the job's, since only the time of the call decides:
- * settings that one run cannot have are therefore methods of it, and throw.
+ * The draft that a setting call on a sealed job returns. Its static type is that of the job, because the compiler
+ * cannot know when the call happens. It therefore has every setting of a job as a method; those that one run cannot
+ * have throw.
  */
 export class LateDraft extends JobDraft<never> {
   readonly #call: LateCall;
@@ -44,7 +46,7 @@ export class LateDraft extends JobDraft<never> {
   }
 }
 
-/** Makes late drafts throw at a setting of jobs that drafts do not have. */
+/** Adds a method to late drafts that throws, for a setting of jobs that drafts do not have. */
 export function refuseLate(setting: string): void {
   if (setting in LateDraft.prototype) return;
   Object.defineProperty(LateDraft.prototype, setting, {
@@ -54,10 +56,13 @@ export function refuseLate(setting: string): void {
   });
 }
 
-/** A setting of a sealed job: the draft of one run with that setting. Throws if one run cannot have it. */
+/**
+ * Applies a setting call on a sealed job to a new draft and returns it. Throws JOB_SEALED if a draft has no such
+ * setting.
+ */
 export function lateSetting(job: Job, home: Home, method: string, args: unknown[]): unknown {
   if (!(method in JobDraft.prototype)) throw sealed(job, method);
-  // Arguments may hold what does not belong into a log.
+  // The arguments of a run may be confidential: they are not logged.
   const text = method === "args" ? "args()" : `${method}(${args.map(show).join(", ")})`;
   const call = { job, home, text, isUsed: false };
   const draft = (new LateDraft(call) as unknown as Record<string, Method>)[method]!(...args);
@@ -81,11 +86,11 @@ function definedAt({ place }: Job): string {
   return place?.file == null ? "its definition" : `its definition at ${place}`;
 }
 
-/** Late calls of this turn of the event loop, which one check covers. */
+/** Late calls of this turn of the event loop; one check at its end covers them all. */
 let watched: LateCall[] = [];
 const warned = new WeakSet<Job>();
 
-/** Warns, once for each job, of a late call whose draft is not dispatched: it was probably meant to change the job. */
+/** Warns once for each job if the draft of a late call is not used: the call was probably meant to change the job. */
 function watch(call: LateCall): void {
   if (!warned.has(call.job) && watched.push(call) === 1) void yieldToEventLoop().then(warnOfUnused);
 }

@@ -1,53 +1,54 @@
 import * as nodeModule from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** `at name (url:line:column)`, or without a name. */
+/** A line of a stack: `at name (url:line:column)` or `at url:line:column`. */
 const FRAME = /((?:[a-z][a-z+.-]+:\/\/|[A-Z]:[\\/]|\/).*):(\d+):(\d+)\)?$/i;
 
-interface Where {
+interface SourceLine {
   file: string;
   line: number;
 }
 
 /**
- * The code that called a function of ours: its source file, also where a bundler's source maps have to tell it. The stack
- * is read only when somebody asks: a program may define thousands of jobs.
+ * The file and line that called a function of ours, such as `define()`; source maps are applied. The stack is parsed on
+ * first use only: a program may define thousands of jobs.
  */
 export class Place {
   declare readonly stack?: string;
-  #where: Where | null | undefined;
+  /** Undefined: not parsed yet. */
+  #line: SourceLine | null | undefined;
 
-  /** `called`: the function whose caller is meant. */
+  /** `called`: the function whose caller is recorded. */
   constructor(called: (...args: never[]) => unknown) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 1;
     Error.captureStackTrace(this, called);
     Error.stackTraceLimit = stackTraceLimit;
-    // A dev server unloads the chunk when it is rebuilt, and its source map goes with it.
+    // Parsed now: when a dev server rebuilds a chunk, it unloads the old chunk and its source map.
     if (process.sourceMapsEnabled) this.#find();
   }
 
-  /** Null: the stack does not name one. */
+  /** Null: the stack names no file. */
   get file(): string | null {
     return this.#find()?.file ?? null;
   }
 
-  /** The file and the line, for messages. */
+  /** Returns `file:line`, for messages. */
   toString(): string {
-    const where = this.#find();
-    return where ? `${where.file}:${where.line}` : "an unknown place";
+    const found = this.#find();
+    return found ? `${found.file}:${found.line}` : "an unknown place";
   }
 
-  #find(): Where | null {
-    if (this.#where === undefined) this.#where = whereIs(this.stack?.trimEnd().split("\n").at(-1) ?? "");
-    return this.#where;
+  #find(): SourceLine | null {
+    if (this.#line === undefined) this.#line = parseFrame(this.stack?.trimEnd().split("\n").at(-1) ?? "");
+    return this.#line;
   }
 }
 
-function whereIs(frame: string): Where | null {
+function parseFrame(frame: string): SourceLine | null {
   const [, url, line, column] = FRAME.exec(frame) ?? [];
   if (url === undefined) return null;
-  // Absent from Bun, whose stacks are in the terms of the sources anyway.
+  // Bun has no findSourceMap(); its stacks name the source files already.
   const entry = nodeModule.findSourceMap?.(url)?.findEntry(Number(line) - 1, Number(column) - 1);
   const source = entry && "originalSource" in entry ? entry : null;
   return source
@@ -55,7 +56,7 @@ function whereIs(frame: string): Where | null {
     : { file: pathOf(url), line: Number(line) };
 }
 
-/** Without a query, which a loader adds to evaluate a file again. */
+/** Drops the query of the URL: a loader adds one to evaluate a file again. */
 function pathOf(url: string): string {
   const [plain = url] = url.split("?");
   return plain.startsWith("file:") ? fileURLToPath(plain) : plain;

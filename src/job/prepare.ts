@@ -12,8 +12,8 @@ import type { Registry } from "./registry.ts";
 import { validate } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 
-/** How long what the database says of a job that is defined elsewhere is taken for true. */
-const REMEMBERED = 30_000;
+/** How long the record of a job that another process defines is cached. */
+const RECORD_CACHED = 30_000;
 
 export interface PrepareParts {
   /** Opens the database on first use. */
@@ -23,30 +23,30 @@ export interface PrepareParts {
   owner: string;
   maxPayload: number;
   now(): number;
-  /** Shows that the owner of an ad hoc run lives, before there is one. */
+  /** Starts the heartbeats of this instance, the owner of its ad hoc runs; resolves after the first one. */
   beat(): Promise<void>;
-  /** A fault that nobody awaits. */
+  /** Reports an error that no caller awaits. */
   report(error: unknown): void;
   warn(message: string): void;
 }
 
-/** Makes rows of dispatches: looks the job up, checks the arguments, fills in what was not said. */
+/** Turns dispatches into rows: looks up the job, validates the arguments, fills in the settings of the job. */
 export class Preparer {
   readonly #parts: PrepareParts;
-  readonly #known = new Map<string, { job: DeclaredJob & { name: string }; until: number }>();
+  readonly #records = new Map<string, { job: DeclaredJob & { name: string }; until: number }>();
   readonly #warned = new Set<string>();
 
   constructor(parts: PrepareParts) {
     this.#parts = parts;
   }
 
-  /** `within`: for a transaction of the caller's. */
+  /** Returns the row of a dispatch. `within`: whether the row is inserted in a transaction of the caller's. */
   async prepare(dispatch: Dispatch<never>, within: boolean): Promise<NewRun> {
     const { target, shape, parentId } = dispatch;
     return { ...(await this.#row(target, shape, within)), parentId };
   }
 
-  /** The target of a dispatch: everything that a definition in this process says at this moment, or the bare name. */
+  /** Captures the job's definition as it is now. Returns `job` itself if this process does not define it. */
   capture(job: Dispatchable<never>): Capture | Dispatchable<never> {
     const definition = job instanceof Definition ? job : this.#parts.registry.definition(job.name);
     return definition
@@ -55,8 +55,8 @@ export class Preparer {
   }
 
   /**
-   * Rows of one job with the same options, each with its own arguments. The arguments of a list are captured at the
-   * call, and all of them are checked before the first row is given; an async iterable is read row by row.
+   * Returns rows of one job with the same options, each with its own arguments. The arguments of a list are captured at
+   * the call and all validated before the first row is yielded; an async iterable is read row by row.
    */
   many(
     job: Dispatchable<never>,
@@ -77,25 +77,25 @@ export class Preparer {
       parentId,
       batchId,
     });
-    if (Symbol.asyncIterator in all) return eachRow(all, row);
-    return listOfRows(
-      Array.from(all, (args) => (args === undefined ? undefined : this.#snapshot(args))),
+    if (Symbol.asyncIterator in all) return streamRows(all, row);
+    return validateAllRows(
+      Array.from(all, (args) => (args === undefined ? undefined : this.#encode(args))),
       row,
     );
   }
 
   async #row(target: object, shape: RunShape, within: boolean): Promise<NewRun> {
-    // Dispatched by name before its definition was made, in the same turn: the definition is found now.
+    // A name may be dispatched before its job is defined in the same turn: the definition exists by now.
     const found = target instanceof Dispatchable ? this.capture(target as Dispatchable<never>) : target;
     if (found instanceof Capture) return this.#defined(found, shape);
     if (!(found instanceof Dispatchable)) return this.#adHoc(found as AdHoc, shape, within);
     const job = await this.#lookUp(found.name);
-    return this.#toRun(job.name, job, shape, this.#snapshot(shape.args), job.name);
+    return this.#toRun(job.name, job, shape, this.#encode(shape.args), job.name);
   }
 
   async #defined({ definition, settings, timezone, args: own }: Capture, shape: RunShape): Promise<NewRun> {
     const { schema, name } = definition;
-    const args = shape.args === undefined ? own : this.#snapshot(shape.args);
+    const args = shape.args === undefined ? own : this.#encode(shape.args);
     if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
     const lane = shape.key === undefined ? laneFor(name, settings, args.value) : name;
     const run = this.#toRun(name, jobOf(settings), shape, args, lane);
@@ -104,19 +104,19 @@ export class Preparer {
   }
 
   async #adHoc(adHoc: AdHoc, shape: RunShape, within: boolean): Promise<NewRun> {
-    const args = this.#snapshot(shape.args === undefined ? adHoc.settings.args : shape.args);
+    const args = this.#encode(shape.args === undefined ? adHoc.settings.args : shape.args);
     if (adHoc.schema) await validate(adHoc.schema, args.value, adHoc.name);
     const run = this.#toRun(adHoc.name, jobOf(adHoc.settings), shape, args, adHoc.lane);
     this.#parts.registry.addAdHoc(adHoc);
-    await this.#written(this.#parts.beat(), within);
+    await this.#awaitUnlessWithin(this.#parts.beat(), within);
     return { ...run, lane: adHoc.lane, owner: this.#parts.owner };
   }
 
-  #snapshot(args: unknown): EncodedArgs {
+  #encode(args: unknown): EncodedArgs {
     return EncodedArgs.of(args, this.#parts.maxPayload);
   }
 
-  /** `lane`: unless the dispatch gives a key. */
+  /** Returns the row. `lane`: lane of the run if the dispatch sets no key. */
   #toRun(
     name: string,
     { queue, priority, limit, keyLimit }: DeclaredJob,
@@ -145,15 +145,18 @@ export class Preparer {
     };
   }
 
-  /** The caller's transaction may hold the only write lock there is: what we write beside it cannot be waited for. */
-  async #written(writing: Promise<void>, within: boolean): Promise<void> {
+  /**
+   * Awaits a write on another connection, except within a transaction of the caller's: on SQLite that transaction may
+   * hold the only write lock, and awaiting the write would deadlock.
+   */
+  async #awaitUnlessWithin(writing: Promise<void>, within: boolean): Promise<void> {
     if (within) writing.catch((error) => this.#parts.report(error));
     else await writing;
   }
 
-  /** A name this process does not define: as the database has it, or as it was declared. */
+  /** Returns the record of a job that this process does not define; for a declared name without a row, the defaults. */
   async #lookUp(name: string): Promise<DeclaredJob & { name: string }> {
-    const known = this.#known.get(name);
+    const known = this.#records.get(name);
     const now = this.#parts.now();
     if (known && known.until > now) return known.job;
     const store = await this.#parts.openStore();
@@ -161,13 +164,13 @@ export class Preparer {
     if (!row && !this.#parts.registry.isDeclared(name))
       throw this.#parts.registry.unknown(name, await store.jobNames());
     if (!row || row.fingerprint === "") this.#warnOfUndefined(name);
-    // A limit of 1 until a worker defines the job: the default, and the safe side. The insert writes it.
+    // The insert writes a limit of 1, the strictest one, which holds until a worker defines the job.
     const job = row ?? { ...jobOf(this.#parts.defaults), name, limit: 1, keyLimit: 0 };
-    this.#known.set(name, { job, until: now + REMEMBERED });
+    this.#records.set(name, { job, until: now + RECORD_CACHED });
     return job;
   }
 
-  /** Once for each name: the spelling may be wrong, or the worker may not have been deployed yet. */
+  /** Warns once for each name: the name may be misspelt, or its worker may not be deployed yet. */
   #warnOfUndefined(name: string): void {
     if (this.#warned.has(name)) return;
     this.#warned.add(name);
@@ -181,14 +184,14 @@ function jobOf({ queue, priority, concurrency, perKey }: Settings): DeclaredJob 
   return { queue, priority, limit: concurrency, keyLimit: perKey };
 }
 
-async function* eachRow(
+async function* streamRows(
   all: AsyncIterable<unknown>,
   row: (args: unknown) => Promise<NewRun>,
 ): AsyncGenerator<NewRun> {
   for await (const args of all) yield row(args);
 }
 
-async function* listOfRows(
+async function* validateAllRows(
   all: readonly unknown[],
   row: (args: unknown) => Promise<NewRun>,
 ): AsyncGenerator<NewRun> {
@@ -202,7 +205,7 @@ export class Capture {
   readonly definition: Definition<unknown>;
   readonly settings: Settings;
   readonly timezone: string | null;
-  /** The definition's own arguments: used when the dispatch gives none. */
+  /** The definition's own arguments, for a dispatch without arguments. */
   readonly args: EncodedArgs;
 
   constructor(definition: Definition<unknown>, maxPayload: number) {

@@ -9,15 +9,15 @@ import { checkInteger, checkKeys } from "../validate/options.ts";
 import type { JobDraft } from "./dispatchable.ts";
 
 export interface RecurOptions<Args = unknown> {
-  /** Arguments of its runs. Default: those of the job's `args()` when `recur()` is called. */
+  /** Arguments of the schedule's runs. Default: the job's own arguments at the time of the `recur()` call. */
   args?: Args | undefined;
-  /** Default: the job's; null: the default queue. */
+  /** Queue of the schedule's runs; null: the default queue. Default: the job's queue. */
   queue?: string | null | undefined;
   /** An IANA zone. Default: UTC. */
   timezone?: string | undefined;
   /** Ticks only from one time of day to another, both included. */
   between?: readonly [from: string, to: string] | undefined;
-  /** Does not tick from one time of day to another. */
+  /** No tick from one time of day to another, both included. */
   unlessBetween?: readonly [from: string, to: string] | undefined;
   /** No tick before this instant. */
   startingAt?: Instant | undefined;
@@ -42,13 +42,13 @@ const OPTIONS = [
 ];
 
 export interface MisfireOptions {
-  /** Of `all`: at most this many runs, the latest. Default: 100. */
+  /** Most runs that policy `all` creates; the latest missed ticks are kept. Default: 100. */
   limit?: number | undefined;
-  /** Ticks that were missed by more than this are dropped. */
+  /** Ticks missed by more than this duration create no run. Default: no bound. */
   within?: Duration | undefined;
 }
 
-/** One more schedule of a job, in the registrar's form. `own`: the job's arguments, for when the options give none. */
+/** Returns the schedule that `recur()` adds to a job. `own`: the job's arguments, used if the options have none. */
 export function toRecurrence(
   cron: string,
   options: RecurOptions,
@@ -63,7 +63,7 @@ export function toRecurrence(
   return { plan, overrides: { args: encodePayload(options.args ?? own) ?? null, queue } };
 }
 
-/** The arguments and the queue of a draft, as options of `recur()`. */
+/** Returns the arguments and the queue of a draft as options of `recur()`. Throws if the draft has other settings. */
 export function recurOptionsOf(draft: JobDraft<never>): RecurOptions {
   const { args, queue, ...rest } = draft.use();
   const other = Object.keys(rest).find((name) => rest[name as keyof typeof rest] !== undefined);
@@ -80,8 +80,8 @@ function toBounds(options: RecurOptions): Partial<Bounds> {
   const { between, unlessBetween, startingAt, endingAt, misfire, environments } = options;
   const bounds: { -readonly [Name in keyof Bounds]?: Bounds[Name] } = {};
   const windows = [
-    ...(between === undefined ? [] : [toWindow(...pair(between, "between"), true)]),
-    ...(unlessBetween === undefined ? [] : [toWindow(...pair(unlessBetween, "unlessBetween"), false)]),
+    ...(between === undefined ? [] : [toWindow(...checkPair(between, "between"), true)]),
+    ...(unlessBetween === undefined ? [] : [toWindow(...checkPair(unlessBetween, "unlessBetween"), false)]),
   ];
   if (windows.length > 0) bounds.windows = windows;
   if (startingAt !== undefined) bounds.start = checkedInstant(startingAt);
@@ -94,7 +94,7 @@ function toBounds(options: RecurOptions): Partial<Bounds> {
   return bounds;
 }
 
-function pair(times: readonly [string, string], what: string): readonly [string, string] {
+function checkPair(times: readonly [string, string], what: string): readonly [string, string] {
   if (Array.isArray(times) && times.length === 2) return times;
   throw new PunctualError(
     "INVALID_OPTION",
@@ -102,7 +102,7 @@ function pair(times: readonly [string, string], what: string): readonly [string,
   );
 }
 
-/** Checked now, and kept as it was given: text without an offset is read in a zone that may be named later. */
+/** Checks the instant and returns it unchanged: text without an offset is read in a zone that may be set later. */
 export function checkedInstant(instant: Instant): Instant {
   toInstant(instant);
   return instant;

@@ -14,16 +14,20 @@ import {
 } from "./handlers.ts";
 import type { Place } from "./place.ts";
 
-/** The jobs that one instance defines, the names it declares, and the functions it has dispatched. */
+/** The jobs that one instance defines, the job names it declares, and the ad hoc functions it has dispatched. */
 export class Registry {
   readonly #definitions = new Map<string, Definition<never>>();
+  /** Whether a definition has been added since the last `fresh()`. */
   #hasFresh = false;
+  /** Names whose replacement has been logged. */
   readonly #replaced = new Set<string>();
   readonly #warn: (message: string) => void;
   readonly #declared = new Set<string>();
+  /** Classes whose methods may be dispatched as jobs, by class name. */
   readonly #classes = new Map<string, JobClass>();
-  /** Defines a method of a class, on the instance that this is the registry of. */
+  /** Defines a method of a class as a job of the instance that owns this registry. */
   defineMethod: ((method: ClassMethod) => Definition<never>) | null = null;
+  /** Ad hoc functions by the lane of their run. */
   readonly #adHoc = new Map<string, AdHoc>();
 
   constructor(warn: (message: string) => void = () => {}) {
@@ -31,8 +35,9 @@ export class Registry {
   }
 
   /**
-   * Replaces an implicit definition, and one of an earlier evaluation of the same module. Returns whether the caller must
-   * look at `fresh()` when the turn ends: true for the first definition of a turn.
+   * Adds a definition. It may replace an implicit definition or one from an earlier evaluation of the same module; any
+   * other of this name throws DUPLICATE_JOB. Returns whether the caller must read `fresh()` at the end of the turn:
+   * true for the first definition of a turn.
    */
   define(definition: Definition<never>): boolean {
     const { name, place } = definition;
@@ -47,7 +52,9 @@ export class Registry {
     return isFirst;
   }
 
-  /** A dev server evaluates a module again in the same process after an edit, and its lines may have moved. */
+  /**
+   * After an edit a dev server evaluates a module again in the same process. Lines may have moved: compares files only.
+   */
   #isEvaluatedAgain(known: Definition<never>, { place }: Definition<never>): boolean {
     return known.isSealed && place?.file != null && known.place?.file === place.file;
   }
@@ -56,17 +63,17 @@ export class Registry {
     if (this.#replaced.has(name)) return;
     this.#replaced.add(name);
     this.#warn(
-      `job "${name}" was defined again, at ${place}: the new definition replaces the earlier one of the same file. A dev server does so after an edit; elsewhere call define() once, when the program loads`,
+      `job "${name}" was defined again, at ${place}: the new definition replaces the earlier one of the same file. This is normal for a dev server after an edit; elsewhere call define() once, when the program loads`,
     );
   }
 
-  /** Puts these in the place of all that are defined. */
+  /** Replaces all definitions with these. */
   replaceAll(definitions: Iterable<Definition<never>>): void {
     this.#definitions.clear();
     for (const definition of definitions) this.#definitions.set(definition.name, definition);
   }
 
-  /** The definition of a job. A method of a known class is defined when its name is first asked for. */
+  /** Returns the definition of a job. Defines a method of a known class when its name is first looked up. */
   definition(name: string): Definition<never> | undefined {
     return this.#definitions.get(name) ?? this.#definitionOfMethod(name);
   }
@@ -83,7 +90,10 @@ export class Registry {
     return this.#definitions.values();
   }
 
-  /** Definitions that no registry has given out here before. Not kept in a list: as it grew it would leave much garbage. */
+  /**
+   * Yields the definitions that no registry has yielded before. There is no list of them: a growing list leaves
+   * garbage.
+   */
   *fresh(): Generator<Definition<never>> {
     this.#hasFresh = false;
     for (const definition of this.#definitions.values()) {
@@ -93,7 +103,7 @@ export class Registry {
     }
   }
 
-  /** Something of each definition. The list has its length from the start, for the same reason. */
+  /** Maps every definition. The list gets its full length at once: a growing list leaves garbage. */
   fromEach<Made>(make: (definition: Definition<never>) => Made): Made[] {
     const list = new Array<Made>(this.#definitions.size);
     let index = 0;
@@ -101,20 +111,20 @@ export class Registry {
     return list;
   }
 
-  /** A class whose methods may be jobs: another process may dispatch `[Class, "method"]`. */
+  /** Remembers the class of a handler: another process may dispatch any of its methods as `[Class, "method"]`. */
   know(target: unknown): void {
     const jobClass = isClassMethod(target) ? target[0] : isClass(target) ? target : null;
     if (jobClass !== null && !isAnonymous(jobClass)) this.#classes.set(nameOf(jobClass), jobClass);
   }
 
-  /** Names of the jobs that methods of known classes would be. */
+  /** Returns the job name of every method of a known class, such as `Mailer.send`. */
   methods(): string[] {
     return [...this.#classes].flatMap(([name, jobClass]) =>
       methodsOf(jobClass).map((method) => `${name}.${method}`),
     );
   }
 
-  /** Takes over the names and classes of another. */
+  /** Copies the declared names and the classes of another registry. */
   take(other: Registry): void {
     for (const name of other.#declared) this.#declared.add(name);
     for (const [name, jobClass] of other.#classes) this.#classes.set(name, jobClass);
@@ -132,12 +142,12 @@ export class Registry {
     return this.#declared.has(name);
   }
 
-  /** Refuses a function under the name of a job. */
+  /** Throws DUPLICATE_JOB if an ad hoc function has the name of a defined job. */
   checkAdHoc(name: string): void {
     if (!this.#definitions.has(name)) return;
     throw new PunctualError(
       "DUPLICATE_JOB",
-      `Job "${name}" is defined already, so it cannot be dispatched with a function of its own. Leave the function out, or use another name.`,
+      `Job "${name}" is defined already, so dispatch() takes no function for it. Leave the function out, or use another name.`,
     );
   }
 
@@ -154,7 +164,7 @@ export class Registry {
     return this.#adHoc.get(lane);
   }
 
-  /** Returns the job or the function that a run calls. */
+  /** Returns the definition of a run's job, or the ad hoc function that the run belongs to. */
   handlerOf(run: {
     name: string;
     lane: string;
@@ -171,7 +181,7 @@ export class Registry {
     return this.#adHoc.size > 0;
   }
 
-  /** The error for a name that neither this instance nor the database knows. */
+  /** Returns the error for a name that neither this instance nor the database has, with similar names. */
   unknown(name: string, inDatabase: string[]): PunctualError {
     const close = closeNames(name, new Set([...this.#definitions.keys(), ...this.#declared, ...inDatabase]));
     const hint = close.length > 0 ? ` Did you mean ${close.map((one) => `"${one}"`).join(" or ")}?` : "";
@@ -187,6 +197,6 @@ function duplicate({ name, place }: Definition<never>): PunctualError {
   const where = place?.file == null ? "" : `, at ${place}`;
   return new PunctualError(
     "DUPLICATE_JOB",
-    `Job "${name}" is defined already${where}. Give the second one another name; one job may be dispatched as often as you like.`,
+    `Job "${name}" is defined already${where}. Give the second definition another name. To run one job several times, dispatch it several times.`,
   );
 }

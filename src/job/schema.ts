@@ -1,6 +1,6 @@
 import { PunctualError } from "../errors.ts";
 
-/** The part of Standard Schema that Punctual uses: zod, valibot, arktype and others have it. */
+/** The part of Standard Schema that Punctual uses. Zod, Valibot, ArkType and others implement it. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
@@ -26,7 +26,9 @@ export function isSchema(value: unknown): value is StandardSchema {
   return typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function";
 }
 
-/** Returns the output of the schema for these arguments. Throws with the first five issues and their paths. */
+/**
+ * Returns the output of the schema for these arguments. Throws INVALID_ARGS with the first five issues and their paths.
+ */
 export async function validate<Output>(
   schema: StandardSchema<unknown, Output>,
   args: unknown,
@@ -35,8 +37,8 @@ export async function validate<Output>(
   const checked = await schema["~standard"].validate(args);
   if (!checked.issues) return checked.value;
   const issues = checked.issues.slice(0, 5).map(({ message, path = [] }) => {
-    const at = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
-    return at ? `${at}: ${message}` : message;
+    const where = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
+    return where ? `${where}: ${message}` : message;
   });
   throw new PunctualError(
     "INVALID_ARGS",

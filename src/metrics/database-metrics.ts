@@ -3,13 +3,12 @@ import { gauge, statusGauges } from "./gauges.ts";
 import type { ProbeTarget } from "./probe.ts";
 import type { Family } from "./prometheus.ts";
 
-/** How long an answer of the database is cached, so that several scrapers do not load it. */
+/** How long gauges and readiness are cached: several scrapers then cost the database no more than one. */
 const GAUGES_CACHED = 5000;
 const READINESS_CACHED = 1000;
 
 /**
- * A request is answered within this time, even if the database does not answer: scrapers and orchestrators time out
- * soon after.
+ * Longest wait for the database; a request is answered without it then. Scrapers and orchestrators time out soon after.
  */
 const ANSWER_WITHIN = 4000;
 
@@ -49,7 +48,7 @@ async function whyNotReady(jobs: ProbeTarget): Promise<string | null> {
   return from === to ? null : `the database is at schema ${from}, ${to} is needed: run punctual install`;
 }
 
-/** An answer that is cached for a while, asked for once at a time, and awaited no longer than `ANSWER_WITHIN`. */
+/** Caches an answer for `lifetime`. Concurrent callers share one request, and get `ifLate` after `ANSWER_WITHIN`. */
 class CachedAnswer<Answer> {
   readonly #clock: Clock;
   readonly #lifetime: number;

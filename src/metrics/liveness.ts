@@ -8,8 +8,7 @@ const MEASURE_EVERY = 1000;
 const KEPT_DELAYS = 30;
 
 /**
- * Tells whether the event loop and the worker of this process are making progress, from a timer and the worker's
- * events.
+ * Measures the delay of the event loop with a timer, and detects from the worker's events whether its loop is stuck.
  */
 export class Liveness {
   readonly #clock: Clock;
@@ -36,7 +35,7 @@ export class Liveness {
         this.#working = true;
         turned();
       }),
-      // While the database is away the loop does not complete a turn, but retries and reports errors: it is not stuck.
+      // During an outage the loop completes no turn, but retries and reports errors: it is not stuck.
       events.on("error", turned),
       events.on("worker.stopping", () => {
         this.#draining = true;
@@ -49,7 +48,7 @@ export class Liveness {
     this.#measure();
   }
 
-  /** Why no worker takes runs in this process; null: one does. */
+  /** The reason why no worker claims runs in this process; null: one does. */
   get whyNotWorking(): string | null {
     if (this.#draining) return "the worker is draining";
     return this.#working ? null : "no worker runs in this process";
@@ -61,13 +60,13 @@ export class Liveness {
   }
 
   /**
-   * Returns why the worker counts as stuck, after `after` milliseconds without a turn; null: it is not. A draining
-   * worker waits for handlers and is never stuck.
+   * Returns why the worker is stuck: its loop has completed no turn for `after` milliseconds. Null: it is not stuck. A
+   * draining worker waits for handlers and is never stuck.
    */
   whyStuck(after: number): string | null {
-    const still = this.#clock.monotonic() - this.#turnedAt;
-    if (!this.#working || this.#draining || still < after) return null;
-    return `the worker's loop has not completed a turn for ${Math.round(still / 1000)} s`;
+    const sinceTurn = this.#clock.monotonic() - this.#turnedAt;
+    if (!this.#working || this.#draining || sinceTurn < after) return null;
+    return `the worker's loop has not completed a turn for ${Math.round(sinceTurn / 1000)} s`;
   }
 
   stop(): void {

@@ -46,7 +46,7 @@ export async function knownQueues(store: Store): Promise<string[]> {
   return [...new Set([...queues.map(({ name }) => name), ...ofSchedules])].sort();
 }
 
-/** Throws UNKNOWN_JOB if the database does not have the job. */
+/** Pauses or resumes a job. Throws UNKNOWN_JOB if the database does not have it. */
 export async function setJobPaused(
   store: Store,
   name: string,
@@ -56,7 +56,7 @@ export async function setJobPaused(
   if (await store.pauseJob(checkName(name, "a job name"), paused, note)) return;
   throw new PunctualError(
     "UNKNOWN_JOB",
-    `Cannot ${paused ? "pause" : "resume"} job "${name}": the database does not have it. Check the name, or start a worker that defines it once.`,
+    `Cannot ${paused ? "pause" : "resume"} job "${name}": the database does not have it. Check the name, or start a worker that defines it.`,
   );
 }
 

@@ -15,7 +15,7 @@ export interface WaitParts {
   find(): Promise<RunInfo | null>;
 }
 
-/** Returns the result of a run once it has completed; rejects if it ends otherwise, or not within the timeout. */
+/** Returns the result of a run once it has completed. Rejects if the run ends otherwise or the timeout passes first. */
 export async function waitForRun(
   id: number,
   timeout: Duration | undefined,
@@ -23,7 +23,7 @@ export async function waitForRun(
 ): Promise<JsonValue | undefined> {
   const deadline = timeout === undefined ? null : clock.monotonic() + toMilliseconds(timeout, "wait timeout");
   for (let wasFound = false; ; wasFound = true) {
-    // Listens before it reads: a run that ends in between wakes it as well.
+    // Listen before reading, so that a run that ends in between also ends the sleep.
     const ended = new AbortController();
     const stopListening = onEnd(events, id, () => ended.abort());
     try {
@@ -44,7 +44,7 @@ export async function waitForRun(
   }
 }
 
-/** Calls back when this process ends the run; returns a function that stops listening. */
+/** Calls `callback` when this process has finished the run. Returns a function that stops listening. */
 function onEnd(events: Emitter, id: number, callback: () => void): () => void {
   const ends = ["run.completed", "run.failed", "run.cancelled", "run.skipped"] as const;
   const offs = ends.map((end) =>

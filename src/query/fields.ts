@@ -15,7 +15,7 @@ type FieldReader = (term: Term, context: TimeContext) => RunCondition;
 
 const STATES = Object.keys(stateCodes) as RunState[];
 
-/** Names of states in other job queues, and words that belong to `is:`, with the word to suggest. */
+/** Wrong values of `state:` with the word to suggest: words of `is:`, and names of states in other job queues. */
 const OTHER_STATES: Record<string, string> = {
   retrying: "is:retrying",
   late: "is:late",
@@ -87,7 +87,7 @@ function is({ values, source }: Term): RunCondition {
   if (states.length === 0) return { field: "being", any: aspects };
   if (aspects.length === 0) return { field: "state", any: states };
   throw invalidQuery(
-    `"${source}" mixes words for states (${Object.keys(STATE_GROUPS).join(", ")}) with others (${ASPECTS.join(", ")}). Search for them separately.`,
+    `"${source}" mixes words for states (${Object.keys(STATE_GROUPS).join(", ")}) with other words (${ASPECTS.join(", ")}). Search for each kind separately.`,
   );
 }
 
@@ -95,7 +95,7 @@ function text(field: "job" | "queue" | "key" | "batch" | "worker" | "errortype")
   return ({ values }) => ({ field, any: values.map(toText) });
 }
 
-/** Tags take no pattern: databases look up whole tags in the stored list. */
+/** Reads `tag:`. A pattern is refused: databases look up whole tags in the stored list. */
 function tag({ values }: Term): RunCondition {
   return {
     field: "tag",
@@ -103,7 +103,7 @@ function tag({ values }: Term): RunCondition {
       const match = toText(value);
       if ("is" in match) return match;
       throw invalidQuery(
-        `Expected a whole tag behind "tag:", got the pattern "tag:${plain(value)}". For a tag that contains a star, put it in quotes.`,
+        `Expected a whole tag behind "tag:", got the pattern "tag:${plain(value)}". If the tag contains a star, put the tag in quotes.`,
       );
     }),
   };
@@ -117,14 +117,14 @@ function duration(field: "took" | "waited"): FieldReader {
   return ({ values }) => ({ field, any: values.map((value) => toDuration(field, value)) });
 }
 
-function one(term: Term): Value {
+function onlyValue(term: Term): Value {
   if (term.values.length === 1) return term.values[0]!;
   throw invalidQuery(`"${term.field}:" takes one value, got ${term.values.length} in "${term.source}".`);
 }
 
 /**
- * Most numeric steps in a path. Each may be an array index or a key, and some databases must be asked for both: every
- * further one doubles the statement.
+ * Most numeric steps in a path. A number may be an array index or a key, and some databases need a condition for each:
+ * every numeric step doubles the statement.
  */
 const MOST_NUMBERS = 4;
 
@@ -135,7 +135,7 @@ function payload({ path, values }: Term): RunCondition {
   for (const value of values) {
     if (!isBare(value) || !/^[<>]=?\d/.test(plain(value))) continue;
     throw invalidQuery(
-      `"payload.${path.join(".")}:" compares text only, got "${plain(value)}". To search for that text, put it in quotes; only took, waited, attempt, id and parent take < and >.`,
+      `"payload.${path.join(".")}:" compares text only, got "${plain(value)}". To search for that text, put it in quotes. Only took, waited, attempt, id and parent take < and >.`,
     );
   }
   return { field: "payload", path, any: values.map(toText) };
@@ -160,8 +160,8 @@ export const FIELDS: Record<string, FieldReader> = {
       isBare(value) && /^\d{1,15}$/.test(plain(value)) ? { id: Number(plain(value)) } : toText(value),
     ),
   }),
-  after: (term, context) => ({ field: "at", from: toTime("after", one(term), context) }),
-  before: (term, context) => ({ field: "at", to: toTime("before", one(term), context) }),
+  after: (term, context) => ({ field: "at", from: toTime("after", onlyValue(term), context) }),
+  before: (term, context) => ({ field: "at", to: toTime("before", onlyValue(term), context) }),
   took: duration("took"),
   waited: duration("waited"),
   attempt: number("attempt"),

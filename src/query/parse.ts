@@ -4,7 +4,7 @@ import type { RunCondition } from "../store/search.ts";
 import { DAY } from "../time.ts";
 import { readField } from "./fields.ts";
 import { toTerms } from "./terms.ts";
-import { pieces } from "./values.ts";
+import { splitAtStars } from "./values.ts";
 
 /** A parsed query. */
 export interface RunQuery {
@@ -41,7 +41,7 @@ export function parseQuery(text: string, { now, zone = "UTC" }: ParseOptions): R
   const where = toTerms(text).map((term): RunCondition => {
     const condition: RunCondition =
       term.field === null
-        ? { field: "text", pieces: pieces(term.values[0]!) }
+        ? { field: "text", pieces: splitAtStars(term.values[0]!) }
         : readField(term, { now, zone });
     return term.not ? { ...condition, not: true } : condition;
   });

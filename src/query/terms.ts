@@ -22,35 +22,36 @@ export interface Term {
   source: string;
 }
 
-const LONGEST = 2000;
+/** Bounds of a query, of the values of a term, and of the steps of a path. */
+const MOST_CHARACTERS = 2000;
 const MOST_TERMS = 30;
 const MOST_VALUES = 100;
-const DEEPEST = 10;
+const MOST_STEPS = 10;
 
 const SPACE = /\s/;
-/** A field, then the steps of a path, of which some may be in quotes, then a colon. */
+/** A field, the steps of a path, and a colon. A step may be in quotes. */
 const FIELD = /([A-Za-z]+)((?:\.(?:"(?:[^"\\]|\\.)*"|[^\s":.,]+))*):/y;
 const STEP = /\.(?:("(?:[^"\\]|\\.)*")|([^\s":.,]+))/g;
 
 /** Splits a query into terms, without checking fields and values. */
 export function toTerms(text: string): Term[] {
-  if (text.length > LONGEST) {
-    throw invalidQuery(`A query has at most ${LONGEST} characters, this one has ${text.length}.`);
+  if (text.length > MOST_CHARACTERS) {
+    throw invalidQuery(`A query has at most ${MOST_CHARACTERS} characters, this one has ${text.length}.`);
   }
   if (/\0/.test(text) || !text.isWellFormed()) {
     throw invalidQuery("A query cannot contain NUL or a lone surrogate: no database stores them.");
   }
   const terms: Term[] = [];
-  for (let at = skip(text, 0); at < text.length; at = skip(text, at)) {
+  for (let at = skipSpace(text, 0); at < text.length; at = skipSpace(text, at)) {
     const term = readTerm(text, at);
     terms.push(term);
     at += term.source.length;
-    if (terms.length > MOST_TERMS) throw invalidQuery(`A query has at most ${MOST_TERMS} parts.`);
+    if (terms.length > MOST_TERMS) throw invalidQuery(`A query has at most ${MOST_TERMS} terms.`);
   }
   return terms;
 }
 
-function skip(text: string, from: number): number {
+function skipSpace(text: string, from: number): number {
   let at = from;
   while (at < text.length && SPACE.test(text[at]!)) at++;
   return at;
@@ -64,7 +65,7 @@ function readTerm(text: string, from: number): Term {
   const found = FIELD.exec(text);
   if (found) at = FIELD.lastIndex;
   const field = found ? found[1]!.toLowerCase() : null;
-  const path = found ? steps(found[2]!) : [];
+  const path = found ? readSteps(found[2]!) : [];
   const values: Value[] = [];
   for (;;) {
     const { value, end } = readValue(text, at, field !== null);
@@ -84,35 +85,36 @@ function readTerm(text: string, from: number): Term {
   return { not, field, path, values, source };
 }
 
-function steps(text: string): string[] {
+function readSteps(text: string): string[] {
   const found = [...text.matchAll(STEP)].map(([, quoted, bare]) =>
-    quoted === undefined ? bare! : unquoted(quoted),
+    quoted === undefined ? bare! : unquote(quoted),
   );
-  if (found.length > DEEPEST)
-    throw invalidQuery(`A path has at most ${DEEPEST} steps, "${text.slice(1)}" has ${found.length}.`);
+  if (found.length > MOST_STEPS)
+    throw invalidQuery(`A path has at most ${MOST_STEPS} steps, "${text.slice(1)}" has ${found.length}.`);
   return found;
 }
 
-function readValue(text: string, from: number, listed: boolean): { value: Value; end: number } {
+/** Reads a value up to a space. `inList`: a comma ends it as well. */
+function readValue(text: string, from: number, inList: boolean): { value: Value; end: number } {
   const value: Value = [];
   let at = from;
-  while (at < text.length && !SPACE.test(text[at]!) && !(listed && text[at] === ",")) {
+  while (at < text.length && !SPACE.test(text[at]!) && !(inList && text[at] === ",")) {
     if (text[at] === '"') {
-      const end = closing(text, at);
-      value.push({ text: unquoted(text.slice(at, end)), quoted: true });
+      const end = findQuoteEnd(text, at);
+      value.push({ text: unquote(text.slice(at, end)), quoted: true });
       at = end;
       continue;
     }
     const start = at;
-    while (at < text.length && !SPACE.test(text[at]!) && text[at] !== '"' && !(listed && text[at] === ","))
+    while (at < text.length && !SPACE.test(text[at]!) && text[at] !== '"' && !(inList && text[at] === ","))
       at++;
     value.push({ text: text.slice(start, at), quoted: false });
   }
   return { value, end: at };
 }
 
-/** Returns the position after the quote that closes the one at `from`. */
-function closing(text: string, from: number): number {
+/** Returns the position after the quote that closes the quote at `from`. */
+function findQuoteEnd(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;
     else if (text[at] === '"') return at + 1;
@@ -122,7 +124,7 @@ function closing(text: string, from: number): number {
   );
 }
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   return text.slice(1, -1).replace(/\\(.)/gs, "$1");
 }
 
@@ -130,7 +132,9 @@ export function invalidQuery(message: string): PunctualError {
   return new PunctualError("INVALID_QUERY", message);
 }
 
-/** Returns the error for an unknown word, with the closest known word (or `meant`) and all known ones. */
+/**
+ * Returns the error for an unknown word. It suggests `meant`, else the closest known word, and lists all known words.
+ */
 export function unknownWord(
   what: string,
   word: string,

@@ -9,13 +9,13 @@ export function plain(value: Value): string {
   return value.map(({ text }) => text).join("");
 }
 
-/** Whether no piece of the value is in quotes. A number in quotes is text. */
+/** Whether no piece of the value is in quotes; a number in quotes is text. */
 export function isBare(value: Value): boolean {
   return value.every(({ quoted }) => !quoted);
 }
 
-/** Splits a value at its stars; a star in quotes stands for itself. */
-export function pieces(value: Value): string[] {
+/** Splits a value at its stars, except those in quotes. */
+export function splitAtStars(value: Value): string[] {
   const found = [""];
   for (const { text, quoted } of value) {
     const [first = "", ...rest] = quoted ? [text] : text.split(/\*+/);
@@ -24,14 +24,15 @@ export function pieces(value: Value): string[] {
   return found;
 }
 
+/** Returns a match for the value, or for its pattern if it has a star. */
 export function toText(value: Value): TextMatch {
-  const like = pieces(value);
+  const like = splitAtStars(value);
   return like.length === 1 ? { is: like[0]! } : { like };
 }
 
 /** Returns a match for any text that contains the value. */
 export function toPart(value: Value): TextMatch {
-  return { like: ["", ...pieces(value), ""] };
+  return { like: ["", ...splitAtStars(value), ""] };
 }
 
 const COMPARISON = /^(>=|<=|>|<|=)?(.*)$/s;
@@ -41,7 +42,7 @@ function splitComparison(value: Value): { op: NumberMatch["op"] | null; rest: st
   return { op: (op as NumberMatch["op"]) ?? null, rest: rest!.trim() };
 }
 
-/** Reads `3` or `>=3`. */
+/** Reads a number or a comparison, such as `3` or `>=3`. */
 export function toNumber(field: string, value: Value): NumberMatch {
   const { op, rest } = splitComparison(value);
   if (/^\d{1,15}$/.test(rest)) return { op: op ?? "=", value: Number(rest) };

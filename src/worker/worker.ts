@@ -21,7 +21,7 @@ import type { WorkerParts } from "./parts.ts";
 import { tickSchedules } from "./schedule-ticks.ts";
 import { Sleep, untilAnswered } from "./waits.ts";
 
-/** The loop that claims for free places, executes and settles. One exchange writes outcomes and brings claimed runs. */
+/** The loop that claims, executes and settles runs. An exchange is one call of the store that settles and claims. */
 export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
@@ -37,9 +37,10 @@ export class Worker {
   readonly #stride: ClaimRequest["stride"];
   /** Whether the database may have more runs to claim. */
   #hungry = true;
-  /** Whether to exchange even without outcomes or room: another process may have cancelled a run. */
+  /** Whether to exchange even without outcomes or room, to learn which runs other processes have cancelled. */
   #looking = true;
   #stopping = false;
+  /** Claimed runs that count towards the budget. */
   #claimed = 0;
   #ran = 0;
   /** When the next run is due, on the monotonic clock. */
@@ -80,14 +81,14 @@ export class Worker {
     return [...known, ...others.map((run) => ({ run, outcome: null }))];
   }
 
-  /** Makes the worker exchange now: something may be due. */
+  /** Makes the worker exchange now, because a run may be due or cancelled. */
   wake(): void {
     this.#hungry = true;
     this.#looking = true;
     this.#sleep.end();
   }
 
-  /** Works until it is stopped or its budget is used. Returns how many runs it ran. */
+  /** Works until it is stopped or done, see `#isDone()`. Returns how many runs it ran. */
   async work(): Promise<number> {
     try {
       await this.#parts.deadline.until(this.#loop());
@@ -118,10 +119,7 @@ export class Worker {
     }
   }
 
-  /**
-   * Stops claiming, releases runs that have not started, and waits for the others; aborts them when the grace is
-   * over.
-   */
+  /** Stops claiming, releases runs that have not started, waits for the others, and aborts them after `grace`. */
   stop(): void {
     if (this.#stopping) return;
     this.#stopping = true;
@@ -132,6 +130,7 @@ export class Worker {
     this.#sleep.end();
   }
 
+  /** Stops as `stop()` does, but aborts running handlers at once. */
   stopNow(): void {
     this.stop();
     this.#parts.deadline.set(this.#executions.size > 0 ? ABORT_GRACE + LAST_WRITES : LAST_WRITES);
@@ -190,19 +189,20 @@ export class Worker {
   /** Starts claimed runs in the free places. */
   #fill(): void {
     this.#isolation.admitOthers();
-    const isQuiet = !this.#isolation.isClosed || this.#isEmptied();
+    const isQuiet = !this.#isolation.isClosed || this.#releaseBuffered();
     if (isQuiet) for (const one of this.#isolation.startable()) void this.#startIsolated(one);
     while (this.#executor.free > 0) {
       const next = this.#buffer.take();
       if (!next) return;
-      // After a pause of this process another worker may have the run. If none has, the run is claimed again.
+      // If this process was suspended, another worker may have claimed the run. If none has, a released run is claimed
+      // again.
       if (this.leases.trusts(next)) void this.#start(next);
       else this.#release(next);
     }
   }
 
-  /** Releases the rest of the batch: otherwise it is charged with the crash of the isolated run. */
-  #isEmptied(): boolean {
+  /** Releases buffered runs, so that they are not charged with a crash. Returns whether everything is written. */
+  #releaseBuffered(): boolean {
     for (const run of this.#buffer.takeAll()) this.#release(run);
     return this.#outbox.isEmpty;
   }
@@ -224,12 +224,12 @@ export class Worker {
     this.#isolation.end(one);
   }
 
-  /** Resolves when the handler has returned. */
+  /** Starts a run. Resolves when its handler has returned. */
   #start(run: ClaimedRun, cell?: Cell): Promise<void> {
     const job = this.#parts.registry.handlerOf(run);
     if (!job) return this.#refuse(run);
     const { events, clock } = this.#parts;
-    // An unkeyed run only has its key computed. A later claim brings it again, once the limit of the key allows it.
+    // This execution only computes the key of an unkeyed run. A later claim takes the run, under the limit of its key.
     if (run.unkeyed) this.#claimed--;
     else {
       this.#ran++;
@@ -254,21 +254,26 @@ export class Worker {
       else end(result);
     });
     return execution.returned.then(() => {
-      // The outcome was sent with a claim that did not count this place as free.
+      // The outcome may have been sent with a claim that did not count this place as free: claim for it now.
       if (this.#outbox.size === 0) this.#hungry = true;
       this.#fill();
       this.#sleep.end();
     });
   }
 
-  /** Gives back a run whose job this process does not define: the claim was sent before the worker knew the name. */
+  /**
+   * Releases a run whose job this process does not define, or fails an ad hoc run whose function another process has.
+   */
   async #refuse(run: ClaimedRun): Promise<void> {
     if (run.owner === null) {
       this.#release(run);
       const { known, logger, events } = this.#parts;
-      return known.refuse(run, logger).catch((error) => events.report(error, `giving back run ${run.id}`));
+      return known.refuse(run, logger).catch((error) => events.report(error, `releasing run ${run.id}`));
     }
-    const error = new PunctualError("HANDLER_GONE", "Its function was dispatched by another process.");
+    const error = new PunctualError(
+      "HANDLER_GONE",
+      "The function of this run was dispatched by another process.",
+    );
     this.#outbox.add(run, toOutboxEntry(run, { outcome: "failed", error }, 0, defaultRetention));
   }
 
@@ -286,6 +291,7 @@ export class Worker {
     this.#outbox.add(run, toOutboxEntry(run, { outcome: "released" }, 0, defaultRetention));
   }
 
+  /** Releases runs that have waited in the buffer for `HELD_AT_MOST`, for other workers. */
   #releaseHeld(): void {
     if (this.#buffer.size === 0) return;
     const before = this.#parts.clock.monotonic() - HELD_AT_MOST;
@@ -294,8 +300,8 @@ export class Worker {
 
   #lose(run: ClaimedRun, expired: boolean): void {
     if (!this.#executions.lose(run)) {
-      // An expired lease may still be this worker's in the database: a run that is dropped would wait until it ends
-      // there.
+      // The lease may have expired here and not in the database: without a release the run would wait until it expires
+      // there too.
       for (const one of this.#takeIf((one) => one === run)) if (expired) this.#release(one);
     }
     this.#isolation.lose(run);
@@ -303,8 +309,8 @@ export class Worker {
 
   #cancel(ids: number[]): void {
     this.#executions.cancel(ids);
-    const asked = new Set(ids);
-    for (const run of this.#takeIf((one) => asked.has(one.id))) {
+    const cancelled = new Set(ids);
+    for (const run of this.#takeIf((one) => cancelled.has(one.id))) {
       this.#outbox.add(run, toOutboxEntry(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));
     }
   }
@@ -330,7 +336,7 @@ export class Worker {
     await this.#sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }
 
-  /** A due run ends the sleep only if the worker has room for it: otherwise the worker would wake again and again. */
+  /** Returns the time until the next tick or due run. A run counts only if there is room: else the loop would spin. */
   #untilDue(): number {
     if (this.#stopping) return Number.POSITIVE_INFINITY;
     const { clock, ticker } = this.#parts;

@@ -184,7 +184,7 @@ describe("a paused job", () => {
       () => jobs.pauseJob("tsk"),
       "UNKNOWN_JOB",
       'Cannot pause job "tsk"',
-      "start a worker that defines it once",
+      "start a worker that defines it.",
     );
     await expectRefusal(() => jobs.resumeJob("tsk"), "UNKNOWN_JOB", 'Cannot resume job "tsk"');
   });

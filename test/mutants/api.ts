@@ -30,9 +30,9 @@ export const mutants: Mutant[] = [
   {
     rule: "A dispatch captures the definition's arguments at the call, not when it leaves.",
     file: "src/job/prepare.ts",
-    find: "const args = shape.args === undefined ? own : this.#snapshot(shape.args);",
+    find: "const args = shape.args === undefined ? own : this.#encode(shape.args);",
     replace:
-      "const args = this.#snapshot(shape.args === undefined ? definition.settings.args : shape.args);\n    void own;",
+      "const args = this.#encode(shape.args === undefined ? definition.settings.args : shape.args);\n    void own;",
     tests: ["test/api/captured.test.ts"],
     only: "the mission's recipe",
   },
@@ -47,7 +47,7 @@ export const mutants: Mutant[] = [
   {
     rule: "dispatchMany() captures the arguments of a list at the call.",
     file: "src/job/prepare.ts",
-    find: "Array.from(all, (args) => (args === undefined ? undefined : this.#snapshot(args))),",
+    find: "Array.from(all, (args) => (args === undefined ? undefined : this.#encode(args))),",
     replace: "Array.from(all),",
     tests: ["test/api/captured.test.ts"],
     only: "takes the list, its arguments and the settings",

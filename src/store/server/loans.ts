@@ -13,6 +13,7 @@ interface Loan {
 export class Loans {
   readonly #loans = new WeakMap<object, Loan>();
 
+  /** Lends the connection of a transaction to `work`, until `work` has settled. */
   async lend(tx: Transaction, work: (handle: unknown) => unknown): Promise<void> {
     const loan = { tx, isOver: false };
     this.#loans.set(tx.handle as object, loan);
