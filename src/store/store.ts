@@ -118,8 +118,15 @@ export interface Store {
   /**
    * Calls `work` with a transaction, writes the settlement in the same transaction, and commits. Returns false, and
    * rolls both back, if the lease is lost. `work` is called at most once.
+   *
+   * On SQLite no lease can be renewed meanwhile, so a transaction that takes long extends every lease by the time
+   * it took, whether it commits or rolls back, and calls `extended` with that time in milliseconds.
    */
-  transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean>;
+  transaction(
+    settlement: Settlement,
+    work: (tx: unknown) => unknown,
+    extended?: (ms: number) => void,
+  ): Promise<boolean>;
 
   // Runs whose process died.
 

@@ -80,6 +80,11 @@ export class Pool implements Executor {
     return Math.max(0, Math.min(free, supervision.worker.parallel - used));
   }
 
+  /** Of functions in this process; a child's transaction cannot prolong the trust that ends here meanwhile. */
+  set leasesExtended(extended: (ms: number) => void) {
+    this.#parts.own.leasesExtended = extended;
+  }
+
   execute(run: ClaimedRun, job: RunnableJob): Execution {
     if (run.owner !== null) return this.#parts.own.execute(run, job);
     return this.#executeIn(this.#leastBusy(run.name), run, job);

@@ -63,6 +63,8 @@ export interface Executor {
   readonly places: number;
   /** Number of free places. */
   readonly free: number;
+  /** Called when a handler's transaction has extended the leases in the database. The worker sets it. */
+  leasesExtended: (ms: number) => void;
   /** Starts an attempt. */
   execute(run: ClaimedRun, job: RunnableJob): Execution;
   /** Closes a process for one run. */

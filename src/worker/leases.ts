@@ -83,6 +83,15 @@ export class Leases {
     if (this.#held.get(run.id)?.run === run) this.#held.delete(run.id);
   }
 
+  /** Trusts the leases for so much longer: a transaction has extended them in the database by the time it took. */
+  extend(ms: number): void {
+    for (const held of this.#held.values()) {
+      const sent = { monotonic: held.sent.monotonic + ms, wall: held.sent.wall + ms };
+      Object.assign(held, { sent, ...times(held.lease, sent) });
+    }
+    this.check();
+  }
+
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;

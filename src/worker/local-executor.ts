@@ -17,6 +17,7 @@ export class LocalExecutor implements Executor {
   /** Number of handlers that have not returned, whether their runs are settled or not. */
   #busy = 0;
   readonly #cells = new Set<Cell>();
+  leasesExtended: (ms: number) => void = () => {};
   readonly #crashHooks = new Set<Promise<unknown>>();
 
   constructor(
@@ -34,7 +35,7 @@ export class LocalExecutor implements Executor {
       log: (...of) => logbook.add(...of),
       completeWith: async (run, ...of) => {
         if (logbook.holds(run)) await logbook.flush();
-        return completeWith(store, run, ...of);
+        return completeWith(store, run, ...of, (ms) => this.leasesExtended(ms));
       },
     };
   }
@@ -86,8 +87,9 @@ export async function completeWith(
   run: ClaimedRun,
   work: (tx: unknown) => unknown,
   keep: Retention,
+  extended?: (ms: number) => void,
 ): Promise<boolean> {
   const result = { outcome: "completed", result: null, value: undefined, written: true } as const;
   const duration = (await store.now()) - run.claimedAt;
-  return store.transaction(toOutboxEntry(run, result, duration, keep).settlement, work);
+  return store.transaction(toOutboxEntry(run, result, duration, keep).settlement, work, extended);
 }

@@ -63,6 +63,7 @@ export class Worker {
       cancelled: (ids) => this.#cancel(ids),
     });
     this.#executor = parts.executor;
+    this.#executor.leasesExtended = (ms) => this.leases.extend(ms);
     this.#isolation = new Isolation({ ...parts, wake: () => this.wake() });
     this.#crashed = new CrashedRuns(parts, (run) => {
       this.leases.drop(run);

@@ -10,7 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { exercise } from "./groups/exercise.ts";
 import { runScript, scriptPath } from "./support/processes.ts";
-import { claimOne, found, insertOne, list, newRun, settlement } from "./support/requests.ts";
+import { beat, claimOne, found, ids, insertOne, list, newRun, reap, settlement } from "./support/requests.ts";
 import { sqlite } from "./support/sqlite-database.ts";
 import { selected } from "./support/stores.ts";
 
@@ -206,6 +206,84 @@ function onlySqlite(): void {
     await insertOne(one);
     expect(await list(one, { limit: 10 })).toHaveLength(1);
     expect(await list(two, { limit: 10 })).toEqual([]);
+  });
+
+  describe("a handler's transaction that is longer than the leases", () => {
+    const LEASE = 1000;
+
+    async function scene() {
+      const clock = new TestClock();
+      const [mine, theirs] = await Promise.all(
+        ["w1", "w2"].map(async (worker) => {
+          const store = await openStore(`sqlite:${path}`, { clock, prefix: "punctual_" });
+          closing.push(store);
+          await store.install();
+          await beat(store, worker);
+          await insertOne(store);
+          return { store, run: await claimOne(store, { worker, lease: LEASE }) };
+        }),
+      );
+      const told: number[] = [];
+      const work = (end: () => void) => (tx: unknown) => {
+        (tx as DatabaseSync).exec("create table orders (id integer)");
+        clock.set(new Date(clock.now() + 5 * LEASE));
+        end();
+      };
+      const transact = (end: () => void) =>
+        mine!.store.transaction(settlement(mine!.run, "completed"), work(end), (ms) => told.push(ms));
+      const hasOrders = () =>
+        handle(path).prepare("select 1 from sqlite_schema where name = 'orders'").all().length > 0;
+      return { clock, mine: mine!, theirs: theirs!, told, transact, hasOrders };
+    }
+
+    test("leaves every lease as long as it was when it rolls back", async () => {
+      const { clock, mine, theirs, told, transact, hasOrders } = await scene();
+      const fault = new Error("half way");
+      await expect(
+        transact(() => {
+          throw fault;
+        }),
+      ).rejects.toBe(fault);
+      expect(hasOrders()).toBe(false);
+      expect(told).toEqual([5 * LEASE]);
+      expect(await reap(theirs.store)).toEqual([]);
+      const renewal = [{ id: mine.run.id, token: mine.run.token, lease: LEASE }];
+      expect((await mine.store.renew("w1", renewal)).held).toEqual(new Set([mine.run.id]));
+      await clock.advance(1.1);
+      expect(ids(await reap(theirs.store)).sort()).toEqual([mine.run.id, theirs.run.id].sort());
+    });
+
+    test("leaves the leases of others when it commits", async () => {
+      const { mine, theirs, told, transact, hasOrders } = await scene();
+      expect(await transact(() => {})).toBe(true);
+      expect(hasOrders()).toBe(true);
+      expect(told).toEqual([5 * LEASE]);
+      expect(await reap(theirs.store)).toEqual([]);
+      expect((await found(mine.store, mine.run.id)).state).toBe("completed");
+    });
+
+    test("leaves a lease ended that had ended before", async () => {
+      const { clock, mine, theirs, transact } = await scene();
+      await clock.advance(0.9);
+      await theirs.store.renew("w2", [{ id: theirs.run.id, token: theirs.run.token, lease: LEASE }]);
+      await clock.advance(0.2);
+      await transact(() => {
+        throw new Error("half way");
+      }).catch(() => {});
+      expect(ids(await reap(theirs.store))).toEqual([mine.run.id]);
+    });
+
+    test("reports the error of work that has ended the transaction itself", async () => {
+      const { mine, told, hasOrders } = await scene();
+      const fault = new Error("half way");
+      const work = (tx: unknown) => {
+        (tx as DatabaseSync).exec("create table orders (id integer); rollback");
+        throw fault;
+      };
+      await expect(mine.store.transaction(settlement(mine.run, "completed"), work)).rejects.toBe(fault);
+      expect([hasOrders(), told]).toEqual([false, []]);
+      expect((await found(mine.store, mine.run.id)).state).toBe("running");
+    });
   });
 
   describe("a file that cannot be used", () => {

@@ -105,6 +105,14 @@ export const mutants: Mutant[] = [
     only: "9007199254740992",
   },
   {
+    rule: "A large number with an exponent is refused if digits of it would be lost.",
+    file: "src/cli/commands/dispatch/payload.ts",
+    find: "return /e/i.test(source) && significand(source) === significand(value.toExponential());",
+    replace: "return /e/i.test(source) && significand(source) !== String(value);",
+    tests: ["test/cli/dispatch.test.ts"],
+    only: "9007199254740993e0",
+  },
+  {
     rule: "A password may hold further @ signs.",
     file: "src/cli/output/redact.ts",
     find: "):[^\\s/?#\"']+@/gi;",

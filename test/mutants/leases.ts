@@ -5,6 +5,23 @@ const UNIT = ["test/unit/leases.test.ts"];
 
 export const mutants: Mutant[] = [
   {
+    rule: "A long transaction on SQLite extends the leases before its lock opens, also when it fails.",
+    file: "src/store/sqlite/store.ts",
+    find: "if (took >= LONG_TRANSACTION) extendLeases(",
+    replace: "if (took >= LONG_TRANSACTION && failure === null) extendLeases(",
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "transaction that is longer than the leases",
+    stores: ["sqlite"],
+  },
+  {
+    rule: "A worker trusts its leases for as much longer as a transaction of its own has extended them.",
+    file: "src/worker/leases.ts",
+    find: "{ monotonic: held.sent.monotonic + ms, wall: held.sent.wall + ms }",
+    replace: "{ monotonic: held.sent.monotonic + ms, wall: held.sent.wall }",
+    tests: ["test/unit/leases.test.ts"],
+    only: "a transaction that has extended",
+  },
+  {
     rule: "A worker trusts a renewed lease from when the renewal was sent, not from its answer.",
     file: LEASES,
     find: "if (held.has(id)) this.#prolong(one, sent);",

@@ -39,9 +39,15 @@ function scene() {
     if (automatic === "fails") void one.fail();
     return promise;
   };
+  let blocked = 0;
   const leases = new Leases({
     store: { renew },
-    clock,
+    clock: {
+      manual: true,
+      now: () => clock.now() + blocked,
+      monotonic: () => clock.monotonic() + blocked,
+      after: (ms, callback) => clock.after(ms, callback),
+    },
     random: Math.random,
     events: { failed: (error) => errors.push(error), succeeded: () => {} },
     id: "w1",
@@ -50,6 +56,10 @@ function scene() {
   });
   return {
     clock,
+    /** Time passes, and no timer fires. */
+    block: (ms: number) => {
+      blocked += ms;
+    },
     leases,
     sent,
     lost,
@@ -283,4 +293,29 @@ test("a renewal that fails after its runs were settled is not reported", async (
   leases.drop(run);
   await sent[0]!.fail();
   expect(errors).toEqual([]);
+});
+
+describe("a transaction that has extended the leases in the database", () => {
+  test("extends the trust of those that were trusted when it began", async () => {
+    const { clock, block, leases, lost, hold } = scene();
+    const run = hold(1, "one", 1000);
+    await clock.advance("300ms");
+    block(3000);
+    leases.extend(3000);
+    expect(leases.trusts(run)).toBe(true);
+    expect(lost).toEqual([]);
+    await clock.advance("600ms");
+    expect(leases.trusts(run)).toBe(false);
+    expect(lost).toHaveLength(1);
+  });
+
+  test("does not extend one that had ended before", async () => {
+    const { block, leases, lost, hold } = scene();
+    const run = hold(1, "one", 1000);
+    block(1000);
+    block(3000);
+    leases.extend(3000);
+    expect(leases.trusts(run)).toBe(false);
+    expect(lost).toHaveLength(1);
+  });
 });

@@ -47,6 +47,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
     get free() {
       return parallel - began.length;
     },
+    leasesExtended: () => {},
     execute: (run) => {
       began.push(run.id);
       return {

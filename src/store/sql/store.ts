@@ -137,7 +137,11 @@ export abstract class SqlStore implements Store {
    * `work` runs, so that renewals can prolong its lease: otherwise the lease may have ended by the time of a
    * rollback.
    */
-  async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
+  async transaction(
+    settlement: Settlement,
+    work: (tx: unknown) => unknown,
+    extended: (ms: number) => void = () => {},
+  ): Promise<boolean> {
     const lost = new Error("the lease was lost");
     const inside = async (transaction: Transaction) => {
       const tx = this.sql.on(transaction);
@@ -147,12 +151,19 @@ export abstract class SqlStore implements Store {
       if (!written[0]) throw lost;
     };
     try {
-      await this.sql.db.transaction(inside, { retry: false });
+      await this.transactOnce(inside, extended);
       return true;
     } catch (error) {
       if (error === lost) return false;
       throw error;
     }
+  }
+
+  protected transactOnce(
+    inside: (tx: Transaction) => Promise<void>,
+    _extended: (ms: number) => void,
+  ): Promise<void> {
+    return this.sql.db.transaction(inside, { retry: false });
   }
 
   protected async callInside(work: (tx: unknown) => unknown, tx: Transaction): Promise<void> {

@@ -1,5 +1,5 @@
-import type { Clock } from "../../time.ts";
-import { type Param, type Tables, tablesWith } from "../sql/database.ts";
+import { type Clock, elapsedSince, readClock } from "../../time.ts";
+import { type Param, type Tables, type Transaction, tablesWith } from "../sql/database.ts";
 import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
@@ -20,6 +20,11 @@ const ROUNDS = 50;
  * run of another process waits half of this time on average.
  */
 const POLL_INTERVAL = 10;
+
+/** In milliseconds. Shorter transactions delay renewals less than leases allow for. */
+const LONG_TRANSACTION = 100;
+
+const SAVEPOINT = "punctual_work";
 
 /** A store in a SQLite file, which all processes of one host may share, or in memory. */
 export class SqliteStore extends SqlStore {
@@ -116,9 +121,45 @@ export class SqliteStore extends SqlStore {
     });
   }
 
-  override async transaction(settlement: Settlement, work: (tx: unknown) => unknown): Promise<boolean> {
+  override async transaction(
+    settlement: Settlement,
+    work: (tx: unknown) => unknown,
+    extended?: (ms: number) => void,
+  ): Promise<boolean> {
     checkNotAsync(work);
-    return super.transaction(settlement, work);
+    return super.transaction(settlement, work, extended);
+  }
+
+  /**
+   * Rolls failed work back to a savepoint instead of ending the transaction, so that the leases are extended before
+   * another process can write: a reaper may be waiting for the lock.
+   */
+  protected override async transactOnce(
+    inside: (tx: Transaction) => Promise<void>,
+    extended: (ms: number) => void,
+  ): Promise<void> {
+    let failure: { error: unknown } | null = null;
+    let took = 0;
+    try {
+      await this.#db.transaction(async (tx) => {
+        const since = readClock(this.#clock);
+        this.#db.handle.exec(`savepoint ${SAVEPOINT}`);
+        try {
+          await inside(tx);
+        } catch (error) {
+          failure = { error };
+          this.#db.handle.exec(`rollback to ${SAVEPOINT}`);
+        }
+        took = elapsedSince(since, this.#clock);
+        if (took >= LONG_TRANSACTION) extendLeases(this.#db, this.#t, took);
+      });
+    } catch (error) {
+      // Work that failed and has ended the transaction itself has left no savepoint.
+      failure ??= { error };
+      took = 0;
+    }
+    if (took >= LONG_TRANSACTION) extended(took);
+    if (failure !== null) throw (failure as { error: unknown }).error;
   }
 
   protected override async callInside(work: (tx: unknown) => unknown): Promise<void> {
@@ -129,6 +170,12 @@ export class SqliteStore extends SqlStore {
     if (this.#path === null || this.#clock.manual) return () => {};
     return watchDataVersion(this.#db, this.#clock, onChange);
   }
+}
+
+/** Adds the time in which no process could renew a lease or send a heartbeat, as if it had not passed. */
+function extendLeases(db: SqliteDatabase, t: Tables, ms: number): void {
+  db.change(`update ${t.runs} set locked_until = locked_until + ? where state = 2`, Math.ceil(ms));
+  db.change(`update ${t.workers} set seen_at = seen_at + ?`, Math.floor(ms));
 }
 
 function syncSqlOn(db: CallerHandle): SyncSql {

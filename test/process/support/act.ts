@@ -34,6 +34,14 @@ export async function perform(act: Act, run: RunContext, journal: Journal): Prom
     case "block and fail":
       block(act.ms ?? 0, run.id, journal);
       throw new Error("the handler fails");
+    case "roll back and return":
+      await transact(run, act.ms ?? 0, true).catch(() => {});
+      // Turns of the event loop in which a lease that is not trusted any more aborts the handler.
+      await pause(100);
+      run.signal.throwIfAborted();
+      return;
+    case "commit":
+      return transact(run, act.ms ?? 0, false);
     case "pause":
       return pause(act.ms);
   }
@@ -45,4 +53,12 @@ function block(ms: number, run: number, journal: Journal): void {
     journal.find({ what: "start", run }).some(({ pid }) => pid !== process.pid) ||
     performance.now() - since > 30_000;
   while (performance.now() - since < ms || !isTaken());
+}
+
+function transact(run: RunContext, ms: number, fails: boolean): Promise<void> {
+  return run.transaction((tx) => {
+    tx.exec("create table written (by integer)");
+    for (const since = performance.now(); performance.now() - since < ms; );
+    if (fails) throw new Error("the transaction fails");
+  });
 }

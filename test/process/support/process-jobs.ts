@@ -19,6 +19,10 @@ export interface Act {
     /** Keeps the event loop until another process has started the same run, and for at least `ms`. */
     | "block"
     | "block and fail"
+    /** Opens a transaction of its own that takes `ms` and is rolled back, and goes on. */
+    | "roll back and return"
+    /** Opens a transaction of its own that takes `ms` and is committed. */
+    | "commit"
     /** Takes `ms`. */
     | "pause";
   ms?: number;
