@@ -81,7 +81,7 @@ export class Engine {
     });
     const openStore = () => this.store.get();
 
-    // What is defined, counted and logged here.
+    // Definitions, counts and logs.
     const registry = new Registry((message) => logger.warn(message));
     const counts = new JobCounts({
       openStore,

@@ -2,7 +2,7 @@ import type { Outcome } from "../run/states.ts";
 import type { QueueSelection } from "./queue-selection.ts";
 import type { JobRecord, LogRecord } from "./records.ts";
 
-/** What the row of a job says until a worker defines the job. */
+/** Settings in the row of a job until a worker defines the job. */
 export type DeclaredJob = Pick<JobRecord, "queue" | "priority" | "limit" | "keyLimit">;
 
 /** A run to insert. */

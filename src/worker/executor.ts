@@ -55,7 +55,7 @@ export interface Cell {
   open(): void;
 }
 
-/** Where handlers run: in this process, or in child processes. */
+/** Executes handlers: in this process, or in child processes. */
 export interface Executor {
   /** Number of live processes that start new runs: none of them is closed. */
   readonly processes: number;

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 /** Lease of jobs that do not set one. */
 export const DEFAULT_LEASE = 60_000;
 
-/** What a claim says about jobs: the names that this process does not define, and the leases that differ. Cached. */
+/** Jobs in a claim request: the names that this process does not define, and unusual leases. Cached. */
 export class KnownJobs {
   readonly #store: Store;
   readonly #registry: Registry;

@@ -11,7 +11,7 @@ import type { Executor } from "./executor.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 import type { Logbook } from "./logbook.ts";
 
-/** What all parts of one instance share. `engine.ts` makes it. */
+/** Parts that one instance shares. `engine.ts` makes them. */
 export interface InstanceParts {
   /** Identifies the instance in the database: the id of its worker, and the owner of its ad hoc runs. */
   id: string;
@@ -43,7 +43,7 @@ type WorkerKeys =
   | "logbook"
   | "instance";
 
-/** What one worker works with. */
+/** Parts of one worker. */
 export interface WorkerParts extends Pick<InstanceParts, WorkerKeys> {
   store: Store;
   executor: Executor;

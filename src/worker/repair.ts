@@ -4,7 +4,7 @@ import { reap } from "./janitor.ts";
 import { LocalExecutor } from "./local-executor.ts";
 import type { InstanceParts } from "./parts.ts";
 
-/** What `repair()` did. */
+/** Result of `repair()`. */
 export interface RepairReport extends Repairs {
   /** The schema version before and after, and the statements that were run; none if nothing was missing. */
   installed: InstallReport;

@@ -11,7 +11,7 @@ import type { InstanceParts, WorkerParts } from "./parts.ts";
 import { type Presence, publicOptions } from "./presence.ts";
 import { Worker } from "./worker.ts";
 
-/** What distinguishes one call of `run()`, `forever()` or `supervise()` from another. */
+/** Differences between one call of `run()`, `forever()` or `supervise()` and another. */
 export interface SessionSetup {
   /** The call, as error messages name it. */
   name: string;

@@ -6,6 +6,22 @@
 -- Reads former names of jobs; the store keeps them for a second.
 select name, job from punctual_aliases;
 
+-- Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+-- ?1 = '[["email"]]'
+select r.name
+from (
+  select *
+  from json_table(?, '$[*]' columns (job longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[0]' error on error)) j
+) v
+straight_join punctual_jobs r force index (primary) on r.name = v.job;
+
+-- Again: Reads former names of jobs; the store keeps them for a second.
+
+-- Inserts the row of a job that no worker has defined yet.
+-- ?1 = 'email', ?2 = 'default', ?3 = 100, ?4 = 0, ?5 = 0, ?6 = '', ?7 = 0, ?8 = 1767225600000
+insert into punctual_jobs (name, queue, priority, lim, key_lim, fingerprint, defined_at, created_at)
+values (?, ?, ?, ?, ?, ?, ?, ?) on duplicate key update name = punctual_jobs.name;
+
 -- Reserves ids for the new runs.
 -- ?1 = 2
 update punctual_ids set next = last_insert_id(next + ?) where id = 1;
@@ -57,6 +73,12 @@ from (
 commit;
 
 -- ## A run with a unique key.
+
+-- Again: Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+
+-- Again: Reads former names of jobs; the store keeps them for a second.
+
+-- Again: Inserts the row of a job that no worker has defined yet.
 
 -- Again: Reserves ids for the new runs.
 

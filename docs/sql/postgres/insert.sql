@@ -6,6 +6,20 @@
 -- Reads former names of jobs; the store keeps them for a second.
 select name, job from punctual_aliases;
 
+-- Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+-- $1 = '[["email"]]'
+select r.name
+from (select e.v ->> 0 as job from jsonb_array_elements($1::text::jsonb) as e (v)) v
+join punctual_jobs r on r.name = v.job;
+
+-- Again: Reads former names of jobs; the store keeps them for a second.
+
+-- Inserts the row of a job that no worker has defined yet.
+-- $1 = 'email', $2 = 'default', $3 = 100, $4 = 0, $5 = 0, $6 = '', $7 = 0, $8 = 1767225600000
+insert into punctual_jobs (name, queue, priority, lim, key_lim, fingerprint, defined_at, created_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
+on conflict (name) do nothing;
+
 -- Reserves ids for the new runs.
 -- $1 = 2
 select nextval('punctual_runs_id_seq') as id from generate_series(1, $1);
@@ -41,6 +55,12 @@ from (
 ) v;
 
 -- ## A run with a unique key.
+
+-- Again: Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+
+-- Again: Reads former names of jobs; the store keeps them for a second.
+
+-- Again: Inserts the row of a job that no worker has defined yet.
 
 -- Again: Reserves ids for the new runs.
 

@@ -1,7 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import type { Param, Sql } from "../sql/database.ts";
 
-/** What the adapters need of a database's driver. */
+/** Part of a database's driver that the adapters need. */
 export interface Driver<Connection> {
   /** Error messages for a pool, and for a Knex on another driver. */
   messages: { poolRefused: string; knexRefused: string };

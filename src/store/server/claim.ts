@@ -28,7 +28,7 @@ import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
 import type { DatabaseTime } from "./time.ts";
 
-/** What a claim must know before it looks for runs. */
+/** Facts that a claim needs before it looks for runs. */
 export interface ClaimFacts {
   pausedJobs: string[];
   /** Queues that are not paused and have ready runs without the limit hint. */
@@ -49,7 +49,7 @@ export interface ClaimCall {
   request: ClaimRequest;
   worker: string;
   now: number;
-  /** What the exchange read before its transaction; null: nothing yet. */
+  /** Facts that the exchange read before its transaction; null: none yet. */
   facts: ClaimFacts | null;
   /** Runs under limits that this transaction settles. */
   freed: Promise<LimitSubject[]>;

@@ -25,7 +25,7 @@ interface Walk {
   isLastLap: boolean;
 }
 
-/** What the claim knows when it takes a step. */
+/** State of the claim when the walk takes a step. */
 interface View {
   /** Runs that the claim has seen. */
   candidates: Candidate[];

@@ -1,4 +1,4 @@
-/** What each statement of the golden files does. The first pattern that matches a statement describes it. */
+/** Descriptions of the statements in the golden files. The first pattern that matches a statement describes it. */
 const DESCRIPTIONS: [RegExp, string][] = [
   [
     /^(begin|start transaction).*insert into \w+_receipts/,
@@ -11,6 +11,11 @@ const DESCRIPTIONS: [RegExp, string][] = [
   // Insert.
   [/^select name, job from \w+_aliases/, "Reads former names of jobs; the store keeps them for a second."],
   [/^select job from \w+_aliases/, "Reads the job that had this name formerly."],
+  [
+    /^select r\.name from .*_jobs r|^select 1 as one from \w+_jobs/,
+    "Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.",
+  ],
+  [/^insert (ignore )?into \w+_jobs/, "Inserts the row of a job that no worker has defined yet."],
   [/nextval|last_insert_id/, "Reserves ids for the new runs."],
   [/^select max\(id\) as id/, "Reads the highest id: after a failover, reserved ids may be too low."],
   [

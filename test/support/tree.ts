@@ -1,0 +1,16 @@
+import { execFileSync } from "node:child_process";
+import { resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** Every text that people read and git keeps, as paths from the project's root. */
+export const everyTextFile: string[] = execFileSync(
+  "git",
+  ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+  {
+    cwd: root,
+    encoding: "utf8",
+  },
+)
+  .split("\0")
+  .filter((file) => /\.(ts|mjs|md|sql|yaml)$|^\.ci\/run$/.test(file));
