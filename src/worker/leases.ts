@@ -83,7 +83,7 @@ export class Leases {
     if (this.#held.get(run.id)?.run === run) this.#held.delete(run.id);
   }
 
-  /** Trusts the leases for so much longer: a transaction has extended them in the database by the time it took. */
+  /** Trusts the leases `ms` longer: a transaction has extended them in the database by the time it took. */
   extend(ms: number): void {
     for (const held of this.#held.values()) {
       const sent = { monotonic: held.sent.monotonic + ms, wall: held.sent.wall + ms };

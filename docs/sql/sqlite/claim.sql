@@ -35,7 +35,7 @@ update punctual_runs
 set state = 1
 where id in (select id from punctual_runs where state = 0 and run_at <= ? order by run_at, id limit 1000);
 
--- Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+-- Reads paused jobs.
 select name from punctual_jobs where paused_at is not null;
 
 -- Reads paused queues.
@@ -113,7 +113,7 @@ commit;
 
 -- Again: Turns scheduled runs that are due into ready ones.
 
--- Again: Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+-- Again: Reads paused jobs.
 
 -- Again: Reads paused queues.
 
@@ -174,7 +174,7 @@ where id in (select value from json_each(?));
 
 -- Again: Turns scheduled runs that are due into ready ones.
 
--- Again: Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+-- Again: Reads paused jobs.
 
 -- Again: Reads paused queues.
 
@@ -214,7 +214,7 @@ where id in (select value from json_each(?));
 
 -- Again: Turns scheduled runs that are due into ready ones.
 
--- Again: Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+-- Again: Reads paused jobs.
 
 -- Again: Reads paused queues.
 

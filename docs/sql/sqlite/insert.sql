@@ -10,6 +10,15 @@ begin immediate;
 -- ?1 = 'email'
 select job from punctual_aliases where name = ?;
 
+-- Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+-- ?1 = 'email'
+select 1 as one from punctual_jobs where name = ?;
+
+-- Inserts the row of a job that no worker has defined yet.
+-- ?1 = 'email', ?2 = 'default', ?3 = 100, ?4 = 0, ?5 = 0, ?6 = '', ?7 = 0, ?8 = 1767225600000
+insert into punctual_jobs (name, queue, priority, lim, key_lim, fingerprint, defined_at, created_at)
+values (?, ?, ?, ?, ?, ?, ?, ?);
+
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
 -- ?1 = 'email', ?2 = 'default', ?3 = 'email', ?4 = 100, ?5 = null, ?6 = null, ?7 = null, ?8 = null, ?9 = null
 -- ?10 = null, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = 1767225600000, ?17 = 'email'
@@ -39,6 +48,10 @@ commit;
 -- Again: Begins the transaction.
 
 -- Again: Reads the job that had this name formerly.
+
+-- Again: Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.
+
+-- Again: Inserts the row of a job that no worker has defined yet.
 
 -- Frees the unique key if its window has ended.
 -- ?1 = 'report|2026-01', ?2 = 1767225600000
