@@ -12,6 +12,6 @@ export async function openToLook(cli: Cli): Promise<Punctual> {
   if (file === null) return jobs;
   throw new Exit(
     exitCodes.database,
-    `There is no database ${showPath(plain(file))}. Name yours with --db; a new one is made by: punctual install`,
+    `There is no database ${showPath(plain(file))}. Name an existing one with --db, or create it: punctual install`,
   );
 }

@@ -51,7 +51,7 @@ export class Session implements Cli {
     if (pattern !== undefined && (files.length === 0 || this.globals.jobs)) {
       throw new Exit(
         exitCodes.notLoaded,
-        `No job file matches ${showPath(plain(pattern))}. Name yours with --jobs, or create one: punctual init`,
+        `No job file matches ${showPath(plain(pattern))}. Name the job files with --jobs, or create one: punctual init`,
       );
     }
     if (problems.length > 0 && broken === "refuse") {

@@ -22,27 +22,23 @@ describe("a file that cannot be loaded is named with its cure", () => {
     ],
     ["a namespace", "namespace A { export const a = 1 }\n", "jobs/report.ts:1  namespace is not supported"],
     ["a decorator", "const d = () => {};\n@d class A {}\n", "jobs/report.ts:2  A decorator is not supported"],
-    [
-      "wrong syntax",
-      "\nconst a: number = = 1;\n",
-      "jobs/report.ts:2  Its syntax is wrong: Expression expected.",
-    ],
+    ["wrong syntax", "\nconst a: number = = 1;\n", "jobs/report.ts:2  Syntax error: Expression expected."],
     [
       "an import without its ending",
       'import { a } from "./_lib";\n',
-      'jobs/report.ts:1  It imports jobs/_lib, which is not there; jobs/_lib.ts is. Node needs the ending as it is: write "….ts".',
+      'jobs/report.ts:1  The file imports jobs/_lib, which does not exist; jobs/_lib.ts does. Node needs the exact ending: write "….ts".',
       { "jobs/_lib.ts": "export const a = 1;\n" },
     ],
     [
       "an import of what would be built",
       '\nimport { a } from "./_lib.js";\n',
-      "jobs/report.ts:2  It imports jobs/_lib.js, which is not there; jobs/_lib.ts is.",
+      "jobs/report.ts:2  The file imports jobs/_lib.js, which does not exist; jobs/_lib.ts does.",
       { "jobs/_lib.ts": "export const a = 1;\n" },
     ],
     [
       "a missing file",
       'import "./_gone.ts";\n',
-      "jobs/report.ts:1  It imports jobs/_gone.ts, which is not there.",
+      "jobs/report.ts:1  The file imports jobs/_gone.ts, which does not exist.",
     ],
     [
       "a missing package",
@@ -58,9 +54,9 @@ describe("a file that cannot be loaded is named with its cure", () => {
     [
       "a throw",
       'const a = 1;\nthrow new TypeError("no\\u001b[31m key");\n',
-      "jobs/report.ts:2  It threw while it was loaded: TypeError: no key",
+      "jobs/report.ts:2  The file threw while it was loaded: TypeError: no key",
     ],
-    ["a throw of nothing", "throw null;\n", "jobs/report.ts  It threw null while it was loaded."],
+    ["a throw of nothing", "throw null;\n", "jobs/report.ts  The file threw null while it was loaded."],
     ["require", 'const fs = require("fs");\n', "jobs/report.ts:1  There is no require in an ES module."],
     [
       "__dirname",
@@ -70,13 +66,13 @@ describe("a file that cannot be loaded is named with its cure", () => {
     [
       "JSON without its type",
       'import a from "./_a.json";\n',
-      'JSON is imported with its type: import data from "./data.json" with { type: "json" }.',
+      'Import JSON with its type: import data from "./data.json" with { type: "json" }.',
       { "jobs/_a.json": "{}" },
     ],
     [
       "CommonJS around it",
       "export const a = 1;\n",
-      'It is an ES module in a package of CommonJS. Set "type": "module" in package.json, or call it .mts or .mjs.',
+      'The file is an ES module in a CommonJS package. Set "type": "module" in package.json, or rename the file to .mts or .mjs.',
       { "package.json": '{ "type": "commonjs" }' },
     ],
     [
@@ -97,7 +93,7 @@ describe("a file that cannot be loaded is named with its cure", () => {
     [
       "a top-level await that does not end",
       "await new Promise(() => {});\n",
-      "jobs/report.ts  It has not finished loading after 0.2 s: an await at its top level does not end.",
+      "jobs/report.ts  The file has not finished loading after 0.2 s: a top-level await does not end.",
       { "punctual.config.ts": 'export default { loadTimeout: "200ms" };\n' },
     ],
     [

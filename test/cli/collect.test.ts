@@ -144,7 +144,7 @@ test("refuses to work with half of the jobs, unless it is told to", async () => 
   write(cwd, { "jobs/report.ts": "enum A { B }\n", "jobs/worse.ts": "throw new Error('no');\n" });
   const refused = await run(["collect"], { cwd });
   expect(refused.stderr).toContain("✕ jobs/report.ts:1  enum is not supported");
-  expect(refused.stderr).toContain("✕ jobs/worse.ts:1  It threw while it was loaded: Error: no");
+  expect(refused.stderr).toContain("✕ jobs/worse.ts:1  The file threw while it was loaded: Error: no");
   expect(refused.stderr).toContain(
     "2 job files of 3 could not be loaded. To work with the others: --keep-going",
   );

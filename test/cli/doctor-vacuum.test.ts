@@ -31,7 +31,7 @@ onOwnServer(
         expect(checks.filter(({ text }) => /vacuum/.test(text))).toEqual([
           {
             level: "warning",
-            text: "autovacuum is off on the whole server, so that dead rows stay in every table",
+            text: "autovacuum is off on the whole server: dead rows stay in every table",
             cure: "alter system set autovacuum = on; select pg_reload_conf()",
           },
           {

@@ -30,7 +30,7 @@ describe("doctor", () => {
     const { code, stdout, stderr } = await call("doctor", "-v");
     expect(stdout).toMatch(/^\S+ node \d+\.\d+\.\d+ \(at least 22\.18\)$/m);
     expect(stdout).toMatch(/^ {4}database {2}sqlite .*jobs\.db {2}\(PUNCTUAL_DATABASE_URL\)$/m);
-    expect(stdout).toMatch(/^\S+ 1 job of 1 file, 0 that cannot be loaded$/m);
+    expect(stdout).toMatch(/^\S+ 1 job of 1 file, 0 with errors$/m);
     expect(stdout).toMatch(/^\S+ database sqlite .*jobs\.db · 3\.\d+\.\d+ · \d+ ms$/m);
     expect(stdout).toMatch(/^\S+ schema \d+, nothing missing$/m);
     expect(stdout).toMatch(/^\S+ 1 worker, 10 slots$/m);
@@ -59,10 +59,12 @@ describe("doctor", () => {
       ),
       "no worker is alive, with 1 run ready -> punctual work",
       expect.stringMatching(
-        /^1 lease ended up to \d+d ago, and nobody has taken the runs back -> punctual work$/,
+        /^1 lease ended up to \d+d ago, and no worker has reaped the runs -> punctual work$/,
       ),
       expect.stringMatching(/^cron "0 0 3 \* \* \*" of "report" is \d+d late -> punctual work$/),
-      expect.stringContaining('job "report" may run 3 at once by the code here, and 7 by the database'),
+      expect.stringContaining(
+        'job "report" may run 3 at once according to the code here, but 7 according to the database',
+      ),
     ]);
     expect([errors, warnings, code]).toEqual([0, 5, 4]);
     const plain = await callWith({ env: { LC_ALL: "C", LANG: "C" } }, "doctor");
@@ -131,7 +133,7 @@ describe("doctor", () => {
     const { callWith, call, db, cwd } = await project();
     const empty = await callWith({ env: { PUNCTUAL_DATABASE_URL: "sqlite:./empty.db" } }, "doctor");
     expect(empty.stdout).toMatch(
-      /empty\.db is not there yet: it is made on first use {2}\S+ punctual install/,
+      /empty\.db does not exist yet: it is created on first use {2}\S+ punctual install/,
     );
     expect(empty.code).toBe(0);
     new DatabaseSync(join(cwd, "empty.db")).close();

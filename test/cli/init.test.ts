@@ -215,7 +215,7 @@ describe("init", () => {
       [
         ["--dir", "jobs"],
         nest,
-        "Nest compiles what is below src: expected --dir such as src/jobs, got jobs.",
+        "Nest compiles only the folder src: expected --dir such as src/jobs, got jobs.",
       ],
     ])("refuses %j and writes nothing", async (args, there, message) => {
       const cwd = project(there);

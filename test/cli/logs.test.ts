@@ -86,7 +86,7 @@ test("a run that logged nothing, and one that is not there", async () => {
   });
   expect(await call("show", silent, "--jsonl")).toMatchObject({
     code: 2,
-    stderr: "punctual: --jsonl prints what a run logged, line by line: add --logs.\n",
+    stderr: "punctual: --jsonl prints the log of a run: add --logs.\n",
   });
 });
 
@@ -95,7 +95,7 @@ test("a job has no lines of its own", async () => {
   expect(await call("show", "talk", "-f")).toMatchObject({
     code: 2,
     stderr:
-      "punctual: talk is a job: --logs shows what one run logged. Its runs: punctual list --where job:talk\n",
+      "punctual: talk is a job: --logs needs the id of a run. Its runs: punctual list --where job:talk\n",
   });
   expect(await call("show", "silent job", "--logs")).toMatchObject({
     code: 2,

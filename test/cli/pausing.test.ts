@@ -93,7 +93,7 @@ describe("pause and resume", () => {
     [["pause", "job", "mall"], 3, 'Did you mean "mail"?'],
     [["pause", "schedule", "77"], 3, "There is no schedule 77"],
     [["pause", "schedule", "mail"], 3, 'Job "mail" has no schedule'],
-    [["resume", "queue", "nowhere", "--yes"], 3, 'Nothing was ever in a queue "nowhere"'],
+    [["resume", "queue", "nowhere", "--yes"], 3, 'There is no queue "nowhere"'],
     [["resume", "queue", "emails", "--for", "2h"], 2, "Unknown option --for."],
   ])("%j ends with %d", async (args, expected, message) => {
     const { call } = await withQueues();

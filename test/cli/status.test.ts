@@ -43,7 +43,7 @@ describe("status", () => {
     expect(stdout).toMatch(/old-report .*not in code \(punctual prune --job old-report\)/);
     expect(stdout).toMatch(/digest-emails .*paused→\w{3}/);
     expect(stdout).not.toMatch(STEERING);
-    expect(stderr).toMatch(/3 failing, 1 late, 1 that no worker has\. Details: /);
+    expect(stderr).toMatch(/3 failing, 1 late, 1 without a worker\. Details: /);
   });
 
   test("filters by name, by star and by what fails", async () => {
@@ -132,7 +132,7 @@ test("looking makes no database", async () => {
   expect([named.code, unnamed.code, absolute.code]).toEqual([5, 5, 5]);
   expect(named.stderr).toContain(`There is no database ./mistyped.db in ${cwd}. `);
   expect(unnamed.stderr).toContain(`There is no database ./punctual.db in ${cwd}. `);
-  expect(absolute.stderr).toContain("There is no database /nope/x.db. Name yours with --db;");
+  expect(absolute.stderr).toContain("There is no database /nope/x.db. Name an existing one with --db,");
   expect(readdirSync(cwd).filter((file) => file.includes(".db"))).toEqual([]);
 });
 

@@ -45,7 +45,7 @@ export default function install(command: Command, cli: Cli): void {
         const where = schema === undefined ? "" : ` --schema ${schema}`;
         throw new Exit(
           exitCodes.database,
-          `The database is at schema ${report.from}, ${report.to} is needed. Run: punctual install${where}`,
+          `The database is at schema ${report.from}, ${report.to} is required. Run: punctual install${where}`,
         );
       }
       if (place?.note && !isTrial) output.note(place.note);
@@ -76,7 +76,7 @@ async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note
   if (!cli.sources) {
     throw new Exit(
       exitCodes.usage,
-      `This program opens the database: set schema=${schema} in the URL there.`,
+      `This program opens the database: --schema has no effect. Set schema=${schema} in its URL.`,
     );
   }
   const { source, by, prefix } = await chosen(cli.sources);
@@ -87,7 +87,7 @@ async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note
     note:
       url === source
         ? null
-        : `Let ${by} name this schema from now on: ${showDatabase(url)}?${others}schema=${schema}`,
+        : `Add this schema to the URL in ${by}: ${showDatabase(url)}?${others}schema=${schema}`,
   };
 }
 

@@ -25,7 +25,7 @@ function matcher(pattern: string): (name: string) => boolean {
 /** The error for a job that the database does not have, with similar names. */
 export function unknownJob(name: string, known: Iterable<string>): Exit {
   const hint = didYouMean(name, known) || " To list all: punctual list jobs";
-  return new Exit(exitCodes.notFound, `The database knows no job "${name}".${hint}`);
+  return new Exit(exitCodes.notFound, `The database has no job "${name}".${hint}`);
 }
 
 /** ` Did you mean "emails"?`, with a leading space; empty if no known name is similar. */

@@ -48,7 +48,7 @@ export function addManners(command: Command): Command {
   return command
     .option("--json", "print one JSON document")
     .option("-q, --quiet", "no notes, only data and errors")
-    .option("-v, --verbose", "more; errors with their stack", count)
+    .option("-v, --verbose", "print more; errors with their stack", count)
     .addOption(new Option("--color <when>", "colours").choices(["always", "never", "auto"]))
     .option("--no-color", "no colours")
     .option("--no-input", "never ask")

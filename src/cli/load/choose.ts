@@ -40,7 +40,7 @@ function checkCopies(instances: Instance[]): void {
   if (strange) {
     throw new Exit(
       exitCodes.refused,
-      `${strange.file} uses punctual ${strange.version || "of an unknown version"} (${strange.copy}), this command is punctual ${ours}. Run the one beside your files: npx punctual …`,
+      `${strange.file} uses punctual ${strange.version || "of an unknown version"} (${strange.copy}), this command is punctual ${ours}. Run the copy that your project has installed: npx punctual …`,
     );
   }
   const copies = [...new Map(instances.map((one) => [one.copy, one])).values()];
@@ -48,7 +48,7 @@ function checkCopies(instances: Instance[]): void {
   const [first, second] = copies as [Instance, Instance];
   throw new Exit(
     exitCodes.notLoaded,
-    `${first.file} and ${second.file} use two copies of punctual (${first.copy}, ${second.copy}). Install it once: npm dedupe`,
+    `${first.file} and ${second.file} use two copies of punctual (${first.copy}, ${second.copy}). Keep only one copy: npm dedupe`,
   );
 }
 
@@ -58,7 +58,7 @@ function checkDatabases(instances: Instance[], chosen: ChosenDatabase | null): v
     if (!chosen || isSameDatabase(chosen.source, source!)) continue;
     throw new Exit(
       exitCodes.notLoaded,
-      `${chosen.by} names ${showDatabase(chosen.source)}, but ${file} opens ${showDatabase(source!)} itself. Leave ${chosen.by} out, or write new Punctual() there, without a database.`,
+      `${chosen.by} names ${showDatabase(chosen.source)}, but ${file} opens ${showDatabase(source!)} itself. Leave out ${chosen.by}, or remove the database from new Punctual() there.`,
     );
   }
   const first = explicit[0];
@@ -66,7 +66,7 @@ function checkDatabases(instances: Instance[], chosen: ChosenDatabase | null): v
   if (first && other) {
     throw new Exit(
       exitCodes.notLoaded,
-      `The job files open two databases: ${first.file} opens ${showDatabase(first.source!)}, ${other.file} opens ${showDatabase(other.source!)}. One command works on one: name the files of each with --jobs.`,
+      `The job files open two databases: ${first.file} opens ${showDatabase(first.source!)}, ${other.file} opens ${showDatabase(other.source!)}. A command works on one database: select the files of one with --jobs.`,
     );
   }
   const prefixed = instances.find(({ prefix }) => prefix !== (first ?? instances[0]!).prefix);
@@ -74,7 +74,7 @@ function checkDatabases(instances: Instance[], chosen: ChosenDatabase | null): v
   const { file, prefix } = first ?? instances[0]!;
   throw new Exit(
     exitCodes.notLoaded,
-    `The job files use tables with two prefixes: ${file} "${prefix}", ${prefixed.file} "${prefixed.prefix}". Give them the same.`,
+    `The job files use tables with two prefixes: ${file} uses "${prefix}", ${prefixed.file} uses "${prefixed.prefix}". Use the same prefix in both.`,
   );
 }
 

@@ -39,7 +39,7 @@ export function diagnose(error: unknown, file: string): Problem {
     return {
       file: null,
       line: null,
-      message: `It threw ${shortly(String(error))} while it was loaded.`,
+      message: `The file threw ${shortly(String(error))} while it was loaded.`,
       code: null,
     };
   }
@@ -58,26 +58,26 @@ function known(error: Error, message: string, code: string | null, file: string)
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX": {
       const construct = CONSTRUCTS.find(([pattern]) => pattern.test(message));
       const what = construct?.[1] ?? shortly(message);
-      const cure = construct?.[2] ?? "Write it in another way";
+      const cure = construct?.[2] ?? "Rewrite it";
       return { message: `${what} is not supported when Node strips types. ${cure}, ${TSX}`, code };
     }
     case "ERR_INVALID_TYPESCRIPT_SYNTAX":
-      return { message: `Its syntax is wrong: ${shortly(message)}.`, code };
+      return { message: `Syntax error: ${shortly(message)}.`, code };
     case "ERR_MODULE_NOT_FOUND":
       return { ...missing(error, message), code };
     case "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING":
       return {
-        message: `Node loads no TypeScript from below node_modules. Import what was built of it, ${TSX}`,
+        message: `Node does not load TypeScript from node_modules. Import the compiled JavaScript, ${TSX}`,
         code,
       };
     case "ERR_IMPORT_ATTRIBUTE_MISSING":
       return {
-        message: 'JSON is imported with its type: import data from "./data.json" with { type: "json" }.',
+        message: 'Import JSON with its type: import data from "./data.json" with { type: "json" }.',
         code,
       };
     case "ERR_UNKNOWN_FILE_EXTENSION":
       return {
-        message: `Node does not load ${extname(file) || "such"} files. Use .ts, .mts, .js or .mjs, ${TSX}`,
+        message: `Node cannot load ${extname(file) || "such"} files. Use .ts, .mts, .js or .mjs, ${TSX}`,
         code,
       };
   }
@@ -106,8 +106,8 @@ function missing(error: Error, message: string): Omit<Found, "code"> {
   return {
     ...from,
     message: meant
-      ? `It imports ${nameOfFile(path)}, which is not there; ${nameOfFile(bare + meant)} is. Node needs the ending as it is: write "…${meant}".`
-      : `It imports ${nameOfFile(path)}, which is not there.`,
+      ? `The file imports ${nameOfFile(path)}, which does not exist; ${nameOfFile(bare + meant)} does. Node needs the exact ending: write "…${meant}".`
+      : `The file imports ${nameOfFile(path)}, which does not exist.`,
   };
 }
 
@@ -122,7 +122,7 @@ function syntax(message: string, file: string): Found {
   if (/Cannot use import statement|Unexpected token 'export'/.test(message)) {
     return {
       message:
-        'It is an ES module in a package of CommonJS. Set "type": "module" in package.json, or call it .mts or .mjs.',
+        'The file is an ES module in a CommonJS package. Set "type": "module" in package.json, or rename the file to .mts or .mjs.',
       code: null,
     };
   }
@@ -135,12 +135,15 @@ function syntax(message: string, file: string): Found {
       code: null,
     };
   }
-  return { ...(line !== null && { line }), message: `Its syntax is wrong: ${shortly(message)}.`, code: null };
+  return { ...(line !== null && { line }), message: `Syntax error: ${shortly(message)}.`, code: null };
 }
 
 function thrown(error: Error, code: string | null): Found {
   const what = shortly(`${error.name || "Error"}: ${error.message}`);
-  return { message: `It threw while it was loaded: ${what}`, code: typeof code === "string" ? code : null };
+  return {
+    message: `The file threw while it was loaded: ${what}`,
+    code: typeof code === "string" ? code : null,
+  };
 }
 
 const shortly = (text: string) => {

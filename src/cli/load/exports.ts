@@ -21,7 +21,7 @@ export function defineExports(
     if (isClass(value)) {
       if (!hasHandle(value)) continue;
       const name = value.name === "" || value.name === "default" ? nameByFile(file) : nameOf(value);
-      // One that was given to define() in a file is that job.
+      // A name that was passed to define() in a file belongs to that job.
       if (!isDefined(name) || [...gathering.exported.values()].includes(name)) define(name, value);
     } else if (key === "default") {
       define(nameByFile(file), value);

@@ -45,7 +45,7 @@ export class Gathering implements JobFileLoader {
   holds(method: string): boolean {
     if (this.#free) return false;
     this.#warn(
-      `${this.#place()}: ${method} was left out, for the command line decides what works. Move the call to a program of its own.`,
+      `${this.#place()}: ${method} was ignored: the command line starts the workers. Move the call to a separate program.`,
     );
     return true;
   }

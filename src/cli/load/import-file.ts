@@ -15,7 +15,7 @@ export async function importFile(file: string, timeout: number): Promise<Importe
     const module = await Promise.race([import(pathToFileURL(file).href), tooLong.promise]);
     if (module !== null) return { ok: true, module };
     const message =
-      `It has not finished loading after ${timeout / 1000} s: an await at its top level does not end. ` +
+      `The file has not finished loading after ${timeout / 1000} s: a top-level await does not end. ` +
       "Start servers and loops elsewhere, or raise loadTimeout in the config.";
     return { ok: false, problem: { file, line: null, message, code: null }, error: null };
   } catch (error) {

@@ -27,6 +27,6 @@ function keyOf({ title }: { title: string }): string {
 function unknownColumn(name: string, known: string[]): Exit {
   return new Exit(
     exitCodes.usage,
-    `There is no column "${name}".${didYouMean(name, known)} Known: ${known.join(", ")}.`,
+    `There is no column "${name}".${didYouMean(name, known)} Expected ${known.join(", ")}.`,
   );
 }

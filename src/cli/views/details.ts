@@ -16,7 +16,7 @@ export type Subject = { run: number } | { job: string };
 export async function detailsOf(jobs: Punctual, subject: Subject, page: Page): Promise<string[]> {
   if ("job" in subject) return jobPage(await findJob(jobs, subject.job, 0), page);
   const run = await findRun(jobs, subject.run);
-  if (!run) return [`There is no run ${subject.run} any more.`];
+  if (!run) return [`Run ${subject.run} was deleted.`];
   return runPage(run, { raw: false, cwd: process.cwd() }, page);
 }
 
@@ -62,6 +62,6 @@ async function unknownRun(jobs: Punctual, id: number): Promise<Exit> {
   const hint =
     near.length === 0
       ? "The database has no runs."
-      : `It was deleted, or has finished and is no longer kept. There is: run ${near.join(", run ")}.`;
+      : `It was deleted, or its history has expired. Nearby: run ${near.join(", run ")}.`;
   return new Exit(exitCodes.notFound, `There is no run ${id}. ${hint}`);
 }

@@ -12,7 +12,7 @@ export function hintLine(views: JobView[], page: Page): string | null {
   const counts = [
     ...(failing.length > 0 ? [`${failing.length} failing`] : []),
     ...(late.length > 0 ? [`${late.length} late`] : []),
-    ...(unknown.length > 0 ? [`${unknown.length} that no worker has`] : []),
+    ...(unknown.length > 0 ? [`${unknown.length} without a worker`] : []),
   ];
   if (counts.length === 0) return null;
   const details = [

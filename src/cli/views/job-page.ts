@@ -60,7 +60,7 @@ function lastRun(
   now: Date,
   page: Page,
 ): string {
-  if (lastOutcome === null) return "none has ended";
+  if (lastOutcome === null) return "none has finished";
   const time = lastOutcome === "failed" ? lastFailure : succeeded;
   return time === null ? lastOutcome : `${lastOutcome} ${at(time, page)} (${ago(time, now)})`;
 }
@@ -75,7 +75,7 @@ export function jobHints({ view: { job, state }, runs }: ShownJob, name: string)
     `Run it now: punctual dispatch ${name}`,
     ...(failed ? [`Its last failure: punctual show ${failed.id}`] : []),
     ...(state === "unknown" && job.seenAt !== null ? [`Remove it: punctual prune --job ${name}`] : []),
-    ...(job.paused ? [`Let it go on: punctual resume job ${name}`] : []),
+    ...(job.paused ? [`Resume it: punctual resume job ${name}`] : []),
   ];
 }
 
@@ -85,11 +85,7 @@ function limitOf(limit: number): string {
 
 function scheduleLines(schedule: ScheduleInfo, now: Date, page: Page): string[] {
   const { nextTick, lastTick, missed, paused, cron, timezone } = schedule;
-  const next = paused
-    ? "paused"
-    : nextTick === null
-      ? "it will not tick again"
-      : `next ${due(nextTick, now)}`;
+  const next = paused ? "paused" : nextTick === null ? "does not tick again" : `next ${due(nextTick, now)}`;
   const words = wrap(`${shortCron(cron)}  ${inWords(schedule)}`, page.width === null ? null : page.width - 2);
   const then =
     paused || nextTick === null

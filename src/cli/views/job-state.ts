@@ -70,7 +70,7 @@ function viewOf(
 function inWords(unseen: number | null, { name }: StatusJob): string | null {
   if (unseen === null) return null;
   return unseen < REMOVED_AFTER
-    ? `no worker has it for ${span(unseen)}`
+    ? `no worker has defined it for ${span(unseen)}`
     : `not in code (${pruneJobCommand(name)})`;
 }
 

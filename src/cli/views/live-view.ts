@@ -183,7 +183,7 @@ class Live<Taken> {
     const keys = [
       ...(total > this.#fits ? [`${icons.updown} ${this.#first + 1}-${last} of ${total}`] : []),
       "q quit",
-      this.#isPaused ? "PAUSED: p goes on" : "p pause",
+      this.#isPaused ? "PAUSED: p resume" : "p pause",
       ...(this.#opened ? ["Esc back"] : ofList),
       `every ${duration(this.#watched.every).replace(".0s", "s")}`,
     ];

@@ -86,7 +86,7 @@ function nextStep({ id, state, error, name }: RunInfo): string {
   if (!isFinished(state)) return `Cancel it: punctual cancel ${id}`;
   // The handler was a function in the memory of a process that has ended: a retry would only fail again.
   if (error?.code === "HANDLER_GONE")
-    return `It cannot be run again: its function ended with its process. Dispatch it again there, or define the job "${plain(name)}" with define().`;
+    return `It cannot be retried: its function existed only in the process that has ended. Dispatch it again, or define the job "${plain(name)}" with define().`;
   return `Retry it: punctual retry ${id}`;
 }
 

@@ -60,11 +60,14 @@ const SHAPING = ["delay", "at", "queue", "priority", "unique", "key", "tags"] as
 
 function checkTogether(options: Options): void {
   if (options.delay !== undefined && options.at !== undefined) {
-    throw new Exit(exitCodes.usage, "--delay and --at both say when. Leave one of them out.");
+    throw new Exit(exitCodes.usage, "--delay and --at both set the due time. Leave one of them out.");
   }
   const first = options.sync && ([...SHAPING, "wait"] as const).find((name) => options[name] !== undefined);
   if (first)
-    throw new Exit(exitCodes.usage, `--sync runs it here and now: --${first} has no meaning with it.`);
+    throw new Exit(
+      exitCodes.usage,
+      `--sync runs the job here at once: --${first} has no effect with it. Leave it out.`,
+    );
 }
 
 /** Rewords errors that suggest methods of the library: a user of the command line needs commands. */

@@ -34,7 +34,7 @@ function parse(json: string, given: string): unknown {
       given === "-" ? "standard input" : given.startsWith("@") ? plain(given.slice(1)) : "the arguments";
     throw new Exit(
       exitCodes.usage,
-      `Expected JSON in ${from}: ${plain((error as Error).message)}. Write it in single quotes, or use --set key=value.`,
+      `Expected JSON in ${from}: ${plain((error as Error).message)}. Quote the JSON with single quotes, or use --set key=value.`,
     );
   }
 }
@@ -54,7 +54,10 @@ function apply(payload: unknown, change: string): unknown {
   for (const [index, part] of path.entries()) {
     if (typeof holder !== "object" || holder === null) {
       const before = path.slice(0, index).join(".") || "the arguments";
-      throw new Exit(exitCodes.usage, `--set ${plain(change)}: ${plain(before)} is not an object.`);
+      throw new Exit(
+        exitCodes.usage,
+        `--set ${plain(change)}: ${plain(before)} is not an object, so it has no keys to set.`,
+      );
     }
     const own = Object.hasOwn(holder, part) ? holder[part] : undefined;
     const next = index === path.length - 1 ? value : (own ?? {});

@@ -25,7 +25,7 @@ export async function database(
 ): Promise<{ findings: Finding[]; usable: boolean; inspection: Inspection | null }> {
   const file = missingFile(shown);
   if (file !== null && existsSync(dirname(file))) {
-    const text = `${shown} is not there yet: it is made on first use`;
+    const text = `${shown} does not exist yet: it is created on first use`;
     return {
       findings: [fixable(warning(text, "punctual install"), "install the tables")],
       usable: false,
@@ -67,7 +67,7 @@ function clocks({ now }: Inspection): Finding[] {
   if (Math.abs(skew) < SKEW) return [];
   return [
     warning(
-      `this machine's clock is ${span(skew)} ${skew > 0 ? "behind" : "ahead of"} the database's, whose time decides`,
+      `this machine's clock is ${span(skew)} ${skew > 0 ? "behind" : "ahead of"} the database's, which decides when runs are due`,
       "synchronise the clock with NTP",
     ),
   ];
@@ -112,21 +112,24 @@ function sqlite({ settings }: Inspection): Finding[] {
   if (journal !== "wal") {
     findings.push(
       warning(
-        `SQLite's journal is in mode "${journal}", so that readers and writers wait for each other`,
+        `SQLite's journal mode is "${journal}": readers and writers block each other`,
         "put the file on a local disk, where WAL works",
       ),
     );
   }
   if (synchronous === "off") {
     findings.push(
-      warning("synchronous is off: a power cut may break the file", "remove synchronous=off from the URL"),
+      warning(
+        "synchronous is off: a power failure may corrupt the file",
+        "remove synchronous=off from the URL",
+      ),
     );
   }
   const network = networkOf(file);
   if (network !== null) {
     findings.push(
       error(
-        `${file} is on ${network}, where SQLite's locks do not hold`,
+        `${file} is on ${network}, where SQLite's locks do not work`,
         "use a local disk, or a server database",
       ),
     );

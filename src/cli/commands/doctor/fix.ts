@@ -19,7 +19,7 @@ export async function fix(cli: Cli, jobs: Punctual, findings: Finding[]): Promis
     return [
       ...(from === to ? [] : [`installed schema ${to}`]),
       ...made.map((name) => `created ${name}`),
-      ...(reaped === 0 ? [] : [`took back ${counted(reaped, "run")} of dead workers`]),
+      ...(reaped === 0 ? [] : [`reaped ${counted(reaped, "run")} of dead workers`]),
       ...(workers === 0 ? [] : [`deleted ${counted(workers, "row")} of dead workers`]),
     ];
   } catch (fault) {

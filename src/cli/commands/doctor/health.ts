@@ -44,13 +44,13 @@ function silent({ silent: all, workers, now }: StatusReport): Finding[] {
 function leftBehind({ expired, deadWorkers, now }: Inspection): Finding[] {
   const findings: Finding[] = [];
   if (expired.count > 0) {
-    const text = `${counted(expired.count, "lease")} ended up to ${span(now - expired.since!)} ago, and nobody has taken the runs back`;
+    const text = `${counted(expired.count, "lease")} ended up to ${span(now - expired.since!)} ago, and no worker has reaped the runs`;
     findings.push(
-      fixable(warning(text, "punctual work"), `take back ${counted(expired.count, "run")} of dead workers`),
+      fixable(warning(text, "punctual work"), `reap ${counted(expired.count, "run")} of dead workers`),
     );
   }
   if (deadWorkers > 0) {
-    const text = `${counted(deadWorkers, "worker")} died and left ${deadWorkers === 1 ? "a row" : "rows"} behind`;
+    const text = `${counted(deadWorkers, "worker")} died and left ${deadWorkers === 1 ? "a row" : "rows"} in the database`;
     findings.push(
       fixable(warning(text, "punctual prune"), `delete ${counted(deadWorkers, "row")} of dead workers`),
     );
@@ -129,7 +129,7 @@ function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfi
     if (definition && job.seenAt !== null && job.limit !== definition.settings.concurrency) {
       findings.push(
         warning(
-          `job "${job.name}" may run ${limit(definition.settings.concurrency)} at once by the code here, and ${limit(job.limit)} by the database`,
+          `job "${job.name}" may run ${limit(definition.settings.concurrency)} at once according to the code here, but ${limit(job.limit)} according to the database`,
           restart,
         ),
       );
@@ -149,7 +149,7 @@ function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfi
     if (!queue || queue.limit === concurrency) continue;
     findings.push(
       warning(
-        `queue "${name}" may run ${limit(concurrency)} at once by the config, and ${limit(queue.limit)} by the database`,
+        `queue "${name}" may run ${limit(concurrency)} at once according to the config, but ${limit(queue.limit)} according to the database`,
         restart,
       ),
     );

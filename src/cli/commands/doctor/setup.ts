@@ -18,13 +18,13 @@ export async function setUp(sources: Sources | undefined, globals: Globals): Pro
     const from = (key: keyof typeof config, flag?: unknown) =>
       flag !== undefined ? "the command line" : config[key] !== undefined ? String(file) : "the default";
     const details = [
-      `database  ${database ? `${showDatabase(database.source)}  (${database.by})` : "of the job files, else sqlite ./punctual.db"}`,
+      `database  ${database ? `${showDatabase(database.source)}  (${database.by})` : "from the job files, otherwise sqlite ./punctual.db"}`,
       `jobs  ${(globals.jobs ?? [config.jobs ?? DEFAULT_JOBS].flat()).join(", ")}  (${from("jobs", globals.jobs)})`,
       `prefix  ${config.prefix ?? "punctual_"}  (${from("prefix")})`,
       `workers  ${config.workers ?? 0}  (${from("workers")})`,
       `parallel  ${config.parallel ?? 10}  (${from("parallel")})`,
     ];
-    findings.push(ok(file === null ? "no config file: the defaults hold" : `config ${file}`, details));
+    findings.push(ok(file === null ? "no config file: the defaults apply" : `config ${file}`, details));
   } catch (fault) {
     findings.push(error(messageOf(fault), undefined, exitCodes.notLoaded));
     return findings;
@@ -43,7 +43,7 @@ async function files(sources: Sources): Promise<Finding[]> {
       return [warning(`no jobs: ${where}`, "punctual init, or --jobs <glob>")];
     }
     const loaded = `${counted(count, "job")} of ${counted(found.length, "file")}`;
-    return [ok(`${loaded}, ${problems.length} that cannot be loaded`, found), ...findings];
+    return [ok(`${loaded}, ${problems.length} with errors`, found), ...findings];
   } catch (fault) {
     // For example two jobs with one name, or two databases.
     return [error(messageOf(fault), undefined, exitCodes.notLoaded)];

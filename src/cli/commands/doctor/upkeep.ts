@@ -48,7 +48,7 @@ export function upkeep({ vacuum, now }: Inspection): Finding[] {
 
 function serverWideOff(): Finding {
   return warning(
-    "autovacuum is off on the whole server, so that dead rows stay in every table",
+    "autovacuum is off on the whole server: dead rows stay in every table",
     "alter system set autovacuum = on; select pg_reload_conf()",
   );
 }
@@ -60,6 +60,6 @@ function cureFor(
   blocking: object | null,
 ): string {
   if (!enabled) return `alter table ${table} reset (autovacuum_enabled)`;
-  if (blocking) return "end the old transaction below";
+  if (blocking) return "end the old transaction (below)";
   return server.enabled ? `vacuum ${table}, and give autovacuum more workers` : `vacuum ${table}`;
 }

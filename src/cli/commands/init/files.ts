@@ -7,7 +7,7 @@ export function configText(kind: Kind, pattern: string): string {
 
 export default defineConfig({
   // For the command line, and for Job and new Punctual() in your programs.
-  // PUNCTUAL_DATABASE_URL comes before it.
+  // PUNCTUAL_DATABASE_URL overrides it.
   database: "${kind.url}",
 ${jobs}});
 `;
@@ -16,7 +16,7 @@ ${jobs}});
 export function jobText(call: string): string {
   return `import { Job } from "punctual";
 
-// Every ten seconds, and whenever it is asked for: ${call} dispatch hello --set name=you
+// Runs every ten seconds, and on demand: ${call} dispatch hello --set name=you
 export const hello = Job.define("hello", async ({ name = "world" }: { name?: string }) => {
   console.log(\`Hello, \${name}!\`);
 }).everyTenSeconds();

@@ -54,7 +54,7 @@ const nest: Framework = {
     if (!/^src(\/|$)/.test(dir)) {
       throw new Exit(
         exitCodes.usage,
-        `Nest compiles what is below src: expected --dir such as src/jobs, got ${plain(dir)}.`,
+        `Nest compiles only the folder src: expected --dir such as src/jobs, got ${plain(dir)}.`,
       );
     }
     return `${dir.replace(/^src/, "dist")}/**/*.js`;
@@ -62,9 +62,9 @@ const nest: Framework = {
   job: () => `import { Job } from "punctual";
 import { nest } from "./_nest.js";
 
-// Every ten seconds, and whenever it is asked for: hello.dispatch({ name: "you" })
+// Runs every ten seconds, and on demand: hello.dispatch({ name: "you" })
 export const hello = Job.define("hello", async ({ name = "world" }: { name?: string }) => {
-  await nest(); // gives the application: (await nest()).get(UserService)
+  await nest(); // resolves to the application: (await nest()).get(UserService)
   console.log(\`Hello, \${name}!\`);
 }).everyTenSeconds();
 `,
@@ -72,7 +72,7 @@ export const hello = Job.define("hello", async ({ name = "world" }: { name?: str
     if (!existsSync("src/app.module.ts")) {
       throw new Exit(
         exitCodes.usage,
-        "A Nest application was expected here, and there is no src/app.module.ts. Go to its folder, or say --framework none.",
+        "Expected a Nest application here, but src/app.module.ts does not exist. Change to its folder, or pass --framework none.",
       );
     }
     const module = posix(relative(dir, "src/app.module.js"));
@@ -95,7 +95,7 @@ export function frameworkNamed(name: string | undefined, manifest: Package): Fra
   const known = Object.keys(FRAMEWORKS);
   throw new Exit(
     exitCodes.usage,
-    `init expected --framework ${known.join(", ")}, got ${plain(name)}.${didYouMean(name, known)} Others need nothing of their own: none.`,
+    `init expected --framework ${known.join(", ")}, got ${plain(name)}.${didYouMean(name, known)} For all others: none.`,
   );
 }
 
@@ -103,7 +103,7 @@ function posix(path: string): string {
   return path.replaceAll(sep, "/");
 }
 
-const DISPATCHING = "// For anybody who may call it: check who does, as in your other routes.";
+const DISPATCHING = "// Anybody can call this route: authorise the caller as in your other routes.";
 
 function routeText(job: string): string {
   return `import { hello } from "${job}";
@@ -135,9 +135,9 @@ import { NestFactory } from "@nestjs/core";
 
 let context: Promise<INestApplicationContext> | undefined;
 
-/** The application without its web server, for all jobs of this process: made by the first run that asks. */
+/** The application without its web server, shared by all jobs of this process; created on first use. */
 export function nest(): Promise<INestApplicationContext> {
-  // Imported when it is needed: providers may import jobs to dispatch them.
+  // Imported on first use: providers may import jobs to dispatch them.
   context ??= import("${module}").then(({ AppModule }) => NestFactory.createApplicationContext(AppModule));
   return context;
 }

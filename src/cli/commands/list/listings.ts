@@ -100,7 +100,7 @@ export const listings: Record<Kind, (jobs: Punctual, asked: Asked) => Promise<Li
       (group) => group,
       ({ example }) => ({ run: example }),
     );
-    const capped = next === null ? [] : [`Of the latest ${grouped(runs.length)} failed runs.`];
+    const capped = next === null ? [] : [`Only the latest ${grouped(runs.length)} failed runs are grouped.`];
     return {
       ...groups,
       more: { bounded, capped: next !== null },
@@ -149,7 +149,10 @@ export function checkKind(kind: Kind, { where, before }: Pick<Asked, "where" | "
   if (kind === "runs" || kind === "failures") return;
   const option = where !== undefined ? "--where" : before !== undefined ? "--before" : null;
   if (option)
-    throw new Exit(exitCodes.usage, `${option} is for runs and failures; "list ${kind}" shows all.`);
+    throw new Exit(
+      exitCodes.usage,
+      `${option} works only with runs and failures; "list ${kind}" always lists all. Leave it out.`,
+    );
 }
 
 export function filterOf({ where, before, timezone }: Asked): RunsFilter {
@@ -165,7 +168,9 @@ export function toDocument(run: RunInfo): object {
 }
 
 function boundNote(bounded: boolean): string[] {
-  return bounded ? ['Finished runs of the last 7 days. Further back: --where "… after:30d"'] : [];
+  return bounded
+    ? ['Only finished runs of the last 7 days are listed. To go further back: --where "… after:30d"']
+    : [];
 }
 
 function nextPage({ where, limit }: Asked, next: number): string {

@@ -38,9 +38,9 @@ export function addPausing(command: Command, cli: Cli, paused: boolean): void {
     .description(
       paused
         ? "Stop claiming runs of queues or jobs, or stop schedules. Running runs continue, and so does dispatching."
-        : "Let queues, jobs or schedules go on. Ticks that fell into the pause of a schedule are not made up.",
+        : "Resume queues, jobs or schedules. Ticks missed during the pause of a schedule are not made up.",
     )
-    .addArgument(new Argument("[what]", "what to stop or let go on").choices(KINDS))
+    .addArgument(new Argument("[what]", "the kind").choices(KINDS))
     .argument("[name...]", "its name; of a schedule the id, or the job for all of its schedules")
     .option("--all", "every queue");
   if (paused) {
@@ -74,7 +74,7 @@ function check(verb: string, kind: Kind | undefined, names: string[], options: O
     throw new PunctualError(
       "INVALID_OPTION",
       options.all
-        ? `--all means every queue: name nothing beside it. ${example}`
+        ? `--all means every queue: leave out the names. ${example}`
         : `${verb} expected a kind and a name. ${example}`,
     );
   }
@@ -118,7 +118,7 @@ async function targetsOf(
 
 /** Asks before pausing an unknown queue: a queue can be paused before its first run, but the name may be a typo. */
 async function unknownQueue(cli: Cli, name: string, known: string[], paused: boolean): Promise<void> {
-  const message = `Nothing was ever in a queue "${name}".${didYouMean(name, known)}`;
+  const message = `There is no queue "${name}".${didYouMean(name, known)}`;
   if (!paused) throw new Exit(exitCodes.notFound, message);
   if (cli.globals.yes) return;
   if (!canAsk(cli)) throw new Exit(exitCodes.notFound, `${message} To pause it before its first run: --yes`);
@@ -170,5 +170,5 @@ function tell(cli: Cli, done: Paused[], paused: boolean): void {
     const end = until === null ? "" : ` until ${stamp(until, pageOf(cli).zone)}`;
     output.print(`${kind} ${which} ${word}${end}`);
   }
-  if (done.length === 0) output.note(paused ? "There is no queue yet." : "No queue was paused.");
+  if (done.length === 0) output.note(paused ? "The database has no queue yet." : "No queue was paused.");
 }

@@ -111,15 +111,15 @@ async function refuseJob(jobs: Punctual, name: string): Promise<void> {
   if (seenAt !== null && Number(status.now) - Number(seenAt) <= UNDEFINED_AFTER) {
     throw new Exit(
       exitCodes.refused,
-      `The job "${shown}" was defined within the last ${span(UNDEFINED_AFTER)}, so it stays. Remove it from the code, restart the workers and try again ${span(UNDEFINED_AFTER)} later.`,
+      `The job "${shown}" was defined within the last ${span(UNDEFINED_AFTER)}, so it was not deleted. Remove it from the code, restart the workers and try again ${span(UNDEFINED_AFTER)} later.`,
     );
   }
   const of = `job:${queryQuote(name)}`;
   throw new Exit(
     exitCodes.refused,
     running > 0
-      ? `The job "${shown}" has runs that have not ended, so it stays: ${plain(listCommand(`${of} state:running`))}`
-      : `The job "${shown}" was dispatched within the last ${span(UNDEFINED_AFTER)}, and a worker may be about to define it, so it stays. Try again ${span(UNDEFINED_AFTER)} later, or withdraw its runs: punctual cancel --where ${shellQuote(plain(of))}`,
+      ? `The job "${shown}" has runs that have not ended, so it was not deleted: ${plain(listCommand(`${of} state:running`))}`
+      : `The job "${shown}" was dispatched within the last ${span(UNDEFINED_AFTER)}, and a worker may be about to define it, so it was not deleted. Try again ${span(UNDEFINED_AFTER)} later, or withdraw its runs: punctual cancel --where ${shellQuote(plain(of))}`,
   );
 }
 
@@ -148,8 +148,8 @@ function tell({ output }: Cli, deleted: PruneReport, interrupted: boolean, freed
     output.json({ deleted, interrupted, ...(freed !== null && { freedBytes: freed }) });
     return;
   }
-  const more = freed === null ? "" : `; ${megabytes(freed)} given back`;
-  output.print(`${inWords(deleted)} deleted${more}${interrupted ? "; interrupted, the rest is left" : ""}`);
+  const more = freed === null ? "" : `; ${megabytes(freed)} freed`;
+  output.print(`${inWords(deleted)} deleted${more}${interrupted ? "; interrupted before the end" : ""}`);
 }
 
 function inWords({ history, jobs, orphans, workers }: PruneReport): string {

@@ -15,7 +15,7 @@ export async function checkVacuum(jobs: Punctual): Promise<void> {
   if (settings.file !== undefined && settings.file !== ":memory:") return;
   throw new PunctualError(
     "INVALID_OPTION",
-    "--vacuum is for a SQLite file: PostgreSQL, MySQL and MariaDB use the space of deleted rows again by themselves. Leave it out.",
+    "--vacuum is for a SQLite file: PostgreSQL, MySQL and MariaDB reuse the space of deleted rows on their own. Leave it out.",
   );
 }
 

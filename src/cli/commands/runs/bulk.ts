@@ -195,7 +195,8 @@ async function fitting(cli: Cli, jobs: Punctual, operation: Operation, options: 
     for (const { id } of runs) ids.push(id);
     isBounded ||= bounded;
   }
-  if (isBounded) cli.output.note('Of finished runs those of the last 7 days. Further back: "… after:30d"');
+  if (isBounded)
+    cli.output.note('Only finished runs of the last 7 days are included. To go further back: "… after:30d"');
   return ids;
 }
 

@@ -13,7 +13,7 @@ export default function cancel(command: Command, cli: Cli): void {
           verb: "cancel",
           past: "cancelled",
           states: ["scheduled", "ready", "running"],
-          ...(force && { question: " by force, though their code may go on" }),
+          ...(force && { question: " by force, although their code may continue" }),
           act: (jobs, id) => jobs.cancel(id, { force }),
         },
         ids,

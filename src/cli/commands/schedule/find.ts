@@ -24,7 +24,7 @@ export async function findSchedules(jobs: Punctual, what: string): Promise<Sched
   throw new Exit(
     exitCodes.notFound,
     /^\d+$/.test(what)
-      ? `There is no schedule ${what}, and no job of this name. punctual schedule list shows them all.`
-      : `There is no schedule of a job "${what}".${didYouMean(what, new Set(all.map(({ job }) => job)))} punctual schedule list shows them all.`,
+      ? `There is no schedule ${what}, and no job of this name. To list all: punctual schedule list`
+      : `There is no schedule of a job "${what}".${didYouMean(what, new Set(all.map(({ job }) => job)))} To list all: punctual schedule list`,
   );
 }

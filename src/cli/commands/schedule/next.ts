@@ -73,13 +73,13 @@ function print(cli: Cli, source: Source, ticks: ShownTick[], several: boolean): 
   }
   output.note(output.paint("dim", words, output.stderr));
   for (const line of tickLines(ticks, timezone)) output.print(line);
-  if (ticks.length === 0) output.note("It does not tick again.");
-  if (paused) output.note("It is paused: none of these happens until it is resumed.");
+  if (ticks.length === 0) output.note("The schedule does not tick again.");
+  if (paused) output.note("The schedule is paused: it does not tick until it is resumed.");
   const first = ticks[0]?.at.getTime();
-  if (source.nextTick === null) output.note("According to the database it does not tick again.");
+  if (source.nextTick === null) output.note("According to the database, the schedule does not tick again.");
   else if (source.nextTick !== undefined && first !== undefined && source.nextTick.getTime() > first) {
     output.note(
-      `Its definition leaves some of these out (between(), startingAt() and the like): the next one is ${source.nextTick.toISOString()}.`,
+      `The definition restricts these ticks (between(), startingAt() and the like): the next one is ${source.nextTick.toISOString()}.`,
     );
   }
 }

@@ -37,10 +37,9 @@ export default function show(command: Command, cli: Cli): void {
       const { output } = cli;
       const { follow = false, jsonl = false } = options;
       const isLogs = options.logs || follow;
-      if (jsonl && !isLogs)
-        throw new Exit(exitCodes.usage, "--jsonl prints what a run logged, line by line: add --logs.");
+      if (jsonl && !isLogs) throw new Exit(exitCodes.usage, "--jsonl prints the log of a run: add --logs.");
       if (payload && isLogs)
-        throw new Exit(exitCodes.usage, "--payload and --logs show one thing each. Leave one of them out.");
+        throw new Exit(exitCodes.usage, "--payload and --logs exclude each other. Leave one of them out.");
       const jobs = await openToLook(cli);
       const page = pageOf(cli);
       const id = wholeNumber(what) ?? 0;
@@ -76,7 +75,7 @@ async function findLogged(jobs: Punctual, what: string, id: number): Promise<Run
   const { name } = (await findJob(jobs, what, id)).view.job;
   throw new Exit(
     exitCodes.usage,
-    `${plain(name)} is a job: --logs shows what one run logged. Its runs: ${plain(listCommand(`job:${queryQuote(name)}`))}`,
+    `${plain(name)} is a job: --logs needs the id of a run. Its runs: ${plain(listCommand(`job:${queryQuote(name)}`))}`,
   );
 }
 

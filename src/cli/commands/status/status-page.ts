@@ -52,7 +52,7 @@ export function statusPicture(
 function nothingKnown(report: StatusReport): string {
   const waiting = whatWaits(report);
   const what = waiting === null ? "" : `, and ${waiting}`;
-  return `No job is known here yet${what}. Workers make theirs known: punctual work`;
+  return `The database has no jobs yet${what}. A worker writes its jobs there: punctual work`;
 }
 
 function nobodyWorks(report: StatusReport): string | null {

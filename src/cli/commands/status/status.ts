@@ -27,7 +27,7 @@ interface Options {
 
 export default function status(command: Command, cli: Cli): void {
   command
-    .argument("[job...]", "only these jobs; * stands for anything")
+    .argument("[job...]", "only these jobs; * matches any text")
     .option("-w, --watch [interval]", "refresh every 2s, or at this interval")
     .option("--check [level]", `for monitors: exit ${exitCodes.unhealthy} if degraded, or only if stalled`)
     .option("--sort <column>", orderNames.join(", "), toOrder, "name" as Order)

@@ -64,10 +64,10 @@ export function checkWorkOptions({ once, maxJobs, stall, workers }: WorkOptions)
   if (once && maxJobs !== undefined && !workers) {
     throw new Exit(
       exitCodes.usage,
-      "--once and --max-jobs both say after how many runs to end. Leave one of them out.",
+      "--once and --max-jobs both limit the number of runs. Leave one of them out.",
     );
   }
   if (stall !== undefined && !workers) {
-    throw new Exit(exitCodes.usage, "--stall is about child processes: add --workers 1 or more.");
+    throw new Exit(exitCodes.usage, "--stall needs child processes: add --workers 1 or more.");
   }
 }

@@ -31,7 +31,7 @@ function because({ error: { name, message } }: { error: Failure }): string {
 function afterCrash({ state }: Events["run.reaped"]): string {
   if (state === "ready") return "its process ended, it will run again";
   return state === "failed"
-    ? "its process ended once too often, it has failed"
+    ? "its process ended too often, it has failed"
     : "its process ended, it is cancelled";
 }
 
@@ -58,15 +58,15 @@ const WORDS: Partial<Record<EventName, Told>> = {
     style: "dim",
     why: ({ delay }: Events["run.snoozed"]) => `again in ${duration(delay)}`,
   },
-  "run.released": { word: "RELEASED", style: "yellow", why: () => "given back, it will run again" },
+  "run.released": { word: "RELEASED", style: "yellow", why: () => "released, it will run again" },
   "run.lost": {
     word: "LOST",
     style: "red",
     bad: true,
     why: ({ reason }: Events["run.lost"]) =>
       reason === "lease"
-        ? "its lease was lost, so that its outcome was not written"
-        : "the database did not answer, so that its outcome was not written",
+        ? "its lease was lost; its outcome was discarded"
+        : "the database did not answer; its outcome was not written",
   },
   "run.reaped": { word: "CRASHED", style: "red", bad: true, why: afterCrash },
   "run.logged": {
