@@ -16,7 +16,7 @@ export function addCommands(program: Command, cli: Cli, mounted = false): void {
     for (const alias of aliases) command.alias(alias);
     loading.set(command, async () => {
       loading.delete(command);
-      (await load()).default(command, cli);
+      (await load())(command, cli);
     });
   }
   program.hook("preSubcommand", async (_, command) => {

@@ -6,7 +6,6 @@ import type { Punctual } from "../punctual.ts";
 import type { Cli, LoadMode } from "./cli.ts";
 import type { Globals } from "./input/options.ts";
 import type { ChosenDatabase } from "./load/choose.ts";
-import { DEFAULT_JOBS } from "./load/find-files.ts";
 import type { Loaded } from "./load/load.ts";
 import type { FoundConfig } from "./load/read-config.ts";
 import { Exit, exitCodes } from "./output/exit-codes.ts";
@@ -89,9 +88,8 @@ export class Session implements Cli {
     this.#loaded ??= (async () => {
       const { config, database } = await this.place();
       const warn = (message: string) => this.output.complain(`punctual: ${plain(message)}`);
-      const patterns = this.globals.jobs ?? [config.jobs ?? DEFAULT_JOBS].flat();
       const { loadFiles } = await import("./load/load.ts");
-      const loaded = await loadFiles({ config, database, patterns, warn });
+      const loaded = await loadFiles({ config, database, patterns: this.globals.jobs, warn });
       if (!loaded.named && !existsSync("punctual.db"))
         this.output.note("punctual: no database given: using sqlite:./punctual.db");
       return loaded;

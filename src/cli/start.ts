@@ -5,7 +5,6 @@ import { addManners, addSources, checkGlobals, type Globals } from "./input/opti
 import { explainUsage } from "./input/usage-errors.ts";
 import { exitCodes } from "./output/exit-codes.ts";
 import { Output } from "./output/output.ts";
-import { dropWarnings } from "./output/warnings.ts";
 import { addCommands, explain } from "./program.ts";
 import { Session } from "./session.ts";
 
@@ -74,4 +73,19 @@ async function leave(): Promise<void> {
     await new Promise((written) => stream.write("", written));
   }
   process.exit();
+}
+
+/** Codes and types of Node's warnings that users of the command line need not act on. */
+const DROPPED = ["MODULE_TYPELESS_PACKAGE_JSON", "ExperimentalWarning"];
+
+/** Suppresses these warnings in this process. */
+export function dropWarnings(): void {
+  const { emitWarning } = process;
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    const [options] = rest as [{ type?: string; code?: string } | string | undefined];
+    const told = typeof options === "object" && options !== null ? [options.type, options.code] : rest;
+    const name = typeof warning === "string" ? [] : [warning.name];
+    if ([...told, ...name].some((one) => DROPPED.includes(one as string))) return;
+    (emitWarning as (...args: unknown[]) => void).call(process, warning, ...rest);
+  }) as typeof process.emitWarning;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { logLines } from "../../src/cli/commands/show/log-lines.ts";
+import { logLines } from "../../src/cli/commands/show/logs.ts";
 import { iconsFor } from "../../src/cli/render/icons.ts";
 import { widthOf } from "../../src/cli/render/width.ts";
 import type { LogLine } from "../../src/index.ts";

@@ -1,13 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { failureColumns, groupFailures } from "../../src/cli/commands/list/failures.ts";
 import { type Shown, statusPicture } from "../../src/cli/commands/status/status-page.ts";
-import { choose } from "../../src/cli/render/columns.ts";
 import type { Page } from "../../src/cli/render/page.ts";
-import { table } from "../../src/cli/render/table.ts";
+import { choose, table } from "../../src/cli/render/table.ts";
 import { widthOf } from "../../src/cli/render/width.ts";
 import { jobPage } from "../../src/cli/views/job-page.ts";
-import { viewsOf } from "../../src/cli/views/job-state.ts";
-import { leasesOf } from "../../src/cli/views/leases.ts";
+import { leasesOf, viewsOf } from "../../src/cli/views/job-state.ts";
 import { runColumns } from "../../src/cli/views/run-columns.ts";
 import { runHints, runPage } from "../../src/cli/views/run-page.ts";
 import { scheduleColumns } from "../../src/cli/views/schedule-columns.ts";

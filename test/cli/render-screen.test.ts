@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import { keysOf } from "../../src/cli/render/keys.ts";
-import { Screen } from "../../src/cli/render/screen.ts";
+import { keysOf, Screen } from "../../src/cli/render/screen.ts";
 
 class Terminal extends EventEmitter {
   written = "";

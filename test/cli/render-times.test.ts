@@ -1,9 +1,20 @@
 import { expect, test } from "vitest";
+import { leaderLine } from "../../src/cli/commands/work/report.ts";
+import {
+  ago,
+  clock,
+  countdown,
+  counted,
+  due,
+  duration,
+  grouped,
+  moment,
+  rough,
+  span,
+  stamp,
+} from "../../src/cli/render/formats.ts";
 import { iconsFor } from "../../src/cli/render/icons.ts";
-import { leaderLine } from "../../src/cli/render/leader.ts";
-import { counted, grouped, rough } from "../../src/cli/render/numbers.ts";
 import { zoneFor } from "../../src/cli/render/page.ts";
-import { ago, clock, countdown, due, duration, moment, span, stamp } from "../../src/cli/render/times.ts";
 import { pageOf } from "./support/page.ts";
 
 const now = new Date("2026-11-15T15:02:11Z");

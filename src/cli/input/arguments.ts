@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { PunctualError, show } from "../../errors.ts";
 import { type Address, toAddress } from "../../metrics/address.ts";
 import { instantOf, zoneOf } from "../../schedule/zones.ts";
@@ -6,7 +6,7 @@ import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toO
 import { checkName } from "../../validate/names.ts";
 import { readQueues } from "../../validate/queue-list.ts";
 import { type QueueOptions, toWeightedQueues } from "../../worker/options.ts";
-import { grouped } from "../render/numbers.ts";
+import { grouped } from "../render/formats.ts";
 import { didYouMean } from "./names.ts";
 
 /** Returns a parser of whole numbers within these bounds. */
@@ -17,20 +17,6 @@ export function integer(least: number, most: number = 2 ** 31 - 1): (text: strin
     const bound = number > most ? `at most ${grouped(most)}` : `at least ${grouped(least)}`;
     throw new InvalidArgumentError(`Expected a whole number of ${bound}.`);
   };
-}
-
-/**
- * Whether the value of an option was written in one word with it, as in `--check=foo`. After a space, the value of an
- * option with an optional value may be meant as the next argument.
- */
-export function isAttached(command: Command, flags: string[], value: string): boolean {
-  const root = rootOf(command) as Command & { rawArgs?: string[] };
-  const words = flags.map((flag) => (flag.startsWith("--") ? `${flag}=${value}` : `${flag}${value}`));
-  return (root.rawArgs ?? process.argv).some((argument) => words.includes(argument));
-}
-
-function rootOf(command: Command): Command {
-  return command.parent ? rootOf(command.parent) : command;
 }
 
 /** Parses decimal digits up to 2^53 - 1; null: anything else. */

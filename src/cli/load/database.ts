@@ -1,6 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { showPath } from "../../errors.ts";
+import type { Punctual } from "../../punctual.ts";
 import { type DatabaseSource, kindOf } from "../../store/open.ts";
+import type { Cli } from "../cli.ts";
+import { Exit, exitCodes } from "../output/exit-codes.ts";
+import { plain } from "../output/output.ts";
 
 /** Returns a database for display, without password and parameters. */
 export function showDatabase(source: DatabaseSource): string {
@@ -42,4 +47,15 @@ function identityOf(source: string): string {
 
 function pathOf(source: string): string {
   return source.replace(/^sqlite:(\/\/(?=\/|\.))?/i, "").replace(/\?.*$/, "");
+}
+
+/** Opens the instance for a command that must not create a database. Throws if the SQLite file does not exist. */
+export async function openToLook(cli: Cli): Promise<Punctual> {
+  const jobs = await cli.open();
+  const file = missingFile(await cli.database());
+  if (file === null) return jobs;
+  throw new Exit(
+    exitCodes.database,
+    `There is no database ${showPath(plain(file))}. Name an existing one with --db, or create it: punctual install`,
+  );
 }

@@ -208,3 +208,13 @@ function lineOfImport(file: string, message: string): number | null {
     return null;
   }
 }
+
+/** `jobs/a.ts:3  The package "x" is not installed. Run: npm install x  (CODE)` */
+export function describe(file: string, problem: Problem): string {
+  const elsewhere = problem.file !== null && nameOfFile(problem.file) !== nameOfFile(file);
+  const place = nameOfFile(problem.file ?? file);
+  const at = problem.line === null ? place : `${place}:${problem.line}`;
+  const by = elsewhere ? `  (loaded by ${nameOfFile(file)})` : "";
+  const code = problem.code === null ? "" : `  (${problem.code})`;
+  return plain(`${at}  ${problem.message}${code}${by}`);
+}

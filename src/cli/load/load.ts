@@ -5,10 +5,9 @@ import { setJobFileLoader } from "../../job-file-loader.ts";
 import { Punctual } from "../../punctual.ts";
 import { toMilliseconds } from "../../time.ts";
 import { type ChosenDatabase, unite } from "./choose.ts";
-import { describe } from "./describe.ts";
-import { diagnose } from "./diagnose.ts";
+import { describe, diagnose } from "./diagnose.ts";
 import { defineExports, exportsJobs } from "./exports.ts";
-import { findFiles, nameOfFile } from "./find-files.ts";
+import { DEFAULT_JOBS, findFiles, nameOfFile } from "./find-files.ts";
 import { Gathering } from "./gathering.ts";
 import { importFile } from "./import-file.ts";
 
@@ -16,7 +15,8 @@ export interface LoadOptions {
   config: PunctualConfig;
   /** Null: no option, variable or config names a database. */
   database: ChosenDatabase | null;
-  patterns: readonly string[];
+  /** Patterns of `--jobs`; undefined: those of the config. */
+  patterns: readonly string[] | undefined;
   warn(message: string): void;
 }
 
@@ -34,7 +34,7 @@ export interface Loaded {
 
 /** Loads the job files one after the other, and unites their jobs in one instance. */
 export async function loadFiles({ config, database, patterns, warn }: LoadOptions): Promise<Loaded> {
-  const { files, unmatched } = findFiles(patterns, process.cwd());
+  const { files, unmatched } = findFiles(patterns ?? [config.jobs ?? DEFAULT_JOBS].flat(), process.cwd());
   const gathering = new Gathering(database?.source ?? null, instanceOptions(config), warn);
   setJobFileLoader(gathering);
   const timeout = toMilliseconds(config.loadTimeout ?? 10);

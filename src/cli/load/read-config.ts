@@ -4,7 +4,7 @@ import { configOf, findConfig } from "../../config-file.ts";
 import { isPunctualError } from "../../errors.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 import { plain } from "../output/output.ts";
-import { describe } from "./describe.ts";
+import { describe } from "./diagnose.ts";
 import { importFile } from "./import-file.ts";
 
 export interface FoundConfig {

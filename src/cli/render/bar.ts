@@ -1,8 +1,7 @@
 import { type Clock, systemClock } from "../../time.ts";
 import { plain, type Stream } from "../output/output.ts";
+import { countdown, grouped, rough } from "./formats.ts";
 import { type Icons, iconsFor } from "./icons.ts";
-import { grouped, rough } from "./numbers.ts";
-import { countdown } from "./times.ts";
 import { cut, widthOf } from "./width.ts";
 
 /** Milliseconds between updates on a terminal: ten per second look smooth. */

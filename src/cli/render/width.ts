@@ -1,3 +1,5 @@
+import { plain } from "../output/output.ts";
+
 let segmenter: Intl.Segmenter | undefined;
 
 /** Characters of two columns: East Asian wide and fullwidth characters, and emoji. */
@@ -48,4 +50,23 @@ export function cut(text: string, width: number, ellipsis = "…"): string {
 export function pad(text: string, width: number, align: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, width - widthOf(text)));
   return align === "right" ? spaces + text : text + spaces;
+}
+
+/** Wraps prose at `width` columns, between words; keeps its own line breaks. */
+export function wrap(text: string, width: number | null): string[] {
+  return text
+    .split(/\r?\n/)
+    .flatMap((line) => (width === null ? [plain(line)] : wrapLine(plain(line), width)));
+}
+
+function wrapLine(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(" ")) {
+    if (current !== "" && widthOf(current) + 1 + widthOf(word) > width) {
+      lines.push(current);
+      current = word;
+    } else current = current === "" ? word : `${current} ${word}`;
+  }
+  return [...lines, current];
 }

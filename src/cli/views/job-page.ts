@@ -2,17 +2,15 @@ import type { RunInfo } from "../../run/info.ts";
 import { Cron } from "../../schedule/cron.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import { plain } from "../output/output.ts";
-import { choose } from "../render/columns.ts";
-import { counted } from "../render/numbers.ts";
+import { ago, counted, due, moment, offset } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
-import { table } from "../render/table.ts";
-import { ago, due, moment, offset } from "../render/times.ts";
-import { wrap } from "../render/wrap.ts";
-import { JOB_LOOKS, shortCron } from "./job-columns.ts";
+import { choose, table } from "../render/table.ts";
+import { wrap } from "../render/width.ts";
 import type { JobView } from "./job-state.ts";
 import { at, block, facts, indented } from "./parts.ts";
 import { runColumns } from "./run-columns.ts";
 import { inWords } from "./schedule-columns.ts";
+import { JOB_LOOKS, shortCron } from "./status-columns.ts";
 
 export interface ShownJob {
   view: JobView;

@@ -1,9 +1,9 @@
+import type { RunInfo } from "../../run/info.ts";
 import { pruneJobCommand } from "../../status/hints.ts";
-import type { StatusReport } from "../../status/report.ts";
-import { REMOVED_AFTER, undefinedTimes } from "../../status/report.ts";
+import { REMOVED_AFTER, type StatusReport, undefinedTimes } from "../../status/report.ts";
 import { pauseNote } from "../../status/why.ts";
 import { serves } from "../../store/queue-selection.ts";
-import { span } from "../render/times.ts";
+import { span } from "../render/formats.ts";
 
 export type StatusJob = StatusReport["jobs"][number];
 
@@ -90,4 +90,41 @@ function whyLate(job: StatusJob, { workers }: StatusReport): string | null {
   if (!alive.some(({ schedules }) => schedules)) return "no live worker ticks schedules";
   const serving = alive.filter((worker) => serves(worker, job.queue));
   return serving.length === 0 ? `no live worker serves "${job.queue}"` : null;
+}
+
+/** The lease of a job's runs that ends first. */
+export interface JobLease {
+  worker: string;
+  until: Date | null;
+  startedAt: Date | null;
+  /** Number of other running runs of the job. */
+  others: number;
+}
+
+/** Returns, for each job, the lease that ends first. */
+export function leasesOf(running: RunInfo[], report: StatusReport): Map<string, JobLease> {
+  const leases = new Map<string, JobLease>();
+  for (const run of running) {
+    const known = leases.get(run.name);
+    if (known && Number(known.until) <= Number(run.lockedUntil)) {
+      known.others++;
+      continue;
+    }
+    leases.set(run.name, {
+      worker: workerName(run.worker, report) ?? "a dead worker",
+      until: run.lockedUntil,
+      startedAt: run.startedAt,
+      others: known ? known.others + 1 : 0,
+    });
+  }
+  return leases;
+}
+
+/** `web-2:4411`, also for a silent worker that still holds runs; null: the worker has no row any more. */
+export function workerName(
+  id: string | null,
+  { workers, silent }: Pick<StatusReport, "workers" | "silent">,
+): string | null {
+  const worker = workers.find((one) => one.id === id) ?? silent.find((one) => one.id === id)?.trace;
+  return worker ? `${worker.host}:${worker.pid}` : null;
 }

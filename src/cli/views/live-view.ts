@@ -2,9 +2,9 @@ import { type Clock, sleep, systemClock, toMilliseconds } from "../../time.ts";
 import type { Cli } from "../cli.ts";
 import { Exit, exitCodeOfSignal } from "../output/exit-codes.ts";
 import { plain } from "../output/output.ts";
+import { duration } from "../render/formats.ts";
 import { type Page, pageOf } from "../render/page.ts";
 import { type End, Screen } from "../render/screen.ts";
-import { duration } from "../render/times.ts";
 import { cut, pad } from "../render/width.ts";
 import type { Subject } from "./details.ts";
 

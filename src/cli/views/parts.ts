@@ -1,7 +1,7 @@
 import { plain } from "../output/output.ts";
 import { redact } from "../output/redact.ts";
+import { stamp } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
-import { stamp } from "../render/times.ts";
 import { cut, pad } from "../render/width.ts";
 
 /** A labelled value on a page of `show`; null and the empty text are left out. */

@@ -2,10 +2,10 @@ import type { RunInfo } from "../../run/info.ts";
 import type { RunState } from "../../run/states.ts";
 import type { Style } from "../output/output.ts";
 import { redact } from "../output/redact.ts";
+import { ago, due, duration, span, stamp } from "../render/formats.ts";
 import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";
 import type { Cell, Column } from "../render/table.ts";
-import { ago, due, duration, span, stamp } from "../render/times.ts";
 
 export const RUN_LOOKS: Record<RunState, { icon: keyof Icons; style: Style }> = {
   scheduled: { icon: "waiting", style: "dim" },

@@ -1,17 +1,16 @@
+import { relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Failure } from "../../run/failure.ts";
 import type { AttemptInfo, RunInfo } from "../../run/info.ts";
 import { isFinished } from "../../run/states.ts";
 import type { StatusReport } from "../../status/report.ts";
 import { plain } from "../output/output.ts";
 import { redact } from "../output/redact.ts";
-import { counted } from "../render/numbers.ts";
+import { ago, counted, due, duration } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
 import { type Column, table } from "../render/table.ts";
-import { ago, due, duration } from "../render/times.ts";
-import { cut } from "../render/width.ts";
-import { wrap } from "../render/wrap.ts";
-import { framesOf } from "./frames.ts";
-import { workerName } from "./leases.ts";
+import { cut, wrap } from "../render/width.ts";
+import { workerName } from "./job-state.ts";
 import { at, block, facts, hides, indented, jsonLines } from "./parts.ts";
 import { RUN_LOOKS, tookOf, waitedOf } from "./run-columns.ts";
 
@@ -174,4 +173,39 @@ function frameLines(failure: Failure, { raw, cwd }: { raw: boolean; cwd: string 
   });
   const left = frames.length - shown.length;
   return left > 0 ? [...lines, page.paint("dim", `  ${page.icons.ellipsis} ${left} more`)] : lines;
+}
+
+/** A line of a stack trace. */
+export interface Frame {
+  text: string;
+  /** Whether the line is in the project's own code, not in Node or a package. */
+  isOwn: boolean;
+}
+
+const FRAME = /^\s*at /;
+
+/** Returns the frames of a failure, those of the folder's own code first: the user can change that code. */
+export function framesOf(failure: Failure, folder: string): Frame[] {
+  const frames = (failure.stack ?? "")
+    .split("\n")
+    .filter((line) => FRAME.test(line))
+    .map((line) => toFrame(line.trim(), folder));
+  return [...frames.filter(({ isOwn }) => isOwn), ...frames.filter(({ isOwn }) => !isOwn)];
+}
+
+function toFrame(line: string, folder: string): Frame {
+  const file = /\(?((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):\d+(?::\d+)?\)?$/.exec(line)?.[1];
+  if (file === undefined) return { text: line, isOwn: false };
+  const path = toPath(file);
+  const near = relative(folder, path);
+  const isOwn = !near.startsWith("..") && near !== path && !near.split(sep).includes("node_modules");
+  return { text: isOwn ? line.replace(file, () => near) : line.replace(file, () => path), isOwn };
+}
+
+function toPath(file: string): string {
+  try {
+    return file.startsWith("file:") ? fileURLToPath(file) : file;
+  } catch {
+    return file;
+  }
 }

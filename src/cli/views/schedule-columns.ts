@@ -1,9 +1,9 @@
 import { Cron } from "../../schedule/cron.ts";
 import type { ScheduleInfo } from "../../status/report.ts";
+import { ago, due, stamp } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
 import type { Column } from "../render/table.ts";
-import { ago, due, stamp } from "../render/times.ts";
-import { shortCron } from "./job-columns.ts";
+import { shortCron } from "./status-columns.ts";
 
 /** A schedule of the database, or of the job files only: that one has no id yet. */
 export interface TickingSchedule extends Omit<ScheduleInfo, "id"> {

@@ -1,7 +1,7 @@
 import type { Punctual } from "../../../punctual.ts";
 import { type QueueSelection, serves } from "../../../store/queue-selection.ts";
 import { type Output, plain } from "../../output/output.ts";
-import { counted } from "../../render/numbers.ts";
+import { counted } from "../../render/formats.ts";
 import { pagesOf } from "../runs/fetch-runs.ts";
 
 /** Most waiting runs that are read; a larger backlog is reported as incomplete. */

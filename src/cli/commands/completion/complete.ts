@@ -92,7 +92,7 @@ async function walk(words: string[]): Promise<Place> {
 async function enter(place: Place, command: Command): Promise<void> {
   const entry = place.chain.length === 1 && commands.find(({ name }) => name === command.name());
   // Adds the options and arguments of the command; its action is never called.
-  if (entry) (await entry.load()).default(command, {} as Cli);
+  if (entry) (await entry.load())(command, {} as Cli);
   place.command = command;
   place.chain.push(command);
 }

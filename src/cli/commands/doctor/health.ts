@@ -2,14 +2,12 @@ import type { PunctualConfig } from "../../../config.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { Cron } from "../../../schedule/cron.ts";
 import { pruneJobCommand, workCommand } from "../../../status/hints.ts";
-import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
-import { undefinedTimes } from "../../../status/report.ts";
+import { type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
 import type { Inspection } from "../../../store/maintenance.ts";
 import { serves } from "../../../store/queue-selection.ts";
 import { plain } from "../../output/output.ts";
-import { counted } from "../../render/numbers.ts";
-import { span } from "../../render/times.ts";
+import { counted, span } from "../../render/formats.ts";
 import { listed } from "../schedule/schedule-info.ts";
 import { type Finding, fixable, ok, warning } from "./finding.ts";
 

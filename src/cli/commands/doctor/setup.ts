@@ -3,7 +3,7 @@ import type { Globals } from "../../input/options.ts";
 import { showDatabase } from "../../load/database.ts";
 import { DEFAULT_JOBS } from "../../load/find-files.ts";
 import { exitCodes } from "../../output/exit-codes.ts";
-import { counted } from "../../render/numbers.ts";
+import { counted } from "../../render/formats.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 
 /** The oldest version that `engines` of package.json allows. On an older Node the command exits earlier. */

@@ -1,6 +1,5 @@
 import type { Inspection } from "../../../store/maintenance.ts";
-import { grouped } from "../../render/numbers.ts";
-import { span } from "../../render/times.ts";
+import { grouped, span } from "../../render/formats.ts";
 import { type Finding, warning } from "./finding.ts";
 
 /** Fewer dead rows do not slow claims down: autovacuum removes ours from 2,000 on, about once a minute. */

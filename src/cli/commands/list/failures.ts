@@ -1,8 +1,7 @@
 import type { RunInfo } from "../../../run/info.ts";
-import { grouped } from "../../render/numbers.ts";
+import { ago, grouped } from "../../render/formats.ts";
 import type { Page } from "../../render/page.ts";
 import type { Column } from "../../render/table.ts";
-import { ago } from "../../render/times.ts";
 
 /** Failed runs with the same error. */
 export interface FailureGroup {

@@ -2,7 +2,7 @@ import { Argument, type Command } from "commander";
 import type { Punctual } from "../../../punctual.ts";
 import type { Cli } from "../../cli.ts";
 import { integer } from "../../input/arguments.ts";
-import { openToLook } from "../../open-to-look.ts";
+import { openToLook } from "../../load/database.ts";
 import { pageOf } from "../../render/page.ts";
 import { detailsOf } from "../../views/details.ts";
 import { watch, watchEvery } from "../../views/live-view.ts";

@@ -9,14 +9,13 @@ import type { Duration } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { among, duration, integer, name } from "../../input/arguments.ts";
 import { confirm } from "../../input/ask.ts";
-import { Interrupt } from "../../input/interrupt.ts";
 import { unknownJob } from "../../input/names.ts";
-import { openToLook } from "../../open-to-look.ts";
+import { Interrupt } from "../../input/signals.ts";
+import { openToLook } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { Bar } from "../../render/bar.ts";
-import { counted } from "../../render/numbers.ts";
-import { span } from "../../render/times.ts";
+import { counted, span } from "../../render/formats.ts";
 import { checkVacuum, vacuum } from "./vacuum.ts";
 
 interface Options {

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { name } from "../../input/arguments.ts";
-import { openToLook } from "../../open-to-look.ts";
-import { choose } from "../../render/columns.ts";
+import { openToLook } from "../../load/database.ts";
 import { pageOf } from "../../render/page.ts";
-import { table } from "../../render/table.ts";
+import { choose, table } from "../../render/table.ts";
 import { scheduleColumns, type TickingSchedule } from "../../views/schedule-columns.ts";
 import { inEnvironment } from "./environment.ts";
 import { listed } from "./schedule-info.ts";

@@ -5,9 +5,9 @@ import { Schedule } from "../../../schedule/schedule.ts";
 import { systemClock } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { instantIn, integer } from "../../input/arguments.ts";
-import { openToLook } from "../../open-to-look.ts";
+import { openToLook } from "../../load/database.ts";
 import { plain } from "../../output/output.ts";
-import { findSchedules } from "./find.ts";
+import { findSchedules } from "./schedule-info.ts";
 import { type ShownTick, type Ticking, tickLines, ticksOf } from "./ticks.ts";
 
 interface Options {

@@ -4,7 +4,7 @@ import type { RunInfo } from "../../../run/info.ts";
 import { listCommand, queryQuote, shellQuote } from "../../../status/hints.ts";
 import type { Cli } from "../../cli.ts";
 import { wholeNumber } from "../../input/arguments.ts";
-import { openToLook } from "../../open-to-look.ts";
+import { openToLook } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { exactJson, plain } from "../../output/output.ts";
 import { redact } from "../../output/redact.ts";

@@ -1,17 +1,14 @@
 import { type Health, healthOf } from "../../../status/health.ts";
+import { pruneJobCommand, shellQuote } from "../../../status/hints.ts";
 import type { StatusReport } from "../../../status/report.ts";
-import { counted } from "../../render/numbers.ts";
+import { plain } from "../../output/output.ts";
+import { clock, counted, offset } from "../../render/formats.ts";
 import type { Page } from "../../render/page.ts";
 import { table } from "../../render/table.ts";
-import { hintLine } from "../../views/hints.ts";
-import { jobColumns } from "../../views/job-columns.ts";
-import type { JobView } from "../../views/job-state.ts";
-import type { JobLease } from "../../views/leases.ts";
+import { cut, widthOf } from "../../render/width.ts";
+import type { JobLease, JobView } from "../../views/job-state.ts";
 import type { Picture } from "../../views/live-view.ts";
-import { queueColumns } from "../../views/queue-columns.ts";
-import { workerColumns } from "../../views/worker-columns.ts";
-import { type Order, ordered } from "./sort.ts";
-import { summaryLine } from "./summary.ts";
+import { jobColumns, queueColumns, workerColumns } from "../../views/status-columns.ts";
 
 /** The report of one refresh, and the jobs selected by names and options. */
 export interface Taken {
@@ -108,4 +105,97 @@ export function healthIn({ report, views }: Taken): Health {
     silent: report.silent.filter((worker) => worker.jobs.some((job) => names.has(job))),
     expired: 0,
   });
+}
+
+/** The hint below a status, `1 failing, 1 late. Details: punctual show send-invoice`; null: nothing is wrong. */
+export function hintLine(views: JobView[], page: Page): string | null {
+  const failing = views.filter(({ isFailing }) => isFailing);
+  const late = views.filter(({ isLate }) => isLate);
+  const unknown = views.filter(({ state }) => state === "unknown");
+  const counts = [
+    ...(failing.length > 0 ? [`${failing.length} failing`] : []),
+    ...(late.length > 0 ? [`${late.length} late`] : []),
+    ...(unknown.length > 0 ? [`${unknown.length} without a worker`] : []),
+  ];
+  if (counts.length === 0) return null;
+  const details = [
+    ...(failing.length > 1 ? ["punctual list failures"] : []),
+    ...[...failing, ...late]
+      .filter(isNameable)
+      .slice(0, 1)
+      .map(({ job }) => `punctual show ${shellQuote(job.name)}`),
+    ...views
+      .filter((view) => view.isGone && isNameable(view))
+      .slice(0, 1)
+      .map(({ job }) => pruneJobCommand(job.name)),
+  ];
+  const width = page.width ?? Number.POSITIVE_INFINITY;
+  const head = `${counts.join(", ")}.`;
+  let line = head;
+  for (const detail of details) {
+    const longer = `${line}${line === head ? " Details: " : ` ${page.icons.dot} `}${detail}`;
+    if (widthOf(longer) <= width) line = longer;
+  }
+  return cut(line, width, page.icons.ellipsis);
+}
+
+/** Whether the name of the job can be typed: it contains no control characters. */
+function isNameable({ job }: JobView): boolean {
+  return plain(job.name) === job.name;
+}
+
+/** Columns by which `status` can be sorted. */
+export const orderNames = ["name", "queue", "priority", "last", "next", "fails", "seen"] as const;
+export type Order = (typeof orderNames)[number];
+
+const never = Number.POSITIVE_INFINITY;
+
+/** Sort key; smaller comes first. */
+const keys: Record<Order, (view: JobView) => string | number> = {
+  name: () => 0,
+  queue: ({ job }) => job.queue,
+  priority: ({ job }) => job.priority,
+  last: ({ job }) => -Math.max(Number(job.lastRun ?? 0), Number(job.lastFailure ?? 0)),
+  next: ({ job }) => Number(job.nextRun ?? never),
+  fails: ({ job }) => -job.fails,
+  seen: ({ job }) => Number(job.seenAt ?? 0),
+};
+
+/** Returns the jobs sorted by a column; jobs that are equal there are sorted by name. */
+export function ordered(views: readonly JobView[], order: Order): JobView[] {
+  const key = keys[order];
+  const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
+  return [...views].sort((a, b) => compare(key(a), key(b)) || compare(a.job.name, b.job.name));
+}
+
+const FEWEST_SPACES = 3;
+const MOST_SPACES = 8;
+
+/** `Defined: 10 | Running: 2 | Idle: 8`, followed by as many further figures as fit. */
+export function summaryLine(
+  report: StatusReport,
+  views: JobView[],
+  database: string | null,
+  page: Page,
+): string {
+  const left = `Defined: ${report.defined} | Running: ${report.running} | Idle: ${report.idle}`;
+  const { queues, workers, now } = report;
+  const paused = queues.filter((queue) => queue.paused).length;
+  const late = views.filter(({ isLate }) => isLate).length;
+  const parts = [
+    `Queues: ${queues.length}${paused > 0 ? ` (${paused} paused)` : ""}`,
+    `Workers: ${workers.filter(({ parallel }) => parallel > 0).length} live`,
+    ...(late > 0 ? [`Late: ${late}`] : []),
+    ...(database === null ? [] : [`db ${plain(database)}`]),
+    `${clock(now, page.zone)} ${offset(now, page.zone)}`,
+  ];
+  const room = (page.width ?? Number.POSITIVE_INFINITY) - left.length;
+  // If there is no room, the database is dropped first, because it is long and the user knows it; then from the right.
+  const width = () => widthOf(parts.join(" | ")) + FEWEST_SPACES;
+  if (width() > room && database !== null) parts.splice(-2, 1);
+  while (parts.length > 0 && width() > room) parts.pop();
+  if (parts.length === 0) return page.paint("bold", left);
+  const right = parts.join(" | ");
+  const spaces = page.width === null ? MOST_SPACES : Math.min(MOST_SPACES, room - widthOf(right));
+  return `${page.paint("bold", left)}${" ".repeat(spaces)}${page.paint("dim", right)}`;
 }

@@ -2,19 +2,21 @@ import { type Command, InvalidArgumentError } from "commander";
 import { show } from "../../../errors.ts";
 import type { Punctual } from "../../../punctual.ts";
 import type { Cli } from "../../cli.ts";
-import { isAttached } from "../../input/arguments.ts";
 import { chosen, didYouMean } from "../../input/names.ts";
-import { openToLook } from "../../open-to-look.ts";
+import { openToLook } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { type Page, pageOf } from "../../render/page.ts";
-import { wrap } from "../../render/wrap.ts";
-import { detailsOf } from "../../views/details.ts";
-import { viewsOf } from "../../views/job-state.ts";
-import { leasesOf } from "../../views/leases.ts";
-import { watch, watchEvery } from "../../views/live-view.ts";
-import { type Order, orderNames } from "./sort.ts";
-import { healthIn, statusDocument, statusPicture, type Taken } from "./status-page.ts";
+import { wrap } from "../../render/width.ts";
+import { leasesOf, viewsOf } from "../../views/job-state.ts";
+import {
+  healthIn,
+  type Order,
+  orderNames,
+  statusDocument,
+  statusPicture,
+  type Taken,
+} from "./status-page.ts";
 
 interface Options {
   watch?: string | true;
@@ -25,7 +27,8 @@ interface Options {
   workers?: boolean;
 }
 
-export default function status(command: Command, cli: Cli): void {
+/** `punctual status` */
+export function status(command: Command, cli: Cli): void {
   command
     .argument("[job...]", "only these jobs; * matches any text")
     .option("-w, --watch [interval]", "refresh every 2s, or at this interval")
@@ -35,7 +38,7 @@ export default function status(command: Command, cli: Cli): void {
     .option("--queues", "the queues")
     .option("--workers", "the workers")
     .action(async (names: string[], options: Options, self: Command) => {
-      const patterns = [...names, ...misread(options, self)];
+      const patterns = [...names, ...(await misread(options, self))];
       const { output } = cli;
       const jobs = await openToLook(cli);
       const database = await cli.database();
@@ -43,6 +46,8 @@ export default function status(command: Command, cli: Cli): void {
       const picture = (taken: Taken, page: Page) => statusPicture(taken, options, database, page);
       if (options.check !== undefined) return check(await look(), options.check, cli);
       if (options.watch !== undefined) {
+        const { watch, watchEvery } = await import("../../views/live-view.ts");
+        const { detailsOf } = await import("../../views/details.ts");
         return watch(cli, {
           every: watchEvery(options.watch),
           take: look,
@@ -85,12 +90,13 @@ const LEVELS = ["degraded", "stalled"];
  * Returns values of `--watch` and `--check` that are names of jobs: in "-w emails", "emails" is a job, because an
  * interval begins with a digit. Throws for "--watch=emails", which is certainly a value.
  */
-function misread(options: Options, command: Command): string[] {
+async function misread(options: Options, command: Command): Promise<string[]> {
   const names: string[] = [];
   const { watch: every, check: level } = options;
   if (typeof every === "string" && !/^\d/.test(every)) {
     // Throws.
-    if (isAttached(command, ["--watch", "-w"], every)) watchEvery(every);
+    if (isAttached(command, ["--watch", "-w"], every))
+      (await import("../../views/live-view.ts")).watchEvery(every);
     names.push(every);
     options.watch = true;
   }
@@ -107,6 +113,20 @@ function misread(options: Options, command: Command): string[] {
   return names;
 }
 
+/**
+ * Whether the value of an option was written in one word with it, as in `--check=foo`. After a space, the value of an
+ * option with an optional value may be meant as the next argument.
+ */
+function isAttached(command: Command, flags: string[], value: string): boolean {
+  const root = rootOf(command) as Command & { rawArgs?: string[] };
+  const words = flags.map((flag) => (flag.startsWith("--") ? `${flag}=${value}` : `${flag}${value}`));
+  return (root.rawArgs ?? process.argv).some((argument) => words.includes(argument));
+}
+
+function rootOf(command: Command): Command {
+  return command.parent ? rootOf(command.parent) : command;
+}
+
 function check(taken: Taken, worst: string | true, { output }: Cli): void {
   const { level, sentences, hints } = healthIn(taken);
   if (output.isJson) output.json(statusDocument(taken));
@@ -118,4 +138,10 @@ function check(taken: Taken, worst: string | true, { output }: Cli): void {
   }
   const isFine = level === "healthy" || (worst === "stalled" && level === "degraded");
   if (!isFine) throw new Exit(exitCodes.unhealthy);
+}
+
+/** `punctual top` */
+export function top(command: Command, cli: Cli): void {
+  status(command, cli);
+  command.setOptionValueWithSource("watch", true, "default");
 }

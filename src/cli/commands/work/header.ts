@@ -3,10 +3,10 @@ import { version } from "../../../version.ts";
 import type { WeightedQueues } from "../../../worker/options.ts";
 import type { Cli } from "../../cli.ts";
 import { plain } from "../../output/output.ts";
+import { counted } from "../../render/formats.ts";
 import { iconsFor } from "../../render/icons.ts";
-import { counted } from "../../render/numbers.ts";
 import { widthOf } from "../../render/width.ts";
-import { servedText } from "../../views/served.ts";
+import { servedText } from "../../views/status-columns.ts";
 
 export interface Shift {
   workers: number;

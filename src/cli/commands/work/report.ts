@@ -6,10 +6,9 @@ import { DEFAULT_MAX_PAYLOAD } from "../../../run/payload.ts";
 import { systemClock } from "../../../time.ts";
 import { type Output, plain, type Style } from "../../output/output.ts";
 import { redact } from "../../output/redact.ts";
+import { clock, duration } from "../../render/formats.ts";
 import { iconsFor } from "../../render/icons.ts";
-import { leaderLine } from "../../render/leader.ts";
 import type { Page } from "../../render/page.ts";
-import { clock, duration } from "../../render/times.ts";
 import { cut, widthOf } from "../../render/width.ts";
 
 interface Told {
@@ -164,4 +163,23 @@ export function reportJson(jobs: Punctual, output: Output): void {
       output.jsonLine(document);
     });
   }
+}
+
+/** Width of a line when the output is not a terminal. */
+const ASSUMED_WIDTH = 100;
+
+/** `left ........ right`, as wide as the page; if there is no room, `left` is cut. */
+export function leaderLine(left: string, right: string, page: Page): string {
+  const end = plain(right);
+  const width = page.width ?? ASSUMED_WIDTH;
+  const room = width - widthOf(end) - FEWEST_DOTS - 2;
+  const start = page.width === null ? plain(left) : cut(plain(left), Math.max(0, room), page.icons.ellipsis);
+  const dots = Math.max(FEWEST_DOTS, width - widthOf(start) - widthOf(end) - 2);
+  const line = `${start} ${page.paint("dim", ".".repeat(dots))} `;
+  return (
+    line +
+    (page.width === null
+      ? end
+      : cut(end, Math.max(0, width - widthOf(start) - dots - 2), page.icons.ellipsis))
+  );
 }

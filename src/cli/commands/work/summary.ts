@@ -2,7 +2,7 @@ import type { Punctual } from "../../../punctual.ts";
 import { type Outcome, outcomeRules } from "../../../run/states.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
-import { counted } from "../../render/numbers.ts";
+import { counted } from "../../render/formats.ts";
 import type { Tally, Trouble } from "./tally.ts";
 
 const ORDER = [...(Object.keys(outcomeRules) as Outcome[]), "lost"] as const;

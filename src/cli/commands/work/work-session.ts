@@ -3,12 +3,11 @@ import { allowWork } from "../../../job-file-loader.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { systemClock, toMilliseconds } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
+import { Signals } from "../../input/signals.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
-import { counted } from "../../render/numbers.ts";
-import { duration } from "../../render/times.ts";
+import { counted, duration } from "../../render/formats.ts";
 import { watchFolders } from "./file-watch.ts";
 import type { WorkOptions } from "./options.ts";
-import { Signals } from "./signals.ts";
 import { outcomes, unwrittenExit } from "./summary.ts";
 import { Tally } from "./tally.ts";
 

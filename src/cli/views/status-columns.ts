@@ -1,10 +1,11 @@
+import type { StatusReport } from "../../status/report.ts";
+import { serves } from "../../store/queue-selection.ts";
 import type { Style } from "../output/output.ts";
+import { ago, due, duration, grouped, moment, roughly, span, stamp } from "../render/formats.ts";
 import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";
 import type { Cell, Column } from "../render/table.ts";
-import { ago, due, duration, roughly, span } from "../render/times.ts";
-import type { JobState, JobView, StatusJob } from "./job-state.ts";
-import type { JobLease } from "./leases.ts";
+import type { JobLease, JobState, JobView, StatusJob } from "./job-state.ts";
 
 export const JOB_LOOKS: Record<JobState, { icon: keyof Icons; style: Style }> = {
   idle: { icon: "idle", style: "green" },
@@ -84,4 +85,67 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
 /** Drops a seconds field of 0: `0 30 2 * * *` becomes `30 2 * * *`. */
 export function shortCron(cron: string): string {
   return cron.replace(/^0 (?=(\S+ ){4}\S+$)/, "");
+}
+
+type Queue = StatusReport["queues"][number];
+
+/** Columns of `list queues` and `status --queues`. */
+export function queueColumns({ workers, now }: StatusReport, page: Page): Column<Queue>[] {
+  const { icons } = page;
+  const serving = (name: string) => workers.filter((worker) => worker.parallel > 0 && serves(worker, name));
+  return [
+    {
+      title: "",
+      gap: 1,
+      cell: ({ name, paused, ready, running }) => {
+        if (paused) return { text: icons.paused, style: "dim" };
+        if (ready > 0 && serving(name).length === 0) return { text: icons.late, style: "yellow" };
+        return running > 0 ? { text: icons.running, style: "cyan" } : { text: icons.idle, style: "green" };
+      },
+    },
+    { title: "Queue", cell: ({ name }) => name, min: 12 },
+    {
+      title: "State",
+      cell: ({ paused, pausedUntil }) =>
+        !paused ? "open" : `paused${pausedUntil ? ` until ${moment(pausedUntil, now, page.zone)}` : ""}`,
+    },
+    { title: "Ready", cell: ({ ready }) => grouped(ready), align: "right" },
+    {
+      title: "Oldest",
+      cell: ({ oldest }) => (oldest ? span(Number(now) - Number(oldest)) : icons.none),
+      align: "right",
+    },
+    { title: "Running", cell: ({ running }) => grouped(running), align: "right" },
+    { title: "Limit", cell: ({ limit }) => (limit === 0 ? icons.none : grouped(limit)), align: "right" },
+    { title: "Scheduled", cell: ({ scheduled }) => grouped(scheduled), align: "right", drop: 1 },
+    { title: "Workers", cell: ({ name }) => serving(name).length, align: "right", drop: 2 },
+  ];
+}
+
+type Worker = StatusReport["workers"][number];
+
+/** Columns of `list workers` and `status --workers`. */
+export function workerColumns({ now }: StatusReport, page: Page): Column<Worker>[] {
+  return [
+    { title: "Worker", cell: ({ host, pid }) => `${host}:${pid}`, min: 16 },
+    { title: "Id", cell: ({ id }) => id, drop: 1 },
+    { title: "Parallel", cell: ({ parallel }) => parallel, align: "right" },
+    { title: "Queues", cell: servedText, min: 12 },
+    { title: "Ticks", cell: ({ schedules }) => (schedules ? "yes" : "no"), drop: 3 },
+    { title: "Started", cell: ({ startedAt }) => stamp(startedAt, page.zone), drop: 2 },
+    { title: "Seen", cell: ({ seenAt }) => ago(seenAt, now) },
+  ];
+}
+
+type Serving = Pick<StatusReport["workers"][number], "queues" | "exceptQueues" | "weights">;
+
+/** `all`, `emails, reports*2`, `all but bulk, reports*2` */
+export function servedText({ queues, exceptQueues, weights }: Serving): string {
+  const weighed = Object.entries(weights ?? {}).map(([name, weight]) => `${name}*${weight}`);
+  if (queues !== null) {
+    const plain = queues.filter((name) => !Object.hasOwn(weights ?? {}, name));
+    return [...plain, ...weighed].join(", ");
+  }
+  const all = exceptQueues.length === 0 ? "all" : `all but ${exceptQueues.join(", ")}`;
+  return weighed.length === 0 ? all : `${all}; ${weighed.join(", ")}`;
 }

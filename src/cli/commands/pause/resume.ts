@@ -1,7 +1,0 @@
-import type { Command } from "commander";
-import type { Cli } from "../../cli.ts";
-import { addPausing } from "./pausing.ts";
-
-export default function resume(command: Command, cli: Cli): void {
-  addPausing(command, cli, false);
-}
