@@ -1,9 +1,9 @@
 import type { PunctualConfig } from "../config.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Globals } from "./input/options.ts";
-import type { ChosenDatabase } from "./load/choose.ts";
-import type { Loaded } from "./load/load.ts";
-import type { FoundConfig } from "./load/read-config.ts";
+import type { LoadResult } from "./load/load.ts";
+import type { ConfigSource } from "./load/read-config.ts";
+import type { NamedDatabase } from "./load/unite-instances.ts";
 import type { Output } from "./output/output.ts";
 
 /** How to treat job files that cannot be loaded: warn, exit, or exit only if none could be loaded. */
@@ -11,8 +11,8 @@ export type LoadMode = "warn" | "refuse" | "keep-going";
 
 /** The origin of the config and the database, and the result of loading each job file. */
 export interface Sources {
-  place(): Promise<FoundConfig & { database: ChosenDatabase | null }>;
-  loaded(): Promise<Loaded>;
+  place(): Promise<ConfigSource & { database: NamedDatabase | null }>;
+  loaded(): Promise<LoadResult>;
 }
 
 /** The context of a command: its output, its options, and access to the jobs. */

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { isPunctualError } from "../errors.ts";
 import type { Cli } from "./cli.ts";
 import { commands } from "./commands.ts";
-import { addManners } from "./input/options.ts";
-import { explainUsage } from "./input/usage-errors.ts";
+import { addCommonOptions } from "./input/options.ts";
+import { rewordUsageErrors } from "./input/usage-errors.ts";
 import { Exit, exitCodeOf, exitCodes } from "./output/exit-codes.ts";
 import { type Output, plain } from "./output/output.ts";
 
@@ -22,39 +22,39 @@ export function addCommands(program: Command, cli: Cli, mounted = false): void {
   program.hook("preSubcommand", async (_, command) => {
     const load = loading.get(command);
     if (!load) return;
-    if (mounted) behave(command, cli);
+    if (mounted) prepareMounted(command, cli);
     await load();
   });
 }
 
 /** On somebody else's program, each command gets the common options and prints its errors itself. */
-function behave(command: Command, cli: Cli): void {
-  addManners(command);
-  explainUsage(command, true);
+function prepareMounted(command: Command, cli: Cli): void {
+  addCommonOptions(command);
+  rewordUsageErrors(command, true);
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? exitCodes.ok : exitCodes.usage));
-  explainErrors(command, cli);
+  catchErrors(command, cli);
 }
 
-function explainErrors(command: Command, cli: Cli): void {
+function catchErrors(command: Command, cli: Cli): void {
   const action = command.action.bind(command);
   command.action = (act) =>
     action(async function (this: Command, ...args) {
       try {
         await act.apply(this, args);
       } catch (error) {
-        process.exitCode = explain(error, cli.output, Number(cli.globals.verbose ?? 0) > 0);
+        process.exitCode = printError(error, cli.output, Number(cli.globals.verbose ?? 0) > 0);
       }
     });
   const sub = command.command.bind(command) as (...args: unknown[]) => Command;
   command.command = ((...args: unknown[]) => {
     const made = sub(...args);
-    explainErrors(made, cli);
+    catchErrors(made, cli);
     return made;
   }) as typeof command.command;
 }
 
 /** Prints an error and returns the exit code. */
-export function explain(error: unknown, output: Output, verbose: boolean): number {
+export function printError(error: unknown, output: Output, verbose: boolean): number {
   // Commander has printed its errors already.
   const { code: kind, exitCode } = (error ?? {}) as { code?: unknown; exitCode?: number };
   if (typeof kind === "string" && kind.startsWith("commander.")) {

@@ -5,15 +5,15 @@ import { showPath } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Cli, LoadMode } from "./cli.ts";
 import type { Globals } from "./input/options.ts";
-import type { ChosenDatabase } from "./load/choose.ts";
-import type { Loaded } from "./load/load.ts";
-import type { FoundConfig } from "./load/read-config.ts";
+import type { LoadResult } from "./load/load.ts";
+import type { ConfigSource } from "./load/read-config.ts";
+import type { NamedDatabase } from "./load/unite-instances.ts";
 import { Exit, exitCodes } from "./output/exit-codes.ts";
 import { type Output, plain } from "./output/output.ts";
 import { iconsFor } from "./render/icons.ts";
 
-interface Place extends FoundConfig {
-  database: ChosenDatabase | null;
+interface Place extends ConfigSource {
+  database: NamedDatabase | null;
 }
 
 /** One call of the command line. Loads modules, config and jobs on demand: help must not wait for a database. */
@@ -23,7 +23,7 @@ export class Session implements Cli {
   #entered = false;
   #place: Promise<Place> | null = null;
   #opened: Promise<Punctual> | null = null;
-  #loaded: Promise<Loaded> | null = null;
+  #loaded: Promise<LoadResult> | null = null;
 
   constructor(globals: Globals, output: Output) {
     this.globals = globals;
@@ -69,9 +69,9 @@ export class Session implements Cli {
 
   async database(): Promise<string | null> {
     const { database } = await this.place();
-    const opened = (await this.#loaded)?.gathering.instances.find(({ source }) => source !== null);
-    const { showDatabase } = await import("./load/database.ts");
-    return showDatabase(database?.source ?? opened?.source ?? "sqlite:./punctual.db");
+    const opened = (await this.#loaded)?.recorder.instances.find(({ source }) => source !== null);
+    const { databaseLabel } = await import("./load/database.ts");
+    return databaseLabel(database?.source ?? opened?.source ?? "sqlite:./punctual.db");
   }
 
   async files(): Promise<string[]> {
@@ -84,7 +84,7 @@ export class Session implements Cli {
   }
 
   /** Loads the job files, once. */
-  loaded(): Promise<Loaded> {
+  loaded(): Promise<LoadResult> {
     this.#loaded ??= (async () => {
       const { config, database } = await this.place();
       const warn = (message: string) => this.output.complain(`punctual: ${plain(message)}`);
@@ -149,7 +149,7 @@ export class Session implements Cli {
   }
 
   /** Whether a config or job files were loaded: their code may keep the process alive. */
-  get hasGuests(): boolean {
+  get hasLoadedCode(): boolean {
     return this.#loaded !== null || this.#place !== null;
   }
 }

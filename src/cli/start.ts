@@ -1,11 +1,11 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
 import { commands } from "./commands.ts";
-import { addManners, addSources, checkGlobals, type Globals } from "./input/options.ts";
-import { explainUsage } from "./input/usage-errors.ts";
+import { addCommonOptions, addSourceOptions, checkGlobals, type Globals } from "./input/options.ts";
+import { rewordUsageErrors } from "./input/usage-errors.ts";
 import { exitCodes } from "./output/exit-codes.ts";
 import { Output } from "./output/output.ts";
-import { addCommands, explain } from "./program.ts";
+import { addCommands, printError } from "./program.ts";
 import { Session } from "./session.ts";
 
 /** Runs the `punctual` program. */
@@ -34,32 +34,32 @@ export async function main(argv: string[]): Promise<void> {
     .commandsGroup("Other:")
     .helpCommand(true)
     .exitOverride();
-  explainUsage(program);
-  addManners(addSources(program));
+  rewordUsageErrors(program);
+  addCommonOptions(addSourceOptions(program));
   addCommands(program, session);
   program.hook("preAction", (_, command) => {
     Object.assign(globals, command.optsWithGlobals());
     return checkGlobals(globals);
   });
   try {
-    await program.parseAsync(asked(argv));
+    await program.parseAsync(helpArguments(argv));
   } catch (error) {
-    process.exitCode = explain(error, session.output, (globals.verbose ?? 0) > 0);
+    process.exitCode = printError(error, session.output, (globals.verbose ?? 0) > 0);
   }
   try {
     await session.close();
   } catch (error) {
-    process.exitCode ||= explain(error, session.output, (globals.verbose ?? 0) > 0);
+    process.exitCode ||= printError(error, session.output, (globals.verbose ?? 0) > 0);
   }
   // Job files may have opened servers, pools or timers, which keep the process alive.
-  if (session.hasGuests) await leave();
+  if (session.hasLoadedCode) await leave();
 }
 
 /**
  * Rewrites `help work` to `work --help`: only a called command has been loaded with its options. An unknown command
  * stays without `--help`, so that commander reports it.
  */
-function asked(argv: string[]): string[] {
+function helpArguments(argv: string[]): string[] {
   const [node, script, first, ...rest] = argv;
   const [wanted] = rest;
   if (first !== "help" || wanted === undefined) return argv;

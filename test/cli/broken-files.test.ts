@@ -78,7 +78,7 @@ describe("a file that cannot be loaded is named with its cure", () => {
     [
       "TypeScript below node_modules",
       'import "typed";\n',
-      "Node loads no TypeScript from below node_modules.",
+      "Node does not load TypeScript from node_modules.",
       {
         "node_modules/typed/index.ts": "export const a: number = 1;\n",
         "node_modules/typed/package.json": '{ "type": "module", "exports": "./index.ts" }',

@@ -94,7 +94,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     expect(cures).toContainEqual(expect.stringMatching(indexCure));
     expect(found.fixed).toBeUndefined();
     expect((await call("--fix", "--check")).stderr).toContain(
-      "Create punctual_runs_scheduled, create punctual_failed, take back 1 run of dead workers, delete 1 row of dead workers?",
+      "Create punctual_runs_scheduled, create punctual_failed, reap 1 run of dead workers, delete 1 row of dead workers?",
     );
     expect(await lost.state()).toBe("running");
 
@@ -103,7 +103,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     expect(fixed).toEqual([
       "created punctual_runs_scheduled",
       "created punctual_failed",
-      "took back 1 run of dead workers",
+      "reaped 1 run of dead workers",
       "deleted 1 row of dead workers",
     ]);
     expect(checks.map(({ text, cure }: { text: string; cure: string }) => [text, cure])).toEqual([

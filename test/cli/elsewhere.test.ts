@@ -28,5 +28,5 @@ test("show does not recommend a retry for a run whose function is gone", async (
   const { stdout, stderr } = await run(["show", String(id)], { cwd });
   expect(stdout).toContain("HANDLER_GONE");
   expect(stdout + stderr).not.toMatch(/punctual retry/);
-  expect(stderr).toContain("It cannot be run again: its function ended with its process.");
+  expect(stderr).toContain("It cannot be retried: its function existed only in the process that has ended.");
 });

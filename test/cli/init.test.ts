@@ -210,7 +210,7 @@ describe("init", () => {
       [
         ["--framework", "nest"],
         {},
-        "there is no src/app.module.ts. Go to its folder, or say --framework none.",
+        "src/app.module.ts does not exist. Change to its folder, or pass --framework none.",
       ],
       [
         ["--dir", "jobs"],

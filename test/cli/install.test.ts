@@ -42,9 +42,7 @@ describe("--schema", () => {
     expect(missing).toMatchObject({ code: 5, stdout: "" });
     expect(missing.stderr).toContain("Run: punctual install --schema my-jobs");
     const first = await run(["install", "--schema", "my-jobs", "--db", other]);
-    expect(first.stderr).toMatch(
-      /^Let --db name this schema from now on: postgres:\/\/\S+\?…&schema=my-jobs$/m,
-    );
+    expect(first.stderr).toMatch(/^Add this schema to the URL in --db: postgres:\/\/\S+\?…&schema=my-jobs$/m);
     expect(first.code).toBe(0);
     expect(await sql(schemas)).toEqual([{ table_schema: "my-jobs" }]);
     const named = await run(["install", "--schema", "my-jobs", "--db", `${url}?schema=my-jobs`]);
@@ -64,7 +62,7 @@ describe("--schema", () => {
       `,
     });
     const { code, stderr } = await run(["install", "--schema", "jobs"], { cwd });
-    expect(stderr).toMatch(/^Let jobs\/one\.ts:\d+ name this schema from now on: \S+\?schema=jobs$/m);
+    expect(stderr).toMatch(/^Add this schema to the URL in jobs\/one\.ts:\d+: \S+\?schema=jobs$/m);
     expect(code).toBe(0);
     expect(await sql(schemas.replace("punctual_runs", "shop_runs"))).toEqual([{ table_schema: "jobs" }]);
   });

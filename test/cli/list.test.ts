@@ -65,7 +65,7 @@ describe("list", () => {
       call("list", "--where", "state:done"),
     ]);
     expect(found.stdout.trimEnd().split("\n")).toHaveLength(2);
-    expect(found.stderr).toContain("Finished runs of the last 7 days.");
+    expect(found.stderr).toContain("Only finished runs of the last 7 days are listed.");
     const { runs, next, bounded } = JSON.parse(all.stdout);
     expect(runs.map(({ id }: { id: number }) => id)).toEqual([4, 3]);
     expect({ next, bounded }).toEqual({ next: null, bounded: false });

@@ -121,7 +121,7 @@ describe("there is one worker, on one database", () => {
       {},
       ["--db", "postgres://me:secret@db/app"],
       {},
-      "--db names postgres://me@db/app, but jobs/a.ts:2 opens sqlite ./jobs.db itself. Leave --db out, or write new Punctual() there",
+      "--db names postgres://me@db/app, but jobs/a.ts:2 opens sqlite ./jobs.db itself. Leave out --db, or remove the database from new Punctual() there.",
     ],
     [
       "the environment names another",
@@ -144,7 +144,7 @@ describe("there is one worker, on one database", () => {
       },
       [],
       {},
-      'tables with two prefixes: jobs/a.ts:2 "punctual_", jobs/c.ts:2 "mine_"',
+      'tables with two prefixes: jobs/a.ts:2 uses "punctual_", jobs/c.ts:2 uses "mine_"',
     ],
     [
       "two instances define the same",

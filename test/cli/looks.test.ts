@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { failureColumns, groupFailures } from "../../src/cli/commands/list/failures.ts";
-import { type Shown, statusPicture } from "../../src/cli/commands/status/status-page.ts";
+import { type PageOptions, statusPicture } from "../../src/cli/commands/status/status-page.ts";
 import type { Page } from "../../src/cli/render/page.ts";
-import { choose, table } from "../../src/cli/render/table.ts";
+import { selectColumns, table } from "../../src/cli/render/table.ts";
 import { widthOf } from "../../src/cli/render/width.ts";
 import { jobPage } from "../../src/cli/views/job-page.ts";
 import { leasesOf, viewsOf } from "../../src/cli/views/job-state.ts";
@@ -49,7 +49,7 @@ const running = [
   }),
 ];
 
-function status(page: Page, shown: Partial<Shown> = {}): string[] {
+function status(page: Page, shown: Partial<PageOptions> = {}): string[] {
   const taken = { report, views: viewsOf(report), leases: leasesOf(running, report) };
   const { head, body, foot } = statusPicture(taken, { sort: "name", ...shown }, "sqlite ./jobs.db", page);
   return [...head, ...body, ...foot];
@@ -100,8 +100,8 @@ const schedules: ScheduleInfo[] = [
 const views: Record<string, (page: Page) => string[]> = {
   status,
   queues: (page) => status(page, { queues: true, workers: true }),
-  runs: (page) => table(choose(runColumns(now, page), undefined), runs, page),
-  columns: (page) => table(choose(runColumns(now, page), "id,tags,args,Waited,parent"), runs, page),
+  runs: (page) => table(selectColumns(runColumns(now, page), undefined), runs, page),
+  columns: (page) => table(selectColumns(runColumns(now, page), "id,tags,args,Waited,parent"), runs, page),
   failures: (page) => {
     const groups = groupFailures([
       failed,
@@ -114,9 +114,9 @@ const views: Record<string, (page: Page) => string[]> = {
         finishedAt: at(-86_400),
       }),
     ]);
-    return table(choose(failureColumns(now, page), undefined), groups, page);
+    return table(selectColumns(failureColumns(now, page), undefined), groups, page);
   },
-  schedules: (page) => table(choose(scheduleColumns(now, page), undefined), schedules, page),
+  schedules: (page) => table(selectColumns(scheduleColumns(now, page), undefined), schedules, page),
   run: (page) => {
     const shown = {
       run: failed,
@@ -181,7 +181,7 @@ test("--raw hides nothing", () => {
 });
 
 test("a column that is not there is pauseNote with one that is close", () => {
-  expect(() => choose(runColumns(now, pageOf(80)), "id,eror")).toThrow(
+  expect(() => selectColumns(runColumns(now, pageOf(80)), "id,eror")).toThrow(
     /no column "eror"\. Did you mean "error"\?/,
   );
 });

@@ -51,7 +51,7 @@ test("definitions of the program are known before a worker has run", async () =>
   const { stdout, stderr } = await call(cwd, "status");
   expect(stdout).toMatch(/^Defined: 2 \| Running: 0 \| Idle: 2 /);
   expect(stdout).toMatch(/\? broken .*no worker has defined it yet\n.* hello /);
-  expect(stderr).toContain("2 that no worker has.");
+  expect(stderr).toContain("2 without a worker.");
   const known = JSON.parse((await call(cwd, "status", "--json")).stdout);
   expect(known.jobs.map(({ name, seenAt }: { name: string; seenAt: null }) => [name, seenAt])).toEqual([
     ["broken", null],

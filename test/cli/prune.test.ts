@@ -100,7 +100,7 @@ describe("prune", () => {
     await jobs.dispatch("faulty");
     const young = await call("prune", "--job", "faulty");
     expect(young).toMatchObject({ code: 7, stdout: "" });
-    expect(young.stderr).toContain('The job "faulty" was defined within the last 2m, so it stays.');
+    expect(young.stderr).toContain('The job "faulty" was defined within the last 2m, so it was not deleted.');
     db.exec("update punctual_jobs set seen_at = seen_at - 180000");
     expect((await call("prune", "--job", "faulty", "--dry-run")).stdout).toBe(
       "0 finished runs, 1 waiting run, 1 job, 0 dead workers would be deleted\n",

@@ -181,8 +181,8 @@ test("a job file that works by itself is kept from it", async () => {
   });
   await dispatch(cwd, "ok");
   const { code, stderr } = await run(["work", "--until-empty"], { cwd });
-  expect(stderr).toContain("jobs/main.ts:2: forever() was left out");
-  expect(stderr).toContain("jobs/main.ts:3: run() was left out");
+  expect(stderr).toContain("jobs/main.ts:2: forever() was ignored");
+  expect(stderr).toContain("jobs/main.ts:3: run() was ignored");
   expect(stderr).toContain("1 completed");
   expect(code).toBe(0);
 });

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { Punctual } from "../../punctual.ts";
 import { inSchema } from "../../store/open.ts";
 import type { Cli } from "../cli.ts";
-import { missingFile, showDatabase } from "../load/database.ts";
+import { databaseLabel, missingFile } from "../load/database.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 import { iconsFor } from "../render/icons.ts";
 
@@ -87,14 +87,14 @@ async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note
     note:
       url === source
         ? null
-        : `Add this schema to the URL in ${by}: ${showDatabase(url)}?${others}schema=${schema}`,
+        : `Add this schema to the URL in ${by}: ${databaseLabel(url)}?${others}schema=${schema}`,
   };
 }
 
 async function chosen(sources: NonNullable<Cli["sources"]>) {
   const { database, config } = await sources.place();
   if (database) return { ...database, prefix: config.prefix };
-  const { instances } = (await sources.loaded()).gathering;
+  const { instances } = (await sources.loaded()).recorder;
   const opened = instances.find(({ source }) => source !== null);
   return { source: opened?.source ?? "sqlite:./punctual.db", by: opened?.file ?? "", prefix: opened?.prefix };
 }

@@ -2,7 +2,7 @@ import { closeNames } from "../../validate/names.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 
 /** Returns the items whose names match a pattern, where `*` matches any text. Throws for a pattern without a match. */
-export function chosen<Named>(
+export function selectByName<Named>(
   all: readonly Named[],
   patterns: readonly string[],
   nameOf: (one: Named) => string,

@@ -30,7 +30,7 @@ const filled = (what: string) => (text: string) => {
 const count = (_: string, before: number | undefined) => (before ?? 0) + 1;
 
 /** Options that locate the jobs and the database; mounted commands do not have them. */
-export function addSources(command: Command): Command {
+export function addSourceOptions(command: Command): Command {
   return command
     .option("-c, --config <file>", "config file (default: punctual.config.ts)", filled("a file"))
     .option("--db <url>", "database, such as sqlite:./jobs.db or postgres://…")
@@ -44,7 +44,7 @@ export function addSources(command: Command): Command {
 }
 
 /** Options for output, questions and time zones. */
-export function addManners(command: Command): Command {
+export function addCommonOptions(command: Command): Command {
   return command
     .option("--json", "print one JSON document")
     .option("-q, --quiet", "no notes, only data and errors")

@@ -14,28 +14,28 @@ export function pathOf(command: Command): string {
  * Rewords the usage errors of a command and of all subcommands added later, and adds a suggestion. `mounted`: the
  * program is somebody else's, and its `help` command does not list our options.
  */
-export function explainUsage(command: Command, mounted = false): void {
+export function rewordUsageErrors(command: Command, mounted = false): void {
   const error = command.error.bind(command);
   command.error = (message, options) =>
     error(
-      `error: ${plain(worded(command, message.replace(/^error: /, ""), options?.code, mounted))}`,
+      `error: ${plain(reword(command, message.replace(/^error: /, ""), options?.code, mounted))}`,
       options,
     );
   const add = command.command.bind(command) as (...args: unknown[]) => Command;
   command.command = ((...args: unknown[]) => {
     const added = add(...args);
-    if (added !== command) explainUsage(added, mounted);
+    if (added !== command) rewordUsageErrors(added, mounted);
     return added;
   }) as typeof command.command;
 }
 
-function worded(command: Command, message: string, code: string | undefined, mounted: boolean): string {
+function reword(command: Command, message: string, code: string | undefined, mounted: boolean): string {
   const { head, hint } = suggestionIn(message);
   const help = helpOf(command, mounted);
   const value = /'(.*?)'/s.exec(head)?.[1] ?? "";
   switch (code) {
     case "commander.unknownOption":
-      return `${valued(command, value) ?? `Unknown option ${value}.${hint}`} All options: ${help}`;
+      return `${needlessValue(command, value) ?? `Unknown option ${value}.${hint}`} All options: ${help}`;
     case "commander.unknownCommand":
       return `Unknown command ${value}.${hint} All commands: ${help}`;
     case "commander.missingArgument": {
@@ -55,7 +55,7 @@ function worded(command: Command, message: string, code: string | undefined, mou
 }
 
 /** The message for `--json=yes`, where `--json` takes no value; null: a different error. */
-function valued(command: Command, given: string): string | null {
+function needlessValue(command: Command, given: string): string | null {
   const [, flag, value] = /^(--[^=]+)(=.*)$/s.exec(given) ?? [];
   for (let owner: Command | null = command; owner !== null && flag !== undefined; owner = owner.parent) {
     if (owner.options.some(({ long }) => long === flag)) return `${flag} takes no value: leave out ${value}.`;

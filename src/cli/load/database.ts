@@ -8,7 +8,7 @@ import { Exit, exitCodes } from "../output/exit-codes.ts";
 import { plain } from "../output/output.ts";
 
 /** Returns a database for display, without password and parameters. */
-export function showDatabase(source: DatabaseSource): string {
+export function databaseLabel(source: DatabaseSource): string {
   if (typeof source !== "string") return `a ${kindOf(source)} handle`;
   if (kindOf(source) === "sqlite") return `sqlite ${pathOf(source)}`;
   try {
@@ -19,7 +19,7 @@ export function showDatabase(source: DatabaseSource): string {
   }
 }
 
-/** Takes a result of showDatabase() and returns its SQLite file if that does not exist; null: it exists, or no file. */
+/** Takes a result of databaseLabel() and returns its SQLite file if that does not exist; null: it exists, or no file. */
 export function missingFile(shown: string | null): string | null {
   const file = /^sqlite (?!:memory:$)(.+)$/s.exec(shown ?? "")?.[1];
   return file === undefined || existsSync(file) ? null : file;
@@ -50,7 +50,7 @@ function pathOf(source: string): string {
 }
 
 /** Opens the instance for a command that must not create a database. Throws if the SQLite file does not exist. */
-export async function openToLook(cli: Cli): Promise<Punctual> {
+export async function openExisting(cli: Cli): Promise<Punctual> {
   const jobs = await cli.open();
   const file = missingFile(await cli.database());
   if (file === null) return jobs;

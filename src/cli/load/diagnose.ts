@@ -51,9 +51,9 @@ export function diagnose(error: unknown, file: string): Problem {
   };
 }
 
-type Found = Partial<Problem> & Pick<Problem, "message" | "code">;
+type Diagnosis = Partial<Problem> & Pick<Problem, "message" | "code">;
 
-function known(error: Error, message: string, code: string | null, file: string): Found | null {
+function known(error: Error, message: string, code: string | null, file: string): Diagnosis | null {
   switch (code) {
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX": {
       const construct = CONSTRUCTS.find(([pattern]) => pattern.test(message));
@@ -89,7 +89,7 @@ function known(error: Error, message: string, code: string | null, file: string)
   return null;
 }
 
-function missing(error: Error, message: string): Omit<Found, "code"> {
+function missing(error: Error, message: string): Omit<Diagnosis, "code"> {
   const importer = / imported from ([^\n]+)/.exec(message)?.[1];
   const from = importer === undefined ? {} : { file: importer, line: lineOfImport(importer, message) };
   const name = /Cannot find package '([^']+)'/.exec(message)?.[1];
@@ -111,7 +111,7 @@ function missing(error: Error, message: string): Omit<Found, "code"> {
   };
 }
 
-function syntax(message: string, file: string): Found {
+function syntax(message: string, file: string): Diagnosis {
   const name = /does not provide an export named '([^']+)'/.exec(message)?.[1];
   if (name !== undefined) {
     return {
@@ -138,7 +138,7 @@ function syntax(message: string, file: string): Found {
   return { ...(line !== null && { line }), message: `Syntax error: ${shortly(message)}.`, code: null };
 }
 
-function thrown(error: Error, code: string | null): Found {
+function thrown(error: Error, code: string | null): Diagnosis {
   const what = shortly(`${error.name || "Error"}: ${error.message}`);
   return {
     message: `The file threw while it was loaded: ${what}`,
@@ -210,7 +210,7 @@ function lineOfImport(file: string, message: string): number | null {
 }
 
 /** `jobs/a.ts:3  The package "x" is not installed. Run: npm install x  (CODE)` */
-export function describe(file: string, problem: Problem): string {
+export function problemLine(file: string, problem: Problem): string {
   const elsewhere = problem.file !== null && nameOfFile(problem.file) !== nameOfFile(file);
   const place = nameOfFile(problem.file ?? file);
   const at = problem.line === null ? place : `${place}:${problem.line}`;

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import { isClass, nameOf } from "../../job/handlers.ts";
 import type { Punctual } from "../../punctual.ts";
-import type { Gathering } from "./gathering.ts";
+import type { JobRecorder } from "./job-recorder.ts";
 
 /**
  * Defines jobs for the exports of a file: every class with `handle()`, and a default-exported function under the name
@@ -11,18 +11,18 @@ export function defineExports(
   jobs: Punctual,
   file: string,
   module: Record<string, unknown>,
-  gathering: Gathering,
+  recorder: JobRecorder,
 ): void {
   const handlers = new Set(jobs.definitions().map(({ handler }) => handler as unknown));
   const isDefined = (name: string) => jobs.definitions().some((one) => one.name === name);
-  gathering.file = file;
+  recorder.file = file;
   for (const [key, value] of Object.entries(module)) {
-    if (typeof value !== "function" || handlers.has(value) || gathering.exported.has(value)) continue;
+    if (typeof value !== "function" || handlers.has(value) || recorder.exported.has(value)) continue;
     if (isClass(value)) {
       if (!hasHandle(value)) continue;
       const name = value.name === "" || value.name === "default" ? nameByFile(file) : nameOf(value);
       // A name that was passed to define() in a file belongs to that job.
-      if (!isDefined(name) || [...gathering.exported.values()].includes(name)) define(name, value);
+      if (!isDefined(name) || [...recorder.exported.values()].includes(name)) define(name, value);
     } else if (key === "default") {
       define(nameByFile(file), value);
     }
@@ -30,7 +30,7 @@ export function defineExports(
 
   function define(name: string, handler: unknown): void {
     jobs.schedule(name, handler as never);
-    gathering.exported.set(handler, name);
+    recorder.exported.set(handler, name);
   }
 }
 

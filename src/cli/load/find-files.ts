@@ -9,14 +9,14 @@ const isBeside = (file: string) =>
   /^_|\.(test|spec)\.[cm]?[jt]s$|\.d\.[cm]?ts$/.test(basename(file)) ||
   file.split(sep).some((part) => part === "node_modules" || /^_./.test(part));
 
-export interface FoundFiles {
+export interface FileMatches {
   files: string[];
   /** Patterns that match no file. */
   unmatched: string[];
 }
 
 /** Returns the job files without duplicates, sorted by name. A pattern that names a file exactly always matches. */
-export function findFiles(patterns: readonly string[], cwd: string): FoundFiles {
+export function findFiles(patterns: readonly string[], cwd: string): FileMatches {
   const files = new Set<string>();
   const unmatched: string[] = [];
   for (const pattern of patterns) {

@@ -2,12 +2,12 @@ import { pathToFileURL } from "node:url";
 import { systemClock } from "../../time.ts";
 import { diagnose, type Problem } from "./diagnose.ts";
 
-export type Imported =
+export type ImportResult =
   | { ok: true; module: Record<string, unknown> }
   | { ok: false; problem: Problem; error: unknown };
 
 /** Imports a file with Node's own loader. Returns an error as a Problem with a suggested fix. */
-export async function importFile(file: string, timeout: number): Promise<Imported> {
+export async function importFile(file: string, timeout: number): Promise<ImportResult> {
   const tooLong = Promise.withResolvers<null>();
   // The timer keeps the process alive: if the import waits for ever, Node would exit silently.
   const cancel = systemClock.after(timeout, () => tooLong.resolve(null));

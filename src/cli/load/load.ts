@@ -4,23 +4,23 @@ import { isClass, type JobClass } from "../../job/handlers.ts";
 import { setJobFileLoader } from "../../job-file-loader.ts";
 import { Punctual } from "../../punctual.ts";
 import { toMilliseconds } from "../../time.ts";
-import { type ChosenDatabase, unite } from "./choose.ts";
-import { describe, diagnose } from "./diagnose.ts";
+import { diagnose, problemLine } from "./diagnose.ts";
 import { defineExports, exportsJobs } from "./exports.ts";
 import { DEFAULT_JOBS, findFiles, nameOfFile } from "./find-files.ts";
-import { Gathering } from "./gathering.ts";
 import { importFile } from "./import-file.ts";
+import { JobRecorder } from "./job-recorder.ts";
+import { type NamedDatabase, uniteInstances } from "./unite-instances.ts";
 
 export interface LoadOptions {
   config: PunctualConfig;
   /** Null: no option, variable or config names a database. */
-  database: ChosenDatabase | null;
+  database: NamedDatabase | null;
   /** Patterns of `--jobs`; undefined: those of the config. */
   patterns: readonly string[] | undefined;
   warn(message: string): void;
 }
 
-export interface Loaded {
+export interface LoadResult {
   jobs: Punctual;
   files: string[];
   /** One line for each file that could not be loaded. */
@@ -29,59 +29,59 @@ export interface Loaded {
   unmatched: string[];
   /** Whether an option, a variable, the config or a job file names the database. */
   named: boolean;
-  gathering: Gathering;
+  recorder: JobRecorder;
 }
 
 /** Loads the job files one after the other, and unites their jobs in one instance. */
-export async function loadFiles({ config, database, patterns, warn }: LoadOptions): Promise<Loaded> {
+export async function loadFiles({ config, database, patterns, warn }: LoadOptions): Promise<LoadResult> {
   const { files, unmatched } = findFiles(patterns ?? [config.jobs ?? DEFAULT_JOBS].flat(), process.cwd());
-  const gathering = new Gathering(database?.source ?? null, instanceOptions(config), warn);
-  setJobFileLoader(gathering);
+  const recorder = new JobRecorder(database?.source ?? null, instanceOptions(config), warn);
+  setJobFileLoader(recorder);
   const timeout = toMilliseconds(config.loadTimeout ?? 10);
   const problems: string[] = [];
   const modules: [string, Record<string, unknown>][] = [];
   const classes: JobClass[] = [];
   const restore = keepOutputClean();
-  const gone = () => warn(`${nameOfFile(gathering.file!)} ended the process while it was loaded.`);
+  const gone = () => warn(`${nameOfFile(recorder.file!)} ended the process while it was loaded.`);
   process.once("exit", gone);
   try {
     for (const file of files) {
-      gathering.file = file;
-      const before = gathering.definitions.size + gathering.instances.length;
+      recorder.file = file;
+      const before = recorder.definitions.size + recorder.instances.length;
       const imported = await importFile(file, timeout);
       if (imported.ok)
         for (const value of Object.values(imported.module)) if (isClass(value)) classes.push(value);
-      if (!imported.ok) problems.push(describe(file, withOrigin(imported, gathering)));
+      if (!imported.ok) problems.push(problemLine(file, withOrigin(imported, recorder)));
       else if (exportsJobs(imported.module)) modules.push([file, imported.module]);
-      else if (before === gathering.definitions.size + gathering.instances.length)
-        tellEmpty(file, imported.module);
+      else if (before === recorder.definitions.size + recorder.instances.length)
+        warnAboutEmpty(file, imported.module);
     }
   } finally {
     process.off("exit", gone);
     restore();
   }
-  const jobs = await unite(gathering, database, () => new Punctual());
+  const jobs = await uniteInstances(recorder, database, () => new Punctual());
   for (const [file, module] of modules) {
     try {
-      defineExports(jobs, file, module, gathering);
+      defineExports(jobs, file, module, recorder);
     } catch (error) {
       problems.push(
-        describe(
+        problemLine(
           file,
-          withOrigin({ problem: { ...diagnose(error, file), file: null, line: null }, error }, gathering),
+          withOrigin({ problem: { ...diagnose(error, file), file: null, line: null }, error }, recorder),
         ),
       );
     }
   }
-  gathering.file = null;
-  const { registry } = engineOf(jobs, gathering);
+  recorder.file = null;
+  const { registry } = engineOf(jobs, recorder);
   for (const jobClass of classes) registry.know(jobClass);
-  limitQueues(jobs, config, gathering);
-  const named = database !== null || gathering.instances.some(({ source }) => source !== null);
-  return { jobs, files, problems, unmatched, named, gathering };
+  limitQueues(jobs, config, recorder);
+  const named = database !== null || recorder.instances.some(({ source }) => source !== null);
+  return { jobs, files, problems, unmatched, named, recorder };
 
   /** Warns about a file without jobs, if it exports nothing or functions: these look like jobs by mistake. */
-  function tellEmpty(file: string, module: Record<string, unknown>): void {
+  function warnAboutEmpty(file: string, module: Record<string, unknown>): void {
     const names = Object.entries(module).filter(([, value]) => typeof value === "function");
     if (names.length === 0 && Object.keys(module).length > 0) return;
     // The methods of a class become jobs when they are dispatched: [Class, "method"].
@@ -95,7 +95,7 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
 /** Adds the place of the first definition to the error about a duplicate job. */
 function withOrigin(
   { problem, error }: { problem: ReturnType<typeof diagnose>; error: unknown },
-  { origins }: Gathering,
+  { origins }: JobRecorder,
 ): ReturnType<typeof diagnose> {
   if ((error as { code?: unknown } | null)?.code !== "DUPLICATE_JOB") return problem;
   const name = /^Job "(.*?)" is defined already/s.exec((error as Error).message)?.[1];
@@ -104,13 +104,13 @@ function withOrigin(
   return { ...problem, message, code: "DUPLICATE_JOB" };
 }
 
-function engineOf(jobs: Punctual, { instances }: Gathering): Engine {
+function engineOf(jobs: Punctual, { instances }: JobRecorder): Engine {
   return instances.find(({ instance }) => instance === jobs)!.engine;
 }
 
 /** Applies the queue limits of the config; a limit in a job file takes precedence. */
-function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, gathering: Gathering): void {
-  const engine = engineOf(jobs, gathering);
+function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, recorder: JobRecorder): void {
+  const engine = engineOf(jobs, recorder);
   for (const [name, limit] of Object.entries(queues)) {
     if (!engine.queueLimits.has(name)) jobs.queue(name, limit);
   }

@@ -74,10 +74,10 @@ export function iconsFor(
   env: Record<string, string | undefined> = process.env,
   platform: string = process.platform,
 ): Icons {
-  return showsSigns(env, platform) ? signs : letters;
+  return supportsUnicode(env, platform) ? signs : letters;
 }
 
-function showsSigns(env: Record<string, string | undefined>, platform: string): boolean {
+function supportsUnicode(env: Record<string, string | undefined>, platform: string): boolean {
   if (env.TERM === "dumb") return false;
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
   if (platform === "win32") return locale === "" || /utf-?8/i.test(locale);

@@ -21,7 +21,7 @@ export interface Column<Row> {
   hidden?: boolean;
 }
 
-interface Drawn {
+interface ColumnLayout {
   title: string;
   cells: { text: string; style: Style | null }[];
   align: "left" | "right";
@@ -33,17 +33,17 @@ interface Drawn {
 
 /** Returns a line of titles and one line for each row; no line is wider than the page. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], page: Page): string[] {
-  const drawn = fitted(
+  const layouts = fitColumns(
     columns.map((column) => draw(column, rows)),
     page.width,
   );
-  const titles = drawn.map(({ title }) => ({ text: title, style: "dim" as Style }));
-  const lines = [lineOf(drawn, titles, page)];
+  const titles = layouts.map(({ title }) => ({ text: title, style: "dim" as Style }));
+  const lines = [lineOf(layouts, titles, page)];
   for (let row = 0; row < rows.length; row++) {
     lines.push(
       lineOf(
-        drawn,
-        drawn.map(({ cells }) => cells[row]!),
+        layouts,
+        layouts.map(({ cells }) => cells[row]!),
         page,
       ),
     );
@@ -51,7 +51,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   return lines;
 }
 
-function draw<Row>(column: Column<Row>, rows: readonly Row[]): Drawn {
+function draw<Row>(column: Column<Row>, rows: readonly Row[]): ColumnLayout {
   const cells = rows.map((row) => {
     const cell = column.cell(row);
     if (typeof cell === "object" && cell !== null)
@@ -66,7 +66,7 @@ function draw<Row>(column: Column<Row>, rows: readonly Row[]): Drawn {
 }
 
 /** Fits the columns into the width: drops columns first, then narrows those that have a minimum. */
-function fitted(all: Drawn[], width: number | null): Drawn[] {
+function fitColumns(all: ColumnLayout[], width: number | null): ColumnLayout[] {
   if (width === null) return all;
   let kept = all;
   while (total(kept) > width) {
@@ -82,11 +82,11 @@ function fitted(all: Drawn[], width: number | null): Drawn[] {
   });
 }
 
-function total(columns: Drawn[]): number {
+function total(columns: ColumnLayout[]): number {
   return columns.reduce((sum, { min, gap }, index) => sum + min + (index < columns.length - 1 ? gap : 0), 0);
 }
 
-function lineOf(columns: Drawn[], cells: { text: string; style: Style | null }[], page: Page): string {
+function lineOf(columns: ColumnLayout[], cells: { text: string; style: Style | null }[], page: Page): string {
   const width = page.width ?? Number.POSITIVE_INFINITY;
   const written = cells.findLastIndex(({ text }) => text !== "");
   let line = "";
@@ -110,7 +110,10 @@ function lineOf(columns: Drawn[], cells: { text: string; style: Style | null }[]
 }
 
 /** Returns the columns of `--columns a,b` in that order; without the option, all that are not hidden. */
-export function choose<Row>(columns: readonly Column<Row>[], names: string | undefined): Column<Row>[] {
+export function selectColumns<Row>(
+  columns: readonly Column<Row>[],
+  names: string | undefined,
+): Column<Row>[] {
   if (names === undefined) return columns.filter(({ hidden }) => !hidden);
   const known = columns.filter(({ title }) => title !== "");
   const picked = names

@@ -3,9 +3,9 @@ import { systemClock } from "../../time.ts";
 import { unknownJob } from "../input/names.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 import type { Page } from "../render/page.ts";
-import { jobPage, type ShownJob } from "./job-page.ts";
+import { type JobDetails, jobPage } from "./job-page.ts";
 import { viewsOf } from "./job-state.ts";
-import { runPage, type ShownRun } from "./run-page.ts";
+import { type RunDetails, runPage } from "./run-page.ts";
 
 const RUNS_SHOWN = 5;
 
@@ -20,7 +20,7 @@ export async function detailsOf(jobs: Punctual, subject: Subject, page: Page): P
   return runPage(run, { raw: false, cwd: process.cwd() }, page);
 }
 
-export async function findRun(jobs: Punctual, id: number): Promise<ShownRun | null> {
+export async function findRun(jobs: Punctual, id: number): Promise<RunDetails | null> {
   const run = await jobs.find(id);
   if (!run) return null;
   const [why, attempts, logLines, report] = await Promise.all([
@@ -32,7 +32,7 @@ export async function findRun(jobs: Punctual, id: number): Promise<ShownRun | nu
   return { run, why, attempts, logLines, report, now: report.now };
 }
 
-export async function findJob(jobs: Punctual, name: string, id: number): Promise<ShownJob> {
+export async function findJob(jobs: Punctual, name: string, id: number): Promise<JobDetails> {
   const report = await jobs.status();
   const view = viewsOf(report).find(({ job }) => job.name === name);
   if (!view) {

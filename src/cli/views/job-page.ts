@@ -4,15 +4,15 @@ import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import { plain } from "../output/output.ts";
 import { ago, counted, due, moment, offset } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
-import { choose, table } from "../render/table.ts";
+import { selectColumns, table } from "../render/table.ts";
 import { wrap } from "../render/width.ts";
 import type { JobView } from "./job-state.ts";
-import { at, block, facts, indented } from "./parts.ts";
+import { at, block, facts, indented } from "./page-blocks.ts";
 import { runColumns } from "./run-columns.ts";
 import { inWords } from "./schedule-columns.ts";
 import { JOB_LOOKS, shortCron } from "./status-columns.ts";
 
-export interface ShownJob {
+export interface JobDetails {
   view: JobView;
   queue: StatusReport["queues"][number] | null;
   schedules: ScheduleInfo[];
@@ -20,10 +20,10 @@ export interface ShownJob {
   now: Date;
 }
 
-const TICKS_TOLD = 3;
+const MOST_TICKS = 3;
 
 /** The page of `show <job>`: settings, schedules and last runs. */
-export function jobPage({ view, queue, schedules, runs, now }: ShownJob, page: Page): string[] {
+export function jobPage({ view, queue, schedules, runs, now }: JobDetails, page: Page): string[] {
   const { job, state, remark } = view;
   const { icon, style } = JOB_LOOKS[state];
   return [
@@ -67,7 +67,7 @@ function lastSuccess({ lastRun: succeeded }: JobView["job"], now: Date, page: Pa
   return succeeded ? `last success ${at(succeeded, page)} (${ago(succeeded, now)})` : "no success yet";
 }
 
-export function jobHints({ view: { job, state }, runs }: ShownJob, name: string): string[] {
+export function jobHints({ view: { job, state }, runs }: JobDetails, name: string): string[] {
   const failed = runs.find(({ state }) => state === "failed");
   return [
     `Run it now: punctual dispatch ${name}`,
@@ -103,7 +103,7 @@ function scheduleLines(schedule: ScheduleInfo, now: Date, page: Page): string[] 
 function ticksFrom(next: Date, cron: string, timezone: string): Date[] {
   try {
     const parsed = new Cron(cron, { timezone });
-    return parsed.matches(next) ? [next, ...parsed.upcoming(TICKS_TOLD - 1, next)] : [next];
+    return parsed.matches(next) ? [next, ...parsed.upcoming(MOST_TICKS - 1, next)] : [next];
   } catch {
     return [next];
   }
@@ -112,6 +112,6 @@ function ticksFrom(next: Date, cron: string, timezone: string): Date[] {
 function runLines(runs: RunInfo[], now: Date, page: Page): string[] {
   if (runs.length === 0) return ["  None."];
   const width = page.width === null ? null : page.width - 2;
-  const columns = choose(runColumns(now, page), undefined).filter(({ title }) => title !== "Job");
+  const columns = selectColumns(runColumns(now, page), undefined).filter(({ title }) => title !== "Job");
   return indented(table(columns, runs, { ...page, width }));
 }

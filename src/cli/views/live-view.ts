@@ -17,15 +17,15 @@ export interface Picture {
   subjects?: readonly Subject[];
 }
 
-export interface Watched<Taken> {
+export interface LiveSource<Snapshot> {
   /** Milliseconds between refreshes; longer if a refresh is slow. */
   every: number;
-  take(): Promise<Taken>;
-  picture(taken: Taken, page: Page): Picture;
+  take(): Promise<Snapshot>;
+  picture(snapshot: Snapshot, page: Page): Picture;
   /** Returns the lines of an opened subject. */
   details?(subject: Subject, page: Page): Promise<string[]>;
   /** Returns the JSON document of a refresh, printed when stdout is not a terminal. */
-  json(taken: Taken): object;
+  json(snapshot: Snapshot): object;
   /** Text about additional keys, such as `s sort: name`. */
   help?(): string;
   onKey?(key: string): void;
@@ -41,35 +41,39 @@ export function watchEvery(given: string | true): number {
 }
 
 /** Refreshes until the user quits: a live screen on a terminal, otherwise one line of JSON for each refresh. */
-export async function watch<Taken>(
+export async function watch<Snapshot>(
   cli: Cli,
-  watched: Watched<Taken>,
+  source: LiveSource<Snapshot>,
   clock: Clock = systemClock,
 ): Promise<void> {
-  if (cli.output.isJson || !cli.output.stdout.isTTY) return printSnapshots(cli, watched, clock);
+  if (cli.output.isJson || !cli.output.stdout.isTTY) return printSnapshots(cli, source, clock);
   // An immediate error is printed normally, not on a screen that disappears with it.
-  const first = await watched.take();
-  const live = new Live(cli, watched, clock, first);
+  const first = await source.take();
+  const live = new Live(cli, source, clock, first);
   const end = await live.run();
   if (end !== "quit") throw new Exit(exitCodeOfSignal(end));
 }
 
-async function printSnapshots<Taken>(cli: Cli, watched: Watched<Taken>, clock: Clock): Promise<never> {
+async function printSnapshots<Snapshot>(
+  cli: Cli,
+  source: LiveSource<Snapshot>,
+  clock: Clock,
+): Promise<never> {
   for (;;) {
     const began = clock.monotonic();
-    const taken = await watched.take();
-    cli.output.jsonLine({ v: 1, ...watched.json(taken) });
-    await sleep(clock, Math.max(watched.every, (clock.monotonic() - began) * REST));
+    const snapshot = await source.take();
+    cli.output.jsonLine({ v: 1, ...source.json(snapshot) });
+    await sleep(clock, Math.max(source.every, (clock.monotonic() - began) * REST));
   }
 }
 
-class Live<Taken> {
-  readonly #watched: Watched<Taken>;
+class Live<Snapshot> {
+  readonly #source: LiveSource<Snapshot>;
   readonly #clock: Clock;
   readonly #page: Page;
   readonly #screen: Screen;
   readonly #done = new AbortController();
-  #taken: Taken;
+  #snapshot: Snapshot;
   #trouble: string | null = null;
   #isPaused = false;
   /** Aborted by the key `r`, to refresh without waiting. */
@@ -83,11 +87,11 @@ class Live<Taken> {
   #first = 0;
   #fits = 1;
 
-  constructor(cli: Cli, watched: Watched<Taken>, clock: Clock, first: Taken) {
-    this.#watched = watched;
+  constructor(cli: Cli, source: LiveSource<Snapshot>, clock: Clock, first: Snapshot) {
+    this.#source = source;
     this.#clock = clock;
     this.#page = pageOf(cli);
-    this.#taken = first;
+    this.#snapshot = first;
     this.#screen = new Screen(process.stdout, process.stdin, {
       onKey: (key) => this.#press(key),
       onResize: () => this.#show(),
@@ -101,7 +105,7 @@ class Live<Taken> {
       let took = 0;
       while (!this.#done.signal.aborted) {
         const woken = AbortSignal.any([this.#done.signal, this.#hurry.signal]);
-        await sleep(this.#clock, Math.max(this.#watched.every, took * REST), woken);
+        await sleep(this.#clock, Math.max(this.#source.every, took * REST), woken);
         const isAsked = this.#hurry.signal.aborted;
         if (isAsked) this.#hurry = new AbortController();
         const began = this.#clock.monotonic();
@@ -118,7 +122,7 @@ class Live<Taken> {
   /** Refreshes. An unavailable database is reported on the last line, and the next refresh tries again. */
   async #look(): Promise<void> {
     await this.#try(async () => {
-      this.#taken = await this.#watched.take();
+      this.#snapshot = await this.#source.take();
       if (this.#opened) await this.#load(this.#opened.subject);
     });
   }
@@ -133,20 +137,20 @@ class Live<Taken> {
   }
 
   async #load(subject: Subject): Promise<void> {
-    const lines = await this.#watched.details!(subject, this.#page);
+    const lines = await this.#source.details!(subject, this.#page);
     this.#opened = { subject, lines };
   }
 
   /** Returns the content of the screen: the opened subject, or the list filtered by the search. */
   #picture(): Picture {
     if (this.#opened) return { head: [], body: this.#opened.lines, foot: [] };
-    const { body, subjects, ...rest } = this.#watched.picture(this.#taken, this.#page);
-    const isShown = (line: string) => this.#sought === null || holds(line, this.#sought);
+    const { body, subjects, ...rest } = this.#source.picture(this.#snapshot, this.#page);
+    const isShown = (line: string) => this.#sought === null || contains(line, this.#sought);
     return {
       ...rest,
       body: body.filter(isShown),
       ...(subjects &&
-        this.#watched.details && { subjects: subjects.filter((_, index) => isShown(body[index]!)) }),
+        this.#source.details && { subjects: subjects.filter((_, index) => isShown(body[index]!)) }),
     };
   }
 
@@ -176,16 +180,16 @@ class Live<Taken> {
     const last = Math.min(total, this.#first + this.#fits);
     if (this.#isTyping) return cut(`/${plain(this.#sought ?? "")}`, columns, icons.ellipsis);
     const ofList = [
-      ...(this.#watched.details ? ["Enter open"] : []),
+      ...(this.#source.details ? ["Enter open"] : []),
       this.#sought === null ? "/ find" : `/${plain(this.#sought)}`,
-      ...(this.#watched.help ? [this.#watched.help()] : []),
+      ...(this.#source.help ? [this.#source.help()] : []),
     ];
     const keys = [
       ...(total > this.#fits ? [`${icons.updown} ${this.#first + 1}-${last} of ${total}`] : []),
       "q quit",
       this.#isPaused ? "PAUSED: p resume" : "p pause",
       ...(this.#opened ? ["Esc back"] : ofList),
-      `every ${duration(this.#watched.every).replace(".0s", "s")}`,
+      `every ${duration(this.#source.every).replace(".0s", "s")}`,
     ];
     return this.#page.paint("dim", cut(keys.join("  "), columns, icons.ellipsis));
   }
@@ -228,7 +232,7 @@ class Live<Taken> {
     else if (key === "/") {
       this.#isTyping = true;
       this.#sought ??= "";
-    } else this.#watched.onKey?.(key);
+    } else this.#source.onKey?.(key);
   }
 
   #move(step: number): void {
@@ -249,7 +253,7 @@ class Live<Taken> {
 }
 
 /** Whether a line contains the text, ignoring colours and case. */
-function holds(line: string, sought: string): boolean {
+function contains(line: string, sought: string): boolean {
   return plain(line).toLowerCase().includes(sought.toLowerCase());
 }
 

@@ -11,10 +11,10 @@ import type { Page } from "../render/page.ts";
 import { type Column, table } from "../render/table.ts";
 import { cut, wrap } from "../render/width.ts";
 import { workerName } from "./job-state.ts";
-import { at, block, facts, hides, indented, jsonLines } from "./parts.ts";
+import { at, block, facts, hides, indented, jsonLines } from "./page-blocks.ts";
 import { RUN_LOOKS, tookOf, waitedOf } from "./run-columns.ts";
 
-export interface ShownRun {
+export interface RunDetails {
   run: RunInfo;
   why: string;
   attempts: AttemptInfo[];
@@ -28,7 +28,7 @@ export interface ShownRun {
 const MOST_FOREIGN = 5;
 
 /** The page of `show <id>`. */
-export function runPage(shown: ShownRun, options: { raw: boolean; cwd: string }, page: Page): string[] {
+export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string }, page: Page): string[] {
   const { run, why, now } = shown;
   const { icon, style } = RUN_LOOKS[run.state];
   const title = `Run ${run.id} of ${plain(run.name)}: ${run.state}`;
@@ -73,7 +73,7 @@ export function runPage(shown: ShownRun, options: { raw: boolean; cwd: string },
 }
 
 /** Returns hints with commands that apply to the run. */
-export function runHints({ run }: ShownRun, raw: boolean): string[] {
+export function runHints({ run }: RunDetails, raw: boolean): string[] {
   const hints = [nextStep(run)];
   if (run.fingerprint !== null) hints.push("Others like it: punctual list failures");
   if (!raw && [run.args, run.result, run.progress].some(hides))
@@ -94,7 +94,7 @@ function attemptsOf({ attempts, crashes }: RunInfo): string {
   return `${attempts}, ${crashes} lost with ${crashes === 1 ? "its" : "their"} process`;
 }
 
-function logsOf({ run, logLines }: ShownRun): string | null {
+function logsOf({ run, logLines }: RunDetails): string | null {
   return logLines === 0 ? null : `${counted(logLines, "line")}: punctual show ${run.id} --logs`;
 }
 
@@ -113,11 +113,11 @@ function withAgo(date: Date, now: Date, page: Page): string {
 }
 
 /** The worker of a run. A stopped worker has no row any more: a finished run then has the worker's id only. */
-function holderOf({ run: { worker, state }, report }: ShownRun): string | null {
+function holderOf({ run: { worker, state }, report }: RunDetails): string | null {
   return worker && (workerName(worker, report) ?? (state === "running" ? "a dead worker" : worker));
 }
 
-function attemptLines({ attempts, report }: ShownRun, page: Page): string[] {
+function attemptLines({ attempts, report }: RunDetails, page: Page): string[] {
   if (attempts.length === 0) return [];
   const columns: Column<AttemptInfo>[] = [
     { title: "#", cell: ({ attempt }) => attempt, align: "right" },

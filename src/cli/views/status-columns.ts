@@ -130,7 +130,7 @@ export function workerColumns({ now }: StatusReport, page: Page): Column<Worker>
     { title: "Worker", cell: ({ host, pid }) => `${host}:${pid}`, min: 16 },
     { title: "Id", cell: ({ id }) => id, drop: 1 },
     { title: "Parallel", cell: ({ parallel }) => parallel, align: "right" },
-    { title: "Queues", cell: servedText, min: 12 },
+    { title: "Queues", cell: queueSelectionText, min: 12 },
     { title: "Ticks", cell: ({ schedules }) => (schedules ? "yes" : "no"), drop: 3 },
     { title: "Started", cell: ({ startedAt }) => stamp(startedAt, page.zone), drop: 2 },
     { title: "Seen", cell: ({ seenAt }) => ago(seenAt, now) },
@@ -140,7 +140,7 @@ export function workerColumns({ now }: StatusReport, page: Page): Column<Worker>
 type Serving = Pick<StatusReport["workers"][number], "queues" | "exceptQueues" | "weights">;
 
 /** `all`, `emails, reports*2`, `all but bulk, reports*2` */
-export function servedText({ queues, exceptQueues, weights }: Serving): string {
+export function queueSelectionText({ queues, exceptQueues, weights }: Serving): string {
   const weighed = Object.entries(weights ?? {}).map(([name, weight]) => `${name}*${weight}`);
   if (queues !== null) {
     const plain = queues.filter((name) => !Object.hasOwn(weights ?? {}, name));

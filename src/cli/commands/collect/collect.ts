@@ -8,7 +8,7 @@ import { Signals } from "../../input/signals.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { summary, unwrittenExit } from "../work/summary.ts";
 import { Tally } from "../work/tally.ts";
-import { whatIsDue } from "./due.ts";
+import { printDue } from "./due.ts";
 
 interface Options {
   batch?: number;
@@ -44,7 +44,7 @@ export default function collect(command: Command, cli: Cli): void {
       const schedules = options.schedule !== false;
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
       if (options.dryRun)
-        return whatIsDue(jobs, toWeightedQueues(options.queues?.options ?? {}), schedules, output);
+        return printDue(jobs, toWeightedQueues(options.queues?.options ?? {}), schedules, output);
       const tally = new Tally(jobs);
       const signals = new Signals();
       const startedAt = systemClock.monotonic();

@@ -8,7 +8,7 @@ import { pagesOf } from "../runs/fetch-runs.ts";
 const MOST_COUNTED = 10_000;
 
 /** Prints how many due runs and ticks each job has. */
-export async function whatIsDue(
+export async function printDue(
   jobs: Punctual,
   served: QueueSelection,
   ticks: boolean,

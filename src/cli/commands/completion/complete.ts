@@ -4,7 +4,7 @@ import { systemClock } from "../../../time.ts";
 import { isPlainQueue } from "../../../validate/queue-list.ts";
 import type { Cli } from "../../cli.ts";
 import { commands } from "../../commands.ts";
-import { addManners, addSources } from "../../input/options.ts";
+import { addCommonOptions, addSourceOptions } from "../../input/options.ts";
 import { plain } from "../../output/output.ts";
 import type { Names } from "./names.ts";
 
@@ -41,14 +41,14 @@ export async function candidates(words: string[]): Promise<Candidate[]> {
   if (valued) {
     const typed = inline ? inline[2]! : current;
     const values = await valuesOf(valued, command, globals, typed);
-    return fitting(values, typed).map(({ word, ...rest }) => ({
+    return startingWith(values, typed).map(({ word, ...rest }) => ({
       ...rest,
       word: inline ? `${inline[1]}=${word}` : word,
     }));
   }
-  if (current.startsWith("-")) return fitting(flags(options), current);
-  if (command.commands.length > 0) return fitting(subcommands(command), current);
-  return fitting(await argumentsOf(command, args, globals), current);
+  if (current.startsWith("-")) return startingWith(flags(options), current);
+  if (command.commands.length > 0) return startingWith(subcommands(command), current);
+  return startingWith(await argumentsOf(command, args, globals), current);
 }
 
 interface Place {
@@ -64,7 +64,7 @@ interface Place {
 
 /** Parses the words before the cursor. */
 async function walk(words: string[]): Promise<Place> {
-  const program = addManners(addSources(new Command("punctual")));
+  const program = addCommonOptions(addSourceOptions(new Command("punctual")));
   for (const { name, summary, aliases = [] } of commands) {
     const command = program.command(name).summary(summary);
     for (const alias of aliases) command.alias(alias);
@@ -126,12 +126,12 @@ async function valuesOf(
   if (option.long === "--state") return toCandidates(finishedStates);
   const kind = option.long && OPTION_NAMES[option.long];
   if (!kind) return [];
-  const found = named(kind, await look(globals), command);
-  return option.long === "--queues" ? goingOn(found, typed) : found;
+  const found = named(kind, await namesWithin(globals), command);
+  return option.long === "--queues" ? nextQueues(found, typed) : found;
 }
 
 /** Completes the last queue of a list such as `emails,reports*2,!bulk`. */
-function goingOn(queues: Candidate[], typed: string): Candidate[] {
+function nextQueues(queues: Candidate[], typed: string): Candidate[] {
   const [before] = /^(.*,)?!?/s.exec(typed)!;
   const given = before.split(",").map((word) => word.replace(/^!|\*\d*$/g, ""));
   return queues
@@ -152,7 +152,7 @@ async function argumentsOf(
   // `pause queue <name>`: the word before the name is its kind.
   const kind = command.name() === "pause" || command.name() === "resume" ? `${args[0]}s` : null;
   const wanted = kind ?? (/job/.test(name) ? "jobs" : null);
-  return wanted === null ? [] : named(wanted as keyof Names, await look(globals), command);
+  return wanted === null ? [] : named(wanted as keyof Names, await namesWithin(globals), command);
 }
 
 function named(kind: keyof Names, names: Names | null, command: Command): Candidate[] {
@@ -174,11 +174,11 @@ function toCandidates(words: readonly string[]): Candidate[] {
   return words.filter((word) => plain(word) === word).map((word) => ({ word }));
 }
 
-function fitting(all: Candidate[], current: string): Candidate[] {
+function startingWith(all: Candidate[], current: string): Candidate[] {
   return all.filter(({ word }) => word.startsWith(current));
 }
 
-async function look(globals: Place["globals"]): Promise<Names | null> {
+async function namesWithin(globals: Place["globals"]): Promise<Names | null> {
   const { namesIn } = await import("./names.ts");
   const late = new Promise<null>((resolve) => {
     systemClock.after(ANSWER_WITHIN, () => resolve(null), { background: true });

@@ -1,5 +1,5 @@
 import { Punctual } from "../../../punctual.ts";
-import { missingFile, showDatabase } from "../../load/database.ts";
+import { databaseLabel, missingFile } from "../../load/database.ts";
 import { Output } from "../../output/output.ts";
 import { Session } from "../../session.ts";
 
@@ -15,7 +15,7 @@ export async function namesIn(globals: Record<string, string>): Promise<Names | 
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
   const { database, config } = await session.place();
   const source = database?.source ?? "sqlite:./punctual.db";
-  if (missingFile(showDatabase(source)) !== null) return null;
+  if (missingFile(databaseLabel(source)) !== null) return null;
   const prefix = config.prefix === undefined ? {} : { prefix: config.prefix };
   const jobs = new Punctual(source, { ...prefix, logger: false, install: false });
   const status = await jobs.status();

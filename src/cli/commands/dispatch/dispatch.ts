@@ -53,7 +53,7 @@ export default function dispatch(command: Command, cli: Cli): void {
         const run = await jobs.dispatch(job, args, shapeOf(options));
         await tell(cli, jobs, run, options);
       } catch (error) {
-        throw inWordsOfTheCommand(error, job, options);
+        throw rewordForShell(error, job, options);
       }
     });
 }
@@ -73,7 +73,7 @@ function checkTogether(options: Options): void {
 }
 
 /** Rewords errors that suggest methods of the library: a user of the command line needs commands. */
-function inWordsOfTheCommand(error: unknown, job: string, { sync }: Options): unknown {
+function rewordForShell(error: unknown, job: string, { sync }: Options): unknown {
   if (!isPunctualError(error)) return error;
   if (error.code === "WAIT_TIMED_OUT") {
     const message = error.message.replace(

@@ -29,7 +29,7 @@ export default function doctor(command: Command, cli: Cli): void {
       let { findings, jobs } = await examine(cli);
       const fixed = (fixes && jobs && (await fix(cli, jobs, findings))) || [];
       if (fixed.length > 0) ({ findings, jobs } = await examine(cli));
-      tellAll(cli, findings, { check, fixed: fixes ? fixed : null });
+      printFindings(cli, findings, { check, fixed: fixes ? fixed : null });
       end(findings, check);
     });
 }
@@ -41,9 +41,9 @@ async function examine(cli: Cli): Promise<{ findings: Finding[]; jobs: Punctual 
     return { findings, jobs: null };
   }
   const jobs = await (cli.sources ? loadedOr(cli) : cli.open());
-  const looked = await database(jobs, await cli.database());
-  findings.push(...looked.findings);
-  if (looked.usable) findings.push(...(await health(jobs, looked.inspection!, await cli.config())));
+  const result = await database(jobs, await cli.database());
+  findings.push(...result.findings);
+  if (result.usable) findings.push(...(await health(jobs, result.inspection!, await cli.config())));
   return { findings, jobs };
 }
 
@@ -53,21 +53,21 @@ async function loadedOr(cli: Cli) {
   return loaded?.jobs ?? cli.open();
 }
 
-function tellAll(
+function printFindings(
   cli: Cli,
   findings: Finding[],
   { check, fixed }: { check: boolean; fixed: string[] | null },
 ): void {
   const { output } = cli;
-  const told = check ? findings.filter(({ level }) => level !== "ok") : findings;
+  const printed = check ? findings.filter(({ level }) => level !== "ok") : findings;
   const [errors, warnings] = [count(findings, "error"), count(findings, "warning")];
   if (output.isJson) {
-    const checks = told.map(({ level, text, cure = null }) => ({ level, text, cure }));
+    const checks = printed.map(({ level, text, cure = null }) => ({ level, text, cure }));
     output.json({ ...(fixed && { fixed }), checks, errors, warnings });
     return;
   }
   for (const text of fixed ?? []) output.print(`fixed: ${plain(text)}`);
-  for (const finding of told) tell(cli, finding);
+  for (const finding of printed) tell(cli, finding);
   const all = `${counted(errors, "error")}, ${counted(warnings, "warning")}`;
   output.note(errors + warnings === 0 ? "No problems found." : all);
 }

@@ -8,7 +8,7 @@ import type { Inspection } from "../../../store/maintenance.ts";
 import { serves } from "../../../store/queue-selection.ts";
 import { plain } from "../../output/output.ts";
 import { counted, span } from "../../render/formats.ts";
-import { listed } from "../schedule/schedule-info.ts";
+import { scheduleViews } from "../schedule/schedule-info.ts";
 import { type Finding, fixable, ok, warning } from "./finding.ts";
 
 /** Checks that workers run the runs and schedules in the database. */
@@ -94,7 +94,7 @@ function workers({ workers: all, queues, jobs, silent: dead }: StatusReport): Fi
 }
 
 function schedules(all: ScheduleInfo[], status: StatusReport): Finding[] {
-  return listed(all, status).flatMap((one) => {
+  return scheduleViews(all, status).flatMap((one) => {
     const { late, paused } = one;
     const which = `cron "${one.cron}" of "${one.job}"`;
     if (!isReadable(one)) return [warning(`${which} cannot be read by this version`, "update punctual")];

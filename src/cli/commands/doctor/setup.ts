@@ -1,6 +1,6 @@
 import type { Sources } from "../../cli.ts";
 import type { Globals } from "../../input/options.ts";
-import { showDatabase } from "../../load/database.ts";
+import { databaseLabel } from "../../load/database.ts";
 import { DEFAULT_JOBS } from "../../load/find-files.ts";
 import { exitCodes } from "../../output/exit-codes.ts";
 import { counted } from "../../render/formats.ts";
@@ -18,7 +18,7 @@ export async function setUp(sources: Sources | undefined, globals: Globals): Pro
     const from = (key: keyof typeof config, flag?: unknown) =>
       flag !== undefined ? "the command line" : config[key] !== undefined ? String(file) : "the default";
     const details = [
-      `database  ${database ? `${showDatabase(database.source)}  (${database.by})` : "from the job files, otherwise sqlite ./punctual.db"}`,
+      `database  ${database ? `${databaseLabel(database.source)}  (${database.by})` : "from the job files, otherwise sqlite ./punctual.db"}`,
       `jobs  ${(globals.jobs ?? [config.jobs ?? DEFAULT_JOBS].flat()).join(", ")}  (${from("jobs", globals.jobs)})`,
       `prefix  ${config.prefix ?? "punctual_"}  (${from("prefix")})`,
       `workers  ${config.workers ?? 0}  (${from("workers")})`,

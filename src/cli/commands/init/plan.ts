@@ -16,7 +16,7 @@ export interface Change {
   before: string | null;
 }
 
-export interface Wish {
+export interface InitOptions {
   kind: Kind;
   /** The value of `--framework`; undefined: detected from the package's dependencies. */
   framework?: string;
@@ -33,7 +33,7 @@ export interface Plan {
 }
 
 /** Plans the files to write. Throws before anything is written. */
-export function plan({ kind, framework: named, dir: given, call, canExec }: Wish): Plan {
+export function plan({ kind, framework: named, dir: given, call, canExec }: InitOptions): Plan {
   const manifest = read("package.json");
   const parsed = parse(manifest);
   const framework = frameworkNamed(named, parsed);

@@ -2,12 +2,12 @@ import { Argument, type Command } from "commander";
 import type { Punctual } from "../../../punctual.ts";
 import type { Cli } from "../../cli.ts";
 import { integer } from "../../input/arguments.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { pageOf } from "../../render/page.ts";
 import { detailsOf } from "../../views/details.ts";
 import { watch, watchEvery } from "../../views/live-view.ts";
 import { pagesOf } from "../runs/fetch-runs.ts";
-import { type Asked, checkKind, filterOf, type Kind, kinds, listings, toDocument } from "./listings.ts";
+import { checkKind, filterOf, type Kind, kinds, type ListQuery, listings, toDocument } from "./listings.ts";
 
 interface Options {
   where?: string;
@@ -34,15 +34,15 @@ export default function list(command: Command, cli: Cli): void {
       checkKind(kind, options);
       const { output } = cli;
       const page = pageOf(cli);
-      const asked: Asked = {
+      const query: ListQuery = {
         limit: options.limit ?? (options.jsonl ? Number.POSITIVE_INFINITY : LIMIT),
         timezone: page.zone,
         ...(options.where !== undefined && { where: options.where }),
         ...(options.before !== undefined && { before: options.before }),
         ...(options.columns !== undefined && { columns: options.columns }),
       };
-      const jobs = await openToLook(cli);
-      const look = () => listings[kind](jobs, asked);
+      const jobs = await openExisting(cli);
+      const look = () => listings[kind](jobs, query);
       if (options.watch !== undefined) {
         return watch(cli, {
           every: watchEvery(options.watch),
@@ -56,13 +56,13 @@ export default function list(command: Command, cli: Cli): void {
           details: (subject, current) => detailsOf(jobs, subject, current),
         });
       }
-      if (options.jsonl && kind === "runs") return stream(jobs, asked, cli);
+      if (options.jsonl && kind === "runs") return stream(jobs, query, cli);
       const { rows, more, notes, lines } = await look();
       // Rejects unknown columns even if the list is empty.
       if (options.columns !== undefined) lines(page);
       if (options.jsonl) for (const row of rows) output.jsonLine(row);
       else if (output.isJson) output.json({ [kind]: rows, ...more });
-      else if (rows.length === 0) output.note(`No ${kind}${asked.where === undefined ? "" : " that match"}.`);
+      else if (rows.length === 0) output.note(`No ${kind}${query.where === undefined ? "" : " that match"}.`);
       else for (const line of lines(page)) output.print(line);
       for (const line of notes) output.note(line);
     });
@@ -77,8 +77,8 @@ function misread({ args }: Command, options: Options): Kind | null {
 }
 
 /** Prints runs page by page, so that only one page is in memory. */
-async function stream(jobs: Punctual, asked: Asked, { output }: Cli): Promise<void> {
-  for await (const { runs } of pagesOf(jobs, filterOf(asked), asked.limit)) {
+async function stream(jobs: Punctual, query: ListQuery, { output }: Cli): Promise<void> {
+  for await (const { runs } of pagesOf(jobs, filterOf(query), query.limit)) {
     for (const run of runs) output.jsonLine(toDocument(run));
     await output.drained();
   }

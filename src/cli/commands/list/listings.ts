@@ -8,20 +8,20 @@ import { plain } from "../../output/output.ts";
 import { redact } from "../../output/redact.ts";
 import { grouped } from "../../render/formats.ts";
 import type { Page } from "../../render/page.ts";
-import { type Column, choose, table } from "../../render/table.ts";
+import { type Column, selectColumns, table } from "../../render/table.ts";
 import type { Subject } from "../../views/details.ts";
 import { leasesOf, viewsOf } from "../../views/job-state.ts";
 import { runColumns } from "../../views/run-columns.ts";
 import { scheduleColumns } from "../../views/schedule-columns.ts";
 import { jobColumns, queueColumns, workerColumns } from "../../views/status-columns.ts";
-import { type Found, fetchRuns } from "../runs/fetch-runs.ts";
-import { listed } from "../schedule/schedule-info.ts";
+import { fetchRuns, type RunResults } from "../runs/fetch-runs.ts";
+import { scheduleViews } from "../schedule/schedule-info.ts";
 import { failureColumns, groupFailures } from "./failures.ts";
 
 export const kinds = ["runs", "jobs", "queues", "workers", "failures", "schedules"] as const;
 export type Kind = (typeof kinds)[number];
 
-export interface Asked {
+export interface ListQuery {
   where?: string;
   before?: number;
   limit: number;
@@ -46,14 +46,14 @@ const MOST_GROUPED = 5000;
 
 function listing<Row>(
   rows: readonly Row[],
-  asked: Asked,
+  query: ListQuery,
   columns: (page: Page) => Column<Row>[],
   toJson: (row: Row) => object = (row) => row as object,
   toSubject?: (row: Row) => Subject,
 ): Listing {
-  const shown = rows.slice(0, asked.limit);
+  const shown = rows.slice(0, query.limit);
   return {
-    lines: (page) => table(choose(columns(page), asked.columns), shown, page),
+    lines: (page) => table(selectColumns(columns(page), query.columns), shown, page),
     rows: shown.map(toJson),
     ...(toSubject && { subjects: shown.map(toSubject) }),
     more: {},
@@ -65,33 +65,33 @@ function listing<Row>(
 }
 
 /** Fetches and renders each kind of list. */
-export const listings: Record<Kind, (jobs: Punctual, asked: Asked) => Promise<Listing>> = {
-  async runs(jobs, asked) {
+export const listings: Record<Kind, (jobs: Punctual, query: ListQuery) => Promise<Listing>> = {
+  async runs(jobs, query) {
     const now = new Date(systemClock.now());
-    const { runs, next, bounded } = await fetchRuns(jobs, filterOf(asked), asked.limit);
+    const { runs, next, bounded } = await fetchRuns(jobs, filterOf(query), query.limit);
     return {
       ...listing(
         runs,
-        asked,
+        query,
         (page) => runColumns(now, page),
         toDocument,
         ({ id }) => ({ run: id }),
       ),
       more: { next, bounded },
-      notes: [...boundNote(bounded), ...(next === null ? [] : [nextPage(asked, next)])],
+      notes: [...boundNote(bounded), ...(next === null ? [] : [nextPage(query, next)])],
     };
   },
 
-  async failures(jobs, asked) {
+  async failures(jobs, query) {
     const now = new Date(systemClock.now());
     const { runs, next, bounded } = await fetchRuns(
       jobs,
-      { ...filterOf(asked), state: "failed" },
+      { ...filterOf(query), state: "failed" },
       MOST_GROUPED,
     );
     const groups = listing(
       groupFailures(runs),
-      asked,
+      query,
       (page) => failureColumns(now, page),
       (group) => group,
       ({ example }) => ({ run: example }),
@@ -104,35 +104,37 @@ export const listings: Record<Kind, (jobs: Punctual, asked: Asked) => Promise<Li
     };
   },
 
-  async jobs(jobs, asked) {
+  async jobs(jobs, query) {
     const report = await jobs.status();
     const isRunning = report.running > 0;
-    const running: Found["runs"] = isRunning ? (await jobs.runs({ state: "running", limit: 1000 })).runs : [];
+    const running: RunResults["runs"] = isRunning
+      ? (await jobs.runs({ state: "running", limit: 1000 })).runs
+      : [];
     const leases = leasesOf(running, report);
     return listing(
       viewsOf(report),
-      asked,
+      query,
       (page) => jobColumns(leases, report.now, page),
       ({ job, state }) => ({ ...job, state }),
       ({ job }) => ({ job: job.name }),
     );
   },
 
-  async queues(jobs, asked) {
+  async queues(jobs, query) {
     const report = await jobs.status();
-    return listing(report.queues, asked, (page) => queueColumns(report, page));
+    return listing(report.queues, query, (page) => queueColumns(report, page));
   },
 
-  async workers(jobs, asked) {
+  async workers(jobs, query) {
     const report = await jobs.status();
-    return listing(report.workers, asked, (page) => workerColumns(report, page));
+    return listing(report.workers, query, (page) => workerColumns(report, page));
   },
 
-  async schedules(jobs, asked) {
+  async schedules(jobs, query) {
     const [all, status] = [await jobs.schedules(), await jobs.status()];
     return listing(
-      listed(all, status),
-      asked,
+      scheduleViews(all, status),
+      query,
       (page) => scheduleColumns(status.now, page),
       (schedule) => schedule,
       ({ job }) => ({ job }),
@@ -141,7 +143,7 @@ export const listings: Record<Kind, (jobs: Punctual, asked: Asked) => Promise<Li
 };
 
 /** Throws if `--where` or `--before` is used with another list than runs or failures. */
-export function checkKind(kind: Kind, { where, before }: Pick<Asked, "where" | "before">): void {
+export function checkKind(kind: Kind, { where, before }: Pick<ListQuery, "where" | "before">): void {
   if (kind === "runs" || kind === "failures") return;
   const option = where !== undefined ? "--where" : before !== undefined ? "--before" : null;
   if (option)
@@ -151,7 +153,7 @@ export function checkKind(kind: Kind, { where, before }: Pick<Asked, "where" | "
     );
 }
 
-export function filterOf({ where, before, timezone }: Asked): RunsFilter {
+export function filterOf({ where, before, timezone }: ListQuery): RunsFilter {
   return {
     ...(where !== undefined && { where, timezone }),
     ...(before !== undefined && { before }),
@@ -169,7 +171,7 @@ function boundNote(bounded: boolean): string[] {
     : [];
 }
 
-function nextPage({ where, limit }: Asked, next: number): string {
+function nextPage({ where, limit }: ListQuery, next: number): string {
   const words = [
     ...(where === undefined ? [] : ["--where", shellQuote(plain(where))]),
     ...(limit === 50 ? [] : ["--limit", limit]),

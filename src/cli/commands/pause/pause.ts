@@ -8,7 +8,7 @@ import type { Cli } from "../../cli.ts";
 import { duration } from "../../input/arguments.ts";
 import { canAsk, confirm } from "../../input/ask.ts";
 import { didYouMean, unknownJob } from "../../input/names.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { stamp } from "../../render/formats.ts";
@@ -24,7 +24,7 @@ interface Options {
   reason?: string;
 }
 
-interface Paused {
+interface PauseResult {
   kind: Kind;
   name: string;
   /** Id of a schedule; undefined for queues and jobs. */
@@ -60,11 +60,11 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
   }
   command.action(async (kind: Kind | undefined, names: string[], options: Options) => {
     check(verb, kind, names, options);
-    const jobs = await openToLook(cli);
+    const jobs = await openExisting(cli);
     const until = options.for === undefined ? null : await endOf(jobs, options.for);
     const note = { by: who(), ...(options.reason !== undefined && { reason: options.reason }) };
     const span = options.for === undefined ? {} : { for: options.for };
-    const done: Paused[] = [];
+    const done: PauseResult[] = [];
     if (options.all) {
       const all = await (paused ? jobs.pauseAll({ ...span, ...note }) : jobs.resumeAll());
       for (const name of all) done.push({ kind: "queue", name, until });
@@ -168,7 +168,7 @@ async function endOf(jobs: Punctual, span: Duration): Promise<Date> {
   return new Date(now.getTime() + toMilliseconds(span));
 }
 
-function tell(cli: Cli, done: Paused[], paused: boolean): void {
+function tell(cli: Cli, done: PauseResult[], paused: boolean): void {
   const { output } = cli;
   const word = paused ? "paused" : "resumed";
   if (output.isJson) {

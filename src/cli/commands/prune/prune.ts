@@ -11,7 +11,7 @@ import { among, duration, integer, name } from "../../input/arguments.ts";
 import { confirm } from "../../input/ask.ts";
 import { unknownJob } from "../../input/names.ts";
 import { Interrupt } from "../../input/signals.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { Bar } from "../../render/bar.ts";
@@ -56,13 +56,13 @@ export default function prune(command: Command, cli: Cli): void {
     .option("--dry-run", "print the counts, and change nothing")
     .option("--vacuum", "shrink the file afterwards (SQLite)")
     .action(async (options: Options) => {
-      const jobs = await openToLook(cli);
+      const jobs = await openExisting(cli);
       const request = toRequest(options);
       if (options.vacuum) await checkVacuum(jobs);
       const total =
         cli.output.isQuiet && !options.job && !options.dryRun ? null : await jobs.countPrunable(request);
       if (options.job !== undefined && total!.jobs === 0) await refuseJob(jobs, options.job);
-      if (options.dryRun) return tellForecast(cli, total!);
+      if (options.dryRun) return printForecast(cli, total!);
       if (options.job !== undefined && total!.orphans > 0) {
         const waiting = counted(total!.orphans, "waiting run");
         await confirm(cli, `Delete the job "${plain(options.job)}" and ${waiting}?`);
@@ -133,7 +133,7 @@ function toRequest({ job, olderThan, keep, state, days, batch }: Options): Prune
   };
 }
 
-function tellForecast({ output }: Cli, forecast: PruneForecast): void {
+function printForecast({ output }: Cli, forecast: PruneForecast): void {
   const { capped, ...counts } = forecast;
   if (output.isJson) output.json({ dryRun: true, prunable: counts, capped });
   else {

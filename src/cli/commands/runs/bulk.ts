@@ -8,7 +8,7 @@ import type { Cli } from "../../cli.ts";
 import { integer, wholeNumber } from "../../input/arguments.ts";
 import { canAsk, confirm } from "../../input/ask.ts";
 import { Interrupt } from "../../input/signals.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { Bar } from "../../render/bar.ts";
@@ -104,14 +104,14 @@ export async function operate(
   if (where?.trim() === "") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `--where expected a query that selects runs, got one that matches all runs. For example: "job:email after:24h"`,
+      `--where expected a query that selects runs, got an empty one, which matches all runs. For example: "job:email after:24h"`,
     );
   }
   const named = [...new Set(ids.map(toId))];
-  const jobs = await openToLook(cli);
-  const found = where === undefined ? named : await fitting(cli, jobs, operation, { where, limit });
+  const jobs = await openExisting(cli);
+  const found = where === undefined ? named : await matchingIds(cli, jobs, operation, { where, limit });
   const chosen = found.slice(0, limit);
-  if (dryRun) return tellChosen(cli, jobs, operation, chosen);
+  if (dryRun) return printMatches(cli, jobs, operation, chosen);
   const { verb, question } = operation;
   const many = chosen.length > UNASKED || (where !== undefined && canAsk(cli));
   if ((many || question !== undefined) && chosen.length > 0) {
@@ -123,7 +123,7 @@ export async function operate(
   try {
     for (let from = 0; from < chosen.length && !interrupt.came; from += AT_ONCE) {
       const group = chosen.slice(from, from + AT_ONCE);
-      await Promise.all(group.map((id) => one(jobs, operation, id, counts)));
+      await Promise.all(group.map((id) => operateOn(jobs, operation, id, counts)));
       // SQLite answers synchronously: without this, a signal would not be handled.
       await yieldToEventLoop();
       if (!cli.output.isQuiet && chosen.length > UNASKED) bar.update(counts.total);
@@ -138,7 +138,7 @@ export async function operate(
   if (where === undefined && counts.skipped.size > 0) throw new Exit(exitCodes.failed);
 }
 
-async function one(jobs: Punctual, { act }: Operation, id: number, counts: Counts): Promise<void> {
+async function operateOn(jobs: Punctual, { act }: Operation, id: number, counts: Counts): Promise<void> {
   try {
     counts.count(counts.done, await act(jobs, id));
   } catch (error) {
@@ -167,7 +167,7 @@ function tell({ output }: Cli, { past }: Operation, counts: Counts, chosen: numb
   output.print(`${counts.inWords(past)}${left > 0 ? `; interrupted, ${left} left` : ""}`);
 }
 
-async function tellChosen(cli: Cli, jobs: Punctual, { past }: Operation, ids: number[]): Promise<void> {
+async function printMatches(cli: Cli, jobs: Punctual, { past }: Operation, ids: number[]): Promise<void> {
   const { output } = cli;
   if (output.isJson) return output.json({ dryRun: true, matched: ids.length, ids });
   for (const id of ids.slice(0, SHOWN)) {
@@ -184,7 +184,12 @@ function namesState(where: string): boolean {
 }
 
 /** Returns ids of matching runs, newest first. Restricts the states: `retry --where job:email` skips completed runs. */
-async function fitting(cli: Cli, jobs: Punctual, operation: Operation, options: Where): Promise<number[]> {
+async function matchingIds(
+  cli: Cli,
+  jobs: Punctual,
+  operation: Operation,
+  options: Where,
+): Promise<number[]> {
   const { where, limit } = options;
   const { states, meant = states } = operation;
   const asked = { where, limit, timezone: zoneFor(cli.globals) };

@@ -4,7 +4,7 @@ import type { RunInfo } from "../../../run/info.ts";
 
 const PAGE = 500;
 
-export interface Found {
+export interface RunResults {
   runs: RunInfo[];
   /** Start of the next page; null: this is the last. */
   next: number | null;
@@ -13,8 +13,8 @@ export interface Found {
 }
 
 /** Returns up to `limit` runs, newest first. A query reads a bounded number of rows, so this may take several. */
-export async function fetchRuns(jobs: Punctual, filter: RunsFilter, limit: number): Promise<Found> {
-  const found: Found = { runs: [], next: null, bounded: false };
+export async function fetchRuns(jobs: Punctual, filter: RunsFilter, limit: number): Promise<RunResults> {
+  const found: RunResults = { runs: [], next: null, bounded: false };
   for await (const page of pagesOf(jobs, filter, limit)) {
     found.runs.push(...page.runs);
     found.next = page.next;
@@ -24,7 +24,11 @@ export async function fetchRuns(jobs: Punctual, filter: RunsFilter, limit: numbe
 }
 
 /** Yields up to `limit` runs, page by page. */
-export async function* pagesOf(jobs: Punctual, filter: RunsFilter, limit: number): AsyncGenerator<Found> {
+export async function* pagesOf(
+  jobs: Punctual,
+  filter: RunsFilter,
+  limit: number,
+): AsyncGenerator<RunResults> {
   let left = limit;
   let before = filter.before;
   while (left > 0) {

@@ -24,7 +24,7 @@ export async function inEnvironment(
       environments,
     })),
   );
-  tellMisspelt(cli, jobs, environment);
+  warnAboutTypo(cli, jobs, environment);
   return { schedules, status };
 }
 
@@ -61,7 +61,7 @@ function notYet(parts: ScheduleParts, now: Date): Omit<TickingSchedule, "environ
 }
 
 /** Warns about a name similar to a known environment: every name is valid, so a typo only finds fewer schedules. */
-function tellMisspelt({ output }: Cli, jobs: Punctual, environment: string): void {
+function warnAboutTypo({ output }: Cli, jobs: Punctual, environment: string): void {
   const named = new Set(jobs.definitions().flatMap(({ plan }) => plan.bounds.environments ?? []));
   if (named.has(environment)) return;
   const hint = didYouMean(environment, named);

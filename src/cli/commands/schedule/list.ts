@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
 import { name } from "../../input/arguments.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { pageOf } from "../../render/page.ts";
-import { choose, table } from "../../render/table.ts";
+import { selectColumns, table } from "../../render/table.ts";
 import { scheduleColumns, type TickingSchedule } from "../../views/schedule-columns.ts";
 import { inEnvironment } from "./environment.ts";
-import { listed } from "./schedule-info.ts";
+import { scheduleViews } from "./schedule-info.ts";
 
 interface Options {
   next?: boolean;
@@ -29,20 +29,20 @@ export function addList(command: Command, cli: Cli): void {
       const { output } = cli;
       const ofFiles = environment !== undefined;
       const { schedules, status } = ofFiles ? await inEnvironment(cli, environment) : await ofDatabase(cli);
-      const shown = listed(schedules, status).filter((one) => !late || one.late);
+      const shown = scheduleViews(schedules, status).filter((one) => !late || one.late);
       if (next) shown.sort((a, b) => dueOf(a) - dueOf(b));
       if (output.isJson) output.json({ schedules: shown });
       else if (shown.length === 0) output.note(late ? "No schedule is late." : "No schedules.");
       else {
         const page = pageOf(cli);
-        const columns = choose(scheduleColumns(status.now, page, ofFiles), undefined);
+        const columns = selectColumns(scheduleColumns(status.now, page, ofFiles), undefined);
         for (const line of table(columns, shown, page)) output.print(line);
       }
     });
 }
 
 async function ofDatabase(cli: Cli) {
-  const jobs = await openToLook(cli);
+  const jobs = await openExisting(cli);
   const schedules: TickingSchedule[] = await jobs.schedules();
   return { schedules, status: await jobs.status() };
 }

@@ -5,10 +5,10 @@ import { Schedule } from "../../../schedule/schedule.ts";
 import { systemClock } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { instantIn, integer } from "../../input/arguments.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { plain } from "../../output/output.ts";
 import { findSchedules } from "./schedule-info.ts";
-import { type ShownTick, type Ticking, tickLines, ticksOf } from "./ticks.ts";
+import { type TickDetails, type Ticking, tickLines, ticksOf } from "./ticks.ts";
 
 interface Options {
   count: number;
@@ -63,7 +63,7 @@ function zoneIn({ globals: { timezone } }: Cli, { tz }: Options): Pick<Options, 
   return zone === undefined ? {} : { tz: zone };
 }
 
-function print(cli: Cli, source: Source, ticks: ShownTick[], several: boolean): void {
+function print(cli: Cli, source: Source, ticks: TickDetails[], several: boolean): void {
   const { output } = cli;
   const { id, job, cron, timezone, paused } = source;
   const words = new Cron(cron, { timezone }).describe();
@@ -84,7 +84,7 @@ function print(cli: Cli, source: Source, ticks: ShownTick[], several: boolean): 
   }
 }
 
-function toJson({ id, job, cron, timezone, paused }: Source, ticks: ShownTick[]): object {
+function toJson({ id, job, cron, timezone, paused }: Source, ticks: TickDetails[]): object {
   const normal = new Cron(cron, { timezone });
   return {
     id,
@@ -123,7 +123,7 @@ async function ofJob(cli: Cli, what: string, { tz, from }: Options): Promise<Sou
   }
   // between(), startingAt() and the like are only in the code, not in the database.
   await cli.load();
-  const jobs = await openToLook(cli);
+  const jobs = await openExisting(cli);
   const found = await findSchedules(jobs, what);
   const defined = jobs
     .definitions()
@@ -143,7 +143,7 @@ async function ofJob(cli: Cli, what: string, { tz, from }: Options): Promise<Sou
   });
 }
 
-function ticksFrom(source: Source, { from, count }: Options): ShownTick[] {
+function ticksFrom(source: Source, { from, count }: Options): TickDetails[] {
   return ticksOf(
     source,
     from === undefined ? systemClock.now() + 1 : instantIn(source.timezone, from),

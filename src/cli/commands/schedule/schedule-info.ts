@@ -11,7 +11,7 @@ import { redact } from "../../output/redact.ts";
 import { inWords, type TickingSchedule } from "../../views/schedule-columns.ts";
 
 /** A schedule with its description and state. */
-export type Listed<Schedule> = Schedule & {
+export type ScheduleView<Schedule> = Schedule & {
   words: string;
   /** Whether the schedule or its job is paused. */
   paused: boolean;
@@ -20,10 +20,10 @@ export type Listed<Schedule> = Schedule & {
   defined: boolean;
 };
 
-export function listed<Schedule extends TickingSchedule>(
+export function scheduleViews<Schedule extends TickingSchedule>(
   all: readonly Schedule[],
   status: Pick<StatusReport, "jobs" | "now" | "workers">,
-): Listed<Schedule>[] {
+): ScheduleView<Schedule>[] {
   const { jobs, now } = status;
   const unseenFor = undefinedTimes(status);
   const undefinedJobs = new Set(jobs.filter((job) => unseenFor(job) !== null).map(({ name }) => name));

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { PunctualError } from "../../../errors.ts";
 import type { Cli } from "../../cli.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { plain } from "../../output/output.ts";
 import { addList } from "./list.ts";
 import { addNext } from "./next.ts";
@@ -24,7 +24,7 @@ export function addRun(command: Command, cli: Cli): void {
       const { output } = cli;
       // The definition in the job files computes the key of a limit per key.
       await cli.load();
-      const jobs = await openToLook(cli);
+      const jobs = await openExisting(cli);
       const [schedule, ...others] = await findSchedules(jobs, what);
       if (!schedule) return;
       if (others.length > 0) {

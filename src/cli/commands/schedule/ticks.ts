@@ -3,7 +3,7 @@ import { Cron } from "../../../schedule/cron.ts";
 import { zoneOf } from "../../../schedule/zones.ts";
 
 /** A tick with its local time in the zone of its schedule. */
-export interface ShownTick {
+export interface TickDetails {
   at: Date;
   /** `2027-03-28T03:00:00+02:00` */
   local: string;
@@ -20,7 +20,7 @@ export interface Ticking {
 }
 
 /** Returns `count` ticks from an instant on, including a tick at that instant. */
-export function ticksOf({ cron, timezone, next }: Ticking, from: number, count: number): ShownTick[] {
+export function ticksOf({ cron, timezone, next }: Ticking, from: number, count: number): TickDetails[] {
   const ticks = next
     ? upcoming(next, from - 1, count)
     : new Cron(cron, { timezone }).upcoming(count, from - 1);
@@ -47,7 +47,7 @@ function upcoming(next: (after: number) => number | null, after: number, count: 
 }
 
 /** Lines of one width, such as `Sun 2027-03-28 03:00 +02:00   01:00 UTC   …`. */
-export function tickLines(ticks: ShownTick[], timezone: string): string[] {
+export function tickLines(ticks: TickDetails[], timezone: string): string[] {
   const seconds = ticks.some(({ at }) => at.getUTCSeconds() !== 0);
   const clock = (text: string) => text.slice(11, seconds ? 19 : 16);
   const showsUtc = ticks.some(({ local }) => !local.endsWith("+00:00")) || timezone !== "UTC";

@@ -8,14 +8,14 @@ import { redact } from "../../output/redact.ts";
 import { clock, day } from "../../render/formats.ts";
 import { type Page, pageOf } from "../../render/page.ts";
 import { cut, widthOf, wrap } from "../../render/width.ts";
-import { hides } from "../../views/parts.ts";
+import { hides } from "../../views/page-blocks.ts";
 
 /** Milliseconds between polls of a followed run. Workers write log lines about once a second. */
 const LOOK_EVERY = 500;
 
 const PAGE = 1000;
 
-export interface LogsShown {
+export interface LogOptions {
   raw: boolean;
   /** Whether to wait for further lines until the run has ended. */
   follow: boolean;
@@ -23,7 +23,7 @@ export interface LogsShown {
 }
 
 /** Prints the log of a run page by page; as a JSON document, all at once. */
-export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: LogsShown): Promise<void> {
+export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: LogOptions): Promise<void> {
   const { output } = cli;
   const { raw, jsonl } = shown;
   const page = pageOf(cli);

@@ -4,15 +4,15 @@ import type { RunInfo } from "../../../run/info.ts";
 import { listCommand, queryQuote, shellQuote } from "../../../status/hints.ts";
 import type { Cli } from "../../cli.ts";
 import { wholeNumber } from "../../input/arguments.ts";
-import { openToLook } from "../../load/database.ts";
+import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { exactJson, plain } from "../../output/output.ts";
 import { redact } from "../../output/redact.ts";
 import { pageOf } from "../../render/page.ts";
 import { findJob, findRun } from "../../views/details.ts";
-import { jobHints, jobPage, type ShownJob } from "../../views/job-page.ts";
-import { hides } from "../../views/parts.ts";
-import { runHints, runPage, type ShownRun } from "../../views/run-page.ts";
+import { type JobDetails, jobHints, jobPage } from "../../views/job-page.ts";
+import { hides } from "../../views/page-blocks.ts";
+import { type RunDetails, runHints, runPage } from "../../views/run-page.ts";
 import { toDocument } from "../list/listings.ts";
 import { withoutSecrets } from "../schedule/schedule-info.ts";
 import { showLogs } from "./logs.ts";
@@ -40,13 +40,13 @@ export default function show(command: Command, cli: Cli): void {
       if (jsonl && !isLogs) throw new Exit(exitCodes.usage, "--jsonl prints the log of a run: add --logs.");
       if (payload && isLogs)
         throw new Exit(exitCodes.usage, "--payload and --logs exclude each other. Leave one of them out.");
-      const jobs = await openToLook(cli);
+      const jobs = await openExisting(cli);
       const page = pageOf(cli);
       const id = wholeNumber(what) ?? 0;
       if (isLogs) return showLogs(cli, jobs, await findLogged(jobs, what, id), { raw, follow, jsonl });
       const run = id > 0 ? await findRun(jobs, id) : null;
       if (run) {
-        if (payload) return tellPayload(cli, run, raw);
+        if (payload) return printPayload(cli, run, raw);
         if (output.isJson) return output.json(runDocument(run, raw));
         for (const line of runPage(run, { raw, cwd: process.cwd() }, page)) output.print(line);
         for (const line of ["", ...runHints(run, raw)]) output.note(line);
@@ -61,7 +61,7 @@ export default function show(command: Command, cli: Cli): void {
 }
 
 /** Prints the payload in a form that can be dispatched again; `{}` for a run without arguments. */
-function tellPayload({ output }: Cli, { run }: ShownRun, raw: boolean): void {
+function printPayload({ output }: Cli, { run }: RunDetails, raw: boolean): void {
   const { id, args = {} } = run;
   const shown = raw ? args : redact(args);
   if (output.isJson) output.json({ payload: shown });
@@ -79,12 +79,12 @@ async function findLogged(jobs: Punctual, what: string, id: number): Promise<Run
   );
 }
 
-function runDocument({ run, why, attempts, logLines }: ShownRun, raw: boolean): object {
+function runDocument({ run, why, attempts, logLines }: RunDetails, raw: boolean): object {
   return { run: raw ? run : toDocument(run), why, attempts, logLines };
 }
 
 function jobDocument(
-  { view: { job, state, remark }, queue, schedules, runs }: ShownJob,
+  { view: { job, state, remark }, queue, schedules, runs }: JobDetails,
   raw: boolean,
 ): object {
   const shown = raw

@@ -11,21 +11,21 @@ import type { Picture } from "../../views/live-view.ts";
 import { jobColumns, queueColumns, workerColumns } from "../../views/status-columns.ts";
 
 /** The report of one refresh, and the jobs selected by names and options. */
-export interface Taken {
+export interface Snapshot {
   report: StatusReport;
   views: JobView[];
   leases: ReadonlyMap<string, JobLease>;
 }
 
-export interface Shown {
+export interface PageOptions {
   sort: Order;
   queues?: boolean;
   workers?: boolean;
 }
 
 export function statusPicture(
-  { report, views, leases }: Taken,
-  { sort, queues, workers }: Shown,
+  { report, views, leases }: Snapshot,
+  { sort, queues, workers }: PageOptions,
   database: string | null,
   page: Page,
 ): Picture {
@@ -37,46 +37,46 @@ export function statusPicture(
     ];
     return { head, body: tables.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])), foot: [] };
   }
-  if (report.defined === 0) return { head, body: [nothingKnown(report)], foot: [] };
+  if (report.defined === 0) return { head, body: [emptyHint(report)], foot: [] };
   if (views.length === 0) return { head, body: ["No job is failing."], foot: [] };
-  const inOrder = ordered(views, sort);
+  const inOrder = sorted(views, sort);
   const [titles, ...body] = table(jobColumns(leases, report.now, page), inOrder, page);
-  const foot = [nobodyWorks(report), hintLine(views, page)].filter((line) => line !== null);
+  const foot = [missingWorkerHint(report), hintLine(views, page)].filter((line) => line !== null);
   const subjects = inOrder.map(({ job }) => ({ job: job.name }));
   return { head: [...head, titles!], body, foot: foot.length === 0 ? [] : ["", ...foot], subjects };
 }
 
-function nothingKnown(report: StatusReport): string {
-  const waiting = whatWaits(report);
+function emptyHint(report: StatusReport): string {
+  const waiting = waitingText(report);
   const what = waiting === null ? "" : `, and ${waiting}`;
   return `The database has no jobs yet${what}. A worker writes its jobs there: punctual work`;
 }
 
-function nobodyWorks(report: StatusReport): string | null {
+function missingWorkerHint(report: StatusReport): string | null {
   if (report.workers.some(({ parallel }) => parallel > 0)) return null;
   const held = report.silent.reduce((sum, { runs }) => sum + runs, 0);
   const dead = `${counted(held, "run")} ${held === 1 ? "is" : "are"} held by a dead one`;
-  const parts = [whatWaits(report), held > 0 ? dead : null].filter((part) => part !== null);
+  const parts = [waitingText(report), held > 0 ? dead : null].filter((part) => part !== null);
   return parts.length === 0 ? null : `No worker is alive, and ${parts.join(", ")}. Start one: punctual work`;
 }
 
 /** `1 run waits`; null: no run waits. */
-function whatWaits({ queues }: StatusReport): string | null {
+function waitingText({ queues }: StatusReport): string | null {
   const waiting = queues.reduce((sum, { ready, scheduled }) => sum + ready + scheduled, 0);
   return waiting === 0 ? null : `${counted(waiting, "run")} ${waiting === 1 ? "waits" : "wait"}`;
 }
 
 /** The JSON document of `status`. */
-export function statusDocument(taken: Taken): object {
-  const { now, defined, running, idle, queues, workers } = taken.report;
+export function statusDocument(snapshot: Snapshot): object {
+  const { now, defined, running, idle, queues, workers } = snapshot.report;
   return {
     now,
     defined,
     running,
     idle,
-    health: healthIn(taken),
-    jobs: taken.views.map(({ job, state, isFailing, isLate, remark }) => {
-      const lease = taken.leases.get(job.name);
+    health: healthIn(snapshot),
+    jobs: snapshot.views.map(({ job, state, isFailing, isLate, remark }) => {
+      const lease = snapshot.leases.get(job.name);
       return {
         ...job,
         state,
@@ -92,7 +92,7 @@ export function statusDocument(taken: Taken): object {
 }
 
 /** Health of the selected jobs. */
-export function healthIn({ report, views }: Taken): Health {
+export function healthIn({ report, views }: Snapshot): Health {
   if (views.length === report.jobs.length) return healthOf(report);
   const jobs = views.map(({ job }) => job);
   const names = new Set(jobs.map(({ name }) => name));
@@ -162,7 +162,7 @@ const keys: Record<Order, (view: JobView) => string | number> = {
 };
 
 /** Returns the jobs sorted by a column; jobs that are equal there are sorted by name. */
-export function ordered(views: readonly JobView[], order: Order): JobView[] {
+export function sorted(views: readonly JobView[], order: Order): JobView[] {
   const key = keys[order];
   const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
   return [...views].sort((a, b) => compare(key(a), key(b)) || compare(a.job.name, b.job.name));

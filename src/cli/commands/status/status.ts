@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError } from "commander";
 import { show } from "../../../errors.ts";
 import type { Punctual } from "../../../punctual.ts";
 import type { Cli } from "../../cli.ts";
-import { chosen, didYouMean } from "../../input/names.ts";
-import { openToLook } from "../../load/database.ts";
+import { didYouMean, selectByName } from "../../input/names.ts";
+import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { type Page, pageOf } from "../../render/page.ts";
@@ -13,9 +13,9 @@ import {
   healthIn,
   type Order,
   orderNames,
+  type Snapshot,
   statusDocument,
   statusPicture,
-  type Taken,
 } from "./status-page.ts";
 
 interface Options {
@@ -38,12 +38,12 @@ export function status(command: Command, cli: Cli): void {
     .option("--queues", "the queues")
     .option("--workers", "the workers")
     .action(async (names: string[], options: Options, self: Command) => {
-      const patterns = [...names, ...(await misread(options, self))];
+      const patterns = [...names, ...(await misreadJobs(options, self))];
       const { output } = cli;
-      const jobs = await openToLook(cli);
+      const jobs = await openExisting(cli);
       const database = await cli.database();
-      const look = () => take(jobs, patterns, options);
-      const picture = (taken: Taken, page: Page) => statusPicture(taken, options, database, page);
+      const look = () => takeSnapshot(jobs, patterns, options);
+      const picture = (snapshot: Snapshot, page: Page) => statusPicture(snapshot, options, database, page);
       if (options.check !== undefined) return check(await look(), options.check, cli);
       if (options.watch !== undefined) {
         const { watch, watchEvery } = await import("../../views/live-view.ts");
@@ -61,9 +61,9 @@ export function status(command: Command, cli: Cli): void {
           },
         });
       }
-      const taken = await look();
-      if (output.isJson) return output.json(statusDocument(taken));
-      const { head, body, foot } = picture(taken, pageOf(cli));
+      const snapshot = await look();
+      if (output.isJson) return output.json(statusDocument(snapshot));
+      const { head, body, foot } = picture(snapshot, pageOf(cli));
       for (const line of [...head, ...body]) output.print(line);
       for (const line of foot) output.note(line);
     });
@@ -75,9 +75,9 @@ function toOrder(text: string): Order {
   throw new InvalidArgumentError(`Sort by one of ${orderNames.join(", ")}.`);
 }
 
-async function take(jobs: Punctual, patterns: string[], { failing }: Options): Promise<Taken> {
+async function takeSnapshot(jobs: Punctual, patterns: string[], { failing }: Options): Promise<Snapshot> {
   const report = await jobs.status();
-  const named = chosen(viewsOf(report), patterns, ({ job }) => job.name);
+  const named = selectByName(viewsOf(report), patterns, ({ job }) => job.name);
   const views = failing ? named.filter(({ isFailing }) => isFailing) : named;
   const isRunning = views.some(({ job }) => job.running > 0);
   const { runs } = isRunning ? await jobs.runs({ state: "running", limit: 1000 }) : { runs: [] };
@@ -90,7 +90,7 @@ const LEVELS = ["degraded", "stalled"];
  * Returns values of `--watch` and `--check` that are names of jobs: in "-w emails", "emails" is a job, because an
  * interval begins with a digit. Throws for "--watch=emails", which is certainly a value.
  */
-async function misread(options: Options, command: Command): Promise<string[]> {
+async function misreadJobs(options: Options, command: Command): Promise<string[]> {
   const names: string[] = [];
   const { watch: every, check: level } = options;
   if (typeof every === "string" && !/^\d/.test(every)) {
@@ -127,9 +127,9 @@ function rootOf(command: Command): Command {
   return command.parent ? rootOf(command.parent) : command;
 }
 
-function check(taken: Taken, worst: string | true, { output }: Cli): void {
-  const { level, sentences, hints } = healthIn(taken);
-  if (output.isJson) output.json(statusDocument(taken));
+function check(snapshot: Snapshot, worst: string | true, { output }: Cli): void {
+  const { level, sentences, hints } = healthIn(snapshot);
+  if (output.isJson) output.json(statusDocument(snapshot));
   else if (level === "healthy") for (const sentence of sentences) output.note(plain(sentence));
   else {
     for (const sentence of [`${level}:`, ...sentences])

@@ -6,9 +6,9 @@ import { plain } from "../../output/output.ts";
 import { counted } from "../../render/formats.ts";
 import { iconsFor } from "../../render/icons.ts";
 import { widthOf } from "../../render/width.ts";
-import { servedText } from "../../views/status-columns.ts";
+import { queueSelectionText } from "../../views/status-columns.ts";
 
-export interface Shift {
+export interface HeaderFacts {
   workers: number;
   parallel: number;
   serving: WeightedQueues;
@@ -18,7 +18,7 @@ export interface Shift {
 }
 
 /** Returns the lines that `work` prints first: versions, database, jobs, queues, slots and how to stop. */
-export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<string[]> {
+export async function header(cli: Cli, jobs: Punctual, facts: HeaderFacts): Promise<string[]> {
   const { to } = await jobs.install({ dryRun: true });
   const database = await cli.database();
   const definitions = jobs.definitions();
@@ -27,16 +27,16 @@ export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<st
     `punctual ${version()}`,
     `node ${process.versions.node}`,
     database === null ? "" : `${database} (schema ${to})`,
-    `${counted(definitions.length, "job")}, ${counted(schedules, "schedule")}${shift.schedules ? "" : " (not ticked here)"}`,
-    queuesText(shift.serving),
+    `${counted(definitions.length, "job")}, ${counted(schedules, "schedule")}${facts.schedules ? "" : " (not ticked here)"}`,
+    queuesText(facts.serving),
   ];
   const slots =
-    shift.workers === 0
-      ? counted(shift.parallel, "slot")
-      : `${counted(shift.workers, "worker")} ${iconsFor().times} ${shift.parallel} = ${counted(shift.workers * shift.parallel, "slot")}`;
+    facts.workers === 0
+      ? counted(facts.parallel, "slot")
+      : `${counted(facts.workers, "worker")} ${iconsFor().times} ${facts.parallel} = ${counted(facts.workers * facts.parallel, "slot")}`;
   const second = [
     slots,
-    shift.probe === null ? "" : `probe ${shift.probe}`,
+    facts.probe === null ? "" : `probe ${facts.probe}`,
     `pid ${process.pid}`,
     "Ctrl-C to drain",
   ];
@@ -49,7 +49,7 @@ export async function header(cli: Cli, jobs: Punctual, shift: Shift): Promise<st
 
 /** `all queues`, `queues emails, reports*2`, `all queues but bulk` */
 function queuesText(serving: WeightedQueues): string {
-  const text = servedText(serving);
+  const text = queueSelectionText(serving);
   return serving.queues === null ? text.replace("all", "all queues") : `queues ${text}`;
 }
 

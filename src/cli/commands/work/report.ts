@@ -11,7 +11,7 @@ import { iconsFor } from "../../render/icons.ts";
 import type { Page } from "../../render/page.ts";
 import { cut, widthOf } from "../../render/width.ts";
 
-interface Told {
+interface EventLook {
   word: string;
   style: Style;
   /** Whether the line is printed with `--quiet` too. */
@@ -35,7 +35,7 @@ function afterCrash({ state }: Events["run.reaped"]): string {
 }
 
 /** The word, style and reason printed for each event of a run. */
-const WORDS: Partial<Record<EventName, Told>> = {
+const WORDS: Partial<Record<EventName, EventLook>> = {
   "run.started": { word: "RUNNING", style: "dim", live: true },
   "run.completed": { word: "DONE", style: "green" },
   "run.retried": {
@@ -85,14 +85,14 @@ type OfRun = Events["run.started"] & { duration?: number; crashed?: boolean };
 
 /** Prints one line for each event of a run, for people. */
 export function reportLines(jobs: Punctual, output: Output, page: Page): void {
-  for (const [event, told] of Object.entries(WORDS) as [EventName, Told][]) {
-    if (told.live && page.width === null) continue;
-    if (!told.bad && output.isQuiet) continue;
+  for (const [event, look] of Object.entries(WORDS) as [EventName, EventLook][]) {
+    if (look.live && page.width === null) continue;
+    if (!look.bad && output.isQuiet) continue;
     jobs.on(event, (details) => {
       const run = details as unknown as OfRun;
       // A run that never started has no start line to complete.
       if ((event === "run.released" && run.duration === 0) || run.crashed === false) return;
-      output.print(line(run, told, page));
+      output.print(line(run, look, page));
     });
   }
 }
@@ -103,7 +103,7 @@ const FEWEST_DOTS = 3;
 /** Indentation of a reason on its own line: below the name. */
 const BELOW = 10;
 
-function line(run: OfRun, { word, style, why }: Told, page: Page): string {
+function line(run: OfRun, { word, style, why }: EventLook, page: Page): string {
   const attempt = run.attempt > 1 ? `  attempt ${run.attempt}` : "";
   const took = run.duration === undefined ? "" : duration(run.duration).padStart(7);
   const reason = plain(why?.(run as never) ?? "");
@@ -114,10 +114,10 @@ function line(run: OfRun, { word, style, why }: Told, page: Page): string {
   }
   const name = cut(plain(run.name), LONGEST_NAME, page.icons.ellipsis).padEnd(16);
   const left = `${clock(systemClock.now(), page.zone)}  ${name}  #${run.id}${attempt}`;
-  const told = `${took}  ${word}`;
-  const room = page.width - widthOf(left) - widthOf(told) - FEWEST_DOTS - 4;
+  const end = `${took}  ${word}`;
+  const room = page.width - widthOf(left) - widthOf(end) - FEWEST_DOTS - 4;
   const fits = widthOf(reason) <= room;
-  const full = leaderLine(left, reason !== "" && fits ? `${told}  ${reason}` : told, page);
+  const full = leaderLine(left, reason !== "" && fits ? `${end}  ${reason}` : end, page);
   const at = full.lastIndexOf(`  ${word}`) + 2;
   const painted = at < 2 ? full : full.slice(0, at) + page.paint(style, word) + full.slice(at + word.length);
   return fits

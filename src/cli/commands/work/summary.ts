@@ -20,9 +20,9 @@ export function outcomes({ counts, troubles, unwritten }: Tally): string {
   const parts = ORDER.filter((outcome) => counts[outcome] > 0).map((outcome) => {
     const because =
       outcome === "retried"
-        ? told(troubles.filter(({ again }) => again !== null))
+        ? reasonsOf(troubles.filter(({ again }) => again !== null))
         : outcome === "failed"
-          ? told(troubles.filter(({ again }) => again === null))
+          ? reasonsOf(troubles.filter(({ again }) => again === null))
           : "";
     return `${counts[outcome]} ${outcome}${because}`;
   });
@@ -30,7 +30,7 @@ export function outcomes({ counts, troubles, unwritten }: Tally): string {
   return parts.length > 0 ? parts.join(", ") : "none completed";
 }
 
-function told(troubles: Trouble[]): string {
+function reasonsOf(troubles: Trouble[]): string {
   if (troubles.length === 0) return "";
   const shown = troubles.slice(0, SHOWN_TROUBLES).map(({ job, error, again }) => {
     const reason = plain(error.split("\n")[0] ?? "").replace(/\.$/, "");

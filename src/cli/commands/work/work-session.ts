@@ -12,19 +12,19 @@ import { outcomes, unwrittenExit } from "./summary.ts";
 import { Tally } from "./tally.ts";
 
 /** Options of `work` with the defaults of the config applied. */
-export interface Chosen extends WorkOptions {
+export interface WorkPlan extends WorkOptions {
   /** Number of child processes; 0: this process runs the jobs. */
   workers: number;
   parallel: number;
 }
 
 /** Works until it is stopped, prints the outcomes and throws the exit code. */
-export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promise<void> {
+export async function runWorkSession(cli: Cli, jobs: Punctual, plan: WorkPlan): Promise<void> {
   const { output } = cli;
   const tally = new Tally(jobs);
   const signals = new Signals();
   const startedAt = systemClock.monotonic();
-  const grace = toMilliseconds(chosen.drainTimeout ?? 30);
+  const grace = toMilliseconds(plan.drainTimeout ?? 30);
   let overdue = false;
   const cancels: (() => void)[] = [];
   const later = (ms: number, act: () => void) =>
@@ -35,7 +35,7 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
       overdue = true;
     });
   });
-  const { maxTime } = chosen;
+  const { maxTime } = plan;
   if (maxTime !== undefined) {
     later(toMilliseconds(maxTime), () => {
       const running = counted(tally.running, "run");
@@ -45,18 +45,18 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
   }
   process.on("SIGUSR2", () => {
     const up = duration(systemClock.monotonic() - startedAt);
-    output.complain(`up ${up}, ${tally.running} running; ${outcomes(tally)}${children(jobs, chosen)}`);
+    output.complain(`up ${up}, ${tally.running} running; ${outcomes(tally)}${children(jobs, plan)}`);
   });
   process.on("SIGHUP", () => {
     if (windowIsGone()) void jobs.stop();
-    else if (chosen.workers === 0) {
+    else if (plan.workers === 0) {
       output.complain(
         "SIGHUP: cannot reload, because the jobs run in this process. Start with --workers 1 or more.",
       );
     }
   });
-  if (chosen.watch) cancels.push(await rollOnChange(cli));
-  await allowWork(() => begin(jobs, chosen)).finally(() => {
+  if (plan.watch) cancels.push(await rollOnChange(cli));
+  await allowWork(() => begin(jobs, plan)).finally(() => {
     for (const cancel of cancels) cancel();
   });
   const unwritten = unwrittenExit(tally, jobs);
@@ -74,15 +74,15 @@ export async function workShift(cli: Cli, jobs: Punctual, chosen: Chosen): Promi
 }
 
 /** Works in this process or in child processes. A child process calls this too, and works for its supervisor. */
-export function begin(jobs: Punctual, chosen: Chosen): Promise<number> {
-  const { workers, parallel, queues, schedule, once, untilEmpty, maxJobs, maxMemory, stall } = chosen;
+export function begin(jobs: Punctual, plan: WorkPlan): Promise<number> {
+  const { workers, parallel, queues, schedule, once, untilEmpty, maxJobs, maxMemory, stall } = plan;
   const options = {
     parallel,
     ...queues?.options,
     schedules: schedule !== false,
     ...(once && { limit: 1 }),
     untilEmpty: once === true || untilEmpty === true,
-    grace: chosen.drainTimeout ?? 30,
+    grace: plan.drainTimeout ?? 30,
   };
   // A process that has executed its runs exits, and its supervisor starts another.
   if (workers === 0) return jobs.forever({ ...options, ...(maxJobs !== undefined && { limit: maxJobs }) });
@@ -113,7 +113,7 @@ async function rollOnChange(cli: Cli): Promise<() => void> {
   });
 }
 
-function children(jobs: Punctual, { workers }: Chosen): string {
+function children(jobs: Punctual, { workers }: WorkPlan): string {
   if (workers === 0) return "";
   const told = jobs.children().map(({ number, pid, state, running, memory }) => {
     const size = memory === null ? "" : `, ${Math.round(memory / 2 ** 20)} MB`;

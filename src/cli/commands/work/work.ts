@@ -8,39 +8,39 @@ import { pageOf } from "../../render/page.ts";
 import { header } from "./header.ts";
 import { addWorkOptions, checkWorkOptions, type WorkOptions } from "./options.ts";
 import { reportJson, reportLines } from "./report.ts";
-import { begin, type Chosen, workShift } from "./work-session.ts";
+import { begin, runWorkSession, type WorkPlan } from "./work-session.ts";
 
 export default function work(command: Command, cli: Cli): void {
   addWorkOptions(command)
     .description("Run due jobs until stopped by SIGINT (Ctrl-C), SIGTERM or a limit below.")
     .action(async (options: WorkOptions) => {
       const { output } = cli;
-      const chosen = await choose(cli, options);
-      checkWorkOptions(chosen);
+      const plan = await planWork(cli, options);
+      checkWorkOptions(plan);
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
       // A child process of this command: its supervisor prints the reports.
-      if (childIdentity() !== null && chosen.workers > 0) {
-        await allowWork(() => begin(jobs, chosen));
+      if (childIdentity() !== null && plan.workers > 0) {
+        await allowWork(() => begin(jobs, plan));
         return;
       }
       if (options.jsonl ?? (output.isJson || output.width === null)) reportJson(jobs, output);
       else reportLines(jobs, output, pageOf(cli));
       const probe = options.probePort ? await startProbe(jobs, options.probePort) : null;
-      const { workers, parallel } = chosen;
-      const schedules = chosen.schedule !== false;
-      const serving = toWeightedQueues(chosen.queues?.options ?? {});
-      const shift = { workers, parallel, serving, schedules, probe: probe?.url ?? null };
-      const lines = await header(cli, jobs, shift);
+      const { workers, parallel } = plan;
+      const schedules = plan.schedule !== false;
+      const serving = toWeightedQueues(plan.queues?.options ?? {});
+      const facts = { workers, parallel, serving, schedules, probe: probe?.url ?? null };
+      const lines = await header(cli, jobs, facts);
       // Printed after the signal handlers are installed: a program that reads the line may send a signal at once.
       jobs.on("worker.started", () => {
         for (const line of [...lines, ""]) output.note(line);
       });
-      await workShift(cli, jobs, chosen).finally(() => probe?.stop());
+      await runWorkSession(cli, jobs, plan).finally(() => probe?.stop());
     });
 }
 
 /** Options that need child processes imply at least one. */
-async function choose(cli: Cli, options: WorkOptions): Promise<Chosen> {
+async function planWork(cli: Cli, options: WorkOptions): Promise<WorkPlan> {
   const config = await cli.config();
   const workers = options.workers ?? config.workers ?? 0;
   const needsChild = options.watch === true || options.maxMemory !== undefined;

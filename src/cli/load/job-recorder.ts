@@ -6,7 +6,7 @@ import type { DatabaseSource } from "../../store/open.ts";
 import { nameOfFile } from "./find-files.ts";
 
 /** Records the instances and jobs that job files create, and ignores their calls of `run()` and the like. */
-export class Gathering implements JobFileLoader {
+export class JobRecorder implements JobFileLoader {
   readonly source: DatabaseSource | null;
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
   readonly instances: (LoadedInstance & { file: string })[] = [];

@@ -2,31 +2,31 @@ import type { Punctual } from "../../punctual.ts";
 import type { DatabaseSource } from "../../store/open.ts";
 import { version } from "../../version.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
-import { isSameDatabase, showDatabase } from "./database.ts";
-import type { Gathering } from "./gathering.ts";
+import { databaseLabel, isSameDatabase } from "./database.ts";
+import type { JobRecorder } from "./job-recorder.ts";
 
 /** A database and the option, variable or file that names it, such as `--db`. */
-export interface ChosenDatabase {
+export interface NamedDatabase {
   source: DatabaseSource;
   by: string;
 }
 
-type Instance = Gathering["instances"][number];
+type Instance = JobRecorder["instances"][number];
 
 /** Returns one instance for all job files. The other instances share its engine, so that one worker runs their jobs. */
-export async function unite(
-  gathering: Gathering,
-  chosen: ChosenDatabase | null,
+export async function uniteInstances(
+  recorder: JobRecorder,
+  chosen: NamedDatabase | null,
   make: () => Punctual,
 ): Promise<Punctual> {
-  if (gathering.instances.length === 0) make();
-  const { instances } = gathering;
+  if (recorder.instances.length === 0) make();
+  const { instances } = recorder;
   checkCopies(instances);
   checkDatabases(instances, chosen);
   const worker = instances.find(({ source }) => source !== null) ?? instances[0]!;
   for (const other of instances) {
     if (other === worker || other.engine === worker.engine) continue;
-    checkNames(worker, other, gathering.origins);
+    checkNames(worker, other, recorder.origins);
     const stopped = worker.engine.take(other.engine);
     other.become(worker.engine);
     await stopped;
@@ -52,13 +52,13 @@ function checkCopies(instances: Instance[]): void {
   );
 }
 
-function checkDatabases(instances: Instance[], chosen: ChosenDatabase | null): void {
+function checkDatabases(instances: Instance[], chosen: NamedDatabase | null): void {
   const explicit = instances.filter(({ source }) => source !== null);
   for (const { source, file } of explicit) {
     if (!chosen || isSameDatabase(chosen.source, source!)) continue;
     throw new Exit(
       exitCodes.notLoaded,
-      `${chosen.by} names ${showDatabase(chosen.source)}, but ${file} opens ${showDatabase(source!)} itself. Leave out ${chosen.by}, or remove the database from new Punctual() there.`,
+      `${chosen.by} names ${databaseLabel(chosen.source)}, but ${file} opens ${databaseLabel(source!)} itself. Leave out ${chosen.by}, or remove the database from new Punctual() there.`,
     );
   }
   const first = explicit[0];
@@ -66,7 +66,7 @@ function checkDatabases(instances: Instance[], chosen: ChosenDatabase | null): v
   if (first && other) {
     throw new Exit(
       exitCodes.notLoaded,
-      `The job files open two databases: ${first.file} opens ${showDatabase(first.source!)}, ${other.file} opens ${showDatabase(other.source!)}. A command works on one database: select the files of one with --jobs.`,
+      `The job files open two databases: ${first.file} opens ${databaseLabel(first.source!)}, ${other.file} opens ${databaseLabel(other.source!)}. A command works on one database: select the files of one with --jobs.`,
     );
   }
   const prefixed = instances.find(({ prefix }) => prefix !== (first ?? instances[0]!).prefix);
