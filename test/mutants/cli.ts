@@ -126,4 +126,27 @@ export const mutants: Mutant[] = [
     replace: "idle < STARVED",
     tests: ["test/unit/upkeep.test.ts"],
   },
+  {
+    rule: "Autovacuum that is off on the whole server is named before the dead rows.",
+    file: "src/cli/commands/doctor/upkeep.ts",
+    find: "vacuum.enabled ? dead : [serverWideOff(), ...dead]",
+    replace: "vacuum.enabled ? dead : [...dead, serverWideOff()]",
+    tests: ["test/unit/upkeep.test.ts"],
+  },
+  {
+    rule: "Work that could not write outcomes ends with 5.",
+    file: "src/cli/commands/work/work-session.ts",
+    find: "  if (unwritten) throw unwritten;",
+    replace: "  if (unwritten && overdue) throw unwritten;",
+    tests: ["test/cli/work-outage.test.ts"],
+    only: "PostgreSQL",
+  },
+  {
+    rule: "A value that is attached to its option is not taken for the name of a job.",
+    file: "src/cli/commands/status/status.ts",
+    find: 'isAttached(command, ["--check"], level)',
+    replace: 'isAttached(command, ["--chek"], level)',
+    tests: ["test/cli/status.test.ts"],
+    only: "in one word",
+  },
 ];

@@ -369,17 +369,21 @@ export function pruning(database: Database): void {
       expect((await at.store.status()).jobs).toMatchObject([{ ...job, waiting: 1 }]);
     });
 
-    test("a dispatch at the same moment never leaves a run that no status lists", async () => {
+    test("dispatches at the same time never leave a run that no status lists", async () => {
       const other = await at.another();
+      const dispatch = async () => {
+        for (let n = 0; n < 5; n++) await insertOne(other, { name: "gone", job: DECLARED });
+      };
       for (let round = 0; round < 20; round++) {
         await insertOne(at.store, { name: "gone", job: DECLARED });
         await at.clock.advance(6);
-        await Promise.all([prune(alone), insertOne(other, { name: "gone", job: DECLARED })]);
-        const runs = await list(at.store);
+        await Promise.all([prune(alone), dispatch()]);
+        const waiting = (await list(at.store)).length;
         const { jobs } = await at.store.status();
-        expect(jobs.map(({ name, waiting }) => ({ name, waiting }))).toEqual(
-          runs.length === 0 && jobs.length === 0 ? [] : [{ name: "gone", waiting: runs.length }],
-        );
+        expect(jobs).toMatchObject(waiting === 0 && jobs.length === 0 ? [] : [{ name: "gone", waiting }]);
+        // Only where inserts wait for the prune does the row itself stay for certain.
+        const rows = await at.store.jobNames();
+        if (at.store.database === "sqlite" && waiting > 0) expect(rows).toEqual(["gone"]);
         await at.clock.advance(6);
         await prune(alone);
       }
