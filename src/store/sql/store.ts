@@ -137,11 +137,7 @@ export abstract class SqlStore implements Store {
    * `work` runs, so that renewals can prolong its lease: otherwise the lease may have ended by the time of a
    * rollback.
    */
-  async transaction(
-    settlement: Settlement,
-    work: (tx: unknown) => unknown,
-    extended: (ms: number) => void = () => {},
-  ): Promise<boolean> {
+  async transaction(...[settlement, work, extended]: Parameters<Store["transaction"]>): Promise<boolean> {
     const lost = new Error("the lease was lost");
     const inside = async (transaction: Transaction) => {
       const tx = this.sql.on(transaction);
@@ -151,7 +147,7 @@ export abstract class SqlStore implements Store {
       if (!written[0]) throw lost;
     };
     try {
-      await this.transactOnce(inside, extended);
+      await this.transactOnce(inside, extended ?? (() => {}));
       return true;
     } catch (error) {
       if (error === lost) return false;
