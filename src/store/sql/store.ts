@@ -34,7 +34,6 @@ import {
   type ReapedRun,
   type Renewal,
   type RenewalResult,
-  type Settlement,
   type Store,
   type SyncRequest,
   WORKER_DEAD_AFTER,
