@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What takes minutes begins first: at the end one of them alone would keep the other cores waiting. */
+/** Files that take minutes start first: at the end one of them alone would leave the other cores idle. */
 const LONGEST = ["mysql", "mariadb", "postgres"].map((name) => `test/conformance/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -18,8 +18,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
-    // While a test waits for its server, another one can go on.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Many tests wait for servers, leases and signals: one file more than cores keeps the cores busy.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     // Tests start hundreds of processes from sources, which are stripped of their types once.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
