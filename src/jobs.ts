@@ -58,7 +58,7 @@ export abstract class Jobs<Known = any> extends Operations {
     name: string,
     schema: Schema,
     handler: Handler<OutputOf<Schema>, Result>,
-  ): Definition<InputOf<Schema>, Result>;
+  ): Definition<InputOf<Schema>, Result, boolean, OutputOf<Schema>>;
   define<const Target extends ClassTarget | string>(
     target: Target,
     ...handler: Target extends ClassTarget ? [] : [handler: Handler<unknown>]

@@ -22,8 +22,11 @@ export interface ConcurrencyOptions<Args> {
   by?: ((args: Args) => string | number | bigint | null | undefined) | undefined;
 }
 
-/** The settings that definitions and dispatched functions share. Each replaces `settings` and nothing else. */
-export abstract class Configurable<Args> {
+/**
+ * The settings that definitions and dispatched functions share. Each replaces `settings` and nothing else. `Handled` is
+ * what the handler gets, and filters and hooks with it: the output of the schema, if there is one.
+ */
+export abstract class Configurable<Args, Handled = Args> {
   abstract readonly settings: Settings;
 
   /** The queue of its runs; null: the default queue, `default`. */
@@ -86,37 +89,37 @@ export abstract class Configurable<Args> {
   }
 
   /** The arguments of ticks, and of dispatches that give none. */
-  args(args: Args): Configurable<Args> {
+  args(args: Args): Configurable<Args, Handled> {
     return change(this, { args });
   }
 
   /** Skips the run unless every `when` returns true. */
-  when(filter: Filter<Args>): this {
+  when(filter: Filter<Handled>): this {
     return change(this, { when: [...this.settings.when, checkFunction(filter, "when()")] });
   }
 
   /** Skips the run if any `skip` returns true. */
-  skip(filter: Filter<Args>): this {
+  skip(filter: Filter<Handled>): this {
     return change(this, { skip: [...this.settings.skip, checkFunction(filter, "skip()")] });
   }
 
   /** Called before the handler; if it throws, the attempt fails. */
-  onBefore(hook: Hook<Args>): this {
+  onBefore(hook: Hook<Handled>): this {
     return change(this, { before: [...this.settings.before, checkFunction(hook, "onBefore()")] });
   }
 
   /** Called after the handler has returned. */
-  onSuccess(hook: Hook<Args>): this {
+  onSuccess(hook: Hook<Handled>): this {
     return change(this, { success: [...this.settings.success, checkFunction(hook, "onSuccess()")] });
   }
 
   /** Called after an attempt that failed, whether or not another follows. Gets an `Error`: a thrown value that is none is its `cause`. */
-  onError(hook: ErrorHook<Args>): this {
+  onError(hook: ErrorHook<Handled>): this {
     return change(this, { error: [...this.settings.error, checkFunction(hook, "onError()")] });
   }
 
   /** Called after every attempt, whatever its outcome. */
-  onAfter(hook: Hook<Args>): this {
+  onAfter(hook: Hook<Handled>): this {
     return change(this, { after: [...this.settings.after, checkFunction(hook, "onAfter()")] });
   }
 }

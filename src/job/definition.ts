@@ -22,23 +22,27 @@ import { Turn } from "./turn.ts";
 const NO_NAMES: readonly string[] = [];
 
 // Every merged method is added to the prototype below the class.
-export interface Definition<Args = unknown, Result = unknown, Own extends boolean = boolean>
-  extends Configurable<Args>,
-    Frequencies<Definition<Args, Result, Own>> {
+export interface Definition<Args = unknown, Result = unknown, Own extends boolean = boolean, Handled = Args>
+  extends Configurable<Args, Handled>,
+    Frequencies<Definition<Args, Result, Own, Handled>> {
   /** The arguments of ticks, and of dispatches that give none. */
-  args(args: Args): Definition<Args, Result, true>;
+  args(args: Args): Definition<Args, Result, true, Handled>;
 }
 
 /**
  * A job: what should happen, when, and how. A setting changes the definition and returns it, until the first await after
  * the definition was made. Later a setting that one run can have gives a draft of such a run, and any other one throws.
+ *
+ * Types: what a dispatch passes, what the handler returns, whether `args()` gave arguments, and what the handler gets.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
-export class Definition<Args = unknown, Result = unknown, Own extends boolean = boolean> extends Dispatchable<
-  Args,
-  Result,
-  Own
-> {
+export class Definition<
+  Args = unknown,
+  Result = unknown,
+  Own extends boolean = boolean,
+  // biome-ignore lint/correctness/noUnusedVariables: a type that is merged has the same parameters.
+  Handled = Args,
+> extends Dispatchable<Args, Result, Own> {
   readonly handler: Handler<unknown>;
   readonly schema: StandardSchema | null;
   readonly settings: Settings;

@@ -1,4 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
+import { isNativeError } from "node:util/types";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { open } from "./support/instance.ts";
 
@@ -68,6 +70,7 @@ describe("whatever a handler throws is stored, and the worker lives", () => {
     ["a proxy", new Proxy(new Error("inside"), {}), { message: "inside" }],
     ["a revoked proxy", revoked(), { message: expect.any(String) }],
     ["a hostile proxy", hostile(), { message: expect.any(String) }],
+    ["an error of another realm", runInNewContext("new TypeError('elsewhere')"), { name: "TypeError" }],
     ["a promise", Promise.resolve(1), { message: expect.any(String) }],
   ])(
     "%s",
@@ -96,9 +99,10 @@ describe("whatever a handler throws is stored, and the worker lives", () => {
       expect(await jobs.attempts(run.id)).toHaveLength(2);
       expect(told).toHaveLength(2);
       for (const error of told) {
-        expect(error).toBeInstanceOf(Error);
+        expect(error instanceof Error || isNativeError(error)).toBe(true);
         expect(error === thrown || error.cause === thrown).toBe(true);
         if (error !== thrown) expect(error.message).toBe(info.error?.message);
+        if (isNativeError(thrown)) expect(error).toBe(thrown);
       }
       expect(await rejecting.state()).toBe("failed");
       expect(await next.state()).toBe("completed");

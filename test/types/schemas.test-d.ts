@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { z } from "zod";
-import type { Definition, Punctual } from "../../src/index.ts";
+import type { Definition, Dispatchable, Punctual } from "../../src/index.ts";
 import { same } from "./support/same.ts";
 
 declare const jobs: Punctual;
@@ -15,7 +15,22 @@ const imported = jobs.schedule("import", zod, (args, run) => {
   same<typeof args, { file: string; size: number; at: Date }>();
   return run.id;
 });
-same<typeof imported, Definition<{ file: string; at: string; size?: number | undefined }, number>>();
+type Input = { file: string; at: string; size?: number | undefined };
+same<typeof imported, Definition<Input, number, boolean, { file: string; size: number; at: Date }>>();
+imported
+  .onBefore((args) => args.at.getTime())
+  .when(({ size }) => size > 5)
+  .onError((_error, args) => args.at.toISOString())
+  // The key is computed before the schema is applied.
+  .concurrency(1, { perKey: 1, by: (args) => args.at.slice(0, 4) });
+// @ts-expect-error: a hook gets the output
+imported.onAfter((args) => args.at.slice(0, 4));
+const anySchema: Dispatchable<Input> = imported;
+jobs.recur(imported, "* * * * *", { args: { file: "a.csv", at: "2026-01-01" } });
+jobs.catalog({ import: imported });
+// @ts-expect-error: a schedule passes the input
+jobs.recur(imported, "* * * * *", { args: { file: "a.csv", at: new Date() } });
+void anySchema;
 imported.dispatch({ file: "a.csv", at: "2026-01-01" });
 imported.dispatchMany([{ file: "a.csv", at: "2026-01-01", size: 5 }]);
 imported.args({ file: "a.csv", at: "2026-01-01" });
