@@ -32,7 +32,9 @@ describe("without a supervisor", () => {
     expect(await scene.jobs.why(quick.id)).toContain(`isolates run ${long.id} of "held"`);
     expect(await scene.jobs.why(long.id)).toContain("alone in its process");
     const health = await scene.jobs.health();
-    expect(health).toMatchObject({ level: "degraded", hints: [`punctual show ${long.id}`] });
+    expect(health.level).toBe("degraded");
+    // The crash itself is counted within a second, and may have its sentence and hint by now.
+    expect(health.hints).toContain(`punctual show ${long.id}`);
     expect(health.sentences.join()).toContain(`isolates run ${long.id} of held`);
     await scene.untilFinished(quick.id);
     expect(scene.unfinished(long.id)).toMatchObject({ state: 2, crashes: 1, isolated: 0 });
