@@ -92,6 +92,8 @@ export interface RunOptions extends QueueOptions {
   parallel?: number | undefined;
   /** Whether the worker ticks schedules. Default: true. */
   schedules?: boolean | undefined;
+  /** How long handlers may go on after stop() before they are aborted. Default: 30 s. */
+  grace?: Duration | undefined;
 }
 
 /** Options of `forever()`. */
@@ -130,7 +132,7 @@ export interface WorkerOptions extends WeightedQueues {
   grace: number;
 }
 
-export const RUN: string[] = ["batch", "parallel", ...QUEUES, "schedules"];
+export const RUN: string[] = ["batch", "parallel", ...QUEUES, "schedules", "grace"];
 
 export const FOREVER: string[] = [
   "parallel",

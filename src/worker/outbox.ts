@@ -223,29 +223,42 @@ export interface UnwrittenRun {
 const MOST_NAMED = 20;
 
 /**
- * Logs the runs whose outcomes a worker could not write before its deadline, and returns their ids. Released runs are
- * left out: other workers claim them when their leases expire.
+ * Logs what a worker could not write before its deadline, and returns the ids of the runs whose outcomes are lost. A
+ * released run has no outcome to lose: other workers claim it when its lease expires.
  */
 export function reportUnwritten(
   unwritten: UnwrittenRun[],
   { logger, events }: { logger: Logger; events: Emitter },
 ): number[] {
   const lost = unwritten.filter(({ outcome }) => outcome !== "released");
-  if (lost.length === 0) {
-    logger.warn("stopped without an answer from the database");
-    return [];
+  const released = unwritten.filter(({ outcome }) => outcome === "released");
+  if (unwritten.length === 0) logger.warn("stopped without an answer from the database");
+  if (released.length > 0) {
+    const named = nameRuns(released.map(({ run }) => `run ${run.id} of "${run.name}"`));
+    logger.warn(
+      `stopped without releasing ${countRuns(released)}, because the database did not answer: ${named}. Each is claimed again when its lease expires.`,
+    );
   }
-  const named = lost
-    .slice(0, MOST_NAMED)
-    .map(({ run, outcome }) => `run ${run.id} of "${run.name}" (${outcome ?? "outcome unknown"})`);
-  const more = lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : "";
-  const runs = lost.length === 1 ? "1 run" : `${lost.length} runs`;
-  logger.error(
-    `stopped without writing the outcome of ${runs}, because the database did not answer: ${named.join(", ")}${more}. Each is tried again when its lease expires.`,
-  );
+  if (lost.length > 0) {
+    const named = nameRuns(
+      lost.map(({ run, outcome }) => `run ${run.id} of "${run.name}" (${outcome ?? "outcome unknown"})`),
+    );
+    logger.error(
+      `stopped without writing the outcome of ${countRuns(lost)}, because the database did not answer: ${named}. Each is tried again when its lease expires.`,
+    );
+  }
   for (const { run } of lost) {
     const { id, name, queue, attempts: attempt } = run;
     events.emit("run.lost", { id, name, queue, attempt, reason: "database" });
   }
   return lost.map(({ run }) => run.id);
+}
+
+function countRuns({ length }: UnwrittenRun[]): string {
+  return length === 1 ? "1 run" : `${length} runs`;
+}
+
+function nameRuns(names: string[]): string {
+  const rest = names.length - MOST_NAMED;
+  return `${names.slice(0, MOST_NAMED).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

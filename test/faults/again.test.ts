@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { sleepReal, systemClock } from "../../src/time.ts";
@@ -11,33 +11,22 @@ import {
   insert,
   settlement,
 } from "../conformance/support/requests.ts";
-import { startProxy, type TestProxy } from "../servers/proxy.ts";
-import { sharedServer } from "../servers/shared.ts";
+import { behindProxy } from "./support/behind-proxy.ts";
 import { commitOf } from "./support/commits.ts";
 import { begin } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
-import { Scene } from "./support/server-scene.ts";
 
 /** The answer to a commit is lost, and so is the connection on which it is sent again. */
 onEachServer((kind) => {
-  let server: string;
-  let proxy: TestProxy;
-  let scene: Scene;
+  const at = behindProxy(kind);
   let store: Store;
 
-  beforeAll(async () => {
-    server = (await sharedServer(kind)).url;
-  });
   beforeEach(async () => {
-    proxy = await startProxy(Number(new URL(server).port), new URL(server).hostname);
-    scene = await Scene.on(kind, server, { through: (url) => proxy.url(url) });
-    store = await openStore(scene.url, { clock: systemClock, prefix: "punctual_" });
+    store = await openStore(at.scene.url, { clock: systemClock, prefix: "punctual_" });
     await beat(store, "w1");
   });
   afterEach(async () => {
     await store.close();
-    await scene.clear();
-    await proxy.close();
   });
 
   /** The commit of a claim leaves together with what is written by it. */
@@ -55,10 +44,10 @@ onEachServer((kind) => {
     commit: (sent: Buffer) => boolean,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    const committed = proxy.cutWhen(commit, { deliver: true });
+    const committed = at.proxy.cutWhen(commit, { deliver: true });
     const working = work();
     await committed;
-    await proxy.cutWhen(() => true, { deliver: false });
+    await at.proxy.cutWhen(() => true, { deliver: false });
     return working;
   }
 
@@ -66,7 +55,7 @@ onEachServer((kind) => {
     await insert(store, {}, {}, {}, {});
     const claimed = await loseTwice(commitOfClaim(), () => claim(store, { limit: 2 }));
     expect(claimed).toHaveLength(2);
-    const running = await scene.sql("select id from punctual_runs where state = 2 order by id");
+    const running = await at.scene.sql("select id from punctual_runs where state = 2 order by id");
     expect(running.map(({ id }) => id)).toEqual(ids(claimed));
   });
 
@@ -88,7 +77,7 @@ onEachServer((kind) => {
 
   test("a claim that is sent again waits for the first try, which the server is still committing", async () => {
     await insert(store, {}, {}, {}, {});
-    const first = await begin(kind, scene.direct, "read committed");
+    const first = await begin(kind, at.scene.direct, "read committed");
     await first.sql("select id from punctual_workers where id = 'w1' for update");
     await first.sql(
       "update punctual_runs set state = 2, attempts = 1, lease_token = 'token', locked_by = 'w1', locked_until = 9000000000000 where id in (1, 2)",
@@ -97,13 +86,13 @@ onEachServer((kind) => {
     expect(await isWaiting(again)).toBe(true);
     await first.commit();
     expect(ids((await again).claimed)).toEqual([1, 2]);
-    expect(await scene.sql("select id from punctual_runs where state = 2")).toHaveLength(2);
+    expect(await at.scene.sql("select id from punctual_runs where state = 2")).toHaveLength(2);
   });
 
   test("an outcome that is sent again waits for the first try, too", async () => {
     await insert(store, {});
     const [run] = await claim(store, { limit: 1 });
-    const first = await begin(kind, scene.direct, "read committed");
+    const first = await begin(kind, at.scene.direct, "read committed");
     await first.sql("update punctual_workers set settle_seq = 1000 where id = 'w1'");
     await first.sql("delete from punctual_runs");
     const settle = [settlement(run!, "completed")];
@@ -115,7 +104,7 @@ onEachServer((kind) => {
 
   test("a claim without outcomes holds the row that the second try waits for", async () => {
     await insert(store, {});
-    const other = await begin(kind, scene.direct, "read committed");
+    const other = await begin(kind, at.scene.direct, "read committed");
     await other.sql("select id from punctual_workers where id = 'w1' for update");
     const claiming = claim(store);
     expect(await isWaiting(claiming)).toBe(true);

@@ -1,40 +1,27 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Definition, Punctual, Run } from "../../src/index.ts";
-import { startProxy, type TestProxy } from "../servers/proxy.ts";
-import { sharedServer } from "../servers/shared.ts";
 import { eventually } from "../support/eventually.ts";
+import { behindProxy } from "./support/behind-proxy.ts";
 import { commitOf, isInsert } from "./support/commits.ts";
 import { onEachServer } from "./support/kinds.ts";
-import { Scene } from "./support/server-scene.ts";
 
 const RUNS = 5;
 
 onEachServer((kind) => {
-  let server: string;
-  let proxy: TestProxy;
-  let scene: Scene;
+  const at = behindProxy(kind);
   let jobs: Punctual;
   let job: Definition<{ n: number }>;
   let ran: number[];
   let working: Promise<number> | null;
   let errors: unknown[];
 
-  beforeAll(async () => {
-    server = (await sharedServer(kind)).url;
-  });
   beforeEach(async () => {
-    proxy = await startProxy(Number(new URL(server).port), new URL(server).hostname);
-    scene = await Scene.on(kind, server, { through: (url) => proxy.url(url) });
     ran = [];
     errors = [];
     working = null;
-    jobs = scene.punctual();
+    jobs = at.scene.punctual();
     job = jobs.schedule("work", (_: { n: number }, run) => void ran.push(run.id)).concurrency(0);
     jobs.on("error", ({ error, during }) => errors.push(`${during}: ${error}`));
-  });
-  afterEach(async () => {
-    await scene.clear();
-    await proxy.close();
   });
 
   const dispatchAll = () =>
@@ -48,17 +35,17 @@ onEachServer((kind) => {
 
   async function expectEachOnce(runs: Run[]): Promise<void> {
     const ids = runs.map(({ id }) => id);
-    await scene.untilDrained();
+    await at.scene.untilDrained();
     await jobs.stop();
     expect(await working).toBe(RUNS);
     expect(ran.sort((a, b) => a - b)).toEqual(ids);
-    const history = await scene.history();
+    const history = await at.scene.history();
     expect(history.map(({ id, state, attempts, crashes }) => ({ id, state, attempts, crashes }))).toEqual(
       ids.map((id) => ({ id, state: 3, attempts: 1, crashes: 0 })),
     );
-    expect(await scene.sql("select * from punctual_attempts")).toEqual([]);
+    expect(await at.scene.sql("select * from punctual_attempts")).toEqual([]);
     expect(
-      await scene.sql(
+      await at.scene.sql(
         "select sum(dispatched) as dispatched, sum(completed) as completed, sum(crashed) as crashed from punctual_minutes",
       ),
     ).toEqual([{ dispatched: RUNS, completed: RUNS, crashed: 0 }]);
@@ -71,7 +58,7 @@ onEachServer((kind) => {
   ])("$how", ({ deliver }) => {
     test("an insert", async () => {
       await work();
-      const cut = proxy.cutWhen(isInsert, { deliver });
+      const cut = at.proxy.cutWhen(isInsert, { deliver });
       const runs = await dispatchAll();
       await cut;
       await expectEachOnce(runs);
@@ -80,7 +67,7 @@ onEachServer((kind) => {
     test("the commit of an insert with unique keys: they are one's own", async () => {
       const inserted: boolean[] = [];
       jobs.on("run.dispatched", (event) => inserted.push(event.inserted));
-      const cut = proxy.cutWhen(commitOf(kind, "insert"), { deliver });
+      const cut = at.proxy.cutWhen(commitOf(kind, "insert"), { deliver });
       const runs = await Promise.all(
         Array.from({ length: RUNS }, (_, n) => job.dispatch({ n }).unique(`key ${n}`) as PromiseLike<Run>),
       );
@@ -92,7 +79,7 @@ onEachServer((kind) => {
 
     test("the commit of a claim", async () => {
       const runs = await dispatchAll();
-      const cut = proxy.cutWhen(commitOf(kind, "claim"), { deliver });
+      const cut = at.proxy.cutWhen(commitOf(kind, "claim"), { deliver });
       await work();
       await cut;
       await expectEachOnce(runs);
@@ -100,7 +87,7 @@ onEachServer((kind) => {
 
     test("the commit of a completion", async () => {
       const runs = await dispatchAll();
-      const cut = proxy.cutWhen(commitOf(kind, "completion"), { deliver });
+      const cut = at.proxy.cutWhen(commitOf(kind, "completion"), { deliver });
       await work();
       await cut;
       await expectEachOnce(runs);
@@ -109,9 +96,9 @@ onEachServer((kind) => {
 
   test("the commit of counts, not delivered, while the instance stops", async () => {
     await work();
-    const cut = proxy.cutWhen(commitOf(kind, "counts"), { deliver: false });
+    const cut = at.proxy.cutWhen(commitOf(kind, "counts"), { deliver: false });
     const runs = await dispatchAll();
-    await scene.untilDrained();
+    await at.scene.untilDrained();
     await cut;
     await expectEachOnce(runs);
   });
@@ -122,7 +109,7 @@ onEachServer((kind) => {
     let wait = 50;
     let cutting: NodeJS.Timeout;
     const cut = () => {
-      proxy.cut();
+      at.proxy.cut();
       wait *= 1.2;
       cutting = setTimeout(cut, wait);
     };

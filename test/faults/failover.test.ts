@@ -1,19 +1,18 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { Punctual, PunctualError } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { InsertResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import { newRun } from "../conformance/support/requests.ts";
 import { findServer } from "../servers/find.ts";
-import { startProxy, type TestProxy } from "../servers/proxy.ts";
+import { startProxy } from "../servers/proxy.ts";
 import type { ServerKind } from "../servers/server.ts";
-import { sharedServer } from "../servers/shared.ts";
 import { startServer } from "../servers/start.ts";
 import { eventually } from "../support/eventually.ts";
+import { behindProxy } from "./support/behind-proxy.ts";
 import { commitOf, isInsert } from "./support/commits.ts";
 import { begin, connect } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
-import { Scene } from "./support/server-scene.ts";
 
 /** Reserved ids are kept for a while: as long as this clock stands still. */
 const clock = new TestClock();
@@ -56,45 +55,36 @@ const SOME = 30;
 const MANY = 150;
 
 onEachServer((kind) => {
-  let server: string;
-  let proxy: TestProxy;
-  let scene: Scene;
+  const at = behindProxy(kind);
   let survivor: Store;
   let other: Store;
 
-  beforeAll(async () => {
-    server = (await sharedServer(kind)).url;
-  });
   beforeEach(async () => {
-    proxy = await startProxy(Number(new URL(server).port), new URL(server).hostname);
-    scene = await Scene.on(kind, server, { through: (url) => proxy.url(url) });
-    survivor = await open(scene.url);
-    other = await open(scene.direct);
+    survivor = await open(at.scene.url);
+    other = await open(at.scene.direct);
   });
   afterEach(async () => {
     for (const store of stores.splice(0)) await store.close();
-    await scene.clear();
-    await proxy.close();
   });
 
   /** Leaves the database as a replica would have it that knows only of what came up to this id. */
   async function rewind(last: number): Promise<void> {
     for (const table of ["runs", "receipts"]) {
-      await scene.sql(`delete from punctual_${table} where id > ?`, last);
+      await at.scene.sql(`delete from punctual_${table} where id > ?`, last);
     }
-    if (kind === "postgres") await scene.sql("select setval('punctual_runs_id_seq', ?)", last);
-    else await scene.sql("update punctual_ids set next = ? where id = 1", last);
+    if (kind === "postgres") await at.scene.sql("select setval('punctual_runs_id_seq', ?)", last);
+    else await at.scene.sql("update punctual_ids set next = ? where id = 1", last);
   }
 
   async function expectAll(accepted: number[]): Promise<void> {
-    const rows = await scene.sql<{ id: number }>("select id from punctual_runs order by id");
+    const rows = await at.scene.sql<{ id: number }>("select id from punctual_runs order by id");
     expect(rows.map(({ id }) => id)).toEqual([...accepted].sort((a, b) => a - b));
     expect(new Set(accepted).size).toBe(accepted.length);
   }
 
   test("ids that were reserved before a connection was lost are given up", async () => {
     const [first] = await dispatch(survivor, SOME);
-    proxy.cut();
+    at.proxy.cut();
     await rewind(first!);
     const accepted = [first!, ...(await dispatch(survivor, 5)), ...(await dispatch(other, MANY))];
     await expectAll([...accepted, ...(await dispatch(survivor, 5))]);
@@ -115,7 +105,7 @@ onEachServer((kind) => {
     const [first] = await dispatch(survivor, SOME);
     await rewind(first!);
     const ours = await dispatch(survivor, 5);
-    await expectAll([first!, ...ours, ...(await dispatch(await open(scene.direct), MANY))]);
+    await expectAll([first!, ...ours, ...(await dispatch(await open(at.scene.direct), MANY))]);
   });
 
   test("in a caller's transaction an id that is taken is an error, and the next try gets another", async () => {
@@ -123,7 +113,7 @@ onEachServer((kind) => {
     await rewind(first!);
     const theirs = await dispatch(other, MANY);
     const tries = async () => {
-      const { connection, commit } = await begin(kind, scene.direct, "read committed");
+      const { connection, commit } = await begin(kind, at.scene.direct, "read committed");
       const inserting = survivor.insert([newRun()], connection);
       // PostgreSQL rolls back with the commit.
       await inserting.catch(() => {});
@@ -138,13 +128,13 @@ onEachServer((kind) => {
     "a receipt of another's insert is none of one's own: with the key %s",
     async (key) => {
       const [first] = await dispatch(survivor, SOME);
-      const cut = proxy.cutWhen(key ? commitOf(kind, "insert") : isDispatch, { deliver: true });
+      const cut = at.proxy.cutWhen(key ? commitOf(kind, "insert") : isDispatch, { deliver: true });
       const inFlight = dispatch(survivor, 1, key);
       await cut;
-      proxy.pause();
+      at.proxy.pause();
       await rewind(first!);
       const theirs = await dispatch(other, MANY);
-      proxy.resume();
+      at.proxy.resume();
       await expectAll([first!, ...theirs, ...(await inFlight)]);
     },
   );
@@ -153,12 +143,12 @@ onEachServer((kind) => {
     "an insert that is sent again takes new ids: with the key %s",
     async (key) => {
       const [first] = await dispatch(survivor, SOME);
-      const cut = proxy.cutWhen(key ? commitOf(kind, "insert") : isDispatch, { deliver: true });
+      const cut = at.proxy.cutWhen(key ? commitOf(kind, "insert") : isDispatch, { deliver: true });
       const inFlight = dispatch(survivor, 1, key);
       await cut;
-      proxy.pause();
+      at.proxy.pause();
       await rewind(first!);
-      proxy.resume();
+      at.proxy.resume();
       const ours = await inFlight;
       await expectAll([first!, ...ours, ...(await dispatch(other, MANY))]);
       expect(ours[0]).toBeLessThan(SOME);

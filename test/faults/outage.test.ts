@@ -1,37 +1,27 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
-import { startProxy, type TestProxy } from "../servers/proxy.ts";
-import { sharedServer } from "../servers/shared.ts";
 import { eventually } from "../support/eventually.ts";
+import { behindProxy } from "./support/behind-proxy.ts";
 import { onEachServer } from "./support/kinds.ts";
-import { Scene } from "./support/server-scene.ts";
 import type { Act } from "./support/server-worker.ts";
 
 /** Seconds. */
 const LEASE = 3;
 
 onEachServer((kind) => {
-  let proxy: TestProxy;
-  let scene: Scene;
+  const at = behindProxy(kind);
   let job: Definition<Act>;
   beforeEach(async () => {
-    const { url } = await sharedServer(kind);
-    proxy = await startProxy(Number(new URL(url).port), new URL(url).hostname);
-    scene = await Scene.on(kind, url, { through: (direct) => proxy.url(direct) });
-    job = scene
-      .punctual(scene.direct)
+    job = at.scene
+      .punctual(at.scene.direct)
       .schedule<Act>("work", () => {})
       .concurrency(0)
       .retries(3);
   });
-  afterEach(async () => {
-    await scene.clear();
-    await proxy.close();
-  });
 
   /** No try of a run began before the one before it had ended or was aborted. */
   function expectNoOverlap(id: number): void {
-    const { entries } = scene.journal;
+    const { entries } = at.scene.journal;
     const of = (what: string[], attempt: number) =>
       entries.findIndex((one) => what.includes(one.what) && one.run === id && one.attempt === attempt);
     for (let attempt = 2; of(["start"], attempt) >= 0; attempt++) {
@@ -42,82 +32,83 @@ onEachServer((kind) => {
   }
 
   describe.each(["silent", "refusing"] as const)("a server that is %s for longer than a lease", (how) => {
-    const goes = () => (how === "silent" ? proxy.pause() : proxy.refuse());
+    const goes = () => (how === "silent" ? at.proxy.pause() : at.proxy.refuse());
 
     test("the run is aborted here before it begins again, here or elsewhere, and only the last try is written", {
       timeout: 120_000,
     }, async () => {
-      const worker = scene.worker("cut off", { lease: LEASE, parallel: 5 });
-      await scene.journal.until({ what: "worker.started", by: "cut off" });
+      const worker = at.scene.worker("cut off", { lease: LEASE, parallel: 5 });
+      await at.scene.journal.until({ what: "worker.started", by: "cut off" });
       const { id } = await job.dispatch({ held: true });
-      await scene.journal.until({ what: "start", run: id, attempt: 1 });
+      await at.scene.journal.until({ what: "start", run: id, attempt: 1 });
       goes();
-      await scene.journal.until({ what: "abort", run: id, attempt: 1, code: "LEASE_LOST" });
+      await at.scene.journal.until({ what: "abort", run: id, attempt: 1, code: "LEASE_LOST" });
       // The process is alone, so it is the one that takes the run back and claims it again.
-      proxy.resume();
+      at.proxy.resume();
       await eventually(
         "the second try",
-        () => scene.journal.find({ what: "start", run: id, attempt: 2 })[0],
+        () => at.scene.journal.find({ what: "start", run: id, attempt: 2 })[0],
         60_000,
       );
       expectNoOverlap(id);
 
       worker.send({});
-      await scene.untilDrained(60_000);
-      await scene.journal.until({ what: "run.lost", run: id, attempt: 1 });
-      await scene.journal.until({ what: "run.completed", run: id, attempt: 2 });
-      expect(scene.journal.find({ what: "run.completed", run: id })).toHaveLength(1);
-      expect(await scene.history()).toMatchObject([{ id, state: 3, attempts: 2, crashes: 1 }]);
-      expect(scene.journal.find({ what: "abort", attempt: 2 })).toEqual([]);
+      await at.scene.untilDrained(60_000);
+      await at.scene.journal.until({ what: "run.lost", run: id, attempt: 1 });
+      await at.scene.journal.until({ what: "run.completed", run: id, attempt: 2 });
+      expect(at.scene.journal.find({ what: "run.completed", run: id })).toHaveLength(1);
+      expect(await at.scene.history()).toMatchObject([{ id, state: 3, attempts: 2, crashes: 1 }]);
+      expect(at.scene.journal.find({ what: "abort", attempt: 2 })).toEqual([]);
     });
   });
 
   test("while a worker is cut off, another one begins its run only after it was aborted there", {
     timeout: 120_000,
   }, async () => {
-    const cutOff = scene.worker("cut off", { lease: LEASE, parallel: 5 });
-    await scene.journal.until({ what: "worker.started", by: "cut off" });
+    const cutOff = at.scene.worker("cut off", { lease: LEASE, parallel: 5 });
+    await at.scene.journal.until({ what: "worker.started", by: "cut off" });
     const { id } = await job.dispatch({ held: true });
-    await scene.journal.until({ what: "start", run: id, attempt: 1 });
-    const other = scene.worker("other", { lease: LEASE, url: scene.direct });
-    await scene.journal.until({ what: "worker.started", by: "other" });
-    proxy.pause();
-    await scene.journal.until({ what: "start", by: "other", run: id, attempt: 2 });
+    await at.scene.journal.until({ what: "start", run: id, attempt: 1 });
+    const other = at.scene.worker("other", { lease: LEASE, url: at.scene.direct });
+    await at.scene.journal.until({ what: "worker.started", by: "other" });
+    at.proxy.pause();
+    await at.scene.journal.until({ what: "start", by: "other", run: id, attempt: 2 });
     expectNoOverlap(id);
 
-    proxy.resume();
+    at.proxy.resume();
     for (const worker of [cutOff, other]) worker.send({});
-    await scene.untilDrained(60_000);
-    expect(await scene.history()).toMatchObject([{ id, state: 3, attempts: 2, crashes: 1 }]);
+    await at.scene.untilDrained(60_000);
+    expect(await at.scene.history()).toMatchObject([{ id, state: 3, attempts: 2, crashes: 1 }]);
   });
 
   test("a server that is away for less than a lease costs nothing: each run runs once", {
     timeout: 120_000,
   }, async () => {
-    const worker = scene.worker("blinking", { lease: 10, parallel: 5 });
-    await scene.journal.until({ what: "worker.started" });
+    const worker = at.scene.worker("blinking", { lease: 10, parallel: 5 });
+    await at.scene.journal.until({ what: "worker.started" });
     const runs = await job.dispatchMany([{ held: true }, { held: true }]);
-    for (const { id } of runs) await scene.journal.until({ what: "start", run: id });
+    for (const { id } of runs) await at.scene.journal.until({ what: "start", run: id });
     const until = async () =>
-      (await scene.sql<{ until: number }>("select min(locked_until) as until from punctual_runs"))[0]!.until;
-    for (const goes of [() => proxy.refuse(), () => proxy.pause()]) {
+      (await at.scene.sql<{ until: number }>("select min(locked_until) as until from punctual_runs"))[0]!
+        .until;
+    for (const goes of [() => at.proxy.refuse(), () => at.proxy.pause()]) {
       const before = await until();
       await eventually("a renewal", async () => (await until()) > before);
       goes();
       // The answer to that renewal may be lost, and the next tries fail.
       const since = Date.now();
       await eventually("a third of a lease to pass", () => Date.now() - since > 3300);
-      proxy.resume();
+      at.proxy.resume();
     }
     const before = await until();
     await eventually("a renewal", async () => (await until()) > before);
     worker.send({});
-    await scene.untilDrained(60_000);
-    expect((await scene.history()).map(({ attempts, crashes }) => [attempts, crashes])).toEqual([
+    await at.scene.untilDrained(60_000);
+    expect((await at.scene.history()).map(({ attempts, crashes }) => [attempts, crashes])).toEqual([
       [1, 0],
       [1, 0],
     ]);
-    expect(scene.journal.find({ what: "abort" })).toEqual([]);
+    expect(at.scene.journal.find({ what: "abort" })).toEqual([]);
   });
 
   test("a transaction that lasts longer than two leases and rolls back keeps its run", {
@@ -125,15 +116,16 @@ onEachServer((kind) => {
   }, async () => {
     // Each looks for leases that have ended every two seconds.
     for (const name of ["first", "second", "third"]) {
-      scene.worker(name, { lease: 4, parallel: 3, url: scene.direct });
-      await scene.journal.until({ what: "worker.started", by: name });
+      at.scene.worker(name, { lease: 4, parallel: 3, url: at.scene.direct });
+      await at.scene.journal.until({ what: "worker.started", by: name });
     }
     const runs = await job.dispatchMany(Array.from({ length: 6 }, () => ({ transaction: 9000 })));
-    for (const { id } of runs) await scene.journal.until({ what: "run.completed", run: id });
-    for (const what of ["run.reaped", "run.lost", "abort"]) expect(scene.journal.find({ what })).toEqual([]);
-    expect((await scene.history()).map(({ state, attempts, crashes }) => [state, attempts, crashes])).toEqual(
-      runs.map(() => [3, 2, 0]),
-    );
+    for (const { id } of runs) await at.scene.journal.until({ what: "run.completed", run: id });
+    for (const what of ["run.reaped", "run.lost", "abort"])
+      expect(at.scene.journal.find({ what })).toEqual([]);
+    expect(
+      (await at.scene.history()).map(({ state, attempts, crashes }) => [state, attempts, crashes]),
+    ).toEqual(runs.map(() => [3, 2, 0]));
     for (const { id } of runs) expectNoOverlap(id);
   });
 });

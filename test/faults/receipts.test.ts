@@ -1,18 +1,14 @@
-import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Definition, Punctual, Run } from "../../src/index.ts";
-import { startProxy, type TestProxy } from "../servers/proxy.ts";
-import { sharedServer } from "../servers/shared.ts";
+import { behindProxy } from "./support/behind-proxy.ts";
 import { commitOf, isInsert } from "./support/commits.ts";
 import { onEachServer } from "./support/kinds.ts";
-import { Scene } from "./support/server-scene.ts";
 
 const RUNS = 5;
 
 /** An insert is committed, its answer is lost, and its runs are done and gone before it is sent again. */
 onEachServer((kind) => {
-  let server: string;
-  let proxy: TestProxy;
-  let scene: Scene;
+  const at = behindProxy(kind);
   let ran: number[];
   let inserted: boolean[];
   let job: Definition<{ n: number }>;
@@ -24,40 +20,31 @@ onEachServer((kind) => {
       .concurrency(0)
       .keep(0);
 
-  beforeAll(async () => {
-    server = (await sharedServer(kind)).url;
-  });
   beforeEach(async () => {
-    proxy = await startProxy(Number(new URL(server).port), new URL(server).hostname);
-    scene = await Scene.on(kind, server, { through: (url) => proxy.url(url) });
     ran = [];
     inserted = [];
-    const jobs = scene.punctual();
+    const jobs = at.scene.punctual();
     jobs.on("run.dispatched", (event) => inserted.push(event.inserted));
     job = define(jobs);
-    worker = scene.punctual(scene.direct);
+    worker = at.scene.punctual(at.scene.direct);
     define(worker);
-  });
-  afterEach(async () => {
-    await scene.clear();
-    await proxy.close();
   });
 
   const each = <Made>(make: (n: number) => Made): Made[] => Array.from({ length: RUNS }, (_, n) => make(n));
 
   /** Nobody but the worker, who does not come by the proxy, gets to the server before the runs are gone. */
   async function loseAnswer(to: (sent: Buffer) => boolean, dispatch: () => Promise<Run[]>): Promise<Run[]> {
-    const cut = proxy.cutWhen(to, { deliver: true });
+    const cut = at.proxy.cutWhen(to, { deliver: true });
     const dispatched = dispatch();
     await cut;
-    proxy.pause();
+    at.proxy.pause();
     const working = worker.forever({ signals: false });
-    await scene.untilDrained();
+    await at.scene.untilDrained();
     expect(ran).toHaveLength(RUNS);
-    proxy.resume();
+    at.proxy.resume();
     const runs = await dispatched;
     // Whatever was inserted a second time would run now.
-    await scene.untilDrained();
+    await at.scene.untilDrained();
     await worker.stop();
     expect(await working).toBe(RUNS);
     return runs;
@@ -93,9 +80,9 @@ onEachServer((kind) => {
   });
 
   test("a unique key that another holds stays the other's", async () => {
-    const other = scene.punctual(scene.direct);
+    const other = at.scene.punctual(at.scene.direct);
     const holder = await define(other).dispatch({ n: 0 }).unique("held").delay("1 hour");
-    const cut = proxy.cutWhen(commitOf(kind, "insert"), { deliver: true });
+    const cut = at.proxy.cutWhen(commitOf(kind, "insert"), { deliver: true });
     const dispatched = Promise.all(
       ["held", "free"].map((key) => job.dispatch({ n: 1 }).unique(key) as PromiseLike<Run>),
     );
@@ -103,7 +90,7 @@ onEachServer((kind) => {
     const [held, free] = await dispatched;
     expect(inserted).toEqual([false, true]);
     expect(held!.id).toBe(holder.id);
-    expect(await scene.sql("select id from punctual_runs order by id")).toEqual([
+    expect(await at.scene.sql("select id from punctual_runs order by id")).toEqual([
       { id: holder.id },
       { id: free!.id },
     ]);
@@ -112,9 +99,12 @@ onEachServer((kind) => {
   test("receipts are taken away in time", async () => {
     await job.dispatch({ n: 0 });
     await job.dispatch({ n: 1 });
-    const [old, young] = await scene.sql("select id from punctual_receipts order by id");
-    await scene.sql("update punctual_receipts set created_at = created_at - 3600000 where id = ?", old!.id);
+    const [old, young] = await at.scene.sql("select id from punctual_receipts order by id");
+    await at.scene.sql(
+      "update punctual_receipts set created_at = created_at - 3600000 where id = ?",
+      old!.id,
+    );
     await worker.prune();
-    expect(await scene.sql("select id from punctual_receipts")).toEqual([{ id: young!.id }]);
+    expect(await at.scene.sql("select id from punctual_receipts")).toEqual([{ id: young!.id }]);
   });
 });

@@ -2,7 +2,7 @@ import { createPool } from "mysql2/promise";
 import pg from "pg";
 import { Punctual, PunctualError, type RunContext } from "../../../src/index.ts";
 import type { ServerKind } from "../../servers/server.ts";
-import { noteIn } from "../../support/journal.ts";
+import { Journal, noteIn } from "../../support/journal.ts";
 import { connect, type Direct, NOW } from "./direct.ts";
 
 /** A process that works until it is stopped. Prints nothing of its own: what it does stands in the journal. */
@@ -17,6 +17,8 @@ export interface WorkerConfig {
   parallel?: number;
   sleep?: string;
   grace?: string;
+  /** How it works. Default: `forever()`. */
+  way?: "forever" | "supervise" | "run";
   /** Whether Punctual is given a pool of our own in place of the URL. */
   pool?: boolean;
   /** Handlers note the server's time with their start. */
@@ -37,7 +39,8 @@ export interface Act {
 }
 
 const config = JSON.parse(process.argv[2]!) as WorkerConfig;
-const note = noteIn(config.journal, config.name);
+const isChild = process.env.PUNCTUAL_CHILD !== undefined;
+const note = noteIn(config.journal, isChild ? `child of ${config.name}` : config.name);
 const log = (text: string) => note("log", { text });
 
 function ownPool(): object {
@@ -51,12 +54,17 @@ const jobs = new Punctual(config.pool ? ownPool() : config.url, {
   logger: { debug: () => {}, info: log, warn: log, error: log },
 });
 
-let letGo: () => void = () => {};
-const released = new Promise<void>((resolve) => (letGo = resolve));
-process.on("message", () => letGo());
-process.on("disconnect", () => process.exit(1));
-// Only the worker may keep this process alive.
-process.channel?.unref();
+const { promise: released, resolve: letGo } = Promise.withResolvers<void>();
+// A child's channel is its parent's.
+if (!isChild) {
+  process.on("message", () => {
+    note("let go");
+    letGo();
+  });
+  process.on("disconnect", () => process.exit(1));
+  // Only the worker may keep this process alive.
+  process.channel?.unref();
+}
 
 let direct: Promise<Direct> | null = null;
 
@@ -84,7 +92,7 @@ async function handler(args: Act | null, run: RunContext): Promise<unknown> {
       throw new Error("rolled back");
     });
   }
-  if (args?.held) await released;
+  if (args?.held) await (isChild ? new Journal(config.journal).until({ what: "let go" }) : released);
   if (args?.ms && run.attempt === 1) await new Promise((resolve) => setTimeout(resolve, args.ms));
   if (!config.brief) note("end", of);
   return config.name;
@@ -96,7 +104,7 @@ if (config.ticks) jobs.schedule("beat", handler).concurrency(0).everySecond();
 const events = config.brief
   ? (["run.lost"] as const)
   : (["run.completed", "run.failed", "run.retried", "run.released", "run.lost"] as const);
-for (const event of events) {
+for (const event of isChild ? [] : events) {
   jobs.on(event, ({ id, name, attempt }) => note(event, { run: id, job: name, attempt }));
 }
 jobs.on("run.reaped", ({ id, name }) => note("run.reaped", { run: id, job: name }));
@@ -105,11 +113,11 @@ jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${Stri
 
 note("clock", { text: JSON.stringify({ wall: Date.now() }) });
 const { parallel, sleep, grace } = config;
-await jobs.forever({
-  ...(grace !== undefined && { grace }),
-  ...(parallel !== undefined && { parallel }),
-  ...(sleep !== undefined && { sleep }),
-});
+if (config.way === "run") {
+  process.on("SIGTERM", () => void jobs.stop());
+  await jobs.run({ grace, parallel });
+} else if (config.way === "supervise") await jobs.supervise({ grace, parallel, sleep, workers: 2 });
+else await jobs.forever({ grace, parallel, sleep });
 await (await (direct as Promise<Direct> | null))?.end();
 note("ended");
 // Its owner's pool would keep the process for as long as it has idle connections.
