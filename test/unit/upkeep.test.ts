@@ -46,7 +46,7 @@ describe("the doctor on dead rows", () => {
 
   test("warns of dead rows that an old transaction keeps, though they were vacuumed just now", () => {
     expect(told({ tables: [table({ vacuumedAt: ago(1) })], oldest: transaction(6) })).toEqual([
-      expect.stringContaining("-> end the old transaction below"),
+      expect.stringContaining("-> end the old transaction (below)"),
       "warning: a transaction of psql (pid 4711) has been open for 6m, and no row that died since can be removed -> end it: select pg_terminate_backend(4711)",
     ]);
   });
@@ -57,13 +57,13 @@ describe("the doctor on dead rows", () => {
 
   test("names autovacuum that is off on the whole server before the dead rows that stay for it", () => {
     const cause =
-      "warning: autovacuum is off on the whole server, so that dead rows stay in every table -> alter system set autovacuum = on; select pg_reload_conf()";
+      "warning: autovacuum is off on the whole server: dead rows stay in every table -> alter system set autovacuum = on; select pg_reload_conf()";
     expect(told({ enabled: false, tables: [table({ dead: 0 })], oldest: null })).toEqual([cause]);
     expect(told({ enabled: false, tables: [table({ vacuumedAt: ago(1) })], oldest: transaction(6) })).toEqual(
       [
         cause,
         expect.stringMatching(
-          /^warning: punctual_runs has 56,000 dead rows .* -> end the old transaction below$/,
+          /^warning: punctual_runs has 56,000 dead rows .* -> end the old transaction (below)$/,
         ),
         expect.stringContaining("a transaction of psql"),
       ],
