@@ -13,11 +13,12 @@ import type {
 } from "./job/arguments.ts";
 import {
   type ArgsFor,
-  type CatalogOf,
+  type Catalog,
   type ClassTarget,
   type ClassTypes,
   type JobsIn,
   type ResultFor,
+  type TypesOfJob,
   toCatalog,
 } from "./job/catalog.ts";
 import { Definition } from "./job/definition.ts";
@@ -112,7 +113,9 @@ export abstract class Jobs<Known = any> extends Operations {
    * Lists jobs by name, so that other programs can dispatch them by name with their types:
    * `new Punctual<typeof catalog>()`, where `catalog` is imported with `import type`.
    */
-  catalog<Jobs extends Record<string, Dispatchable>>(jobs: Jobs): CatalogOf<Jobs> {
+  catalog<Jobs extends Record<string, Dispatchable>>(
+    jobs: Jobs,
+  ): Catalog<{ [Name in keyof Jobs]: TypesOfJob<Jobs[Name]> }> {
     return toCatalog(jobs);
   }
 

@@ -21,13 +21,11 @@ export interface Catalog<Jobs = Record<string, JobTypes>> {
 // biome-ignore lint/suspicious/noExplicitAny: jobs of any types.
 type AnyJob = Dispatchable<any, any, any>;
 
-/** Type of the catalog for an object of jobs. */
-export type CatalogOf<Jobs> = Catalog<{
-  [Name in keyof Jobs]: Jobs[Name] extends { readonly "~types"?: infer Types } ? NonNullable<Types> : never;
-}>;
+/** Types that a job was defined or declared with. */
+export type TypesOfJob<Job> = Job extends { readonly "~types"?: infer Types } ? NonNullable<Types> : never;
 
 /** Returns the catalog of these jobs. Throws INVALID_NAME for a job that is listed under another name. */
-export function toCatalog<Jobs extends Record<string, AnyJob>>(jobs: Jobs): CatalogOf<Jobs> {
+export function toCatalog(jobs: Record<string, AnyJob>): Catalog<never> {
   if (typeof jobs !== "object" || jobs === null || Array.isArray(jobs)) {
     throw new PunctualError(
       "INVALID_OPTION",

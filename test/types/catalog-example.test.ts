@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, "../..");
 const example = readFileSync(join(root, "examples/catalog/producer.ts"), "utf8");
 const MISTAKE = /^\/\/ {3}(jobs\.dispatch\(.*\);)/gm;
 
-/** What the compiler says of the example with this producer. */
+/** The errors of the compiler for the example with this producer. */
 function compile(producer: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), "punctual-catalog-"));
   try {

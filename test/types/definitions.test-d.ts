@@ -3,7 +3,7 @@ import { same } from "./support/same.ts";
 
 declare const jobs: Punctual;
 
-// What the handler takes is what a dispatch gives.
+// A dispatch gives the type that the handler takes.
 const mail = jobs.schedule("mail", async (args: { to: string; copies?: number }, run) => {
   same<typeof run, RunContext>();
   return args.to;
@@ -160,7 +160,7 @@ const ping = jobs.schedule("ping", () => {});
 ping.dispatch();
 ping.dispatch({ any: "thing" });
 
-// So can one whose arguments are optional, may be undefined, or have no required member.
+// Also a handler whose arguments are optional, may be undefined, or have no required member.
 jobs.define("optional", (args?: { to: string }) => args?.to).dispatch();
 jobs.define("undefined", (args: { to: string } | undefined) => args?.to).dispatch();
 jobs.define("nothing", (_args: undefined) => {}).dispatch();

@@ -5,7 +5,7 @@ import { same } from "./support/same.ts";
 
 declare const jobs: Punctual;
 
-// What is dispatched is the schema's input, what the handler gets is its output.
+// A dispatch passes the schema's input, and the handler gets its output.
 const zod = z.object({
   file: z.string(),
   size: z.number().default(10),
