@@ -76,7 +76,8 @@ export async function seed(folder: string): Promise<Seeded> {
     token: "s3cr3t",
     url: "ftp://ada:pa55@ge@feeds.example.com:21/a?b=1&api_key=k3y#c",
   });
-  await jobs.run();
+  // Without ticks: a full minute may pass meanwhile.
+  await jobs.run({ schedules: false });
   const running = await jobs.dispatch("rollup-hourly", { hour: 14 });
   const waiting = await jobs.dispatch("nightly-export", { day: "2026-11-14" });
   await jobs.pauseQueue("newsletters", { for: "3 days" });
