@@ -63,7 +63,7 @@ describe("the doctor on dead rows", () => {
       [
         cause,
         expect.stringMatching(
-          /^warning: punctual_runs has 56,000 dead rows .* -> end the old transaction (below)$/,
+          /^warning: punctual_runs has 56,000 dead rows .* -> end the old transaction \(below\)$/,
         ),
         expect.stringContaining("a transaction of psql"),
       ],
