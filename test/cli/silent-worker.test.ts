@@ -77,7 +77,8 @@ test.each([["doctor"], ["status", "--check"], ["status"], ["show", "1"]])(
     db.close();
     const lines = stripVTControlCharacters(terminal.written).split(/\r?\n/);
     expect(lines.filter((line) => widthOf(line) > 80)).toEqual([]);
-    expect(lines.join(" ").replace(/ +/g, " ")).toContain("no sign of life");
+    // A long host name leaves the table of `status` little room for its last column; its last line says it too.
+    expect(lines.join(" ").replace(/ +/g, " ")).toMatch(/no sign of life|1 run is held by a dead one/);
   },
 );
 
