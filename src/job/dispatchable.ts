@@ -149,6 +149,16 @@ export class JobDraft<
     return new JobDraft<Args, Result, Own>(this.job, this.home, shape) as this;
   }
 
+  /** The name of its job. */
+  get name(): string {
+    return this.job.name;
+  }
+
+  /** This draft: each call that shapes it gives a new one. */
+  draft(): this {
+    return this;
+  }
+
   /** The shape of a run that is asked for now. */
   use(): RunShape {
     return this.shape;

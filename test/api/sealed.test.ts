@@ -102,6 +102,7 @@ describe("after the first await, a setting that one run can have gives a draft",
     expect(draft).toBeInstanceOf(JobDraft);
     expect(draft).not.toBeInstanceOf(Definition);
     expect(draft.shape).toMatchObject(shape);
+    expect([draft.name, draft.draft()]).toEqual(["mail", draft]);
     await draft.dispatch({ to: "ada" });
     expect(mail.settings).toBe(settings);
   });
