@@ -10,7 +10,8 @@ export class Turn {
     if (Turn.#current === null) {
       const turn = new Turn();
       Turn.#current = turn;
-      queueMicrotask(() => {
+      // Not queueMicrotask(), which fake timers of test runners replace.
+      void Promise.resolve().then(() => {
         turn.#isOver = true;
         Turn.#current = null;
       });

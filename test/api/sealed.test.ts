@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Job, Punctual } from "../../src/index.ts";
 import { Configurable } from "../../src/job/configurable.ts";
 import { Definition } from "../../src/job/definition.ts";
@@ -69,6 +69,18 @@ describe("before the first await", () => {
     await other;
     expect(mail.isSealed).toBe(true);
     expect(order).toEqual(["still defining", "other"]);
+  });
+
+  test("a test runner's fake timers keep nothing open", async () => {
+    vi.useFakeTimers({ toFake: ["queueMicrotask"] });
+    try {
+      const { jobs } = open();
+      const mail = jobs.define<Mail>("mail", () => {});
+      await null;
+      expect(mail.isSealed).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("each definition has its own turn, also between top-level awaits", async () => {

@@ -79,8 +79,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A definition is sealed before anything that the defining code awaits continues.",
     file: "src/job/turn.ts",
-    find: "      queueMicrotask(() => {",
-    replace: "      process.nextTick(() => {",
+    find: "void Promise.resolve().then(() => {",
+    replace: "process.nextTick(() => {",
     tests: ["test/api/sealed.test.ts"],
     only: "after the first await",
   },
