@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type ConfigSource, checkConfig, type PunctualConfig } from "./config.ts";
-import { PunctualError, showPath } from "./errors.ts";
+import { formatPath, PunctualError } from "./errors.ts";
 
 export const CONFIG_NAMES: string[] = ["ts", "mts", "js", "mjs"].map((ending) => `punctual.config.${ending}`);
 
@@ -23,7 +23,7 @@ export function findConfig(named?: string): string | null {
   throw notLoaded(
     kind
       ? `${given} (named by ${by}) is a folder. Name the config file in it.`
-      : `There is no config file ${showPath(given)}: ${by} names it.`,
+      : `There is no config file ${formatPath(given)}: ${by} names it.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "./errors.ts";
+import { formatValue, PunctualError } from "./errors.ts";
 import { checkConcurrency, type Defaults, toSettings } from "./job/settings.ts";
 import { checkPrefix, type PunctualOptions } from "./options.ts";
 import { type Keep, type KeepByState, toRetention } from "./run/retention.ts";
@@ -112,7 +112,7 @@ function checkPatterns(jobs: unknown): void {
   if (patterns.length > 0 && patterns.every((one) => typeof one === "string" && one !== "")) return;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected a file name or glob such as "jobs/**/*.ts", or a list of them, got ${show(jobs)}.`,
+    `Expected a file name or glob such as "jobs/**/*.ts", or a list of them, got ${formatValue(jobs)}.`,
   );
 }
 
@@ -120,7 +120,7 @@ function checkQueues(queues: Record<string, { concurrency: number }>): void {
   if (typeof queues !== "object" || queues === null || Array.isArray(queues)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected limits by queue, such as { emails: { concurrency: 3 } }, got ${show(queues)}.`,
+      `Expected limits by queue, such as { emails: { concurrency: 3 } }, got ${formatValue(queues)}.`,
     );
   }
   for (const [name, limit] of Object.entries(queues)) {

@@ -122,7 +122,7 @@ export class Engine {
       owner: this.id,
       maxPayload,
       now: () => clock.now(),
-      beat: () => presence.show(),
+      beat: () => presence.start(),
       report: (error) => events.report(error, "writing beside a dispatch in a transaction"),
       warn: (message) => logger.warn(message),
     });

@@ -140,7 +140,7 @@ export function isDataFault(error: unknown): boolean {
 }
 
 /** Returns a value as text for an error message: one line of at most 80 characters. Never throws. */
-export function show(value: unknown): string {
+export function formatValue(value: unknown): string {
   let text: string;
   try {
     if (typeof value === "string") text = JSON.stringify(value);
@@ -163,6 +163,6 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** A path for a message: a relative one with the folder that it was looked for in. */
-export function showPath(path: string): string {
+export function formatPath(path: string): string {
   return isAbsolute(path) ? path : `${path} in ${process.cwd()}`;
 }

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "./errors.ts";
+import { formatValue, PunctualError } from "./errors.ts";
 import { Punctual } from "./punctual.ts";
 
 let instance: Punctual | undefined;
@@ -15,7 +15,10 @@ export interface Facade extends Punctual {
 
 function use(next: Punctual): Punctual {
   if (!(next instanceof Punctual) || next === Job) {
-    throw new PunctualError("INVALID_OPTION", `Job.use() expected a new Punctual(), got ${show(next)}.`);
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Job.use() expected a new Punctual(), got ${formatValue(next)}.`,
+    );
   }
   if (instance && instance !== next) Punctual.handOver(instance, next);
   instance = next;

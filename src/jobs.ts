@@ -1,6 +1,6 @@
 import type { Dispatch, DispatchOptions } from "./dispatch/dispatch.ts";
 import type { Engine } from "./engine.ts";
-import { PunctualError, show } from "./errors.ts";
+import { formatValue, PunctualError } from "./errors.ts";
 import type { AdHocDispatch } from "./job/adhoc.ts";
 import type {
   Data,
@@ -123,7 +123,10 @@ export abstract class Jobs<Known = any> extends Operations {
   queue(name: string, options: { concurrency: number }): this {
     checkName(name, "a queue name");
     if (typeof options !== "object" || options === null) {
-      throw new PunctualError("INVALID_OPTION", `queue() expected { concurrency }, got ${show(options)}.`);
+      throw new PunctualError(
+        "INVALID_OPTION",
+        `queue() expected { concurrency }, got ${formatValue(options)}.`,
+      );
     }
     checkKeys(options, ["concurrency"], "queue()");
     this.engine.queueLimits.set(name, checkConcurrency(options.concurrency));

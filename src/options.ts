@@ -1,4 +1,4 @@
-import { PunctualError, show } from "./errors.ts";
+import { formatValue, PunctualError } from "./errors.ts";
 import type { Logger } from "./events/logger.ts";
 import type { Resolve } from "./job/handlers.ts";
 import type { Defaults } from "./job/settings.ts";
@@ -65,7 +65,7 @@ export function checkPrefix(prefix: string): void {
   if (typeof prefix === "string" && /^[a-z_][a-z0-9_]{0,29}$/i.test(prefix)) return;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected a table prefix of at most 30 letters, digits and underscores, got ${show(prefix)}.`,
+    `Expected a table prefix of at most 30 letters, digits and underscores, got ${formatValue(prefix)}.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "./errors.ts";
+import { formatValue, PunctualError } from "./errors.ts";
 
 /** Source of time: nothing else in Punctual reads a clock or sets a timer. */
 export interface Clock {
@@ -42,13 +42,13 @@ export function checkClock(clock: Clock): Clock {
   if (missing !== undefined) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected clock with now(), monotonic(), after() and manual, got ${missing} ${show(given?.[missing])}.`,
+      `Expected clock with now(), monotonic(), after() and manual, got ${missing} ${formatValue(given?.[missing])}.`,
     );
   }
   if (typeof clock.manual !== "boolean") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected clock.manual as true (tests move its time) or false (its time passes), got ${show(clock.manual)}.`,
+      `Expected clock.manual as true (tests move its time) or false (its time passes), got ${formatValue(clock.manual)}.`,
     );
   }
   for (const name of ["now", "monotonic"] as const) {
@@ -56,7 +56,7 @@ export function checkClock(clock: Clock): Clock {
     if (typeof value === "number" && Number.isFinite(value) && value >= 0) continue;
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected clock.${name}() to give milliseconds as a number, got ${show(value)}.`,
+      `Expected clock.${name}() to give milliseconds as a number, got ${formatValue(value)}.`,
     );
   }
   return clock;
@@ -146,7 +146,7 @@ export function toMilliseconds(duration: Duration, what = "a duration"): number 
   if (ms === undefined || !(ms >= 0 && ms <= LONGEST_DURATION)) {
     throw new PunctualError(
       "INVALID_DURATION",
-      `Expected ${what} as seconds or text such as "200ms", "90s" or "1 hour", got ${show(duration)}.` +
+      `Expected ${what} as seconds or text such as "200ms", "90s" or "1 hour", got ${formatValue(duration)}.` +
         (ms !== undefined && ms > LONGEST_DURATION ? " The longest is 1,000 years." : ""),
     );
   }
@@ -190,7 +190,7 @@ export function toInstant(instant: Instant): number {
   if (ms === undefined || Number.isNaN(ms)) {
     throw new PunctualError(
       "INVALID_INSTANT",
-      `Expected a Date or an ISO 8601 text such as "2026-12-01T10:00:00Z", got ${instant instanceof Date ? "an invalid Date" : show(instant)}.` +
+      `Expected a Date or an ISO 8601 text such as "2026-12-01T10:00:00Z", got ${instant instanceof Date ? "an invalid Date" : formatValue(instant)}.` +
         (typeof instant === "number" ? " For a number of seconds from now use delay()." : "") +
         (typeof instant === "string" && /^\s*\+/.test(instant)
           ? " A relative instant is not allowed here."

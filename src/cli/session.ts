@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { PunctualConfig } from "../config.ts";
-import { showPath } from "../errors.ts";
+import { formatPath } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Cli, LoadMode } from "./cli.ts";
 import type { Globals } from "./input/options.ts";
@@ -50,7 +50,7 @@ export class Session implements Cli {
     if (pattern !== undefined && (files.length === 0 || this.globals.jobs)) {
       throw new Exit(
         exitCodes.notLoaded,
-        `No job file matches ${showPath(plain(pattern))}. Name the job files with --jobs, or create one: punctual init`,
+        `No job file matches ${formatPath(plain(pattern))}. Name the job files with --jobs, or create one: punctual init`,
       );
     }
     if (problems.length > 0 && broken === "refuse") {

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { EncodedArgs } from "../run/payload.ts";
 import { type RetriesArguments, type RetryOptions, retriesIn, toStoredPolicy } from "../run/retries.ts";
 import type { Run } from "../run/run.ts";
@@ -180,7 +180,7 @@ function checkOptions(options: DispatchOptions): RunShape {
   if (typeof options !== "object" || options === null) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected dispatch options or a delay in seconds, got ${show(options)}.`,
+      `Expected dispatch options or a delay in seconds, got ${formatValue(options)}.`,
     );
   }
   checkKeys(options, OPTIONS, "dispatch()");
@@ -193,7 +193,7 @@ function toUnique(key: string, options: UniqueOptions): NonNullable<RunShape["un
   if (until !== "started" && until !== "finished") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected unique until "started" or "finished", got ${show(until)}.`,
+      `Expected unique until "started" or "finished", got ${formatValue(until)}.`,
     );
   }
   const held = options.for === undefined ? 0 : toMilliseconds(options.for, "unique for");

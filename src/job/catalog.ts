@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { JsonValue } from "../run/payload.ts";
 import type { IsAny } from "./arguments.ts";
 import { Dispatchable } from "./dispatchable.ts";
@@ -29,20 +29,20 @@ export function toCatalog(jobs: Record<string, AnyJob>): Catalog<never> {
   if (typeof jobs !== "object" || jobs === null || Array.isArray(jobs)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `catalog() expected jobs by name, such as { email }, got ${show(jobs)}.`,
+      `catalog() expected jobs by name, such as { email }, got ${formatValue(jobs)}.`,
     );
   }
   for (const [name, job] of Object.entries(jobs)) {
     if (!(job instanceof Dispatchable)) {
       throw new PunctualError(
         "INVALID_OPTION",
-        `catalog() expected a job under ${show(name)}, as define() or declare() returns it, got ${show(job)}.`,
+        `catalog() expected a job under ${formatValue(name)}, as define() or declare() returns it, got ${formatValue(job)}.`,
       );
     }
     if (job.name !== name) {
       throw new PunctualError(
         "INVALID_NAME",
-        `catalog() has the job ${show(job.name)} under ${show(name)}. Producers dispatch by the name of the job: write { ${show(job.name)}: … }.`,
+        `catalog() has the job ${formatValue(job.name)} under ${formatValue(name)}. Producers dispatch by the name of the job: write { ${formatValue(job.name)}: … }.`,
       );
     }
   }

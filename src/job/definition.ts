@@ -1,4 +1,4 @@
-import { brand, PunctualError, show } from "../errors.ts";
+import { brand, formatValue, PunctualError } from "../errors.ts";
 import { encodePayload } from "../run/payload.ts";
 import { Plan, type ScheduleOverrides } from "../schedule/plan.ts";
 import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
@@ -81,7 +81,7 @@ export class Definition<
     if (typeof instant === "string" && /^\d{1,2}(:\d{1,2}){0,2}$/.test(instant.trim())) {
       throw new PunctualError(
         "INVALID_INSTANT",
-        `at() dispatches at an instant, such as "2026-12-01T10:00:00Z"; got ${show(instant)}. For a schedule at this time every day use dailyAt(${show(instant)}).`,
+        `at() dispatches at an instant, such as "2026-12-01T10:00:00Z"; got ${formatValue(instant)}. For a schedule at this time every day use dailyAt(${formatValue(instant)}).`,
       );
     }
     return super.at(instant);
@@ -186,7 +186,7 @@ export class Definition<
     if (names.includes(this.name)) {
       throw new PunctualError(
         "INVALID_NAME",
-        `formerly() of job "${this.name}" expected names that the job had before, got ${show(this.name)}, the name it has.`,
+        `formerly() of job "${this.name}" expected names that the job had before, got ${formatValue(this.name)}, the name it has.`,
       );
     }
     this.formerNames = [...this.formerNames, ...names.map((name) => checkName(name, "a job name"))];

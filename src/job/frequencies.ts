@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { FieldTexts } from "../schedule/plan.ts";
 import { secondOfDay } from "../schedule/window.ts";
 
@@ -11,7 +11,7 @@ const list = (numbers: Numbers, least: number, most: number, what: string): stri
   if (all.length === 0 || all.some((n) => !Number.isInteger(n) || n < least || n > most)) {
     throw new PunctualError(
       "INVALID_CRON",
-      `Expected ${what} from ${least} to ${most}, got ${show(numbers)}.`,
+      `Expected ${what} from ${least} to ${most}, got ${formatValue(numbers)}.`,
     );
   }
   return [...new Set(all)].sort((a, b) => a - b).join(",");

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
 import { checkName } from "../validate/names.ts";
 
@@ -85,7 +85,7 @@ export function nameOf(what: unknown): string {
   if (isClass(what)) return checkName(nameOfClass(what), "a job name");
   throw new PunctualError(
     "INVALID_NAME",
-    `Expected a job name, a class, or [Class, "method"], got ${show(what)}.`,
+    `Expected a job name, a class, or [Class, "method"], got ${formatValue(what)}.`,
   );
 }
 
@@ -141,7 +141,7 @@ export function toHandler(target: unknown, name: string, resolve: Resolve = make
   if (typeof target === "function") return target as Handler<unknown>;
   throw new PunctualError(
     "NO_HANDLER",
-    `Job "${name}" has no handler: expected a function, a class with handle(), or [Class, "method"], got ${show(target)}.`,
+    `Job "${name}" has no handler: expected a function, a class with handle(), or [Class, "method"], got ${formatValue(target)}.`,
   );
 }
 
@@ -155,7 +155,7 @@ function methodOf(jobClass: JobClass, method: string, name: string, resolve: Res
       if (typeof instance?.[method] === "function") return instance[method](args, run);
       throw new PunctualError(
         "NO_HANDLER",
-        `Job "${name}" has no handler: expected resolve(${jobClass.name}) to return an object with a method ${method}(), got ${show(instance)}.`,
+        `Job "${name}" has no handler: expected resolve(${jobClass.name}) to return an object with a method ${method}(), got ${formatValue(instance)}.`,
       );
     };
   }

@@ -1,4 +1,4 @@
-import { isThenable, PunctualError, show } from "../errors.ts";
+import { formatValue, isThenable, PunctualError } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
 import { checkName } from "../validate/names.ts";
 import type { Settings } from "./settings.ts";
@@ -14,7 +14,7 @@ export function computedLane(job: string, settings: Settings, args: unknown): st
   try {
     key = settings.keyOf?.((args ?? {}) as never);
   } catch (cause) {
-    const thrown = cause instanceof Error ? String(cause) : show(cause);
+    const thrown = cause instanceof Error ? String(cause) : formatValue(cause);
     const message = `The key of job "${job}" could not be computed: by of concurrency() threw ${thrown}. Expected a text or a whole number, or null for no key.`;
     throw new PunctualError("INVALID_OPTION", message, { cause });
   }
@@ -26,6 +26,6 @@ export function computedLane(job: string, settings: Settings, args: unknown): st
   if (isThenable(key)) Promise.resolve(key).catch(() => {});
   throw new PunctualError(
     "INVALID_NAME",
-    `Expected by of concurrency() to return the key of "${job}" as a text or a whole number, or null for no key, got ${show(key)}.`,
+    `Expected by of concurrency() to return the key of "${job}" as a text or a whole number, or null for no key, got ${formatValue(key)}.`,
   );
 }

@@ -1,5 +1,5 @@
 import type { RunShape } from "../dispatch/dispatch.ts";
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { yieldToEventLoop } from "../time.ts";
 import { Configurable } from "./configurable.ts";
 import type { Definition } from "./definition.ts";
@@ -63,7 +63,7 @@ export function refuseLate(setting: string): void {
 export function lateSetting(job: Job, home: Home, method: string, args: unknown[]): unknown {
   if (!(method in JobDraft.prototype)) throw sealed(job, method);
   // The arguments of a run may be confidential: they are not logged.
-  const text = method === "args" ? "args()" : `${method}(${args.map(show).join(", ")})`;
+  const text = method === "args" ? "args()" : `${method}(${args.map(formatValue).join(", ")})`;
   const call = { job, home, text, isUsed: false };
   const draft = (new LateDraft(call) as unknown as Record<string, Method>)[method]!(...args);
   watch(call);
@@ -74,7 +74,7 @@ function sealed(job: Job, method: string): PunctualError {
   const recur =
     method in Configurable.prototype || method === "formerly"
       ? ""
-      : ` To add a schedule to a job that is defined, use recur(${show(job.name)}, cron).`;
+      : ` To add a schedule to a job that is defined, use recur(${formatValue(job.name)}, cron).`;
   return new PunctualError(
     "JOB_SEALED",
     `${method}() came too late for job "${job.name}": its settings were sealed at the first await after ${definedAt(job)}. ` +

@@ -1,5 +1,5 @@
 import type { Dispatch, RunShape } from "../dispatch/dispatch.ts";
-import { brand, PunctualError, show } from "../errors.ts";
+import { brand, formatValue, PunctualError } from "../errors.ts";
 import { laneOf } from "../run/lanes.ts";
 import { EncodedArgs } from "../run/payload.ts";
 import { instantOf, zoneOf } from "../schedule/zones.ts";
@@ -67,7 +67,7 @@ export class Preparer {
     if (typeof all !== "object" || all === null || !(Symbol.iterator in all || Symbol.asyncIterator in all)) {
       throw new PunctualError(
         "INVALID_OPTION",
-        `dispatchMany() expected a list of arguments, an iterable or an async iterable, got ${show(all)}.`,
+        `dispatchMany() expected a list of arguments, an iterable or an async iterable, got ${formatValue(all)}.`,
       );
     }
     const target = this.capture(job);

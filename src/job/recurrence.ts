@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { encodePayload } from "../run/payload.ts";
 import { type Bounds, Plan, type ScheduleOverrides } from "../schedule/plan.ts";
 import type { Misfire } from "../schedule/schedule.ts";
@@ -98,7 +98,7 @@ function checkPair(times: readonly [string, string], what: string): readonly [st
   if (Array.isArray(times) && times.length === 2) return times;
   throw new PunctualError(
     "INVALID_OPTION",
-    `recur() expected ${what} as two times of day, such as ["09:00", "17:00"], got ${show(times)}.`,
+    `recur() expected ${what} as two times of day, such as ["09:00", "17:00"], got ${formatValue(times)}.`,
   );
 }
 
@@ -116,7 +116,7 @@ export function toMisfire(policy: Misfire["policy"], options: MisfireOptions): M
   if (!["once", "skip", "all"].includes(policy)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected misfire "once", "skip" or "all", got ${show(policy)}.`,
+      `Expected misfire "once", "skip" or "all", got ${formatValue(policy)}.`,
     );
   }
   checkKeys(options, ["limit", "within"], "misfire()");

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
 import {
   defaultRetention,
@@ -112,7 +112,10 @@ export function checkConcurrency(concurrency: unknown): number {
 export function checkLease(lease: Duration): number {
   const ms = toMilliseconds(lease, "a lease");
   if (ms >= 1000) return ms;
-  throw new PunctualError("INVALID_OPTION", `Expected a lease of at least 1 second, got ${show(lease)}.`);
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected a lease of at least 1 second, got ${formatValue(lease)}.`,
+  );
 }
 
 /** Null: none. */

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 
 export interface Address {
   host: string;
@@ -15,6 +15,6 @@ export function toAddress(text: string | number): Address {
   if (match && port <= 65_535) return { host: match[1] ?? match[2] ?? LOOPBACK, port };
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected a port from 0 to 65535, optionally with a host, such as "4481" or "0.0.0.0:4481", got ${show(text)}.`,
+    `Expected a port from 0 to 65535, optionally with a host, such as "4481" or "0.0.0.0:4481", got ${formatValue(text)}.`,
   );
 }

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { PauseNote } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
@@ -88,7 +88,7 @@ export function toPauseNote({ reason, by }: PauseOptions, method: string): Pause
   if (reason !== undefined && (typeof reason !== "string" || reason.length > LONGEST_REASON)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `${method} reason expected a text of at most ${LONGEST_REASON} characters, got ${show(reason)}.`,
+      `${method} reason expected a text of at most ${LONGEST_REASON} characters, got ${formatValue(reason)}.`,
     );
   }
   return {

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { type FinishedState, finishedStates } from "../run/states.ts";
 import { UNDEFINED_AFTER } from "../status/report.ts";
 import type { PruneReport, PruneRequest } from "../store/maintenance.ts";
@@ -78,6 +78,6 @@ function checkFinished(state: FinishedState, what: string): FinishedState {
   if (finishedStates.includes(state)) return state;
   throw new PunctualError(
     "INVALID_OPTION",
-    `${what} deletes finished runs: expected one of the states ${finishedStates.join(", ")}, got ${show(state)}.`,
+    `${what} deletes finished runs: expected one of the states ${finishedStates.join(", ")}, got ${formatValue(state)}.`,
   );
 }

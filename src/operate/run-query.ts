@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { parseQuery, type RunQuery } from "../query/parse.ts";
 import { type RunState, stateCodes } from "../run/states.ts";
 import type { RunCondition } from "../store/search.ts";
@@ -68,11 +68,11 @@ function checkState(state: RunState, what: string): RunState {
   if (Object.hasOwn(stateCodes, state)) return state;
   throw new PunctualError(
     "INVALID_OPTION",
-    `${what} expected a state, got ${show(state)}. Known: ${Object.keys(stateCodes).join(", ")}.`,
+    `${what} expected a state, got ${formatValue(state)}. Known: ${Object.keys(stateCodes).join(", ")}.`,
   );
 }
 
 export function checkId(id: unknown, what = "the id of a run"): number {
   if (typeof id === "number" && Number.isSafeInteger(id) && id > 0) return id;
-  throw new PunctualError("INVALID_OPTION", `Expected ${what}, a whole number, got ${show(id)}.`);
+  throw new PunctualError("INVALID_OPTION", `Expected ${what}, a whole number, got ${formatValue(id)}.`);
 }

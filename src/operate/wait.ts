@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { Emitter, Events } from "../events/events.ts";
 import type { RunInfo } from "../run/info.ts";
 import type { JsonValue } from "../run/payload.ts";
@@ -34,7 +34,7 @@ export async function waitForRun(
       if (left <= 0) {
         throw new PunctualError(
           "WAIT_TIMED_OUT",
-          `Run ${id} has not finished within ${show(timeout)}${typeof timeout === "number" ? " s" : ""}; it is ${run.state}. Wait longer, or call why(${id}) for the reason.`,
+          `Run ${id} has not finished within ${formatValue(timeout)}${typeof timeout === "number" ? " s" : ""}; it is ${run.state}. Wait longer, or call why(${id}) for the reason.`,
         );
       }
       await sleep(clock, Math.min(READ_EVERY, left), ended.signal);

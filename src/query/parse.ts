@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { isFinished } from "../run/states.ts";
 import type { RunCondition } from "../store/search.ts";
 import { DAY } from "../time.ts";
@@ -35,7 +35,7 @@ export function parseQuery(text: string, { now, zone = "UTC" }: ParseOptions): R
   if (typeof text !== "string") {
     throw new PunctualError(
       "INVALID_QUERY",
-      `Expected a query as text such as "state:failed job:send-*", got ${show(text)}.`,
+      `Expected a query as text such as "state:failed job:send-*", got ${formatValue(text)}.`,
     );
   }
   const where = toTerms(text).map((term): RunCondition => {

@@ -1,5 +1,5 @@
 import * as types from "node:util/types";
-import { brand, PunctualError, show } from "../errors.ts";
+import { brand, formatValue, PunctualError } from "../errors.ts";
 
 /** A value that a payload can contain. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
@@ -39,7 +39,7 @@ export function decodePayload(text: string | null | undefined): JsonValue | unde
   try {
     return JSON.parse(text) as JsonValue;
   } catch (cause) {
-    const message = `Expected the stored arguments of a run to be JSON, got ${show(text)}. Correct the row, or delete the run and dispatch it again.`;
+    const message = `Expected the stored arguments of a run to be JSON, got ${formatValue(text)}. Correct the row, or delete the run and dispatch it again.`;
     throw new PunctualError("INVALID_PAYLOAD", message, { cause });
   }
 }
@@ -219,7 +219,7 @@ function className(value: object): string {
 
 function thrown(cause: unknown): string {
   try {
-    return show(cause instanceof Error ? cause.message : cause);
+    return formatValue(cause instanceof Error ? cause.message : cause);
   } catch {
     return "an error";
   }
@@ -228,7 +228,7 @@ function thrown(cause: unknown): string {
 function place(root: string, path: (string | number)[]): string {
   const steps = path.map((key) => {
     if (typeof key === "number") return `[${key}]`;
-    return /^[\p{L}_$][\p{L}\p{N}_$]{0,79}$/u.test(key) ? `.${key}` : `[${show(key)}]`;
+    return /^[\p{L}_$][\p{L}\p{N}_$]{0,79}$/u.test(key) ? `.${key}` : `[${formatValue(key)}]`;
   });
   if (steps.length <= 12) return root + steps.join("");
   return `${root}${steps.slice(0, 8).join("")}…${steps.slice(-4).join("")}`;

@@ -1,5 +1,5 @@
 import { backoffCeiling } from "../backoff.ts";
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { DAY, toMilliseconds } from "../time.ts";
 import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
 
@@ -84,7 +84,7 @@ export function toPolicy(given: RetriesArguments, name: RetriesName): Partial<Re
   if (typeof first !== "number" && rest.some((value) => value !== undefined)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `${name}() expected one object, or max, base, cap and jitter by position, got both: ${show(given)}.`,
+      `${name}() expected one object, or max, base, cap and jitter by position, got both: ${formatValue(given)}.`,
     );
   }
   const entries = Object.entries(policy).filter(([, value]) => value !== undefined);
@@ -105,7 +105,7 @@ export function retriesIn(
   if (attempts !== undefined && retries !== undefined) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `${what} got both attempts (${show(attempts)}) and retries (${show(retries)}), which are two names of one option. Leave out retries.`,
+      `${what} got both attempts (${formatValue(attempts)}) and retries (${formatValue(retries)}), which are two names of one option. Leave out retries.`,
     );
   }
   if (attempts !== undefined) return { name: "attempts", given: [attempts] as RetriesArguments };
@@ -116,7 +116,7 @@ function byPosition(values: unknown[], name: RetriesName): RetryOptions {
   if (values.length > NUMBERS.length) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `${name}() expected at most max, base, cap and jitter, got ${show(values)}.`,
+      `${name}() expected at most max, base, cap and jitter, got ${formatValue(values)}.`,
     );
   }
   return Object.fromEntries(values.map((value, index) => [NUMBERS[index]!, value]));
@@ -130,13 +130,13 @@ function check(policy: Partial<RetryPolicy>, retries: RetriesName): void {
     if (seconds === undefined || (Number.isFinite(seconds) && seconds >= 0)) continue;
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected ${retries} ${name} in seconds, 0 or more, got ${show(seconds)}.`,
+      `Expected ${retries} ${name} in seconds, 0 or more, got ${formatValue(seconds)}.`,
     );
   }
   if (jitter !== undefined && jitter !== "full" && jitter !== "none") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected ${retries} jitter "full" or "none", got ${show(jitter)}.`,
+      `Expected ${retries} jitter "full" or "none", got ${formatValue(jitter)}.`,
     );
   }
   if (backoff !== undefined) checkFunction(backoff, `${retries} backoff`);

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { describe } from "./describe.ts";
 import { type Fields, parseCron } from "./fields.ts";
 import { nextTick, previousTick } from "./next.ts";
@@ -73,7 +73,7 @@ export class Cron {
 function toMs(instant: Date | number): number {
   const ms = instant instanceof Date ? instant.getTime() : instant;
   if (typeof ms !== "number" || !Number.isFinite(ms)) {
-    const got = instant instanceof Date ? "an invalid Date" : show(instant);
+    const got = instant instanceof Date ? "an invalid Date" : formatValue(instant);
     throw new PunctualError("INVALID_INSTANT", `Expected a Date or UTC milliseconds, got ${got}.`);
   }
   return ms;

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { add, type Sixty } from "./bits.ts";
 import { everOccurs } from "./civil.ts";
 
@@ -127,7 +127,10 @@ export function parseCron(source: string): Fields {
     interval: texts[1]!.startsWith("*") || texts[2]!.startsWith("*"),
   };
   if (!everOccurs(fields)) {
-    refuse(source, `day of month ${show(texts[DAY_OF_MONTH])} never occurs in month ${show(texts[MONTH])}`);
+    refuse(
+      source,
+      `day of month ${formatValue(texts[DAY_OF_MONTH])} never occurs in month ${formatValue(texts[MONTH])}`,
+    );
   }
   return fields;
 }
@@ -202,7 +205,7 @@ function addElement(mask: Sixty, element: string, position: FieldPosition): void
     if (dash < 0 && slash >= 0) {
       fail(
         position,
-        `a step needs a range; instead of ${show(element)} write "${range}-${spec.high}/${step}"`,
+        `a step needs a range; instead of ${formatValue(element)} write "${range}-${spec.high}/${step}"`,
       );
     }
     // "MON-SUN" is a range up to 7; as the first day of a week, SUN is 0.
@@ -210,7 +213,7 @@ function addElement(mask: Sixty, element: string, position: FieldPosition): void
     if (from > to) {
       const named = /^\d/.test(first) ? [spec.low, spec.high] : [spec.names[0], spec.names.at(-1)];
       const instead = `${first}-${named[1]},${named[0]}-${second}`;
-      fail(position, `the range ${show(range)} runs backwards; write "${instead}"`);
+      fail(position, `the range ${formatValue(range)} runs backwards; write "${instead}"`);
     }
   }
   for (let value = from; value <= to; value += step) add(mask, value);
@@ -218,7 +221,7 @@ function addElement(mask: Sixty, element: string, position: FieldPosition): void
 
 function readStep(text: string, position: FieldPosition): number {
   if (!/^\d{1,4}$/.test(text) || +text === 0)
-    fail(position, `a step must be a number from 1 to 9999, got ${show(text)}`);
+    fail(position, `a step must be a number from 1 to 9999, got ${formatValue(text)}`);
   return +text;
 }
 
@@ -226,11 +229,11 @@ function readValue(text: string, position: FieldPosition): number {
   const spec = SPECS[position.index]!;
   if (/^\d+$/.test(text)) {
     if (text.length > 4 || +text < spec.low || +text > spec.high)
-      fail(position, `${show(text)} is out of range`);
+      fail(position, `${formatValue(text)} is out of range`);
     return +text;
   }
   const index = spec.names.indexOf(text);
-  if (index < 0) fail(position, text === "" ? "a range lacks an end" : `cannot read ${show(text)}`);
+  if (index < 0) fail(position, text === "" ? "a range lacks an end" : `cannot read ${formatValue(text)}`);
   return index + spec.low;
 }
 
@@ -238,10 +241,10 @@ function fail({ source, texts, index }: FieldPosition, problem: string): never {
   const spec = SPECS[index]!;
   // Positions as the user counts them: an expression of five fields has no second.
   const number = index + 1 - (source.trim().split(/[ \t]+/).length === 5 ? 1 : 0);
-  const field = `field ${number} (${spec.name}) ${show(texts[index])}:`;
+  const field = `field ${number} (${spec.name}) ${formatValue(texts[index])}:`;
   refuse(source, `${field} ${problem}. Allowed: ${spec.allowed}, *, a-b, a-b/n, */n and lists of them`);
 }
 
 function refuse(source: unknown, problem: string): never {
-  throw new PunctualError("INVALID_CRON", `The cron ${show(source)} is not valid: ${problem}.`);
+  throw new PunctualError("INVALID_CRON", `The cron ${formatValue(source)} is not valid: ${problem}.`);
 }

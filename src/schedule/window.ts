@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { DAY_SECONDS } from "./civil.ts";
 import { instantOf, type Zone } from "./zones.ts";
 
@@ -21,7 +21,7 @@ export function secondOfDay(time: string): number {
   if (!match || hour! > 23 || minute! > 59 || second! > 59) {
     throw new PunctualError(
       "INVALID_CRON",
-      `Expected a time of day such as "13:00", hours from 0 to 23, got ${show(time)}.`,
+      `Expected a time of day such as "13:00", hours from 0 to 23, got ${formatValue(time)}.`,
     );
   }
   return hour! * 3600 + minute! * 60 + second!;

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { DAY_SECONDS } from "./civil.ts";
 
 /** A span of time, in UTC seconds, in which a zone's offset from UTC is constant. */
@@ -136,7 +136,7 @@ function formatOf(name: string): Intl.DateTimeFormat {
   } catch (cause) {
     throw new PunctualError(
       "INVALID_ZONE",
-      `Expected an IANA time zone such as "Europe/Berlin" or "UTC", got ${show(name)}.`,
+      `Expected an IANA time zone such as "Europe/Berlin" or "UTC", got ${formatValue(name)}.`,
       { cause },
     );
   }

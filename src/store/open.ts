@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { Clock } from "../time.ts";
 import { isMysqlHandle } from "./mysql/driver.ts";
 import type { Pending } from "./pending.ts";
@@ -73,7 +73,7 @@ export function kindOf(source: unknown): Kind {
     // Never show the whole URL: it may contain a password.
     throw new PunctualError(
       "DATABASE_URL",
-      `Expected a database URL such as "sqlite:./jobs.db", "postgres://…", "mysql://…" or "mariadb://…", got ${scheme ? `one that begins with "${scheme}:"` : show(source)}.${hint}`,
+      `Expected a database URL such as "sqlite:./jobs.db", "postgres://…", "mysql://…" or "mariadb://…", got ${scheme ? `one that begins with "${scheme}:"` : formatValue(source)}.${hint}`,
     );
   }
   if (isPostgresHandle(source)) return "postgres";
@@ -82,7 +82,7 @@ export function kindOf(source: unknown): Kind {
   if (typeof handle?.prepare === "function" && typeof handle.exec === "function") return "sqlite";
   throw new PunctualError(
     "DATABASE_URL",
-    `Expected a database URL, a DatabaseSync, a pg Pool or Client, or a mysql2 pool or connection, got ${show(source)}. ` +
+    `Expected a database URL, a DatabaseSync, a pg Pool or Client, or a mysql2 pool or connection, got ${formatValue(source)}. ` +
       "Leave the argument out to use PUNCTUAL_DATABASE_URL or ./punctual.db.",
   );
 }

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import type { WorkerOptions } from "../worker/options.ts";
@@ -55,7 +55,7 @@ function toStall(stall: Duration): number {
   if (ms >= SHORTEST_STALL) return ms;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected stall as a duration of at least ${SHORTEST_STALL / 1000} s, got ${show(stall)}: on a busy machine a healthy child may not answer for a second.`,
+    `Expected stall as a duration of at least ${SHORTEST_STALL / 1000} s, got ${formatValue(stall)}: on a busy machine a healthy child may not answer for a second.`,
   );
 }
 
@@ -66,6 +66,6 @@ function toBytes(memory: number | string): number {
   if (typeof bytes === "number" && bytes >= 1 && Number.isFinite(bytes)) return bytes;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected maxMemory as bytes or text such as "512MB", got ${show(memory)}.`,
+    `Expected maxMemory as bytes or text such as "512MB", got ${formatValue(memory)}.`,
   );
 }

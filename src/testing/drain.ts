@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Failure } from "../run/failure.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
@@ -32,7 +32,7 @@ export async function drain(jobs: Punctual, options: DrainOptions = {}): Promise
   if (wanted !== "throw" && wanted !== "ignore") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `drain() failures: expected "throw" or "ignore", got ${show(wanted)}.`,
+      `drain() failures: expected "throw" or "ignore", got ${formatValue(wanted)}.`,
     );
   }
   const failures = new FailedRuns(jobs);

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 
 /** Longest name in bytes. MySQL and MariaDB can index columns of this length even with four bytes per character. */
 const LONGEST = 191;
@@ -8,13 +8,14 @@ const LONGEST = 191;
  * name", "a queue name", …
  */
 export function checkName(name: unknown, what: string): string {
-  if (typeof name !== "string") throw refusal(what, `as text, got ${show(name)}`);
+  if (typeof name !== "string") throw refusal(what, `as text, got ${formatValue(name)}`);
   if (name === "") throw refusal(what, "of at least one character, got an empty text");
   const bytes = Buffer.byteLength(name);
-  if (bytes > LONGEST) throw refusal(what, `of at most ${LONGEST} bytes, got ${bytes} bytes: ${show(name)}`);
-  if (name.includes("\0")) throw refusal(what, `without NUL characters, got ${show(name)}`);
+  if (bytes > LONGEST)
+    throw refusal(what, `of at most ${LONGEST} bytes, got ${bytes} bytes: ${formatValue(name)}`);
+  if (name.includes("\0")) throw refusal(what, `without NUL characters, got ${formatValue(name)}`);
   if (!name.isWellFormed())
-    throw refusal(what, `of well-formed Unicode, got half a character in ${show(name)}`);
+    throw refusal(what, `of well-formed Unicode, got half a character in ${formatValue(name)}`);
   return name;
 }
 

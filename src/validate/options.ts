@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { closeNames } from "./names.ts";
 
@@ -7,7 +7,7 @@ export function checkKeys(options: object, allowed: readonly string[], what: str
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `${what} expected its options as an object, got ${show(options)}. Known: ${allowed.join(", ")}.`,
+      `${what} expected its options as an object, got ${formatValue(options)}. Known: ${allowed.join(", ")}.`,
     );
   }
   for (const key of Object.keys(options)) {
@@ -15,7 +15,7 @@ export function checkKeys(options: object, allowed: readonly string[], what: str
     const close = closeNames(key, allowed)[0];
     throw new PunctualError(
       "INVALID_OPTION",
-      `${what} has no option ${show(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: ${allowed.join(", ")}.`,
+      `${what} has no option ${formatValue(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: ${allowed.join(", ")}.`,
     );
   }
 }
@@ -37,13 +37,13 @@ export function checkInteger(
   const range = least <= -(2 ** 31) ? "" : ` of at least ${least}`;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected ${what} as a whole number${range}, got ${show(value)}.`,
+    `Expected ${what} as a whole number${range}, got ${formatValue(value)}.`,
   );
 }
 
 export function checkFunction<Fn>(value: Fn, what: string): Fn {
   if (typeof value === "function") return value;
-  throw new PunctualError("INVALID_OPTION", `${what} expected a function, got ${show(value)}.`);
+  throw new PunctualError("INVALID_OPTION", `${what} expected a function, got ${formatValue(value)}.`);
 }
 
 /**
@@ -55,7 +55,7 @@ export function checkTimeout(timeout: Duration, what = "timeout", unset = "For n
   if (ms > 0) return ms;
   throw new PunctualError(
     "INVALID_OPTION",
-    `Expected a ${what} of more than 0, got ${show(timeout)}. ${unset}`,
+    `Expected a ${what} of more than 0, got ${formatValue(timeout)}. ${unset}`,
   );
 }
 

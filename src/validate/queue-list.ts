@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 
 /** Queues that a worker serves, as parsed from text such as `emails,reports*2,!bulk`. */
 export interface QueueList {
@@ -25,7 +25,7 @@ export function readQueues(text: string): QueueList {
     if (weight === null) continue;
     if ((weights.get(name) ?? weight) !== weight)
       throw refusal(
-        `Expected one weight for the queue ${show(name)}, got ${weights.get(name)} and ${weight}.`,
+        `Expected one weight for the queue ${formatValue(name)}, got ${weights.get(name)} and ${weight}.`,
       );
     weights.set(name, weight);
   }
@@ -44,7 +44,9 @@ export function isPlainQueue(name: string): boolean {
 function readExcluded(word: string): string {
   const name = word.slice(1);
   if (!/\*[-+.\d]*$/.test(name)) return name;
-  throw refusal(`An excluded queue has no weight: expected only a name after the "!", got ${show(word)}.`);
+  throw refusal(
+    `An excluded queue has no weight: expected only a name after the "!", got ${formatValue(word)}.`,
+  );
 }
 
 /** Reads `name*weight`. A `*` that is not followed by a number at the end belongs to the name. */
@@ -52,9 +54,9 @@ function readWeighted(word: string): { name: string; weight: number | null } {
   const [, name, number] = /^(.*)\*([-+.\d]*)$/s.exec(word) ?? [];
   if (name === undefined) return { name: word, weight: null };
   if (name === ALL)
-    throw refusal(`Queues that are not named have weight 1: expected "*" alone, got ${show(word)}.`);
+    throw refusal(`Queues that are not named have weight 1: expected "*" alone, got ${formatValue(word)}.`);
   if (!/^\d+$/.test(number!))
-    throw refusal(`Expected a weight after the "*", such as reports*2, got ${show(word)}.`);
+    throw refusal(`Expected a weight after the "*", such as reports*2, got ${formatValue(word)}.`);
   return { name, weight: Number(number) };
 }
 

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../errors.ts";
+import { formatValue, PunctualError } from "../errors.ts";
 import type { QueueSelection } from "../store/queue-selection.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
@@ -32,12 +32,14 @@ export function toWeightedQueues({ queues, exceptQueues = [], weights = {} }: Qu
     throw refusal("Expected queues as a list of at least one name; leave it out for all queues.");
   }
   if (!Array.isArray(exceptQueues)) {
-    throw refusal(`Expected exceptQueues as a list of names, got ${show(exceptQueues)}.`);
+    throw refusal(`Expected exceptQueues as a list of names, got ${formatValue(exceptQueues)}.`);
   }
   for (const name of [...(queues ?? []), ...exceptQueues]) checkName(name, "a queue name");
   for (const name of exceptQueues) {
     if (queues?.includes(name))
-      throw refusal(`Expected the queue ${show(name)} to be served or left out, got both. Name it once.`);
+      throw refusal(
+        `Expected the queue ${formatValue(name)} to be served or left out, got both. Name it once.`,
+      );
   }
   checkWeights(weights, { queues: queues ?? null, exceptQueues });
   return {
@@ -50,18 +52,18 @@ export function toWeightedQueues({ queues, exceptQueues = [], weights = {} }: Qu
 
 function checkWeights(weights: Record<string, number>, { queues, exceptQueues }: QueueSelection): void {
   if (typeof weights !== "object" || weights === null || Array.isArray(weights)) {
-    throw refusal(`Expected weights by queue, such as { reports: 2 }, got ${show(weights)}.`);
+    throw refusal(`Expected weights by queue, such as { reports: 2 }, got ${formatValue(weights)}.`);
   }
   for (const [name, weight] of Object.entries(weights)) {
     checkName(name, "a queue name");
     if (!Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT) {
       throw refusal(
-        `Expected the weight of the queue ${show(name)} as a whole number from 1 to ${MAX_WEIGHT}, got ${show(weight)}.`,
+        `Expected the weight of the queue ${formatValue(name)} as a whole number from 1 to ${MAX_WEIGHT}, got ${formatValue(weight)}.`,
       );
     }
     if (exceptQueues.includes(name) || queues?.includes(name) === false) {
       throw refusal(
-        `The queue ${show(name)} has a weight, but this worker does not serve it. Serve it, or remove its weight.`,
+        `The queue ${formatValue(name)} has a weight, but this worker does not serve it. Serve it, or remove its weight.`,
       );
     }
   }
@@ -149,7 +151,10 @@ export const FOREVER: string[] = [
 export function toOptions(options: RunOptions & ForeverOptions): WorkerOptions {
   const { batch, schedules = true } = options;
   if (typeof schedules !== "boolean") {
-    throw new PunctualError("INVALID_OPTION", `Expected schedules as true or false, got ${show(schedules)}.`);
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `Expected schedules as true or false, got ${formatValue(schedules)}.`,
+    );
   }
   return {
     parallel: checkInteger(options.parallel ?? 10, "parallel", 1, 10_000),

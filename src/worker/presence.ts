@@ -35,7 +35,7 @@ export function publicOptions(options: WorkerOptions | null): Omit<Events["worke
 export class Presence {
   readonly #parts: InstanceParts;
   readonly #jobSync: JobSync;
-  #shown: Promise<void> | null = null;
+  #firstBeat: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
   /** The work session under way: the row describes its worker. */
   session: { options: WorkerOptions; jobSync: JobSync } | null = null;
@@ -58,14 +58,14 @@ export class Presence {
   }
 
   /** Sends heartbeats for as long as the instance has ad hoc functions. Resolves after the first one. */
-  show(): Promise<void> {
-    this.#shown ??= this.beat()
+  start(): Promise<void> {
+    this.#firstBeat ??= this.beat()
       .then(() => this.#beatLater())
       .catch((error) => {
-        this.#shown = null;
+        this.#firstBeat = null;
         throw error;
       });
-    return this.#shown;
+    return this.#firstBeat;
   }
 
   /** Removes the row when a worker ends, unless the instance has ad hoc functions. */
@@ -79,7 +79,7 @@ export class Presence {
   /** Removes the row when the instance stops, and fails its ad hoc runs: no other process can run them. */
   async end(): Promise<void> {
     const { id, openStore } = this.#parts;
-    if (this.#shown !== null) {
+    if (this.#firstBeat !== null) {
       const store = await openStore();
       await store.disown(id, handlerGone, defaultRetention.failed);
       await store.leave(id);
@@ -88,7 +88,7 @@ export class Presence {
   }
 
   #stop(): void {
-    this.#shown = null;
+    this.#firstBeat = null;
     this.#cancel?.();
   }
 
@@ -96,7 +96,7 @@ export class Presence {
     const { clock, events, registry } = this.#parts;
     const next = async () => {
       if (!registry.hasAdHoc()) {
-        this.#shown = null;
+        this.#firstBeat = null;
         return;
       }
       try {

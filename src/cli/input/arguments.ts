@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import { type Address, toAddress } from "../../metrics/address.ts";
 import { instantOf, zoneOf } from "../../schedule/zones.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../../time.ts";
@@ -61,7 +61,7 @@ export function among<Known extends string>(
       const found = known.find((one) => one === given.trim());
       if (found !== undefined) return found;
       throw new InvalidArgumentError(
-        `Expected ${known.join(", ")}, got ${show(given.trim())}.${didYouMean(given.trim(), known)}`,
+        `Expected ${known.join(", ")}, got ${formatValue(given.trim())}.${didYouMean(given.trim(), known)}`,
       );
     }),
   ];

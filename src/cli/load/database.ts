@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { showPath } from "../../errors.ts";
+import { formatPath } from "../../errors.ts";
 import type { Punctual } from "../../punctual.ts";
 import { type DatabaseSource, kindOf } from "../../store/open.ts";
 import type { Cli } from "../cli.ts";
@@ -56,6 +56,6 @@ export async function openExisting(cli: Cli): Promise<Punctual> {
   if (file === null) return jobs;
   throw new Exit(
     exitCodes.database,
-    `There is no database ${showPath(plain(file))}. Name an existing one with --db, or create it: punctual install`,
+    `There is no database ${formatPath(plain(file))}. Name an existing one with --db, or create it: punctual install`,
   );
 }

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import { Adapters, type CallerTransaction } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
 import { asConnection, asPool, type MysqlConnection } from "./driver.ts";
@@ -47,7 +47,7 @@ export class CallerTransactions {
       throw new PunctualError(
         "INVALID_OPTION",
         "within() expected your open transaction on MySQL or MariaDB: a connection of mysql2, or the transaction object of Kysely, Drizzle (mysql2), Knex or Prisma; " +
-          `got ${show(tx)}.`,
+          `got ${formatValue(tx)}.`,
       );
     }
     if (entered.connection) await checkInTransaction(entered.connection);
@@ -82,7 +82,7 @@ export class CallerTransactions {
     if (isSame(own, theirs)) return;
     throw new PunctualError(
       "WRONG_DATABASE",
-      `within() expected a transaction on the instance's own database ${show(own.db)}, got one on ${hasSameName ? "a database of the same name on another server" : show(theirs.db)}: workers would not find the runs there. Begin the transaction on the instance's database.`,
+      `within() expected a transaction on the instance's own database ${formatValue(own.db)}, got one on ${hasSameName ? "a database of the same name on another server" : formatValue(theirs.db)}: workers would not find the runs there. Begin the transaction on the instance's database.`,
     );
   }
 }

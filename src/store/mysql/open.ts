@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import { Pending, type SocketConfig } from "../pending.ts";
 import { type ServerParts, ServerStore } from "../server/store.ts";
@@ -78,7 +78,7 @@ async function connectionsOf(source: DatabaseSource, pending: Pending): Promise<
   if (connection) return new OneConnection(connection);
   throw new PunctualError(
     "DATABASE_URL",
-    `Expected a MySQL URL, or a pool or connection of mysql2, got ${show(source)}.`,
+    `Expected a MySQL URL, or a pool or connection of mysql2, got ${formatValue(source)}.`,
   );
 }
 

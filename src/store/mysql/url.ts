@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import { closeNames } from "../../validate/names.ts";
 
 const DEFAULT_POOL = 10;
@@ -49,7 +49,7 @@ export function parseMysqlUrl(url: string): Record<string, unknown> {
     else {
       const close = closeNames(key, ["pool", "connectionLimit", ...MYSQL2_PARAMETERS])[0];
       throw refusal(
-        `The MySQL URL has an unknown parameter ${show(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: pool, ${MYSQL2_PARAMETERS.join(", ")}.`,
+        `The MySQL URL has an unknown parameter ${formatValue(key)}.${close ? ` Did you mean "${close}"?` : ""} Known: pool, ${MYSQL2_PARAMETERS.join(", ")}.`,
       );
     }
   }
@@ -79,7 +79,7 @@ export function parseMysqlUrl(url: string): Record<string, unknown> {
 function checkCharset(charset: string): void {
   if (/^utf8mb4(_|$)/i.test(charset)) return;
   throw refusal(
-    `Expected charset=utf8mb4 or no charset in the MySQL URL, got ${show(charset)}. Remove the parameter.`,
+    `Expected charset=utf8mb4 or no charset in the MySQL URL, got ${formatValue(charset)}. Remove the parameter.`,
   );
 }
 
@@ -102,7 +102,7 @@ function jsonOrText(value: string): unknown {
 function wholeNumber(what: string, text: string): number {
   const number = Number(text);
   if (/^\d{1,6}$/.test(text) && number > 0) return number;
-  throw refusal(`Expected ${what}=<whole number from 1> in the MySQL URL, got ${show(text)}.`);
+  throw refusal(`Expected ${what}=<whole number from 1> in the MySQL URL, got ${formatValue(text)}.`);
 }
 
 function refusal(message: string): PunctualError {

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import { Adapters } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
 import { isClient, isPool, type PgClient } from "./driver.ts";
@@ -69,7 +69,7 @@ export class CallerTransactions {
       throw new PunctualError(
         "INVALID_OPTION",
         "within() expected your open transaction on PostgreSQL: a client of pg, or the transaction object of Kysely, Drizzle (node-postgres), Knex or Prisma; " +
-          `got ${show(tx)}.`,
+          `got ${formatValue(tx)}.`,
       );
     }
     const { sql, connection: client } = entered;
@@ -99,7 +99,7 @@ export class CallerTransactions {
     if (!isSame(own)) {
       throw new PunctualError(
         "WRONG_DATABASE",
-        `within() expected a transaction on the instance's own database ${show(own.name)}, got one on ${show(theirs.name)} ${own.server === theirs.server ? "of the same server" : "of another server"}: workers would not find the runs there. Begin the transaction on the instance's database.`,
+        `within() expected a transaction on the instance's own database ${formatValue(own.name)}, got one on ${formatValue(theirs.name)} ${own.server === theirs.server ? "of the same server" : "of another server"}: workers would not find the runs there. Begin the transaction on the instance's database.`,
       );
     }
     if (theirs.runs === null) {

@@ -1,4 +1,4 @@
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import { closeNames } from "../../validate/names.ts";
 
 export interface PostgresUrl {
@@ -63,7 +63,7 @@ function refuseMisspelt(name: string): void {
   if (close === undefined) return;
   throw new PunctualError(
     "DATABASE_URL",
-    `The PostgreSQL URL has an unknown parameter ${show(name)}. Did you mean "${close}"?`,
+    `The PostgreSQL URL has an unknown parameter ${formatValue(name)}. Did you mean "${close}"?`,
   );
 }
 
@@ -76,7 +76,7 @@ export function schemaName(name: string | null | undefined): string | null {
   if (/^(?!.*\$\$)[a-z_][a-z0-9_$-]{0,62}$/i.test(name)) return name;
   throw new PunctualError(
     "DATABASE_URL",
-    `Expected a PostgreSQL schema name of at most 63 letters, digits, underscores and hyphens, such as schema=jobs in the URL, got ${show(name)}.`,
+    `Expected a PostgreSQL schema name of at most 63 letters, digits, underscores and hyphens, such as schema=jobs in the URL, got ${formatValue(name)}.`,
   );
 }
 
@@ -94,7 +94,7 @@ function wholeNumber(what: string, text: string | null, otherwise: number): numb
   if (/^\d{1,6}$/.test(text) && number > 0) return number;
   throw new PunctualError(
     "DATABASE_URL",
-    `Expected ${what}=<whole number from 1> in the PostgreSQL URL, got ${show(text)}.`,
+    `Expected ${what}=<whole number from 1> in the PostgreSQL URL, got ${formatValue(text)}.`,
   );
 }
 
@@ -103,6 +103,6 @@ function onOrOff(what: string, text: string | null): boolean {
   if (text === "off") return false;
   throw new PunctualError(
     "DATABASE_URL",
-    `Expected ${what}=on or ${what}=off in the PostgreSQL URL, got ${show(text)}.`,
+    `Expected ${what}=on or ${what}=off in the PostgreSQL URL, got ${formatValue(text)}.`,
   );
 }

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import type { Param, Tables } from "../sql/database.ts";
 
 /** A SQLite handle of the caller's: a `DatabaseSync`, or an object of that shape. */
@@ -15,7 +15,7 @@ export function checkHandle(tx: unknown, own: { db: unknown; path: string | null
   if (typeof (tx as CallerHandle | null)?.prepare !== "function") {
     throw new PunctualError(
       "INVALID_OPTION",
-      `within() expected the DatabaseSync on which your transaction is open, got ${show(tx)}.`,
+      `within() expected the DatabaseSync on which your transaction is open, got ${formatValue(tx)}.`,
     );
   }
   const handle = tx as CallerHandle & { isTransaction?: boolean; inTransaction?: boolean };

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { PunctualError, show } from "../../errors.ts";
+import { formatValue, PunctualError } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import { Pending } from "../pending.ts";
 import { retryPending } from "../sql/retry.ts";
@@ -79,7 +79,7 @@ function parseUrl(url: string): { path: string; synchronous: string } {
     if (key !== "synchronous") {
       throw new PunctualError(
         "DATABASE_URL",
-        `The SQLite URL has an unknown parameter ${show(key)}. Known: synchronous (${SYNCHRONOUS.join(", ")}).`,
+        `The SQLite URL has an unknown parameter ${formatValue(key)}. Known: synchronous (${SYNCHRONOUS.join(", ")}).`,
       );
     }
   }
@@ -87,7 +87,7 @@ function parseUrl(url: string): { path: string; synchronous: string } {
   if (!SYNCHRONOUS.includes(synchronous)) {
     throw new PunctualError(
       "DATABASE_URL",
-      `Expected synchronous in the SQLite URL to be one of ${SYNCHRONOUS.join(", ")}, got ${show(synchronous)}.`,
+      `Expected synchronous in the SQLite URL to be one of ${SYNCHRONOUS.join(", ")}, got ${formatValue(synchronous)}.`,
     );
   }
   if (!target) {

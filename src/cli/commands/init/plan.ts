@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize, sep } from "node:path";
 import { CONFIG_NAMES } from "../../../config-file.ts";
-import { show } from "../../../errors.ts";
+import { formatValue } from "../../../errors.ts";
 import { DEFAULT_JOBS } from "../../load/find-files.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
@@ -42,7 +42,7 @@ export function plan({ kind, framework: named, dir: given, call, canExec }: Init
   if (/^(\.\.|\/|[A-Za-z]:|\.$)/.test(folder) || /["'`*{}\\]/.test(folder.replaceAll(sep, "/"))) {
     throw new Exit(
       exitCodes.usage,
-      `Expected --dir as a folder below this one, such as jobs, got ${show(dir)}.`,
+      `Expected --dir as a folder below this one, such as jobs, got ${formatValue(dir)}.`,
     );
   }
   if (existsSync(folder) && !statSync(folder).isDirectory()) {

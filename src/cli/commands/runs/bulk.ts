@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { PunctualError, show } from "../../../errors.ts";
+import { formatValue, PunctualError } from "../../../errors.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { toTerms } from "../../../query/terms.ts";
 import type { RunState } from "../../../run/states.ts";
@@ -208,7 +208,10 @@ async function matchingIds(
 function toId(text: string): number {
   const id = wholeNumber(text);
   if (id !== null && id > 0) return id;
-  throw new PunctualError("INVALID_OPTION", `Expected the id of a run, a whole number, got ${show(text)}.`);
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `Expected the id of a run, a whole number, got ${formatValue(text)}.`,
+  );
 }
 
 function sentenceCase(text: string): string {

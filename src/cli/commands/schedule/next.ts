@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { PunctualError, show } from "../../../errors.ts";
+import { formatValue, PunctualError } from "../../../errors.ts";
 import { Cron } from "../../../schedule/cron.ts";
 import { Schedule } from "../../../schedule/schedule.ts";
 import { systemClock } from "../../../time.ts";
@@ -118,7 +118,7 @@ async function ofJob(cli: Cli, what: string, { tz, from }: Options): Promise<Sou
   if (tz !== undefined) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `--timezone is for a cron expression here; the schedules of a job have zones of their own. Leave it out, or give an expression in place of ${show(what)}.`,
+      `--timezone is for a cron expression here; the schedules of a job have zones of their own. Leave it out, or give an expression in place of ${formatValue(what)}.`,
     );
   }
   // between(), startingAt() and the like are only in the code, not in the database.

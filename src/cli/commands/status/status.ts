@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { show } from "../../../errors.ts";
+import { formatValue } from "../../../errors.ts";
 import type { Punctual } from "../../../punctual.ts";
 import type { Cli } from "../../cli.ts";
 import { didYouMean, selectByName } from "../../input/names.ts";
@@ -104,7 +104,7 @@ async function misreadJobs(options: Options, command: Command): Promise<string[]
     if (isAttached(command, ["--check"], level)) {
       throw new Exit(
         exitCodes.usage,
-        `Expected the level of --check as ${LEVELS.join(" or ")}, got ${show(level)}.${didYouMean(level, LEVELS)}`,
+        `Expected the level of --check as ${LEVELS.join(" or ")}, got ${formatValue(level)}.${didYouMean(level, LEVELS)}`,
       );
     }
     names.push(level);
