@@ -11,6 +11,7 @@ import type {
   RegisterArguments,
   RunArguments,
 } from "./job/arguments.ts";
+import { CallSite } from "./job/call-site.ts";
 import {
   type ArgsFor,
   type Catalog,
@@ -24,7 +25,6 @@ import {
 import { Definition } from "./job/definition.ts";
 import { Dispatchable, Draft, type Home, JobDraft } from "./job/dispatchable.ts";
 import { type Handler, nameOf, type Returned, toHandler, warnIfMinified } from "./job/handlers.ts";
-import { Place } from "./job/place.ts";
 import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrence.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
@@ -65,7 +65,7 @@ export abstract class Jobs<Known = any> extends Operations {
     ...handler: Target extends ClassTarget ? [] : [handler: Handler<unknown>]
   ): Definition<ClassTypes<Target>["args"], ClassTypes<Target>["result"]>;
   define(...given: unknown[]): Definition<never> {
-    return this.#define(given, new Place(Jobs.prototype.define));
+    return this.#define(given, new CallSite(Jobs.prototype.define));
   }
 
   /** Defines a job: the same as `define()`. */
@@ -74,20 +74,27 @@ export abstract class Jobs<Known = any> extends Operations {
   static {
     Object.defineProperty(Jobs.prototype, "schedule", {
       value: function schedule(this: Jobs, ...given: unknown[]): Definition<never> {
-        return this.#define(given, new Place(schedule));
+        return this.#define(given, new CallSite(schedule));
       },
     });
   }
 
-  #define([what, second, third]: unknown[], place: Place): Definition<never> {
+  #define([what, second, third]: unknown[], callSite: CallSite): Definition<never> {
     const named = typeof what === "string";
     const name = nameOf(what);
     const schema = isSchema(second) ? second : null;
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.engine.options.resolve);
     this.engine.registry.know(target);
-    const definition = new Definition<never>(name, handler, schema, this.engine.defaults, this.#home, place);
-    if (this.engine.registry.define(definition)) queueMicrotask(() => this.#checkFresh());
+    const definition = new Definition<never>(
+      name,
+      handler,
+      schema,
+      this.engine.defaults,
+      this.#home,
+      callSite,
+    );
+    if (this.engine.registry.define(definition)) queueMicrotask(() => this.#checkSchedules());
     if (!named) warnIfMinified(what, this.engine.logger);
     jobFileLoader()?.defined(definition);
     this.engine.sessions.definitionsChanged();
@@ -242,8 +249,8 @@ export abstract class Jobs<Known = any> extends Operations {
   }
 
   /** Warns about the schedules of new definitions. Called at the end of the turn, when their settings are complete. */
-  #checkFresh(): void {
-    for (const { name, plan } of this.engine.registry.fresh())
+  #checkSchedules(): void {
+    for (const { name, plan } of this.engine.registry.takeUnchecked())
       this.#warnAbout(name, plan.warning(this.clock.now()));
   }
 

@@ -11,8 +11,8 @@ export type LoadMode = "warn" | "refuse" | "keep-going";
 
 /** The origin of the config and the database, and the result of loading each job file. */
 export interface Sources {
-  place(): Promise<ConfigSource & { database: NamedDatabase | null }>;
-  loaded(): Promise<LoadResult>;
+  setup(): Promise<ConfigSource & { database: NamedDatabase | null }>;
+  loadJobFiles(): Promise<LoadResult>;
 }
 
 /** The context of a command: its output, its options, and access to the jobs. */

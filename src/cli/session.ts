@@ -12,7 +12,7 @@ import { Exit, exitCodes } from "./output/exit-codes.ts";
 import { type Output, plain } from "./output/output.ts";
 import { iconsFor } from "./render/icons.ts";
 
-interface Place extends ConfigSource {
+interface Setup extends ConfigSource {
   database: NamedDatabase | null;
 }
 
@@ -21,7 +21,7 @@ export class Session implements Cli {
   readonly globals: Globals;
   readonly output: Output;
   #entered = false;
-  #place: Promise<Place> | null = null;
+  #setup: Promise<Setup> | null = null;
   #opened: Promise<Punctual> | null = null;
   #loaded: Promise<LoadResult> | null = null;
 
@@ -33,7 +33,7 @@ export class Session implements Cli {
   open(): Promise<Punctual> {
     this.#opened ??= (async () => {
       if (this.#loaded) return (await this.#loaded).jobs;
-      const { database, config } = await this.place();
+      const { database, config } = await this.setup();
       if (!database) return this.load();
       const { Punctual } = await import("../punctual.ts");
       return new Punctual(database.source, config.prefix === undefined ? {} : { prefix: config.prefix });
@@ -42,7 +42,7 @@ export class Session implements Cli {
   }
 
   async load(broken: LoadMode = "warn"): Promise<Punctual> {
-    const { jobs, problems, files, unmatched } = await this.loaded();
+    const { jobs, problems, files, unmatched } = await this.loadJobFiles();
     const mark = this.output.paint("red", iconsFor().failed, this.output.stderr);
     for (const problem of problems) this.output.complain(`${mark} ${problem}`);
     if (broken === "warn") return jobs;
@@ -64,18 +64,18 @@ export class Session implements Cli {
   }
 
   async config(): Promise<PunctualConfig> {
-    return (await this.place()).config;
+    return (await this.setup()).config;
   }
 
   async database(): Promise<string | null> {
-    const { database } = await this.place();
+    const { database } = await this.setup();
     const opened = (await this.#loaded)?.recorder.instances.find(({ source }) => source !== null);
     const { databaseLabel } = await import("./load/database.ts");
     return databaseLabel(database?.source ?? opened?.source ?? "sqlite:./punctual.db");
   }
 
   async files(): Promise<string[]> {
-    const { file } = await this.place();
+    const { file } = await this.setup();
     return [...(file === null ? [] : [resolve(file)]), ...((await this.#loaded)?.files ?? [])];
   }
 
@@ -84,9 +84,9 @@ export class Session implements Cli {
   }
 
   /** Loads the job files, once. */
-  loaded(): Promise<LoadResult> {
+  loadJobFiles(): Promise<LoadResult> {
     this.#loaded ??= (async () => {
-      const { config, database } = await this.place();
+      const { config, database } = await this.setup();
       const warn = (message: string) => this.output.complain(`punctual: ${plain(message)}`);
       const { loadFiles } = await import("./load/load.ts");
       const loaded = await loadFiles({ config, database, patterns: this.globals.jobs, warn });
@@ -98,9 +98,9 @@ export class Session implements Cli {
   }
 
   /** Reads the config, once, and finds out which option, variable or file names the database. */
-  place(): Promise<Place> {
-    this.#place ??= this.#settle();
-    return this.#place;
+  setup(): Promise<Setup> {
+    this.#setup ??= this.#readSetup();
+    return this.#setup;
   }
 
   async enter(): Promise<void> {
@@ -122,7 +122,7 @@ export class Session implements Cli {
     process.argv = withoutOptions(process.argv, ["--cwd", "--env-file"]);
   }
 
-  async #settle(): Promise<Place> {
+  async #readSetup(): Promise<Setup> {
     await this.enter();
     const { db } = this.globals;
     const { readConfig } = await import("./load/read-config.ts");
@@ -150,7 +150,7 @@ export class Session implements Cli {
 
   /** Whether a config or job files were loaded: their code may keep the process alive. */
   get hasLoadedCode(): boolean {
-    return this.#loaded !== null || this.#place !== null;
+    return this.#loaded !== null || this.#setup !== null;
   }
 }
 

@@ -6,6 +6,7 @@ import { digest } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import type { Instant } from "../time.ts";
 import { checkName } from "../validate/names.ts";
+import type { CallSite } from "./call-site.ts";
 import { Configurable } from "./configurable.ts";
 import type { JobDraft } from "./dispatchable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
@@ -13,7 +14,6 @@ import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
 import { laneFor } from "./key.ts";
 import { lateSetting, refuseLate } from "./late.ts";
-import type { Place } from "./place.ts";
 import { checkedInstant, type MisfireOptions, toEnvironments, toMisfire } from "./recurrence.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
@@ -49,10 +49,10 @@ export class Definition<
   readonly plan: Plan = new Plan();
   formerNames: readonly string[] = NO_NAMES;
   /** The call of `define()` that made it; null: another process did. */
-  readonly place: Place | null;
+  readonly callSite: CallSite | null;
   readonly #turn = Turn.current();
-  /** Whether its registry has given it out as fresh. */
-  isKnown = false;
+  /** Whether `takeUnchecked()` of its registry has returned it. */
+  isChecked = false;
   /** Made when its class was dispatched or its name was asked for, without define() or recur(). */
   isImplicit = false;
   #recurring: Map<string, { plan: Plan; overrides: ScheduleOverrides }> | null = null;
@@ -63,10 +63,10 @@ export class Definition<
     schema: StandardSchema | null,
     settings: Settings,
     home: Home,
-    place: Place | null = null,
+    callSite: CallSite | null = null,
   ) {
     super(name, home);
-    this.place = place;
+    this.callSite = callSite;
     this.handler = handler;
     this.schema = schema;
     this.settings = settings;

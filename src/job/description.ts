@@ -24,14 +24,14 @@ export interface Description {
   jobs: {
     name: string;
     formerly: string[];
-    /** Its place in the list of settings. */
+    /** Its index in the list of settings. */
     settings: number;
     fingerprint: number;
     implicit: boolean;
     cron: string | null;
     schedules: DescribedSchedule[];
   }[];
-  /** Names of the jobs that methods of known classes would be, and the place of their settings. */
+  /** Names of the jobs that methods of known classes would be, and the index of their settings. */
   methods: { names: string[]; settings: number };
   queues: [name: string, limit: number][];
 }
@@ -42,17 +42,17 @@ export function describeJobs(
   defaults: Settings,
 ): Description {
   const settings: Numbers[] = [];
-  const places = new Map<string, number>();
-  const placeOf = (numbers: Numbers): number => {
+  const indexes = new Map<string, number>();
+  const indexOf = (numbers: Numbers): number => {
     const text = JSON.stringify(numbers);
-    const known = places.get(text) ?? settings.push(numbers) - 1;
-    places.set(text, known);
+    const known = indexes.get(text) ?? settings.push(numbers) - 1;
+    indexes.set(text, known);
     return known;
   };
   const jobs = registry.fromEach((definition) => ({
     name: definition.name,
     formerly: [...definition.formerNames],
-    settings: placeOf(numbersOf(definition.settings)),
+    settings: indexOf(numbersOf(definition.settings)),
     fingerprint: definition.fingerprint(),
     implicit: definition.isImplicit,
     cron: definition.toCron(),
@@ -62,7 +62,7 @@ export function describeJobs(
       lane: definition.tickLane(slot, parts),
     })),
   }));
-  const methods = { names: registry.methods(), settings: placeOf(numbersOf(defaults)) };
+  const methods = { names: registry.methods(), settings: indexOf(numbersOf(defaults)) };
   return { settings, jobs, methods, queues: [...queueLimits] };
 }
 

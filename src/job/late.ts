@@ -82,8 +82,8 @@ function sealed(job: Job, method: string): PunctualError {
   );
 }
 
-function definedAt({ place }: Job): string {
-  return place?.file == null ? "its definition" : `its definition at ${place}`;
+function definedAt({ callSite }: Job): string {
+  return callSite?.file == null ? "its definition" : `its definition at ${callSite}`;
 }
 
 /** Late calls of this turn of the event loop; one check at its end covers them all. */

@@ -1,6 +1,7 @@
 import { PunctualError } from "../errors.ts";
 import { closeNames } from "../validate/names.ts";
 import type { AdHoc } from "./adhoc.ts";
+import type { CallSite } from "./call-site.ts";
 import type { Definition } from "./definition.ts";
 import {
   type ClassMethod,
@@ -12,13 +13,12 @@ import {
   methodsOf,
   nameOf,
 } from "./handlers.ts";
-import type { Place } from "./place.ts";
 
 /** The jobs that one instance defines, the job names it declares, and the ad hoc functions it has dispatched. */
 export class Registry {
   readonly #definitions = new Map<string, Definition<never>>();
-  /** Whether a definition has been added since the last `fresh()`. */
-  #hasFresh = false;
+  /** Whether a definition has been added since the last `takeUnchecked()`. */
+  #hasUnchecked = false;
   /** Names whose replacement has been logged. */
   readonly #replaced = new Set<string>();
   readonly #warn: (message: string) => void;
@@ -36,34 +36,34 @@ export class Registry {
 
   /**
    * Adds a definition. It may replace an implicit definition or one from an earlier evaluation of the same module; any
-   * other of this name throws DUPLICATE_JOB. Returns whether the caller must read `fresh()` at the end of the turn:
+   * other of this name throws DUPLICATE_JOB. Returns whether the caller must read `takeUnchecked()` at the end of the turn:
    * true for the first definition of a turn.
    */
   define(definition: Definition<never>): boolean {
-    const { name, place } = definition;
+    const { name, callSite } = definition;
     const known = this.#definitions.get(name);
     if (known && !known.isImplicit) {
       if (!this.#isEvaluatedAgain(known, definition)) throw duplicate(known);
-      this.#warnOnce(name, place);
+      this.#warnOnce(name, callSite);
     }
     this.#definitions.set(name, definition);
-    const isFirst = !this.#hasFresh && !definition.isKnown;
-    this.#hasFresh ||= isFirst;
+    const isFirst = !this.#hasUnchecked && !definition.isChecked;
+    this.#hasUnchecked ||= isFirst;
     return isFirst;
   }
 
   /**
    * After an edit a dev server evaluates a module again in the same process. Lines may have moved: compares files only.
    */
-  #isEvaluatedAgain(known: Definition<never>, { place }: Definition<never>): boolean {
-    return known.isSealed && place?.file != null && known.place?.file === place.file;
+  #isEvaluatedAgain(known: Definition<never>, { callSite }: Definition<never>): boolean {
+    return known.isSealed && callSite?.file != null && known.callSite?.file === callSite.file;
   }
 
-  #warnOnce(name: string, place: Place | null): void {
+  #warnOnce(name: string, callSite: CallSite | null): void {
     if (this.#replaced.has(name)) return;
     this.#replaced.add(name);
     this.#warn(
-      `job "${name}" was defined again, at ${place}: the new definition replaces the earlier one of the same file. This is normal for a dev server after an edit; elsewhere call define() once, when the program loads`,
+      `job "${name}" was defined again, at ${callSite}: the new definition replaces the earlier one of the same file. This is normal for a dev server after an edit; elsewhere call define() once, when the program loads`,
     );
   }
 
@@ -94,11 +94,11 @@ export class Registry {
    * Yields the definitions that no registry has yielded before. There is no list of them: a growing list leaves
    * garbage.
    */
-  *fresh(): Generator<Definition<never>> {
-    this.#hasFresh = false;
+  *takeUnchecked(): Generator<Definition<never>> {
+    this.#hasUnchecked = false;
     for (const definition of this.#definitions.values()) {
-      if (definition.isKnown) continue;
-      definition.isKnown = true;
+      if (definition.isChecked) continue;
+      definition.isChecked = true;
       yield definition;
     }
   }
@@ -193,8 +193,8 @@ export class Registry {
   }
 }
 
-function duplicate({ name, place }: Definition<never>): PunctualError {
-  const where = place?.file == null ? "" : `, at ${place}`;
+function duplicate({ name, callSite }: Definition<never>): PunctualError {
+  const where = callSite?.file == null ? "" : `, at ${callSite}`;
   return new PunctualError(
     "DUPLICATE_JOB",
     `Job "${name}" is defined already${where}. Give the second definition another name. To run one job several times, dispatch it several times.`,

@@ -10,11 +10,11 @@ export const OTHERS = "(others)";
 class LabelledValues<Value> {
   readonly #found = new Map<string, { labels: Record<string, string>; value: Value }>();
   readonly #names = new Set<string>();
-  readonly #fresh: () => Value;
+  readonly #initial: () => Value;
   readonly #cap: number;
 
-  constructor(fresh: () => Value, cap: number) {
-    this.#fresh = fresh;
+  constructor(initial: () => Value, cap: number) {
+    this.#initial = initial;
     this.#cap = cap;
   }
 
@@ -23,7 +23,7 @@ class LabelledValues<Value> {
     if (known) return known;
     const named = this.#admits(labels) ? labels : withoutNames(labels);
     const key = keyOf(named);
-    const one = this.#found.get(key) ?? { labels: named, value: this.#fresh() };
+    const one = this.#found.get(key) ?? { labels: named, value: this.#initial() };
     this.#found.set(key, one);
     return one;
   }

@@ -84,7 +84,7 @@ function is({ values, source }: Term): RunCondition {
   }
   const states = words.flatMap((word) => STATE_GROUPS[word] ?? []);
   const aspects = words.filter((word) => ASPECTS.includes(word as RunAspect)) as RunAspect[];
-  if (states.length === 0) return { field: "being", any: aspects };
+  if (states.length === 0) return { field: "aspect", any: aspects };
   if (aspects.length === 0) return { field: "state", any: states };
   throw invalidQuery(
     `"${source}" mixes words for states (${Object.keys(STATE_GROUPS).join(", ")}) with other words (${ASPECTS.join(", ")}). Search for each kind separately.`,

@@ -62,7 +62,7 @@ function isBound(condition: RunCondition): boolean {
       return condition.any.every((match) => "is" in match);
     case "state":
       return !condition.any.some(isFinished);
-    case "being":
+    case "aspect":
       return true;
     default:
       return false;

@@ -79,12 +79,12 @@ function encode(value: unknown, root: string, maxBytes: number): Encoded {
   let json: string | undefined;
   try {
     const fault = findFault(value, walk);
-    if (fault !== undefined) return { invalid: true, reason: `${place(root, walk.path)}: ${fault}` };
+    if (fault !== undefined) return { invalid: true, reason: `${pathText(root, walk.path)}: ${fault}` };
     if (walk.size > walk.limit) return tooLarge(root, `more than ${walk.limit}`, maxBytes);
     json = JSON.stringify(value);
   } catch (cause) {
     // Only getters and proxies of the payload itself can throw here.
-    const reason = `${place(root, walk.path)}: reading it threw ${thrown(cause)}. Pass plain values.`;
+    const reason = `${pathText(root, walk.path)}: reading it threw ${thrown(cause)}. Pass plain values.`;
     return { invalid: true, reason, options: { cause } };
   }
   if (json === undefined)
@@ -165,7 +165,7 @@ function depthFault(value: object, walk: Walk): string {
   const again = chain.findIndex((item, index) => chain.indexOf(item) < index);
   if (again < 0) return `nesting deeper than ${DEEPEST} levels is refused. Pass a flatter shape.`;
   const first = chain.indexOf(chain[again]!);
-  const back = place(walk.root, walk.path.slice(0, first));
+  const back = pathText(walk.root, walk.path.slice(0, first));
   walk.path.length = again;
   return `a circular reference, back to ${back}, is not JSON. Pass an id in its place.`;
 }
@@ -225,7 +225,7 @@ function thrown(cause: unknown): string {
   }
 }
 
-function place(root: string, path: (string | number)[]): string {
+function pathText(root: string, path: (string | number)[]): string {
   const steps = path.map((key) => {
     if (typeof key === "number") return `[${key}]`;
     return /^[\p{L}_$][\p{L}\p{N}_$]{0,79}$/u.test(key) ? `.${key}` : `[${formatValue(key)}]`;

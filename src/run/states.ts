@@ -38,7 +38,7 @@ interface OutcomeRule {
   recorded: boolean;
 }
 
-/** Effect of each outcome on its run. For a new outcome add a row; the compiler reports the other places. */
+/** Effect of each outcome on its run. For a new outcome add a row; the compiler reports the rest. */
 export const outcomeRules: Record<Outcome, OutcomeRule> = {
   completed: { to: "completed", counts: true, recorded: false },
   retried: { to: "waiting", counts: true, recorded: true },

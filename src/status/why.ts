@@ -13,7 +13,7 @@ export function explain(facts: WaitFacts): string[] {
   switch (run.state) {
     case "running":
       return [
-        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${place(facts)}.`,
+        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${holderOf(facts)}.`,
         ...lostWorker(facts),
         ...isolation(run),
         ...slowHook(facts),
@@ -82,7 +82,7 @@ function times(count: number): string {
   return count === 1 ? "once" : `${count} times`;
 }
 
-function place({ run: { child }, holder }: WaitFacts): string {
+function holderOf({ run: { child }, holder }: WaitFacts): string {
   const worker = holder ? `worker ${holder.host}:${holder.pid}` : "a dead worker";
   if (child === null) return worker;
   const [number, pid] = child.split(":");

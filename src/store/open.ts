@@ -16,9 +16,9 @@ export interface OpenOptions {
   pending?: Pending;
 }
 
-type Kind = "sqlite" | "postgres" | "mysql";
+type DatabaseKind = "sqlite" | "postgres" | "mysql";
 
-const SCHEMES: Record<string, Kind> = {
+const SCHEMES: Record<string, DatabaseKind> = {
   sqlite: "sqlite",
   postgres: "postgres",
   postgresql: "postgres",
@@ -63,7 +63,7 @@ export function inSchema(source: DatabaseSource, schema: string): string {
 }
 
 /** Returns the kind of database that a URL or handle names. Opens nothing; throws if it names none. */
-export function kindOf(source: unknown): Kind {
+export function kindOf(source: unknown): DatabaseKind {
   if (typeof source === "string") {
     if (source === ":memory:") return "sqlite";
     const scheme = /^([a-z][a-z0-9+]*):/i.exec(source)?.[1];

@@ -27,7 +27,7 @@ export type RunAspect = "late" | "retrying" | "cancelling";
  */
 export type RunCondition = { not?: boolean } & (
   | { field: "state"; any: RunState[] }
-  | { field: "being"; any: RunAspect[] }
+  | { field: "aspect"; any: RunAspect[] }
   | { field: TextField; any: TextMatch[] }
   | { field: NumberField; any: NumberMatch[] }
   | { field: "schedule"; any: (TextMatch | { id: number })[] }

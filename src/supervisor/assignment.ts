@@ -81,7 +81,7 @@ export class Assignment implements Execution {
     else this.#result.resolve(result);
   }
 
-  /** Frees its place. */
+  /** Frees its slot. */
   end(): void {
     void this.#result.promise.then(() => this.#returned.resolve());
   }

@@ -39,7 +39,7 @@ export interface CrewParts {
   lost(child: Child): void;
   /** A child has described its jobs. `isNewer`: they replace those of the other children; otherwise they are added. */
   described(description: Description, isNewer: boolean): void;
-  /** The number of free places has changed. */
+  /** The number of free slots has changed. */
   changed(): void;
   /** No child can boot: the supervisor ends. */
   failed(error: PunctualError): void;

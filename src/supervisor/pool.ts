@@ -65,7 +65,7 @@ export class Pool implements Executor {
     return Math.max(0, this.#open.length - waiting);
   }
 
-  get places(): number {
+  get slots(): number {
     return this.#open.length * this.#parts.supervision.parallel;
   }
 
@@ -221,12 +221,12 @@ export class Pool implements Executor {
     this.crew.idle(child);
   }
 
-  /** Replaces a child whose places are all used by handlers that have not returned although their runs are settled. */
+  /** Replaces a child whose slots are all used by handlers that have not returned although their runs are settled. */
   #replaceIfUsedUp(child: Child): void {
     this.crew.idle(child);
     const { parallel } = this.#parts.supervision;
     if (child.executions.size < parallel || child.unsettled.length > 0) return;
-    this.crew.retire(child, "all its places are used by handlers that have not returned");
+    this.crew.retire(child, "all its slots are used by handlers that have not returned");
   }
 
   #noteLack(child: Child, job: string): void {

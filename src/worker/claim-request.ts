@@ -29,8 +29,8 @@ export interface RoomParts {
  * take.
  */
 export function roomFor({ executor, options, buffer, pace, claimed, crashed }: RoomParts, now: number): Room {
-  const { places, free } = executor;
-  if (places === 0) return NO_ROOM;
+  const { slots, free } = executor;
+  if (slots === 0) return NO_ROOM;
   const { batch, budget } = options;
   const open = free - buffer.size;
   const room = open + pace.prefetch(now);
@@ -39,7 +39,7 @@ export function roomFor({ executor, options, buffer, pace, claimed, crashed }: R
   // Buffered unlimited runs would starve limited ones. While some are buffered, the claim may take limited runs too, as
   // many as count as "next".
   const { size, limited } = buffer;
-  const next = size > limited ? Math.min(limit, places, pace.next(now) - limited) : 0;
+  const next = size > limited ? Math.min(limit, slots, pace.next(now) - limited) : 0;
   return { limit, start, limited: Math.max(start, next), crashed };
 }
 

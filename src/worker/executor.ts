@@ -36,7 +36,7 @@ export interface Execution {
   readonly run: ClaimedRun;
   /** Resolves when the result of the attempt is known. Never rejects. */
   readonly result: Promise<Result>;
-  /** Resolves when the handler has returned: until then it uses its place, even if the run is settled. */
+  /** Resolves when the handler has returned: until then it uses its slot, even if the run is settled. */
   readonly returned: Promise<void>;
   /** In milliseconds, once the result is known. */
   readonly duration: number;
@@ -60,8 +60,8 @@ export interface Executor {
   /** Number of live processes that start new runs: none of them is closed. */
   readonly processes: number;
   /** Number of runs that may be under way at once in these processes. Changes as child processes start and end. */
-  readonly places: number;
-  /** Number of free places. */
+  readonly slots: number;
+  /** Number of free slots. */
   readonly free: number;
   /** Called when a handler's transaction has extended the leases in the database. The worker sets it. */
   leasesExtended: (ms: number) => void;

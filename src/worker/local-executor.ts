@@ -44,7 +44,7 @@ export class LocalExecutor implements Executor {
     return this.#cells.size === 0 ? 1 : 0;
   }
 
-  get places(): number {
+  get slots(): number {
     return this.#parallel * this.processes;
   }
 

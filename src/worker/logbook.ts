@@ -122,7 +122,7 @@ export class Logbook {
     this.#waiting = [];
     try {
       const store = await this.#parts.openStore();
-      await this.#place(lines, store);
+      await this.#stamp(lines, store);
       const refused: RefusedLines = { lines: new Set(), times: 0 };
       while (lines.length > 0) {
         const group = firstGroup(lines);
@@ -151,7 +151,7 @@ export class Logbook {
   }
 
   /** Gives each new line its time and position. A line that is sent again keeps them, and so is written once. */
-  async #place(lines: Line[], store: Store): Promise<void> {
+  async #stamp(lines: Line[], store: Store): Promise<void> {
     const now = await store.now();
     const moment = this.#parts.clock.monotonic();
     for (const line of lines) {

@@ -187,7 +187,7 @@ export class Worker {
     return roomFor(parts, this.#parts.clock.monotonic());
   }
 
-  /** Starts claimed runs in the free places. */
+  /** Starts claimed runs in the free slots. */
   #fill(): void {
     this.#isolation.admitOthers();
     const isQuiet = !this.#isolation.isClosed || this.#releaseBuffered();
@@ -255,7 +255,7 @@ export class Worker {
       else end(result);
     });
     return execution.returned.then(() => {
-      // The outcome may have been sent with a claim that did not count this place as free: claim for it now.
+      // The outcome may have been sent with a claim that did not count this slot as free: claim for it now.
       if (this.#outbox.size === 0) this.#hungry = true;
       this.#fill();
       this.#sleep.end();

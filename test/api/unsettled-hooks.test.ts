@@ -5,7 +5,7 @@ describe("a hook or filter that never settles", () => {
   const never = () => new Promise<boolean>(() => {});
 
   test.each(["onSuccess", "onAfter"] as const)(
-    "%s: the outcome is written, the place is free, and it is reported",
+    "%s: the outcome is written, the slot is free, and it is reported",
     async (hook) => {
       const { jobs, clock, errors } = open();
       jobs
@@ -112,7 +112,7 @@ describe("a hook or filter that never settles", () => {
   test.each([
     ["timeout", "within 5 s of the run's timeout"],
     ["cancellation", "within 5 s of the run's cancellation"],
-  ])("one that is left after the %s of its run keeps no place", async (end, when) => {
+  ])("one that is left after the %s of its run keeps no slot", async (end, when) => {
     const { jobs, clock, errors } = open();
     jobs
       .schedule(

@@ -63,7 +63,7 @@ export const mutants: Mutant[] = [
   {
     rule: "The definitions of every turn are looked at when it ends, not those of the first turn alone.",
     file: "src/job/registry.ts",
-    find: "    this.#hasFresh = false;\n",
+    find: "    this.#hasUnchecked = false;\n",
     replace: "",
     tests: ["test/api/schedules.test.ts"],
     only: "warns of",
@@ -71,8 +71,8 @@ export const mutants: Mutant[] = [
   {
     rule: "Definitions that Job.use() moves were looked at before, and do not keep later ones from being looked at.",
     file: "src/job/registry.ts",
-    find: "const isFirst = !this.#hasFresh && !definition.isKnown;",
-    replace: "const isFirst = !this.#hasFresh;",
+    find: "const isFirst = !this.#hasUnchecked && !definition.isChecked;",
+    replace: "const isFirst = !this.#hasUnchecked;",
     tests: ["test/api/sealed.test.ts"],
     only: "warns of schedules that are defined after it",
   },
@@ -110,7 +110,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A definition belongs to its source file, not to the chunk that a bundler made of it.",
-    file: "src/job/place.ts",
+    file: "src/job/call-site.ts",
     find: 'const source = entry && "originalSource" in entry ? entry : null;',
     replace: 'const source = entry && "originalFile" in entry ? entry : null;',
     tests: ["test/api/evaluated-again.test.ts"],

@@ -57,7 +57,7 @@ export const mutants: Mutant[] = [
     only: "neither before nor after its first await",
   },
   {
-    rule: "A hook that is not waited for any more frees the place of its run.",
+    rule: "A hook that is not waited for any more frees the slot of its run.",
     file: "src/worker/local-execution.ts",
     find: "if (!before.has(pending)) this.#pending.delete(pending);",
     replace: "if (before.has(pending)) this.#pending.delete(pending);",

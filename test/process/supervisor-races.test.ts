@@ -5,7 +5,7 @@ import { test } from "./support/scene.ts";
 import { supervisor, told, writeEdition } from "./support/supervised.ts";
 import { mostAtOnce, tries } from "./support/sweep.ts";
 
-describe("never more runs at once than there are places", () => {
+describe("never more runs at once than there are slots", () => {
   test("when children are replaced while they have long ones", async ({ scene }) => {
     await scene.dispatchMany("free", 4, { do: "pause", ms: 1500 });
     supervisor(scene, { workers: 1, parallel: 1, maxJobs: 1 });

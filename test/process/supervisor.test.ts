@@ -102,7 +102,7 @@ describe("under a supervisor", () => {
     await eventually("the hook", async () => /the hook onSuccess has been/.test(await scene.jobs.why(id)));
   });
 
-  test("hooks that never settle keep neither the outcome nor the place of a child longer than hookTimeout", async ({
+  test("hooks that never settle keep neither the outcome nor the slot of a child longer than hookTimeout", async ({
     scene,
   }) => {
     const bounded = scene.jobs.declare("bounded");

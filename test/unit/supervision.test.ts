@@ -5,7 +5,7 @@ import { type SuperviseOptions, toSupervision } from "../../src/supervisor/optio
 import { TestClock } from "../../src/testing/index.ts";
 
 describe("the options of supervise()", () => {
-  test("by default: two children with ten places each, never replaced, five minutes of silence", () => {
+  test("by default: two children with ten slots each, never replaced, five minutes of silence", () => {
     expect(toSupervision({})).toMatchObject({
       workers: 2,
       parallel: 10,

@@ -43,7 +43,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
   };
   const executor: Executor = {
     processes: 1,
-    places: parallel,
+    slots: parallel,
     get free() {
       return parallel - began.length;
     },

@@ -25,13 +25,13 @@ export default function install(command: Command, cli: Cli): void {
       const { output } = cli;
       const isScript = sql === true || dryRun === true;
       const isTrial = isScript || check === true;
-      const place = schema === undefined ? null : await placeIn(cli, schema);
-      const jobs = place ? place.jobs : await cli.open();
+      const other = schema === undefined ? null : await openInSchema(cli, schema);
+      const jobs = other ? other.jobs : await cli.open();
       let report: Report;
       try {
         report = isTrial ? await forecast(cli, jobs) : await jobs.install();
       } finally {
-        await place?.jobs.stop();
+        await other?.jobs.stop();
       }
       const isCurrent = report.from === report.to;
       if (output.isJson) output.json({ ...report });
@@ -48,7 +48,7 @@ export default function install(command: Command, cli: Cli): void {
           `The database is at schema ${report.from}, ${report.to} is required. Run: punctual install${where}`,
         );
       }
-      if (place?.note && !isTrial) output.note(place.note);
+      if (other?.note && !isTrial) output.note(other.note);
     });
 }
 
@@ -72,7 +72,7 @@ async function forecast(cli: Cli, jobs: Punctual): Promise<Report> {
 }
 
 /** Opens the database with the tables in a schema. The note tells the user to add the schema to the URL. */
-async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note: string | null }> {
+async function openInSchema(cli: Cli, schema: string): Promise<{ jobs: Punctual; note: string | null }> {
   if (!cli.sources) {
     throw new Exit(
       exitCodes.usage,
@@ -92,9 +92,9 @@ async function placeIn(cli: Cli, schema: string): Promise<{ jobs: Punctual; note
 }
 
 async function chosen(sources: NonNullable<Cli["sources"]>) {
-  const { database, config } = await sources.place();
+  const { database, config } = await sources.setup();
   if (database) return { ...database, prefix: config.prefix };
-  const { instances } = (await sources.loaded()).recorder;
+  const { instances } = (await sources.loadJobFiles()).recorder;
   const opened = instances.find(({ source }) => source !== null);
   return { source: opened?.source ?? "sqlite:./punctual.db", by: opened?.file ?? "", prefix: opened?.prefix };
 }

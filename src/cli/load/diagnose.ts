@@ -44,10 +44,10 @@ export function diagnose(error: unknown, file: string): Problem {
     };
   }
   const { code = null, message, stack = "" } = error as { code?: string; message: string; stack?: string };
-  const place = placeIn(String(stack), file);
+  const frame = firstUserFrame(String(stack), file);
   return {
-    ...place,
-    ...(known(error as Error, String(message), code, place.file ?? file) ?? thrown(error as Error, code)),
+    ...frame,
+    ...(known(error as Error, String(message), code, frame.file ?? file) ?? thrown(error as Error, code)),
   };
 }
 
@@ -151,8 +151,8 @@ const shortly = (text: string) => {
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 };
 
-/** Returns the first place in a stack trace that is in the user's code, not in Node's or this package's. */
-function placeIn(stack: string, file: string): { file: string | null; line: number | null } {
+/** Returns the first frame of a stack trace in the user's code, not in Node's or this package's. */
+function firstUserFrame(stack: string, file: string): { file: string | null; line: number | null } {
   const ours = dirname(dirname(import.meta.dirname));
   for (const line of stack.split("\n")) {
     const found =
@@ -212,8 +212,8 @@ function lineOfImport(file: string, message: string): number | null {
 /** `jobs/a.ts:3  The package "x" is not installed. Run: npm install x  (CODE)` */
 export function problemLine(file: string, problem: Problem): string {
   const elsewhere = problem.file !== null && nameOfFile(problem.file) !== nameOfFile(file);
-  const place = nameOfFile(problem.file ?? file);
-  const at = problem.line === null ? place : `${place}:${problem.line}`;
+  const name = nameOfFile(problem.file ?? file);
+  const at = problem.line === null ? name : `${name}:${problem.line}`;
   const by = elsewhere ? `  (loaded by ${nameOfFile(file)})` : "";
   const code = problem.code === null ? "" : `  (${problem.code})`;
   return plain(`${at}  ${problem.message}${code}${by}`);

@@ -11,7 +11,7 @@ export class JobRecorder implements JobFileLoader {
   readonly options: Pick<PunctualOptions, "prefix" | "defaults">;
   readonly instances: (LoadedInstance & { file: string })[] = [];
   readonly definitions: Set<unknown> = new Set<unknown>();
-  /** The place of each job's definition, by the name of the job. */
+  /** File and line of each definition, by the name of its job. */
   readonly origins: Map<string, string> = new Map<string, string>();
   /** Exports that defineExports() turned into jobs, with the names of the jobs. */
   readonly exported: Map<unknown, string> = new Map<unknown, string>();
@@ -34,18 +34,18 @@ export class JobRecorder implements JobFileLoader {
 
   made(made: LoadedInstance): void {
     this.#copies.add(made.copy);
-    this.instances.push({ ...made, file: this.#place() });
+    this.instances.push({ ...made, file: this.#callerOrFile() });
   }
 
   defined(definition: Definition<never>): void {
     this.definitions.add(definition);
-    if (!this.origins.has(definition.name)) this.origins.set(definition.name, this.#place());
+    if (!this.origins.has(definition.name)) this.origins.set(definition.name, this.#callerOrFile());
   }
 
   holds(method: string): boolean {
     if (this.#free) return false;
     this.#warn(
-      `${this.#place()}: ${method} was ignored: the command line starts the workers. Move the call to a separate program.`,
+      `${this.#callerOrFile()}: ${method} was ignored: the command line starts the workers. Move the call to a separate program.`,
     );
     return true;
   }
@@ -61,7 +61,7 @@ export class JobRecorder implements JobFileLoader {
   }
 
   /** Returns the caller's file and line outside of this package; otherwise the file that is being loaded. */
-  #place(): string {
+  #callerOrFile(): string {
     const before = Error.stackTraceLimit;
     Error.stackTraceLimit = 20;
     const stack = new Error().stack ?? "";

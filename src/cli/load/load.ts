@@ -92,7 +92,7 @@ export async function loadFiles({ config, database, patterns, warn }: LoadOption
   }
 }
 
-/** Adds the place of the first definition to the error about a duplicate job. */
+/** Adds file and line of the first definition to the error about a duplicate job. */
 function withOrigin(
   { problem, error }: { problem: ReturnType<typeof diagnose>; error: unknown },
   { origins }: JobRecorder,

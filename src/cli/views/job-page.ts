@@ -9,7 +9,7 @@ import { wrap } from "../render/width.ts";
 import type { JobView } from "./job-state.ts";
 import { at, block, facts, indented } from "./page-blocks.ts";
 import { runColumns } from "./run-columns.ts";
-import { inWords } from "./schedule-columns.ts";
+import { describeCron } from "./schedule-columns.ts";
 import { JOB_LOOKS, shortCron } from "./status-columns.ts";
 
 export interface JobDetails {
@@ -84,7 +84,10 @@ function limitOf(limit: number): string {
 function scheduleLines(schedule: ScheduleInfo, now: Date, page: Page): string[] {
   const { nextTick, lastTick, missed, paused, cron, timezone } = schedule;
   const next = paused ? "paused" : nextTick === null ? "does not tick again" : `next ${due(nextTick, now)}`;
-  const words = wrap(`${shortCron(cron)}  ${inWords(schedule)}`, page.width === null ? null : page.width - 2);
+  const words = wrap(
+    `${shortCron(cron)}  ${describeCron(schedule)}`,
+    page.width === null ? null : page.width - 2,
+  );
   const then =
     paused || nextTick === null
       ? ""

@@ -31,7 +31,7 @@ export function viewsOf(report: StatusReport): JobView[] {
   const late = new Set(report.late.map(({ job }) => job));
   return report.jobs.map((job) => {
     const ms = unseenFor(job);
-    const unseen = job.seenAt === null ? "no worker has defined it yet" : inWords(ms, job);
+    const unseen = job.seenAt === null ? "no worker has defined it yet" : undefinedNote(ms, job);
     const isLate = unseen === null && late.has(job.name);
     return {
       ...viewOf(job, queues.get(job.queue), unseen, isLate, report),
@@ -67,7 +67,7 @@ function viewOf(
   };
 }
 
-function inWords(unseen: number | null, { name }: StatusJob): string | null {
+function undefinedNote(unseen: number | null, { name }: StatusJob): string | null {
   if (unseen === null) return null;
   return unseen < REMOVED_AFTER
     ? `no worker has defined it for ${span(unseen)}`

@@ -41,12 +41,12 @@ export function scheduleColumns(now: Date, page: Page, ofFiles = false): Column<
       hidden: !ofFiles,
     },
     { title: "Missed", cell: ({ missed }) => missed, align: "right", drop: 3 },
-    { title: "In words", cell: (schedule) => inWords(schedule), min: 12, drop: 4 },
+    { title: "In words", cell: (schedule) => describeCron(schedule), min: 12, drop: 4 },
   ];
 }
 
 /** Describes a cron expression in words. Returns it unchanged if a later version wrote syntax unknown here. */
-export function inWords({ cron, timezone }: Pick<ScheduleInfo, "cron" | "timezone">): string {
+export function describeCron({ cron, timezone }: Pick<ScheduleInfo, "cron" | "timezone">): string {
   try {
     return new Cron(cron, { timezone }).describe();
   } catch {

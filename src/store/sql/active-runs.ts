@@ -84,7 +84,7 @@ export async function isolatedRuns(sql: SqlContext, now: number): Promise<Isolat
 export class ActiveRuns {
   readonly jobs: Map<string, JobActivity> = new Map();
   /** Queue and priority of some run of each job. */
-  readonly places: Map<string, { queue: string; priority: number }> = new Map();
+  readonly placements: Map<string, { queue: string; priority: number }> = new Map();
   readonly queues: Map<string, QueueActivity> = new Map();
   /** The runs of each worker, without those whose lease counts as expired. */
   readonly held: Map<string, WorkerActivity> = new Map();
@@ -252,7 +252,7 @@ export class ActiveRuns {
   }
 
   #job({ name, queue, priority }: { name: string; queue: string; priority: number }): JobActivity {
-    if (!this.places.has(name)) this.places.set(name, { queue, priority });
+    if (!this.placements.has(name)) this.placements.set(name, { queue, priority });
     return entry(this.jobs, name, () => ({ running: 0, waiting: 0, leasedUntil: null, leasedBy: null }));
   }
 

@@ -37,7 +37,7 @@ function positive(context: ClauseContext, condition: RunCondition): Statement {
   switch (condition.field) {
     case "state":
       return states(condition.any.filter((state) => isFinished(state) === (table === "history")));
-    case "being":
+    case "aspect":
       return any(condition.any.map((one) => aspect(context, one)));
     case "schedule":
       return any(

@@ -70,11 +70,11 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
  * The jobs, with those that have runs and no row. An insert makes the row, but a prune may delete it at the same moment:
  * that must not hide the run.
  */
-function withMissing(jobs: JobStatusRow[], { places }: ActiveRuns): JobStatusRow[] {
+function withMissing(jobs: JobStatusRow[], { placements }: ActiveRuns): JobStatusRow[] {
   const known = new Set(jobs.map(({ name }) => name));
-  const missing = [...places].filter(([name]) => !known.has(name));
+  const missing = [...placements].filter(([name]) => !known.has(name));
   if (missing.length === 0) return jobs;
-  const rows = missing.map(([name, place]) => ({ ...UNKNOWN_JOB, ...place, name }));
+  const rows = missing.map(([name, placement]) => ({ ...UNKNOWN_JOB, ...placement, name }));
   return [...jobs, ...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

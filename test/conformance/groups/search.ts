@@ -202,11 +202,11 @@ export function searching(database: Database): void {
       await settle(at.store, failing!, "retried", { delay: 60_000 });
       await at.clock.advance("5.001s");
       await insert(at.store, {}, { delay: 1000 });
-      expect(await found({ field: "being", any: ["late"] })).toEqual([late]);
-      expect(await found({ field: "being", any: ["retrying"] })).toEqual([tried]);
-      expect(await found({ field: "being", any: ["cancelling"] })).toEqual([cancelled]);
-      expect(await found({ field: "being", any: ["late", "cancelling"] })).toEqual([cancelled, late]);
-      expect(await found({ field: "being", any: ["late"], not: true })).toHaveLength(5);
+      expect(await found({ field: "aspect", any: ["late"] })).toEqual([late]);
+      expect(await found({ field: "aspect", any: ["retrying"] })).toEqual([tried]);
+      expect(await found({ field: "aspect", any: ["cancelling"] })).toEqual([cancelled]);
+      expect(await found({ field: "aspect", any: ["late", "cancelling"] })).toEqual([cancelled, late]);
+      expect(await found({ field: "aspect", any: ["late"], not: true })).toHaveLength(5);
     });
 
     test("by the message and type of the error, of a run that waits by its last one", async () => {

@@ -74,7 +74,7 @@ export default function collect(command: Command, cli: Cli): void {
       // A worker prunes once a minute; without workers, only this pass does.
       if (!isOver && signals.first === null && !unwritten) await jobs.prune();
       const ms = Math.round(systemClock.monotonic() - startedAt);
-      if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.troubles });
+      if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.failedAttempts });
       else output.print(summary(tally, ms));
       if (unwritten) throw unwritten;
       if (signals.forced !== null) throw new Exit(signals.forced);

@@ -51,7 +51,7 @@ export async function candidates(words: string[]): Promise<Candidate[]> {
   return startingWith(await argumentsOf(command, args, globals), current);
 }
 
-interface Place {
+interface CommandLine {
   command: Command;
   /** The program, the command and its subcommands, in this order. */
   chain: Command[];
@@ -63,38 +63,38 @@ interface Place {
 }
 
 /** Parses the words before the cursor. */
-async function walk(words: string[]): Promise<Place> {
+async function walk(words: string[]): Promise<CommandLine> {
   const program = addCommonOptions(addSourceOptions(new Command("punctual")));
   for (const { name, summary, aliases = [] } of commands) {
     const command = program.command(name).summary(summary);
     for (const alias of aliases) command.alias(alias);
   }
   program.option("-V, --version", "the version").option("-h, --help", "help of a command");
-  const place: Place = { command: program, chain: [program], args: [], pending: null, globals: {} };
+  const line: CommandLine = { command: program, chain: [program], args: [], pending: null, globals: {} };
   for (const word of words) {
-    if (place.pending) {
-      place.globals[place.pending.attributeName()] = word;
-      place.pending = null;
+    if (line.pending) {
+      line.globals[line.pending.attributeName()] = word;
+      line.pending = null;
     } else if (word.startsWith("-")) {
-      const option = place.chain
+      const option = line.chain
         .flatMap(({ options }) => options)
         .find(({ long, short }) => long === word || short === word);
-      place.pending = option?.required ? option : null;
+      line.pending = option?.required ? option : null;
     } else {
-      const next = place.command.commands.find((one) => one.name() === word || one.aliases().includes(word));
-      if (next) await enter(place, next);
-      else place.args.push(word);
+      const next = line.command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+      if (next) await enter(line, next);
+      else line.args.push(word);
     }
   }
-  return place;
+  return line;
 }
 
-async function enter(place: Place, command: Command): Promise<void> {
-  const entry = place.chain.length === 1 && commands.find(({ name }) => name === command.name());
+async function enter(line: CommandLine, command: Command): Promise<void> {
+  const entry = line.chain.length === 1 && commands.find(({ name }) => name === command.name());
   // Adds the options and arguments of the command; its action is never called.
   if (entry) (await entry.load())(command, {} as Cli);
-  place.command = command;
-  place.chain.push(command);
+  line.command = command;
+  line.chain.push(command);
 }
 
 function flags(options: Option[]): Candidate[] {
@@ -119,7 +119,7 @@ const OPTION_NAMES: Record<string, keyof Names> = {
 async function valuesOf(
   option: Option,
   command: Command,
-  globals: Place["globals"],
+  globals: CommandLine["globals"],
   typed: string,
 ): Promise<Candidate[]> {
   if (option.argChoices) return toCandidates(option.argChoices);
@@ -142,7 +142,7 @@ function nextQueues(queues: Candidate[], typed: string): Candidate[] {
 async function argumentsOf(
   command: Command,
   args: string[],
-  globals: Place["globals"],
+  globals: CommandLine["globals"],
 ): Promise<Candidate[]> {
   const all = command.registeredArguments;
   const argument = all[args.length] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
@@ -178,7 +178,7 @@ function startingWith(all: Candidate[], current: string): Candidate[] {
   return all.filter(({ word }) => word.startsWith(current));
 }
 
-async function namesWithin(globals: Place["globals"]): Promise<Names | null> {
+async function namesWithin(globals: CommandLine["globals"]): Promise<Names | null> {
   const { namesIn } = await import("./names.ts");
   const late = new Promise<null>((resolve) => {
     systemClock.after(ANSWER_WITHIN, () => resolve(null), { background: true });

@@ -13,7 +13,7 @@ export interface Names {
 /** Returns the names in the database; null: the database does not exist. Loads no job file, creates no database. */
 export async function namesIn(globals: Record<string, string>): Promise<Names | null> {
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
-  const { database, config } = await session.place();
+  const { database, config } = await session.setup();
   const source = database?.source ?? "sqlite:./punctual.db";
   if (missingFile(databaseLabel(source)) !== null) return null;
   const prefix = config.prefix === undefined ? {} : { prefix: config.prefix };

@@ -48,8 +48,8 @@ export async function database(
 }
 
 function reached({ version, latency }: Inspection, shown: string | null): Finding {
-  const place = shown === null ? "database" : `database ${shown}`;
-  const text = [place, version, `${Math.max(1, Math.round(latency))} ms`].join(` ${iconsFor().dot} `);
+  const name = shown === null ? "database" : `database ${shown}`;
+  const text = [name, version, `${Math.max(1, Math.round(latency))} ms`].join(` ${iconsFor().dot} `);
   return latency > SLOW
     ? warning(`${text}: every statement waits that long`, "run the workers closer to the database")
     : ok(text);

@@ -49,7 +49,7 @@ async function examine(cli: Cli): Promise<{ findings: Finding[]; jobs: Punctual 
 
 /** Returns the instance of the job files; if they cannot be loaded, one that can still check the database. */
 async function loadedOr(cli: Cli) {
-  const loaded = await cli.sources!.loaded().catch(() => null);
+  const loaded = await cli.sources!.loadJobFiles().catch(() => null);
   return loaded?.jobs ?? cli.open();
 }
 

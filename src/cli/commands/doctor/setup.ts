@@ -14,7 +14,7 @@ export async function setUp(sources: Sources | undefined, globals: Globals): Pro
   const findings = [ok(`node ${process.versions.node} (at least ${OLDEST_NODE})`)];
   if (!sources) return findings;
   try {
-    const { file, config, database } = await sources.place();
+    const { file, config, database } = await sources.setup();
     const from = (key: keyof typeof config, flag?: unknown) =>
       flag !== undefined ? "the command line" : config[key] !== undefined ? String(file) : "the default";
     const details = [
@@ -34,7 +34,7 @@ export async function setUp(sources: Sources | undefined, globals: Globals): Pro
 
 async function files(sources: Sources): Promise<Finding[]> {
   try {
-    const { files: found, problems, jobs, unmatched } = await sources.loaded();
+    const { files: found, problems, jobs, unmatched } = await sources.loadJobFiles();
     const findings = problems.map((problem) => error(problem, undefined, exitCodes.notLoaded));
     const count = jobs.definitions().length;
     if (count === 0 && problems.length === 0) {

@@ -2,7 +2,7 @@ import { didYouMean } from "../../input/names.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 
-export interface Kind {
+export interface DatabaseChoice {
   name: string;
   url: string;
   /** The driver package to install; null: none. */
@@ -11,7 +11,7 @@ export interface Kind {
   ignored: string | null;
 }
 
-const KINDS: Record<string, Kind> = {
+const CHOICES: Record<string, DatabaseChoice> = {
   sqlite: { name: "SQLite", url: "sqlite:./punctual.db", driver: null, ignored: "punctual.db*" },
   postgres: { name: "PostgreSQL", url: "postgres://localhost:5432/postgres", driver: "pg", ignored: null },
   mysql: { name: "MySQL", url: "mysql://root@localhost:3306/punctual", driver: "mysql2", ignored: null },
@@ -23,10 +23,10 @@ const KINDS: Record<string, Kind> = {
   },
 };
 
-export function kindNamed(name: string): Kind {
-  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
-  if (kind) return kind;
-  const known = Object.keys(KINDS);
+export function databaseNamed(name: string): DatabaseChoice {
+  const database = Object.hasOwn(CHOICES, name) ? CHOICES[name] : undefined;
+  if (database) return database;
+  const known = Object.keys(CHOICES);
   throw new Exit(
     exitCodes.usage,
     `init expected --db ${known.join(", ")}, got ${plain(name)}.${didYouMean(name, known)} The URL goes into the config, or into PUNCTUAL_DATABASE_URL.`,

@@ -1,14 +1,14 @@
 import { DEFAULT_JOBS } from "../../load/find-files.ts";
-import type { Kind } from "./databases.ts";
+import type { DatabaseChoice } from "./databases.ts";
 
-export function configText(kind: Kind, pattern: string): string {
+export function configText(database: DatabaseChoice, pattern: string): string {
   const jobs = pattern === DEFAULT_JOBS ? "" : `  jobs: "${pattern}",\n`;
   return `import { defineConfig } from "punctual";
 
 export default defineConfig({
   // For the command line, and for Job and new Punctual() in your programs.
   // PUNCTUAL_DATABASE_URL overrides it.
-  database: "${kind.url}",
+  database: "${database.url}",
 ${jobs}});
 `;
 }

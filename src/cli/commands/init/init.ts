@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Cli } from "../../cli.ts";
-import { type Kind, kindNamed } from "./databases.ts";
+import { type DatabaseChoice, databaseNamed } from "./databases.ts";
 import type { Framework } from "./frameworks.ts";
 import { carryOut, plan } from "./plan.ts";
 
@@ -32,28 +32,34 @@ export default function init(command: Command, cli: Cli): void {
     .action(async (options: Options) => {
       const { output } = cli;
       await cli.enter();
-      const kind = kindNamed(cli.globals.db ?? "sqlite");
+      const database = databaseNamed(cli.globals.db ?? "sqlite");
       const manager = managerHere();
       const { framework, changes } = plan({
         ...options,
-        kind,
+        database,
         call: manager.call,
         canExec: canExec(manager),
       });
       carryOut(changes);
-      const next = nextCommands(kind, framework, manager);
+      const next = nextCommands(database, framework, manager);
       if (output.isJson) {
         const files = changes.map(({ file, what }) => ({ file, what }));
-        output.json({ database: kind.name, driver: kind.driver, framework: framework.name, files, next });
+        output.json({
+          database: database.name,
+          driver: database.driver,
+          framework: framework.name,
+          files,
+          next,
+        });
         return;
       }
       for (const { file, what } of changes) output.print(`${what.padEnd(8)} ${file}`);
       output.note("");
-      if (kind.driver !== null) {
+      if (database.driver !== null) {
         output.note(
-          `${kind.name} needs its driver, ${kind.driver}. Set PUNCTUAL_DATABASE_URL to your database,`,
+          `${database.name} needs its driver, ${database.driver}. Set PUNCTUAL_DATABASE_URL to your database,`,
         );
-        output.note(`or change it in the config, which has ${kind.url}`);
+        output.note(`or change it in the config, which has ${database.url}`);
         output.note("");
       }
       output.note("Next:");
@@ -72,18 +78,18 @@ function canExec(manager: Manager): boolean {
   return manager !== MANAGERS.yarn && process.platform !== "win32";
 }
 
-function nextCommands(kind: Kind, { build }: Framework, { add, call, run }: Manager): string[] {
-  const missing = ["punctual", ...(kind.driver === null ? [] : [kind.driver])].filter(
+function nextCommands(database: DatabaseChoice, { build }: Framework, { add, call, run }: Manager): string[] {
+  const missing = ["punctual", ...(database.driver === null ? [] : [database.driver])].filter(
     (name) => !isInstalled(name),
   );
   return [
     ...(missing.length > 0 ? [`${add} ${missing.join(" ")}`] : []),
     ...(build === null ? [] : [`${run} ${build}`]),
-    ...(kind.driver === null ? [] : [`${call} install`]),
+    ...(database.driver === null ? [] : [`${call} install`]),
     `${call} work`,
     `${call} dispatch hello --set name=you`,
     `${call} status`,
-  ].slice(0, missing.length > 0 && kind.driver !== null ? 4 : undefined);
+  ].slice(0, missing.length > 0 && database.driver !== null ? 4 : undefined);
 }
 
 function isInstalled(name: string): boolean {

@@ -5,7 +5,7 @@ import { formatValue } from "../../../errors.ts";
 import { DEFAULT_JOBS } from "../../load/find-files.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
-import type { Kind } from "./databases.ts";
+import type { DatabaseChoice } from "./databases.ts";
 import { configText, ignoreText, type Package, packageText } from "./files.ts";
 import { type Framework, frameworkNamed } from "./frameworks.ts";
 
@@ -17,7 +17,7 @@ export interface Change {
 }
 
 export interface InitOptions {
-  kind: Kind;
+  database: DatabaseChoice;
   /** The value of `--framework`; undefined: detected from the package's dependencies. */
   framework?: string;
   dir?: string;
@@ -33,7 +33,7 @@ export interface Plan {
 }
 
 /** Plans the files to write. Throws before anything is written. */
-export function plan({ kind, framework: named, dir: given, call, canExec }: InitOptions): Plan {
+export function plan({ database, framework: named, dir: given, call, canExec }: InitOptions): Plan {
   const manifest = read("package.json");
   const parsed = parse(manifest);
   const framework = frameworkNamed(named, parsed);
@@ -58,12 +58,14 @@ export function plan({ kind, framework: named, dir: given, call, canExec }: Init
   const changes = [
     change(
       config ?? `punctual.config.${framework.configEnding ?? ending}`,
-      config ? null : configText(kind, pattern),
+      config ? null : configText(database, pattern),
     ),
     change(job, existsSync(job) ? null : framework.job(call)),
     ...framework.files(folder).map(({ file, text }) => change(file, existsSync(file) ? null : text)),
     change("package.json", changed),
-    ...(kind.ignored === null ? [] : [change(".gitignore", ignoreText(read(".gitignore"), kind.ignored))]),
+    ...(database.ignored === null
+      ? []
+      : [change(".gitignore", ignoreText(read(".gitignore"), database.ignored))]),
   ];
   return { framework, changes };
 }

@@ -7,7 +7,15 @@ import { pageOf } from "../../render/page.ts";
 import { detailsOf } from "../../views/details.ts";
 import { watch, watchEvery } from "../../views/live-view.ts";
 import { pagesOf } from "../runs/fetch-runs.ts";
-import { checkKind, filterOf, type Kind, kinds, type ListQuery, listings, toDocument } from "./listings.ts";
+import {
+  checkListOptions,
+  filterOf,
+  type ListKind,
+  type ListQuery,
+  listings,
+  listKinds,
+  toDocument,
+} from "./listings.ts";
 
 interface Options {
   where?: string;
@@ -22,16 +30,16 @@ const LIMIT = 50;
 
 export default function list(command: Command, cli: Cli): void {
   command
-    .addArgument(new Argument("[what]", "what to list").choices(kinds).default("runs"))
+    .addArgument(new Argument("[what]", "what to list").choices(listKinds).default("runs"))
     .option("--where <query>", 'which runs, such as "state:failed job:send-* after:24h"')
     .option("--limit <count>", `most runs to list (default: ${LIMIT}; with --jsonl all)`, integer(1))
     .option("--before <id>", "runs before this one: the next page", integer(1, Number.MAX_SAFE_INTEGER))
     .option("--columns <names>", "these columns, such as id,job,error")
     .option("-w, --watch [interval]", "refresh every 2s, or at this interval")
     .option("--jsonl", "print one JSON document per line, as runs are found")
-    .action(async (what: Kind, options: Options, self: Command) => {
+    .action(async (what: ListKind, options: Options, self: Command) => {
       const kind = misread(self, options) ?? what;
-      checkKind(kind, options);
+      checkListOptions(kind, options);
       const { output } = cli;
       const page = pageOf(cli);
       const query: ListQuery = {
@@ -69,8 +77,8 @@ export default function list(command: Command, cli: Cli): void {
 }
 
 /** Returns the kind in "list -w failures", which commander parses as an interval of `--watch`; null: none. */
-function misread({ args }: Command, options: Options): Kind | null {
-  const meant = args.length === 0 ? kinds.find((kind) => kind === options.watch) : undefined;
+function misread({ args }: Command, options: Options): ListKind | null {
+  const meant = args.length === 0 ? listKinds.find((kind) => kind === options.watch) : undefined;
   if (meant === undefined) return null;
   options.watch = true;
   return meant;

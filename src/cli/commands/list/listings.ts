@@ -18,8 +18,8 @@ import { fetchRuns, type RunResults } from "../runs/fetch-runs.ts";
 import { scheduleViews } from "../schedule/schedule-info.ts";
 import { failureColumns, groupFailures } from "./failures.ts";
 
-export const kinds = ["runs", "jobs", "queues", "workers", "failures", "schedules"] as const;
-export type Kind = (typeof kinds)[number];
+export const listKinds = ["runs", "jobs", "queues", "workers", "failures", "schedules"] as const;
+export type ListKind = (typeof listKinds)[number];
 
 export interface ListQuery {
   where?: string;
@@ -65,7 +65,7 @@ function listing<Row>(
 }
 
 /** Fetches and renders each kind of list. */
-export const listings: Record<Kind, (jobs: Punctual, query: ListQuery) => Promise<Listing>> = {
+export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Promise<Listing>> = {
   async runs(jobs, query) {
     const now = new Date(systemClock.now());
     const { runs, next, bounded } = await fetchRuns(jobs, filterOf(query), query.limit);
@@ -143,7 +143,10 @@ export const listings: Record<Kind, (jobs: Punctual, query: ListQuery) => Promis
 };
 
 /** Throws if `--where` or `--before` is used with another list than runs or failures. */
-export function checkKind(kind: Kind, { where, before }: Pick<ListQuery, "where" | "before">): void {
+export function checkListOptions(
+  kind: ListKind,
+  { where, before }: Pick<ListQuery, "where" | "before">,
+): void {
   if (kind === "runs" || kind === "failures") return;
   const option = where !== undefined ? "--where" : before !== undefined ? "--before" : null;
   if (option)

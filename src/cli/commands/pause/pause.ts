@@ -15,8 +15,8 @@ import { stamp } from "../../render/formats.ts";
 import { pageOf } from "../../render/page.ts";
 import { findSchedules } from "../schedule/schedule-info.ts";
 
-const KINDS = ["queue", "job", "schedule"] as const;
-type Kind = (typeof KINDS)[number];
+const PAUSABLE_KINDS = ["queue", "job", "schedule"] as const;
+type PausableKind = (typeof PAUSABLE_KINDS)[number];
 
 interface Options {
   all?: boolean;
@@ -25,7 +25,7 @@ interface Options {
 }
 
 interface PauseResult {
-  kind: Kind;
+  kind: PausableKind;
   name: string;
   /** Id of a schedule; undefined for queues and jobs. */
   id?: number;
@@ -50,7 +50,7 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
         ? "Stop claiming runs of queues or jobs, or stop schedules. Running runs continue, and so does dispatching."
         : "Resume queues, jobs or schedules. Ticks missed during the pause of a schedule are not made up.",
     )
-    .addArgument(new Argument("[what]", "the kind").choices(KINDS))
+    .addArgument(new Argument("[what]", "the kind").choices(PAUSABLE_KINDS))
     .argument("[name...]", "its name; of a schedule the id, or the job for all of its schedules")
     .option("--all", "every queue");
   if (paused) {
@@ -58,7 +58,7 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
       .option("--for <duration>", "queues only: resume after this long, such as 90s, 2h, 1d", duration)
       .option("--reason <text>", "the reason, shown with the pause");
   }
-  command.action(async (kind: Kind | undefined, names: string[], options: Options) => {
+  command.action(async (kind: PausableKind | undefined, names: string[], options: Options) => {
     check(verb, kind, names, options);
     const jobs = await openExisting(cli);
     const until = options.for === undefined ? null : await endOf(jobs, options.for);
@@ -78,7 +78,7 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
   });
 }
 
-function check(verb: string, kind: Kind | undefined, names: string[], options: Options): void {
+function check(verb: string, kind: PausableKind | undefined, names: string[], options: Options): void {
   const example = `For example: punctual ${verb} queue emails`;
   if (options.all ? kind !== undefined : kind === undefined || names.length === 0) {
     throw new PunctualError(
@@ -99,7 +99,7 @@ function check(verb: string, kind: Kind | undefined, names: string[], options: O
 }
 
 interface Target {
-  kind: Kind;
+  kind: PausableKind;
   name: string;
   id?: number;
 }
@@ -108,7 +108,7 @@ interface Target {
 async function targetsOf(
   cli: Cli,
   jobs: Punctual,
-  kind: Kind,
+  kind: PausableKind,
   names: string[],
   paused: boolean,
 ): Promise<Target[]> {

@@ -137,7 +137,7 @@ function printForecast({ output }: Cli, forecast: PruneForecast): void {
   const { capped, ...counts } = forecast;
   if (output.isJson) output.json({ dryRun: true, prunable: counts, capped });
   else {
-    output.print(`${capped ? "more than " : ""}${inWords(counts)} would be deleted`);
+    output.print(`${capped ? "more than " : ""}${countsText(counts)} would be deleted`);
     output.note("Nothing was changed.");
   }
 }
@@ -148,10 +148,10 @@ function tell({ output }: Cli, deleted: PruneReport, interrupted: boolean, freed
     return;
   }
   const more = freed === null ? "" : `; ${megabytes(freed)} freed`;
-  output.print(`${inWords(deleted)} deleted${more}${interrupted ? "; interrupted before the end" : ""}`);
+  output.print(`${countsText(deleted)} deleted${more}${interrupted ? "; interrupted before the end" : ""}`);
 }
 
-function inWords({ history, jobs, orphans, workers }: PruneReport): string {
+function countsText({ history, jobs, orphans, workers }: PruneReport): string {
   return [
     counted(history, "finished run"),
     counted(orphans, "waiting run"),

@@ -73,7 +73,7 @@ class Counts {
     return all.reduce((sum, n) => sum + n, this.missing.length);
   }
 
-  inWords(past: string): string {
+  text(past: string): string {
     const parts = [...this.done].map(([word, n]) => `${n} ${WORDS[word] ?? word}`);
     if (this.done.size === 0) parts.push(`0 ${past}`);
     const skipped = [...this.skipped.values()].reduce((sum, n) => sum + n, 0);
@@ -164,7 +164,7 @@ function tell({ output }: Cli, { past }: Operation, counts: Counts, chosen: numb
     return;
   }
   const left = chosen - counts.total;
-  output.print(`${counts.inWords(past)}${left > 0 ? `; interrupted, ${left} left` : ""}`);
+  output.print(`${counts.text(past)}${left > 0 ? `; interrupted, ${left} left` : ""}`);
 }
 
 async function printMatches(cli: Cli, jobs: Punctual, { past }: Operation, ids: number[]): Promise<void> {

@@ -8,7 +8,7 @@ import { didYouMean } from "../../input/names.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { redact } from "../../output/redact.ts";
-import { inWords, type TickingSchedule } from "../../views/schedule-columns.ts";
+import { describeCron, type TickingSchedule } from "../../views/schedule-columns.ts";
 
 /** A schedule with its description and state. */
 export type ScheduleView<Schedule> = Schedule & {
@@ -33,7 +33,7 @@ export function scheduleViews<Schedule extends TickingSchedule>(
     const { nextTick } = schedule;
     const defined = !undefinedJobs.has(schedule.job);
     const late = defined && !paused && nextTick !== null && nextTick.getTime() < now.getTime() - TICK_GRACE;
-    return { ...withoutSecrets(schedule), words: inWords(schedule), paused, late, defined };
+    return { ...withoutSecrets(schedule), words: describeCron(schedule), paused, late, defined };
   });
 }
 

@@ -34,7 +34,7 @@ export function ticksOf({ cron, timezone, next }: Ticking, from: number, count: 
       at,
       local: `${iso(at, offset).slice(0, 19)}${offsetText(offset)}`,
       change,
-      note: change ? inWords(change, at, offset) : moved ? movedBy(before, offset) : null,
+      note: change ? changeNote(change, at, offset) : moved ? movedBy(before, offset) : null,
     };
   });
 }
@@ -77,7 +77,7 @@ function offsetText(offset: number): string {
   return `${offset < 0 ? "-" : "+"}${two(Math.trunc(minutes / 60))}:${two(minutes % 60)}`;
 }
 
-function inWords(change: ClockChange, at: Date, offset: number): string {
+function changeNote(change: ClockChange, at: Date, offset: number): string {
   const here = clockText(at.getTime() / 1000 + offset);
   switch (change.kind) {
     case "skipped": {

@@ -61,7 +61,7 @@ async function eachLine(
   take: (lines: LogLine[], run: RunInfo) => Promise<void>,
 ): Promise<RunInfo | null> {
   let last: RunInfo | null = run;
-  let told = "";
+  let announced = "";
   for (let after = 0; ; ) {
     // The state is read before the lines: a finished run has written all of its lines.
     const seen: RunInfo | null = follow ? await jobs.find(run.id) : last;
@@ -74,9 +74,9 @@ async function eachLine(
     last = seen;
     if (!follow || last === null || isFinished(last.state)) return last;
     const isWaiting = last.state !== "running";
-    if (isWaiting && told !== last.state)
+    if (isWaiting && announced !== last.state)
       cli.output.note(`run ${run.id} of ${plain(run.name)} is ${last.state}: waiting for it`);
-    told = last.state;
+    announced = last.state;
     await sleep(systemClock, LOOK_EVERY);
   }
 }

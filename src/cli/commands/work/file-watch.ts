@@ -12,7 +12,7 @@ const isFolder = (name: string) => !name.startsWith(".") && name !== "node_modul
 /** Watches the folders of these files and their subfolders, and reports changed files. Returns a function to stop. */
 export function watchFolders(files: readonly string[], changed: (files: string[]) => void): () => void {
   const watchers = new Map<string, FSWatcher>();
-  const fresh = new Set<string>();
+  const changedFiles = new Set<string>();
   const times = new Map<string, number>();
   let cancel = () => {};
   const note = (file: string) => {
@@ -20,11 +20,11 @@ export function watchFolders(files: readonly string[], changed: (files: string[]
     // Some platforms emit an event for a mere read.
     if (times.get(file) === time) return;
     times.set(file, time);
-    fresh.add(nameOfFile(file));
+    changedFiles.add(nameOfFile(file));
     cancel();
     cancel = systemClock.after(SETTLED_AFTER, () => {
-      const all = [...fresh].sort();
-      fresh.clear();
+      const all = [...changedFiles].sort();
+      changedFiles.clear();
       changed(all);
     });
   };

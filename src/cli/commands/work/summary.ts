@@ -3,10 +3,10 @@ import { type Outcome, outcomeRules } from "../../../run/states.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { counted } from "../../render/formats.ts";
-import type { Tally, Trouble } from "./tally.ts";
+import type { FailedAttempt, Tally } from "./tally.ts";
 
 const ORDER = [...(Object.keys(outcomeRules) as Outcome[]), "lost"] as const;
-const SHOWN_TROUBLES = 3;
+const MOST_SHOWN = 3;
 const SHOWN_UNWRITTEN = 10;
 
 /** `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)` */
@@ -16,13 +16,13 @@ export function summary(tally: Tally, ms: number): string {
 }
 
 /** `13 completed, 1 failed (send-invoice: connect ETIMEDOUT)` */
-export function outcomes({ counts, troubles, unwritten }: Tally): string {
+export function outcomes({ counts, failedAttempts, unwritten }: Tally): string {
   const parts = ORDER.filter((outcome) => counts[outcome] > 0).map((outcome) => {
     const because =
       outcome === "retried"
-        ? reasonsOf(troubles.filter(({ again }) => again !== null))
+        ? reasonsOf(failedAttempts.filter(({ again }) => again !== null))
         : outcome === "failed"
-          ? reasonsOf(troubles.filter(({ again }) => again === null))
+          ? reasonsOf(failedAttempts.filter(({ again }) => again === null))
           : "";
     return `${counts[outcome]} ${outcome}${because}`;
   });
@@ -30,13 +30,13 @@ export function outcomes({ counts, troubles, unwritten }: Tally): string {
   return parts.length > 0 ? parts.join(", ") : "none completed";
 }
 
-function reasonsOf(troubles: Trouble[]): string {
-  if (troubles.length === 0) return "";
-  const shown = troubles.slice(0, SHOWN_TROUBLES).map(({ job, error, again }) => {
+function reasonsOf(failedAttempts: FailedAttempt[]): string {
+  if (failedAttempts.length === 0) return "";
+  const shown = failedAttempts.slice(0, MOST_SHOWN).map(({ job, error, again }) => {
     const reason = plain(error.split("\n")[0] ?? "").replace(/\.$/, "");
     return `${plain(job)}: ${reason}${again === null ? "" : `, again ${when(again)}`}`;
   });
-  const rest = troubles.length - shown.length;
+  const rest = failedAttempts.length - shown.length;
   return ` (${shown.join("; ")}${rest > 0 ? `; and ${rest} more` : ""})`;
 }
 

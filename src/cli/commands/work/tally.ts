@@ -2,7 +2,7 @@ import type { Punctual } from "../../../punctual.ts";
 import { type Outcome, outcomeRules } from "../../../run/states.ts";
 
 /** A failed attempt. */
-export interface Trouble {
+export interface FailedAttempt {
   job: string;
   run: number;
   error: string;
@@ -11,7 +11,7 @@ export interface Trouble {
 }
 
 /** Most failed attempts that are kept for the summary. */
-const MOST_TROUBLES = 100;
+const MOST_KEPT = 100;
 
 /** Outcomes of the runs of this process. */
 export class Tally {
@@ -25,7 +25,7 @@ export class Tally {
     released: 0,
     lost: 0,
   };
-  readonly troubles: Trouble[] = [];
+  readonly failedAttempts: FailedAttempt[] = [];
   /** Runs whose outcomes the database did not take before the worker ended. */
   readonly unwritten: { id: number; job: string }[] = [];
   readonly #running = new Set<number>();
@@ -66,7 +66,7 @@ export class Tally {
     return Object.values(counts).reduce((sum, count) => sum + count, 0);
   }
 
-  #keep(trouble: Trouble): void {
-    if (this.troubles.length < MOST_TROUBLES) this.troubles.push(trouble);
+  #keep(attempt: FailedAttempt): void {
+    if (this.failedAttempts.length < MOST_KEPT) this.failedAttempts.push(attempt);
   }
 }

@@ -115,9 +115,9 @@ async function rollOnChange(cli: Cli): Promise<() => void> {
 
 function children(jobs: Punctual, { workers }: WorkPlan): string {
   if (workers === 0) return "";
-  const told = jobs.children().map(({ number, pid, state, running, memory }) => {
+  const shown = jobs.children().map(({ number, pid, state, running, memory }) => {
     const size = memory === null ? "" : `, ${Math.round(memory / 2 ** 20)} MB`;
     return `${number}:${pid} ${state} (${counted(running, "run")}${size})`;
   });
-  return `; ${told.join(", ")}`;
+  return `; ${shown.join(", ")}`;
 }

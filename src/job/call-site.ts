@@ -13,7 +13,7 @@ interface SourceLine {
  * The file and line that called a function of ours, such as `define()`; source maps are applied. The stack is parsed on
  * first use only: a program may define thousands of jobs.
  */
-export class Place {
+export class CallSite {
   declare readonly stack?: string;
   /** Undefined: not parsed yet. */
   #line: SourceLine | null | undefined;
@@ -36,7 +36,7 @@ export class Place {
   /** Returns `file:line`, for messages. */
   toString(): string {
     const found = this.#find();
-    return found ? `${found.file}:${found.line}` : "an unknown place";
+    return found ? `${found.file}:${found.line}` : "an unknown file";
   }
 
   #find(): SourceLine | null {
