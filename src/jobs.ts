@@ -68,15 +68,9 @@ export abstract class Jobs<Known = any> extends Operations {
     return this.#define(given, new CallSite(Jobs.prototype.define));
   }
 
-  /** Defines a job: the same as `define()`. */
-  declare readonly schedule: Jobs["define"];
-
-  static {
-    Object.defineProperty(Jobs.prototype, "schedule", {
-      value: function schedule(this: Jobs, ...given: unknown[]): Definition<never> {
-        return this.#define(given, new CallSite(schedule));
-      },
-    });
+  /** The same as `define()`. */
+  get schedule(): Jobs["define"] {
+    return this.define;
   }
 
   #define([what, second, third]: unknown[], callSite: CallSite): Definition<never> {

@@ -1,33 +1,34 @@
 import type { RunShape } from "../dispatch/dispatch.ts";
 import { Dispatch, type DispatchSender } from "../dispatch/dispatch.ts";
 import { Configurable } from "./configurable.ts";
+import { deriveMethods, methodsOf } from "./derived-methods.ts";
 import type { Handler } from "./handlers.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 
-/** The one run of a function that was dispatched itself: what its owner keeps in memory. */
+/** A function that was dispatched. The process that dispatched it keeps it in memory until its run ends. */
 export interface AdHoc {
   name: string;
   lane: string;
   handler: Handler<unknown>;
   schema: StandardSchema | null;
   settings: Settings;
-  /** It is the handler of the job of this name. */
+  /** Whether the handler is that of the job of this name. */
   borrowed: boolean;
 }
 
-/** The configuration methods of a job that a dispatch has not, each giving back the dispatch. */
+/** The settings of a job that other dispatches do not have. Each returns the dispatch. */
 type Configuring<Self> = {
   [Name in Exclude<keyof Configurable<unknown>, keyof Dispatch | "settings">]: (
     ...args: Parameters<Configurable<unknown>[Name]>
   ) => Self;
 };
 
-// Every merged method is put on the prototype by the class.
+// deriveMethods() adds the methods of this type below the class.
 export interface AdHocDispatch<Result = unknown> extends Configuring<AdHocDispatch<Result>> {}
 
-/** A dispatch of a function: takes every configuration method of a job besides those that shape the run. */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
+/** A dispatch of a function. It has the settings of a job as well: no definition could have them. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: deriveMethods() adds the methods.
 export class AdHocDispatch<Result = unknown> extends Dispatch<unknown, Result> {
   readonly #adHoc: AdHoc;
 
@@ -45,18 +46,18 @@ export class AdHocDispatch<Result = unknown> extends Dispatch<unknown, Result> {
   }
 
   static {
-    const configurable = Configurable.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
-    for (const name of Object.getOwnPropertyNames(configurable)) {
-      // Its process keeps the settings, so that retries may have functions, which a run's row cannot hold.
-      if (name in AdHocDispatch.prototype && name !== "retries" && name !== "attempts") continue;
-      // As every chained call: refused once the dispatch was sent, and a refused one takes the dispatch back.
-      const value = function (this: AdHocDispatch, ...args: unknown[]) {
+    // Retries too: its process keeps them, so that they may have functions, which a row cannot hold.
+    const isOwn = (name: string) =>
+      !(name in Dispatch.prototype) || name === "retries" || name === "attempts";
+    const settings = methodsOf(Configurable<unknown>).filter(([name]) => isOwn(name));
+    deriveMethods(AdHocDispatch, settings, (_, set) => {
+      return function (this: AdHocDispatch, ...args) {
+        // As the other methods of a dispatch: throws once the dispatch was sent; an invalid value withdraws it.
         return this.with(() => {
-          configurable[name]!.apply(this, args);
+          set.apply(this as never, args);
           return {};
         });
       };
-      Object.defineProperty(AdHocDispatch.prototype, name, { value });
-    }
+    });
   }
 }

@@ -1,41 +1,43 @@
 import { brand, formatValue, PunctualError } from "../errors.ts";
 import { encodePayload } from "../run/payload.ts";
-import { Plan, type ScheduleOverrides } from "../schedule/plan.ts";
-import type { Misfire, ScheduleParts } from "../schedule/schedule.ts";
+import { type FieldTexts, Plan, type ScheduleOverrides } from "../schedule/plan.ts";
+import type { ScheduleParts } from "../schedule/schedule.ts";
 import { digest } from "../schedule/schedule.ts";
-import { toWindow } from "../schedule/window.ts";
 import type { Instant } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import type { CallSite } from "./call-site.ts";
 import { Configurable } from "./configurable.ts";
+import { deriveMethods, type Method, methodsOf } from "./derived-methods.ts";
 import type { JobDraft } from "./dispatchable.ts";
 import { Dispatchable, type Home } from "./dispatchable.ts";
 import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
 import { laneFor } from "./key.ts";
 import { lateSetting, refuseLate } from "./late.ts";
-import { checkedInstant, type MisfireOptions, toEnvironments, toMisfire } from "./recurrence.ts";
+import { Schedulable } from "./schedulable.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 import { Turn } from "./turn.ts";
 
 const NO_NAMES: readonly string[] = [];
 
-// Every merged method is added to the prototype below the class.
+// deriveMethods() adds the methods of these types below the class.
 export interface Definition<Args = unknown, Result = unknown, Own extends boolean = boolean, Handled = Args>
   extends Configurable<Args, Handled>,
+    Schedulable,
     Frequencies<Definition<Args, Result, Own, Handled>> {
   /** The arguments of ticks, and of dispatches that give none. */
   args(args: Args): Definition<Args, Result, true, Handled>;
 }
 
 /**
- * A job: what should happen, when, and how. A setting changes the definition and returns it, until the first await after
- * the definition was made. Later a setting that one run can have gives a draft of such a run, and any other one throws.
+ * A job: a name, a handler and settings. Until the first await after `define()`, a setting changes the definition and
+ * returns it. Later, a setting that a single run can have returns a draft of such a run; any other setting throws.
  *
- * Types: what a dispatch passes, what the handler returns, whether `args()` gave arguments, and what the handler gets.
+ * `Args`: the arguments of a dispatch. `Result`: what the handler returns. `Own`: whether `args()` was called.
+ * `Handled`: the arguments that the handler gets.
  */
-// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the methods are lent to the prototype.
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: deriveMethods() adds the methods.
 export class Definition<
   Args = unknown,
   Result = unknown,
@@ -48,12 +50,12 @@ export class Definition<
   readonly settings: Settings;
   readonly plan: Plan = new Plan();
   formerNames: readonly string[] = NO_NAMES;
-  /** The call of `define()` that made it; null: another process did. */
+  /** The call of `define()`; null: another process defines the job. */
   readonly callSite: CallSite | null;
   readonly #turn = Turn.current();
   /** Whether `takeUnchecked()` of its registry has returned it. */
   isChecked = false;
-  /** Made when its class was dispatched or its name was asked for, without define() or recur(). */
+  /** Whether it was made by a dispatch of its class or a lookup of its name, without define() or recur(). */
   isImplicit = false;
   #recurring: Map<string, { plan: Plan; overrides: ScheduleOverrides }> | null = null;
 
@@ -87,62 +89,11 @@ export class Definition<
     return super.at(instant);
   }
 
-  /** A cron expression of five fields, or of six with seconds first. */
-  cron(expression: string): this {
-    this.plan.replace(expression);
-    return this;
-  }
-
-  /** The IANA zone its schedule is read in. Default: UTC. */
-  timezone(zone: string): this {
-    this.plan.inZone(zone);
-    return this;
-  }
-
-  /** Ticks only from one time of day to another, both included, by the clock of its zone; it may go over midnight. */
-  between(from: string, to: string): this {
-    this.plan.bind({ windows: [...this.plan.bounds.windows, toWindow(from, to, true)] });
-    return this;
-  }
-
-  /** Does not tick from one time of day to another. */
-  unlessBetween(from: string, to: string): this {
-    this.plan.bind({ windows: [...this.plan.bounds.windows, toWindow(from, to, false)] });
-    return this;
-  }
-
-  /** No tick before this instant. */
-  startingAt(instant: Instant): this {
-    this.plan.bind({ start: checkedInstant(instant) });
-    return this;
-  }
-
-  /** No tick after this instant. */
-  endingAt(instant: Instant): this {
-    this.plan.bind({ end: checkedInstant(instant) });
-    return this;
-  }
-
-  /**
-   * What becomes of ticks that were missed while no worker ran: `once` runs the latest (the default), `skip` none,
-   * `all` every one, the latest `limit` (100) of them. Ticks missed by more than `within` are let go.
-   */
-  misfire(policy: Misfire["policy"], options: MisfireOptions = {}): this {
-    this.plan.bind({ misfire: toMisfire(policy, options) });
-    return this;
-  }
-
-  /** Ticks only where `PUNCTUAL_ENV`, else `NODE_ENV`, is one of these; dispatched runs are not touched. */
-  environments(...names: string[]): this {
-    this.plan.bind({ environments: toEnvironments(names) });
-    return this;
-  }
-
-  /** One more schedule of the same job; one that is the same in every way is the one there is. */
+  /** Adds a schedule. Adding an equal schedule again has no effect. */
   recur(plan: Plan, overrides: ScheduleOverrides): void {
     const { misfire, windows, start, end, environments } = plan.bounds;
     const isBound = windows.length > 0 || start !== null || end !== null || environments !== null;
-    // A schedule without further bounds keeps the slot that it had before there were any, and with it its mark.
+    // The slot of a schedule without bounds must not change: the database finds the schedule's mark by it.
     const bounds = isBound ? [windows, start, end, environments] : [];
     const what = JSON.stringify([plan.toCron(), plan.timezone, misfire, overrides, ...bounds]);
     this.isImplicit = false;
@@ -150,12 +101,12 @@ export class Definition<
     this.#recurring.set(digest(what).toString(36), { plan, overrides });
   }
 
-  /** Every schedule of the job in this environment, by a slot that stays the same while the schedule changes. */
+  /** Returns the schedules that tick in this environment. A slot identifies a schedule in the database. */
   schedules(): { slot: string; parts: ScheduleParts }[] {
     return this.#schedules(here).map(({ slot, parts }) => ({ slot, parts }));
   }
 
-  /** Schedules that tick in an environment, each with the environments it is bound to; null: it is bound to none. */
+  /** Returns the schedules that tick in an environment. `environments`: those it is limited to; null: all. */
   schedulesIn(environment: string): { parts: ScheduleParts; environments: readonly string[] | null }[] {
     return this.#schedules(() => environment).map(({ parts, plan }) => ({
       parts,
@@ -181,8 +132,9 @@ export class Definition<
     return found;
   }
 
-  /** Takes over everything of a job that had another name: its runs, history and state. */
+  /** Names that the job had before: it takes over their runs, history and state. */
   formerly(...names: string[]): this {
+    if (this.isSealed) return lateSetting(this as never, this.home, "formerly", names) as this;
     if (names.includes(this.name)) {
       throw new PunctualError(
         "INVALID_NAME",
@@ -193,7 +145,7 @@ export class Definition<
     return this;
   }
 
-  /** The lane of the run that a tick makes. */
+  /** Returns the lane of a run that a tick creates. */
   tickLane(_slot: string, { args }: ScheduleParts): string {
     return laneFor(this.name, this.settings, args === null ? {} : JSON.parse(args));
   }
@@ -202,7 +154,7 @@ export class Definition<
     return this.plan.toCron();
   }
 
-  /** Changes with whatever other processes have to know of the job. */
+  /** Returns a number that changes with everything that other processes must know about the job. */
   fingerprint(): number {
     const { queue, priority, concurrency, perKey } = this.settings;
     return digest(JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]));
@@ -211,41 +163,28 @@ export class Definition<
 
 brand(Definition, "Definition");
 
-/** Makes a setting of a method: it changes the definition only until that is sealed. */
-function addSetting(name: string, method: (...args: never[]) => unknown): void {
-  refuseLate(name);
-  Object.defineProperty(Definition.prototype, name, {
-    value: function (this: Definition<never>, ...args: never[]) {
-      return this.isSealed ? lateSetting(this, this.home, name, args) : method.apply(this, args);
-    },
-  });
-}
+/** All settings but `formerly()`. Each changes the definition that it is called on and returns it. */
+const settings: (readonly [name: string, set: Method<Definition<never>>])[] = [
+  ...methodsOf(Configurable<never>),
+  ...methodsOf(Schedulable),
+  ...Object.entries(frequencies).map(([name, fieldsOf]) => [name, frequencySetting(fieldsOf)] as const),
+];
 
-const OWN = [
-  "cron",
-  "timezone",
-  "between",
-  "unlessBetween",
-  "startingAt",
-  "endingAt",
-  "misfire",
-  "environments",
-  "formerly",
-] as const;
-for (const name of OWN) addSetting(name, Definition.prototype[name] as (...args: never[]) => unknown);
+deriveMethods(Definition, settings, (name, set) => {
+  return function (this: Definition<never>, ...args) {
+    return this.isSealed ? lateSetting(this, this.home, name, args) : set.apply(this, args);
+  };
+});
+refuseLate([...settings.map(([name]) => name), "formerly"]);
 
-for (const name of Object.getOwnPropertyNames(Configurable.prototype) as (keyof Configurable<never>)[]) {
-  if ((name as string) !== "constructor") addSetting(name, Configurable.prototype[name] as never);
-}
-
-for (const [name, fieldsFor] of Object.entries(frequencies)) {
-  addSetting(name, function (this: Definition, ...args: never[]) {
-    this.plan.edit((fieldsFor as (...args: never[]) => ReturnType<typeof fieldsFor>)(...args));
+function frequencySetting(fieldsOf: (...args: never[]) => FieldTexts): Method<Definition<never>> {
+  return function (...args) {
+    this.plan.edit(fieldsOf(...(args as never[])));
     return this;
-  });
+  };
 }
 
-/** The environment of this process. Asked for only if need be: that is slow, and few plans name any. */
+/** Returns the environment of this process. Reading `process.env` is slow: called only for plans that name environments. */
 function here(): string {
   return process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
 }

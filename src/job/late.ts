@@ -3,11 +3,11 @@ import { formatValue, PunctualError } from "../errors.ts";
 import { yieldToEventLoop } from "../time.ts";
 import { Configurable } from "./configurable.ts";
 import type { Definition } from "./definition.ts";
+import { deriveMethods, type Method } from "./derived-methods.ts";
 import type { Home } from "./dispatchable.ts";
 import { JobDraft } from "./dispatchable.ts";
 
 type Job = Definition<never>;
-type Method = (...args: unknown[]) => unknown;
 
 /** A setting call on a sealed job. The draft that it returns and all drafts derived from that draft share it. */
 interface LateCall {
@@ -46,13 +46,15 @@ export class LateDraft extends JobDraft<never> {
   }
 }
 
-/** Adds a method to late drafts that throws, for a setting of jobs that drafts do not have. */
-export function refuseLate(setting: string): void {
-  if (setting in LateDraft.prototype) return;
-  Object.defineProperty(LateDraft.prototype, setting, {
-    value: function (this: LateDraft) {
-      this.refuse(setting);
-    },
+/** Adds a method that throws to late drafts for each of these settings of jobs, unless drafts have the setting. */
+export function refuseLate(settings: string[]): void {
+  const refused = settings
+    .filter((name) => !(name in LateDraft.prototype))
+    .map((name) => [name, name] as const);
+  deriveMethods(LateDraft, refused, (name) => {
+    return function (this: LateDraft) {
+      return this.refuse(name);
+    };
   });
 }
 
@@ -65,7 +67,7 @@ export function lateSetting(job: Job, home: Home, method: string, args: unknown[
   // The arguments of a run may be confidential: they are not logged.
   const text = method === "args" ? "args()" : `${method}(${args.map(formatValue).join(", ")})`;
   const call = { job, home, text, isUsed: false };
-  const draft = (new LateDraft(call) as unknown as Record<string, Method>)[method]!(...args);
+  const draft = (new LateDraft(call) as unknown as Record<string, Method<unknown>>)[method]!(...args);
   watch(call);
   return draft;
 }

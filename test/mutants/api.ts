@@ -87,8 +87,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A setting changes a definition only before it is sealed.",
     file: "src/job/definition.ts",
-    find: "return this.isSealed ? lateSetting(this, this.home, name, args) : method.apply(this, args);",
-    replace: "return method.apply(this, args) ?? lateSetting(this, this.home, name, args);",
+    find: "return this.isSealed ? lateSetting(this, this.home, name, args) : set.apply(this, args);",
+    replace: "return set.apply(this, args) ?? lateSetting(this, this.home, name, args);",
     tests: ["test/api/sealed.test.ts"],
     only: "the job stays as it was defined",
   },
@@ -103,7 +103,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A late draft refuses the settings that only a definition has.",
     file: "src/job/definition.ts",
-    find: "  refuseLate(name);\n",
+    find: 'refuseLate([...settings.map(([name]) => name), "formerly"]);\n',
     replace: "",
     tests: ["test/api/sealed.test.ts"],
     only: "any other setting throws",
