@@ -22,27 +22,11 @@ import {
 } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
 import { keyAtStart } from "../sql/new-run.ts";
-import { cancelledOf } from "../sql/settle.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
+import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
 import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
 import type { DatabaseTime } from "./time.ts";
-
-/** Facts that a claim needs before it looks for runs. */
-export interface ClaimFacts {
-  pausedJobs: string[];
-  /** Queues that are not paused and have ready runs without the limit hint. */
-  unlimitedQueues: string[];
-  /** Queues that are not paused and have ready runs with the limit hint. */
-  limitedQueues: string[];
-  /** Whether ad hoc runs of the claiming instance are ready. */
-  hasOwned: boolean;
-  /** Runs of this worker that somebody asked to cancel. */
-  cancelled: number[];
-  nextDue: number | null;
-  /** The database's time. */
-  now: number;
-}
 
 /** One claim in an exchange's transaction. */
 export interface ClaimCall {
@@ -147,48 +131,8 @@ export class Claimer {
     return [facts, withoutPaused(ready, facts)];
   }
 
-  /** Reads the facts in one round trip. `sql` need not be a transaction. */
-  async readFacts(
-    sql: Sql,
-    { worker, owner }: { worker: string; owner: string },
-    now: number,
-  ): Promise<ClaimFacts> {
-    const db = this.#db;
-    const t = this.#t;
-    const facts = await sql.all<{ kind: string; word: string; number: number | null }>(
-      `select 'job' as kind, name as word, 0 as number from ${t.jobs} where paused_at is not null
-       union all
-       select 'queue', name, 0 from ${t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)
-       union all
-       select 'ready', queue, limited from (${db.readyQueues(t)}) q
-       union all
-       select 'owned', '', case when exists (select 1 from ${t.runs}${db.using(t.runs, "owned")} where owner = ? and state = 1) then 1 else 0 end
-       union all
-       select 'cancelled', '', id from (${cancelledOf(db, t)}) c
-       union all
-       select 'due', '', min(run_at) from ${t.runs}${db.using(t.runs, "scheduled")} where state = 0
-       union all
-       select 'now', '', now from (${db.clock}) c`,
-      now,
-      owner,
-      worker,
-    );
-    const of = (kind: string) => facts.filter((fact) => fact.kind === kind);
-    const words = (kind: string) => of(kind).map(({ word }) => word);
-    const paused = new Set(words("queue"));
-    const queues = (limited: number) =>
-      of("ready")
-        .filter(({ word, number }) => number === limited && !paused.has(word))
-        .map(({ word }) => word);
-    return {
-      pausedJobs: words("job"),
-      unlimitedQueues: queues(0),
-      limitedQueues: queues(1),
-      hasOwned: of("owned")[0]?.number === 1,
-      cancelled: of("cancelled").map(({ number }) => number!),
-      nextDue: of("due")[0]?.number ?? null,
-      now: of("now")[0]!.number!,
-    };
+  readFacts(sql: Sql, reader: { worker: string; owner: string }, now: number): Promise<ClaimFacts> {
+    return readFacts({ sql, db: this.#db, t: this.#t }, reader, now);
   }
 
   async #promote(tx: Sql, now: number): Promise<void> {
@@ -300,36 +244,12 @@ export class Claimer {
   }
 }
 
-/** Whether no claim can find anything by these facts. */
-export function isIdle(
-  { unlimitedQueues, limitedQueues, hasOwned, nextDue }: ClaimFacts,
-  now: number,
-): boolean {
-  const hasReady = unlimitedQueues.length > 0 || limitedQueues.length > 0 || hasOwned;
-  return !hasReady && (nextDue === null || nextDue > now);
-}
-
 function scopeOf(request: ClaimRequest, closed: Set<string>): ClaimScope {
   return {
     isClosed: (name) => closed.has(name),
     computesKey: (name) => request.computesKey(name),
     claimable: claimable(request),
   };
-}
-
-/** Whether a search by the older facts has looked at every queue that has ready runs, and at the right jobs. */
-function covers(older: ClaimFacts, newer: ClaimFacts): boolean {
-  const within = (some: string[], all: string[]) => {
-    const known = new Set(all);
-    return some.every((one) => known.has(one));
-  };
-  return (
-    within(newer.unlimitedQueues, older.unlimitedQueues) &&
-    within(newer.limitedQueues, older.limitedQueues) &&
-    (older.hasOwned || !newer.hasOwned) &&
-    within(older.pausedJobs, newer.pausedJobs) &&
-    within(newer.pausedJobs, older.pausedJobs)
-  );
 }
 
 /** Leaves out queues that were paused since the facts of the guess. */
