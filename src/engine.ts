@@ -14,7 +14,7 @@ import { Registry } from "./job/registry.ts";
 import { type Settings, toSettings } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
 import { defaultSource, type PunctualOptions } from "./options.ts";
-import { randomText } from "./random.ts";
+import { randomText, realRandom } from "./random.ts";
 import { currentRun } from "./run/context.ts";
 import { JobCounts } from "./run/job-counts.ts";
 import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
@@ -64,7 +64,7 @@ export class Engine {
     this.options = options;
     const logger = toLogger(options.logger);
     const clock = options.clock === undefined ? systemClock : checkClock(options.clock);
-    const random = options.random ?? Math.random;
+    const random = options.random ?? realRandom;
     const events = new Emitter(logger, clock);
     const defaults = toSettings(options.defaults);
     const maxPayload = checkInteger(options.maxPayload ?? DEFAULT_MAX_PAYLOAD, "maxPayload in bytes", 1);

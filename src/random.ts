@@ -1,4 +1,12 @@
 /**
+ * Returns a random number in [0, 1), whatever source of random numbers an instance was given. For waits in real time
+ * between processes that compete: with a test's fixed source they would all wait equally long (design note 42).
+ */
+export function realRandom(): number {
+  return Math.random();
+}
+
+/**
  * Returns 22 random URL-safe characters. Uses Web Crypto: loading `node:crypto` would cost every process 1.5 MB more.
  */
 export function randomText(): string {

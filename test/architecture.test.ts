@@ -209,6 +209,18 @@ describe("architecture", () => {
     expect(files.filter((file) => !allowed.includes(file) && clocks.test(text(file)))).toEqual([]);
   });
 
+  test("chance comes from the instance's source, or from realRandom()", () => {
+    // The comment on `random` of options.ts names the default.
+    const found = files.filter((file) => /\bMath\.random\b/.test(text(file).replace(/\/\*\*.*?\*\//gs, "")));
+    expect(found).toEqual(["random.ts"]);
+  });
+
+  test("real chance goes with real time: the store waits in real time, the rest by the clock", () => {
+    const users = files.filter((file) => /\brealRandom\b/.test(text(file)) && !file.startsWith("store/"));
+    // The default of `random`, and of the function that applies it.
+    expect(users.sort()).toEqual(["engine.ts", "random.ts", "run/retries.ts"]);
+  });
+
   test("no statement lists values one by one but by placeholders(), which bounds the list", () => {
     const placeholders = /=>\s*"\?"|fill\("\?"\)|repeat\([^)]*\)[^;]*"\?"/;
     const found = files.filter((file) => file.startsWith("store/") && placeholders.test(text(file)));

@@ -1,5 +1,6 @@
 import { backoffCeiling } from "../backoff.ts";
 import { formatValue, PunctualError } from "../errors.ts";
+import { realRandom } from "../random.ts";
 import { DAY, toMilliseconds } from "../time.ts";
 import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
 
@@ -34,7 +35,7 @@ export function retryDelay(
   policy: RetryPolicy,
   failures: number,
   error: unknown,
-  random: () => number = Math.random,
+  random: () => number = realRandom,
 ): number {
   const chosen = policy.backoff && askPolicy(policy.backoff, failures, error);
   if (chosen !== undefined) return Math.min(chosen, LONGEST);

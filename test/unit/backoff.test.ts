@@ -45,7 +45,7 @@ describe("full jitter", () => {
     expect(retryDelay(full, 3, error, () => random)).toBe(ms);
   });
 
-  test("uses Math.random unless told", () => {
+  test("draws from realRandom() without another source", () => {
     const random = vi.spyOn(Math, "random").mockReturnValue(0.25);
     expect(retryDelay(full, 1, error)).toBe(250);
     random.mockRestore();

@@ -1,4 +1,5 @@
 import { PunctualError } from "../../errors.ts";
+import { realRandom } from "../../random.ts";
 import { sleepReal, systemClock } from "../../time.ts";
 import {
   type Connections,
@@ -107,7 +108,7 @@ export class OneConnection implements PgConnections {
         this.#release();
         throw busy("a transaction of yours is open on it");
       }
-      await sleepReal(1 + Math.random() * 10);
+      await sleepReal(1 + realRandom() * 10);
     }
   }
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { backoffCeiling } from "../../backoff.ts";
+import { realRandom } from "../../random.ts";
 import { systemClock } from "../../time.ts";
 import type { Sql } from "../sql/database.ts";
 import type { PgOwnClient } from "./driver.ts";
@@ -142,7 +143,7 @@ export class Listener {
     if (this.#client !== client) return;
     this.#drop();
     if (this.#listeners.size === 0) return;
-    const wait = Math.random() * backoffCeiling(++this.#failures, RECONNECT);
+    const wait = realRandom() * backoffCeiling(++this.#failures, RECONNECT);
     this.#cancel = systemClock.after(wait, () => void this.#open(), { background: true });
   }
 

@@ -1,4 +1,5 @@
 import { PunctualError } from "../../errors.ts";
+import { realRandom } from "../../random.ts";
 import { systemClock } from "../../time.ts";
 import type { ServerDatabase, Tables } from "../sql/database.ts";
 import { GATES } from "./limits.ts";
@@ -19,7 +20,7 @@ export function tablesInUse(cause: unknown): PunctualError {
 const ANSWER_TIMEOUT = 5000;
 
 /** Returns a negative id, which no insert ever reserves for its receipt. */
-const newReceiptId = () => -1 - Math.floor(Math.random() * 2 ** 52);
+const newReceiptId = () => -1 - Math.floor(realRandom() * 2 ** 52);
 
 /**
  * Checks with two connections that the engine locks and isolates as claims need it. Returns a description of the first
@@ -34,7 +35,7 @@ export function probeEngine(
 ): Promise<string | null> {
   if (connections < 2) return Promise.resolve(null);
   // A random gate: probes of processes that start together then rarely wait for each other.
-  const gate = Math.floor(Math.random() * GATES);
+  const gate = Math.floor(realRandom() * GATES);
   return db.transaction(async (tx) => {
     await tx.all(`select id from ${t.gates} where id = ?${db.forUpdate}`, gate);
     if (!(await answerOf(db.all("select 1 as one")))) return null;

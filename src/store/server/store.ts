@@ -1,3 +1,4 @@
+import { realRandom } from "../../random.ts";
 import { type Clock, sleepReal, systemClock } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { ServerDatabase, Sql, Tables, Transaction } from "../sql/database.ts";
@@ -180,7 +181,7 @@ export class ServerStore extends SqlStore {
     while (result.claimed.length === 0) {
       if (isUnfinished && rounds < ROUNDS) rounds++;
       else if (isGateHeld && tries < GATE_TRIES) {
-        await sleepReal(1 + Math.random() * 4);
+        await sleepReal(1 + realRandom() * 4);
         tries++;
       } else break;
       const claimOnly = { ...request, settle: [], started: [] };
@@ -240,7 +241,7 @@ export class ServerStore extends SqlStore {
     while (systemClock.monotonic() - since < EARLIER_TRY) {
       if ((await tx.all(this.#selectWorker(db.skipLocked), worker)).length > 0) return;
       if ((await tx.all(this.#selectWorker(""), worker)).length === 0) return;
-      await sleepReal(20 + Math.random() * 30);
+      await sleepReal(20 + realRandom() * 30);
     }
   }
 

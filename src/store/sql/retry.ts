@@ -1,4 +1,5 @@
 import { type Backoff, backoffWait } from "../../backoff.ts";
+import { realRandom } from "../../random.ts";
 import { sleepReal, systemClock } from "../../time.ts";
 import { givenUp, type Pending } from "../pending.ts";
 
@@ -47,7 +48,7 @@ export async function retry<Result>(
       const spent = systemClock.monotonic() - started;
       if (isGivenUp() || !isTransient(error) || spent > retryFor()) throw translate(error);
       pending.fault = error;
-      await sleepReal(1 + backoffWait(tries + 1, waits, Math.random));
+      await sleepReal(1 + backoffWait(tries + 1, waits, realRandom));
     }
   }
 }
