@@ -140,7 +140,12 @@ export interface ClaimRequest extends QueueSelection {
 
 export interface ExchangeRequest {
   worker: string;
-  /** Number of the exchange, ascending with each exchange of this worker that settles. */
+  /**
+   * Which stream of the worker the exchange belongs to, below `EXCHANGE_STREAMS`. The exchanges of one stream follow one
+   * another; those of two streams may be under way at the same time, if they concern different runs.
+   */
+  stream: number;
+  /** Number of the exchange, ascending with each exchange of this stream that settles. */
   seq: number;
   /** Whether this exchange was sent before and its answer was lost. */
   again: boolean;

@@ -59,6 +59,8 @@ export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
  */
 export interface Store {
   readonly database: DatabaseName;
+  /** How many streams of exchanges a worker should use, at most `EXCHANGE_STREAMS`. */
+  readonly streams: number;
 
   // The database and its tables.
 
@@ -237,6 +239,9 @@ export interface Store {
   /** Counts what `prune()` would delete now. */
   countPrunable(request: PruneRequest): Promise<PruneForecast>;
 }
+
+/** Streams of exchanges that a worker may have (note 35). */
+export const EXCHANGE_STREAMS = 2;
 
 /** A worker is shown as alive if it was seen within this time: three heartbeats, and some slack. */
 export const WORKER_SEEN_WITHIN = 20_000;

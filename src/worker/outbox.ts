@@ -137,7 +137,15 @@ export class Outbox {
       if (deadline.isOver) throw new Overdue();
       try {
         const again = failures > 0;
-        const answer = await store.exchange({ worker, seq, again, settle: settlements, started, claim });
+        const answer = await store.exchange({
+          worker,
+          stream: 0,
+          seq,
+          again,
+          settle: settlements,
+          started,
+          claim,
+        });
         events.succeeded(DUTY);
         if (claim) this.#refusedClaims = 0;
         return answer;

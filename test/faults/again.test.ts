@@ -16,6 +16,8 @@ import { commitOf } from "./support/commits.ts";
 import { begin } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
 
+const HOLD_STREAM = "select seq from punctual_exchanges where worker = 'w1' and stream = 0 for update";
+
 /** The answer to a commit is lost, and so is the connection on which it is sent again. */
 onEachServer((kind) => {
   const at = behindProxy(kind);
@@ -78,7 +80,7 @@ onEachServer((kind) => {
   test("a claim that is sent again waits for the first try, which the server is still committing", async () => {
     await insert(store, {}, {}, {}, {});
     const first = await begin(kind, at.scene.direct, "read committed");
-    await first.sql("select id from punctual_workers where id = 'w1' for update");
+    await first.sql(HOLD_STREAM);
     await first.sql(
       "update punctual_runs set state = 2, attempts = 1, lease_token = 'token', locked_by = 'w1', locked_until = 9000000000000 where id in (1, 2)",
     );
@@ -93,7 +95,7 @@ onEachServer((kind) => {
     await insert(store, {});
     const [run] = await claim(store, { limit: 1 });
     const first = await begin(kind, at.scene.direct, "read committed");
-    await first.sql("update punctual_workers set settle_seq = 1000 where id = 'w1'");
+    await first.sql("update punctual_exchanges set seq = 1000 where worker = 'w1' and stream = 0");
     await first.sql("delete from punctual_runs");
     const settle = [settlement(run!, "completed")];
     const again = exchange(store, { seq: 1000, settle, again: true });
@@ -105,7 +107,7 @@ onEachServer((kind) => {
   test("a claim without outcomes holds the row that the second try waits for", async () => {
     await insert(store, {});
     const other = await begin(kind, at.scene.direct, "read committed");
-    await other.sql("select id from punctual_workers where id = 'w1' for update");
+    await other.sql(HOLD_STREAM);
     const claiming = claim(store);
     expect(await isWaiting(claiming)).toBe(true);
     await other.commit();

@@ -76,6 +76,7 @@ onEachServer((kind) => {
     const run = await claimOne(store, { worker: "finisher" });
     await store.exchange({
       worker: "finisher",
+      stream: 0,
       seq: 1,
       again: false,
       settle: [settlement(run, "completed")],
@@ -184,6 +185,7 @@ onEachServer((kind) => {
         answers[answer!.inserted ? "inserted" : "found"]++;
         const { claimed } = await store.exchange({
           worker: name,
+          stream: 0,
           seq,
           again: false,
           settle,

@@ -83,8 +83,8 @@ export const mutants: Mutant[] = [
   {
     rule: "An exchange that is sent again waits for its first try.",
     file: "src/store/server/store.ts",
-    find: "if (isAgain) await this.#waitForEarlierTry(tx, worker);",
-    replace: 'if (isAgain) await tx.run(this.#selectWorker(""), worker);',
+    find: "if (isAgain) await this.#waitForEarlierTry(tx, request);",
+    replace: 'if (isAgain) await tx.run(...this.#selectStream(request, ""));',
     tests: ["test/faults/again.test.ts"],
     only: "waits for the first try",
     stores: ["postgres"],

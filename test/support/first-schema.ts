@@ -3,6 +3,7 @@ import type { DatabaseName } from "../../src/store/store.ts";
 /** The statements that take a database from the newest schema back to the first one: extend them with each migration. */
 export function toFirstSchema(database: DatabaseName): string[] {
   return [
+    "drop table punctual_exchanges",
     "drop table punctual_logs",
     "drop table punctual_aliases",
     "alter table punctual_runs drop column logged",

@@ -187,9 +187,9 @@ set transaction isolation level read committed;
 -- Begins the transaction.
 start transaction;
 
--- Locks the worker's row: a claim that is sent again waits for it.
--- ?1 = 'w1'
-select id from punctual_workers where id = ? for update;
+-- Locks the row of the stream: a claim that is sent again waits for it.
+-- ?1 = 'w1', ?2 = 0
+select seq from punctual_exchanges where worker = ? and stream = ? for update;
 
 -- Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
 -- ?1 = 'default', ?2 = 'default', ?3 = '2'
@@ -245,7 +245,7 @@ commit;
 
 -- Again: Begins the transaction.
 
--- Again: Locks the worker's row: a claim that is sent again waits for it.
+-- Again: Locks the row of the stream: a claim that is sent again waits for it.
 
 -- Reads the first runs under limits of each queue (the window).
 -- ?1 = 'slow'
@@ -346,7 +346,7 @@ for update of r skip locked;
 
 -- Again: Begins the transaction.
 
--- Again: Locks the worker's row: a claim that is sent again waits for it.
+-- Again: Locks the row of the stream: a claim that is sent again waits for it.
 
 -- Locks scheduled runs that are due.
 -- ?1 = 1767225660000
@@ -379,7 +379,7 @@ set r.state = 1;
 
 -- Again: Begins the transaction.
 
--- Again: Locks the worker's row: a claim that is sent again waits for it.
+-- Again: Locks the row of the stream: a claim that is sent again waits for it.
 
 -- Again: Reads the first runs under limits of each queue (the window).
 

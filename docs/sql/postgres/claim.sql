@@ -82,9 +82,9 @@ from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) c;
 -- Begins the transaction.
 begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
 
--- Locks the worker's row: a claim that is sent again waits for it.
--- $1 = 'w1'
-select id from punctual_workers where id = $1 for update;
+-- Locks the row of the stream: a claim that is sent again waits for it.
+-- $1 = 'w1', $2 = 0
+select seq from punctual_exchanges where worker = $1 and stream = $2 for update;
 
 -- Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
 -- $1 = 'default', $2 = 'default', $3 = 2
@@ -130,7 +130,7 @@ commit;
 
 -- Again: Begins the transaction.
 
--- Again: Locks the worker's row: a claim that is sent again waits for it.
+-- Again: Locks the row of the stream: a claim that is sent again waits for it.
 
 -- Reads the first runs under limits of each queue (the window).
 -- $1 = 'slow'
@@ -200,7 +200,7 @@ for update of r skip locked;
 
 -- Again: Begins the transaction.
 
--- Again: Locks the worker's row: a claim that is sent again waits for it.
+-- Again: Locks the row of the stream: a claim that is sent again waits for it.
 
 -- Locks scheduled runs that are due.
 -- $1 = 1767225660000
@@ -232,7 +232,7 @@ where v.id = r.id;
 
 -- Again: Begins the transaction.
 
--- Again: Locks the worker's row: a claim that is sent again waits for it.
+-- Again: Locks the row of the stream: a claim that is sent again waits for it.
 
 -- Again: Reads the first runs under limits of each queue (the window).
 

@@ -7,8 +7,8 @@
 begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
 
 -- Stores the number of this exchange: if it is sent again, it settles nothing twice.
--- $1 = 2, $2 = 'w1'
-update punctual_workers set settle_seq = $1 where id = $2;
+-- $1 = 2, $2 = 'w1', $3 = 0
+update punctual_exchanges set seq = $1 where worker = $2 and stream = $3;
 
 -- Moves the runs whose leases are held from `runs` to `history`, and returns them.
 -- $1 = 'token-1', $2 = 3, $3 = 1767225599995, $4 = 1767225600000, $5 = null, $6 = null, $7 = null, $8 = '42'

@@ -7,8 +7,8 @@
 begin immediate;
 
 -- Stores the number of this exchange: if it is sent again, it settles nothing twice.
--- ?1 = 2, ?2 = 'w1'
-update punctual_workers set settle_seq = ? where id = ?;
+-- ?1 = 2, ?2 = 'w1', ?3 = 0
+update punctual_exchanges set seq = ? where worker = ? and stream = ?;
 
 -- Reads the runs of these leases. On a server it locks them.
 -- ?1 = '[[1]]'

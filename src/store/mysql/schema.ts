@@ -64,6 +64,19 @@ export function schemaFor(flavour: Flavour): Schema {
              add key ${t.runs}_counted (state, owner, name, lane)`,
         ],
       },
+      {
+        number: 4,
+        compatibleFrom: 3,
+        statements: (t) => [
+          // The number of the last exchange of each stream (note 35). Only older code writes workers.settle_seq.
+          `create table if not exists ${t.exchanges} (
+             worker ${NAME} not null,
+             stream tinyint not null,
+             seq bigint not null default 0,
+             primary key (worker, stream)
+           ) ${table}`,
+        ],
+      },
     ],
   };
 }

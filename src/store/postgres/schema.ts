@@ -319,5 +319,18 @@ export const schema: Schema = {
         `create index ${withoutSchema(t.runs)}_counted on ${t.runs} (name, lane, queue, owner) where state = 2`,
       ],
     },
+    {
+      number: 4,
+      compatibleFrom: 3,
+      statements: (t) => [
+        // The number of the last exchange of each stream (note 35). Only older code writes workers.settle_seq.
+        `create table ${t.exchanges} (
+           worker ${NAME} not null,
+           stream smallint not null,
+           seq bigint not null default 0,
+           primary key (worker, stream)
+         ) ${HOT}`,
+      ],
+    },
   ],
 };

@@ -194,7 +194,7 @@ const NUMBERS = new Set([
     " ",
   ),
   ..."dispatched completed retried failed skipped cancelled snoozed released crashed busy".split(" "),
-  ..."seq number applied_at compatible_from nonce now n found position at logged".split(" "),
+  ..."stream seq number applied_at compatible_from nonce now n found position at logged".split(" "),
 ]);
 
 /** Converts texts and bigints to numbers: a library of the caller's may return large numbers as either. */

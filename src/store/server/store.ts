@@ -6,7 +6,14 @@ import { underCurrentName } from "../sql/former-names.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
+import {
+  EXCHANGE_STREAMS,
+  type ExchangeRequest,
+  type ExchangeResult,
+  type InsertResult,
+  type NewRun,
+  type Settlement,
+} from "../store.ts";
 import { Claimer, type ClaimResult } from "./claim.ts";
 import { type ClaimFacts, isIdle } from "./claim-facts.ts";
 import { DeclaredJobs } from "./declared-jobs.ts";
@@ -18,8 +25,8 @@ import { engineUnsafe, probeEngine } from "./install.ts";
 import { Loans, Semaphore } from "./loans.ts";
 import { DatabaseTime } from "./time.ts";
 
-/** Connections that transactions of handlers cannot take: renewals and exchanges need them. */
-const RESERVED_CONNECTIONS = 2;
+/** Fewest connections with which a worker has a second stream: some must be left for renewals and for handlers. */
+const CONNECTIONS_FOR_TWO = 5;
 
 /** Longest that an exchange which is sent again waits for its earlier try to end, in milliseconds. */
 const EARLIER_TRY = 10_000;
@@ -61,6 +68,7 @@ export class ServerStore extends SqlStore {
   readonly #claimer: Claimer;
   readonly #loans = new Loans();
   readonly #handlerTransactions: Semaphore;
+  readonly streams: number;
 
   constructor(parts: ServerParts) {
     const { db, schema, tables, clock } = parts;
@@ -76,7 +84,9 @@ export class ServerStore extends SqlStore {
       receipts: new Receipts(db, tables),
     };
     this.#claimer = new Claimer(db, tables, this.#time);
-    this.#handlerTransactions = new Semaphore(Math.max(1, parts.connections - RESERVED_CONNECTIONS));
+    this.streams = parts.connections < CONNECTIONS_FOR_TWO ? 1 : EXCHANGE_STREAMS;
+    // Transactions of handlers leave one connection to each stream of exchanges, and one to renewals.
+    this.#handlerTransactions = new Semaphore(Math.max(1, parts.connections - this.streams - 1));
   }
 
   close(): Promise<void> {
@@ -210,9 +220,10 @@ export class ServerStore extends SqlStore {
       // Each try of the transaction reads the time: leases counted from the first try could have ended already.
       const now = await this.now(tx);
       const isAgain = request.again || tx.again;
-      if (isAgain) await this.#waitForEarlierTry(tx, worker);
-      // Locks the worker's row until the commit, for `#waitForEarlierTry`. A settle writes to that row anyway.
-      else if (claim && request.settle.length === 0) await tx.run(this.#selectWorker(db.forUpdate), worker);
+      if (isAgain) await this.#waitForEarlierTry(tx, request);
+      // Locks the stream's row until the commit, for `#waitForEarlierTry`. A settle writes to that row anyway.
+      else if (claim && request.settle.length === 0)
+        await tx.run(...this.#selectStream(request, db.forUpdate));
       const settling = this.settleOnce(tx, request, now);
       const known = facts;
       // A later try of the transaction must read them again.
@@ -235,18 +246,20 @@ export class ServerStore extends SqlStore {
    * Waits until an earlier try of this exchange has ended: the server may still be committing it, and its claims and
    * settlements are not visible before. The wait is bounded, because a server may take hours to notice a lost connection.
    */
-  async #waitForEarlierTry(tx: Sql, worker: string): Promise<void> {
+  async #waitForEarlierTry(tx: Sql, request: ExchangeRequest): Promise<void> {
     const { db } = this.#parts;
     const since = systemClock.monotonic();
     while (systemClock.monotonic() - since < EARLIER_TRY) {
-      if ((await tx.all(this.#selectWorker(db.skipLocked), worker)).length > 0) return;
-      if ((await tx.all(this.#selectWorker(""), worker)).length === 0) return;
+      if ((await tx.all(...this.#selectStream(request, db.skipLocked))).length > 0) return;
+      if ((await tx.all(...this.#selectStream(request, ""))).length === 0) return;
       await sleepReal(20 + realRandom() * 30);
     }
   }
 
-  #selectWorker(lock: string): string {
-    return `select id from ${this.#parts.tables.workers} where id = ?${lock}`;
+  /** Returns the statement that reads the row of the exchange's stream, and its parameters. */
+  #selectStream({ worker, stream }: ExchangeRequest, lock: string): [string, string, number] {
+    const { exchanges } = this.#parts.tables;
+    return [`select seq from ${exchanges} where worker = ? and stream = ?${lock}`, worker, stream];
   }
 
   override async prune(request: PruneRequest): Promise<PruneReport> {

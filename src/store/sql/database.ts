@@ -183,6 +183,7 @@ const TABLES = [
   "aliases",
   "queues",
   "workers",
+  "exchanges",
   "minutes",
   "migrations",
   "gates",

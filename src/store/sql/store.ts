@@ -87,6 +87,7 @@ export abstract class SqlStore implements Store {
     return this.sql.db.name;
   }
 
+  abstract readonly streams: number;
   abstract close(): Promise<void>;
   /** Asks on the connection of `sql`: while it has a transaction open, no second connection may be free. */
   abstract now(sql?: Sql): Promise<number>;
@@ -198,26 +199,30 @@ export abstract class SqlStore implements Store {
   }
 
   /**
-   * Writes the settlements and start marks of an exchange once. The worker's row keeps the number of the last
+   * Writes the settlements and start marks of an exchange once. The row of its stream keeps the number of the last
    * exchange: a repeated exchange with that number was committed, and only its answer was lost.
    */
   protected async settleOnce(
     tx: Transaction,
-    { worker, seq, again, settle, started }: ExchangeRequest,
+    { worker, stream, seq, again, settle, started }: ExchangeRequest,
     now: number,
   ): Promise<SettleResult> {
     const sql = this.sql.on(tx);
     let settled: SettleResult = { written: [], freed: [] };
     if (settle.length > 0) {
       if (again || tx.again) {
-        const known = await first(
-          tx.all<{ settle_seq: number }>(`select settle_seq from ${this.sql.t.workers} where id = ?`, worker),
-        );
-        if (known && known.settle_seq >= seq) return { written: settle.map(() => true), freed: [] };
+        const text = `select seq from ${this.sql.t.exchanges} where worker = ? and stream = ?`;
+        const known = await first(tx.all<{ seq: number }>(text, worker, stream));
+        if (known && known.seq >= seq) return { written: settle.map(() => true), freed: [] };
       }
       // Sent together: statements that the caller sends from now on run after both.
       [, settled] = await Promise.all([
-        tx.run(`update ${this.sql.t.workers} set settle_seq = ? where id = ?`, seq, worker),
+        tx.run(
+          `update ${this.sql.t.exchanges} set seq = ? where worker = ? and stream = ?`,
+          seq,
+          worker,
+          stream,
+        ),
         settleAll(sql, settle, now),
       ]);
     }

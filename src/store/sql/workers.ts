@@ -1,5 +1,5 @@
 import type { LastHeartbeat, WorkerRecord } from "../records.ts";
-import { WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
+import { EXCHANGE_STREAMS, WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, placeholders } from "./database.ts";
 
@@ -51,7 +51,7 @@ export async function lastHeartbeats(
   return new Map(rows.map(({ id, host, pid, seen_at: seenAt }) => [id, { host, pid, seenAt }]));
 }
 
-/** Inserts or updates the row of a live worker. */
+/** Inserts or updates the row of a live worker, and inserts the rows of its streams. */
 export async function beat(
   sql: SqlContext,
   worker: Omit<WorkerRecord, "seenAt">,
@@ -68,6 +68,12 @@ export async function beat(
     worker.startedAt,
     now,
   );
+  // Reads first: an insert would wait for exchanges under way, which hold these rows.
+  const streams = await sql.all(`select stream from ${t.exchanges} where worker = ?`, worker.id);
+  if (streams.length === EXCHANGE_STREAMS) return;
+  const rows = Array.from({ length: EXCHANGE_STREAMS }, (_, stream) => [worker.id, stream]);
+  const key = ["worker", "stream"];
+  await sql.run(db.upsert(t.exchanges, key, key, [], rows.length), ...rows.flat());
 }
 
 /** The rows of workers that were last seen longer ago are deleted. */
@@ -85,7 +91,9 @@ export async function countDead(sql: SqlContext, now: number): Promise<number> {
 export async function forgetDead(sql: SqlContext, now: number): Promise<number> {
   const { t } = sql;
   const count = await countDead(sql, now);
-  if (count > 0) await sql.run(`delete from ${t.workers} where seen_at < ?`, now - FORGOTTEN_AFTER);
+  if (count === 0) return 0;
+  await sql.run(`delete from ${t.workers} where seen_at < ?`, now - FORGOTTEN_AFTER);
+  await sql.run(`delete from ${t.exchanges} where worker not in (select id from ${t.workers})`);
   return count;
 }
 
@@ -109,8 +117,9 @@ function writeQueues({ queues, exceptQueues, weights, schedules }: WorkerQueues)
   return JSON.stringify({ queues, exceptQueues, weights, schedules });
 }
 
-/** Deletes the row of a worker that stops. */
+/** Deletes the rows of a worker that stops. */
 export async function leave(sql: SqlContext, worker: string): Promise<void> {
   const { t } = sql;
   await sql.run(`delete from ${t.workers} where id = ?`, worker);
+  await sql.run(`delete from ${t.exchanges} where worker = ?`, worker);
 }

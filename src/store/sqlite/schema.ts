@@ -252,5 +252,18 @@ export const schema: Schema = {
         `create index ${t.runs}_counted on ${t.runs} (name, lane, queue, owner) where state = 2`,
       ],
     },
+    {
+      number: 4,
+      compatibleFrom: 3,
+      statements: (t) => [
+        // The number of the last exchange of each stream (note 35). Only older code writes workers.settle_seq.
+        `create table ${t.exchanges} (
+           worker text not null,
+           stream integer not null,
+           seq integer not null default 0,
+           primary key (worker, stream)
+         ) strict, without rowid`,
+      ],
+    },
   ],
 };

@@ -34,6 +34,8 @@ export class SqliteStore extends SqlStore {
   readonly #claimer: Claimer;
   readonly #path: string | null;
   readonly #closesHandle: boolean;
+  /** One: all exchanges use one connection. */
+  readonly streams = 1;
 
   constructor(options: {
     db: SqliteDatabase;

@@ -14,6 +14,7 @@ import {
   insertOne,
   LIMITED,
   settlement,
+  times,
 } from "../support/requests.ts";
 import { everythingOf } from "../support/rows.ts";
 import type { Database } from "../support/stores.ts";
@@ -81,6 +82,51 @@ export function sendingAgain(database: Database): void {
       await exchange(at.store, theirs);
       expect((await found(at.store, one!)).state).toBe("completed");
       expect((await found(at.store, two!)).state).toBe("completed");
+    });
+
+    test("numbers of one stream say nothing about those of the other", async () => {
+      const [one, two] = await insert(at.store, {}, {});
+      const [first, second] = await claim(at.store);
+      await exchange(at.store, { stream: 1, seq: 1001, settle: [settlement(first!, "completed")] });
+      const late = { stream: 0, seq: 1000, again: true, settle: [settlement(second!, "completed")] };
+      expect((await exchange(at.store, late)).settled).toEqual([true]);
+      expect((await found(at.store, one!)).state).toBe("completed");
+      expect((await found(at.store, two!)).state).toBe("completed");
+    });
+
+    test("one stream sends an exchange again, while the other one goes on", async () => {
+      await insert(at.store, ...times(8, () => ({})));
+      const [lost, ...others] = await claim(at.store, { limit: 4 });
+      const request = {
+        stream: 1,
+        seq: 1000,
+        settle: [settlement(lost!, "retried", { delay: 60_000 })],
+        claim: claimRequest({ limit: 2 }),
+      };
+      const first = await exchange(at.store, request);
+      const answers = await Promise.all([
+        exchange(at.store, { ...request, again: true }),
+        ...others.map((run, index) =>
+          exchange(at.store, { stream: 0, seq: 1001 + index, settle: [settlement(run, "completed")] }),
+        ),
+        exchange(at.store, { ...request, again: true }),
+      ]);
+      expect(answers.map(({ settled }) => settled)).toEqual(answers.map(() => [true]));
+      expect(ids(answers[0]!.claimed)).toEqual(ids(first.claimed));
+      expect(ids(answers.at(-1)!.claimed)).toEqual(ids(first.claimed));
+      expect((await found(at.store, lost!.id)).attempts).toBe(1);
+    });
+
+    test("a worker that leaves takes the numbers of its streams along, others keep theirs", async () => {
+      await beat(at.store, "w2");
+      await at.store.leave("w1");
+      const rows = await at.sql<{ worker: string; stream: number }>(
+        "select worker, stream from punctual_exchanges order by stream",
+      );
+      expect(rows.map(({ worker, stream }) => [worker, Number(stream)])).toEqual([
+        ["w2", 0],
+        ["w2", 1],
+      ]);
     });
 
     test("a number outlives the worker's next sign of life", async () => {

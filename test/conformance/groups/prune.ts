@@ -419,6 +419,7 @@ export function pruning(database: Database): void {
       await beat(at.store, "w2");
       expect(await prune()).toEqual({ ...nothing, workers: 1 });
       expect((await at.store.status()).workers).toMatchObject([{ id: "w2" }]);
+      expect(await at.sql("select distinct worker from punctual_exchanges")).toEqual([{ worker: "w2" }]);
       expect(await at.sql("select minute from punctual_minutes")).toEqual([{ minute: minute + 60 }]);
     });
   });

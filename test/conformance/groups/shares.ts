@@ -163,7 +163,7 @@ export function shares(database: Database): void {
     test("sent again, it gives the same runs", async () => {
       await fill("a", 5);
       await fill("b", 5);
-      const request = { worker: "w1", seq: 1, settle: [], started: [] };
+      const request = { worker: "w1", stream: 0, seq: 1, settle: [], started: [] };
       const asked = claimRequest({ stride, limit: 5 });
       const first = await at.store.exchange({ ...request, again: false, claim: asked });
       const again = await at.store.exchange({ ...request, again: true, claim: asked });

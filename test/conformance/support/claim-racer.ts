@@ -75,6 +75,7 @@ while (Date.now() < end || held.size > 0) {
   };
   const answer = await store.exchange({
     worker,
+    stream: 0,
     seq,
     again: false,
     settle,

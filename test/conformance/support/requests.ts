@@ -88,6 +88,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
 export function exchange(store: Store, fields: Partial<ExchangeRequest> = {}): Promise<ExchangeResult> {
   return store.exchange({
     worker: "w1",
+    stream: 0,
     seq: ++made,
     again: false,
     settle: [],

@@ -53,8 +53,8 @@ const DESCRIPTIONS: [RegExp, string][] = [
     "Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.",
   ],
   [
-    /^select id from \w+_workers where id = .* for update$/,
-    "Locks the worker's row: a claim that is sent again waits for it.",
+    /^select seq from \w+_exchanges .* for update$/,
+    "Locks the row of the stream: a claim that is sent again waits for it.",
   ],
   [
     /^select \* from \(select id, name, queue,.* as bound/,
@@ -133,7 +133,7 @@ const DESCRIPTIONS: [RegExp, string][] = [
   [/^insert into \w+_attempts/, "Records the attempts that failed or crashed."],
   [/^update .*lease_token = null/, "Puts the runs back: ready, or scheduled if they wait."],
   [
-    /^update \w+_workers set settle_seq/,
+    /^update \w+_exchanges set seq/,
     "Stores the number of this exchange: if it is sent again, it settles nothing twice.",
   ],
 

@@ -71,6 +71,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
     };
     const answer = await store.exchange({
       worker,
+      stream: 0,
       seq,
       again: false,
       settle,
