@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { databaseWithoutConfig } from "./database-choice.ts";
 import type { RunShape } from "./dispatch/dispatch.ts";
 import { Dispatch } from "./dispatch/dispatch.ts";
 import { DispatchRecorder } from "./dispatch/recorder.ts";
@@ -13,7 +14,7 @@ import { Preparer } from "./job/prepare.ts";
 import { Registry } from "./job/registry.ts";
 import { type Settings, toSettings } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
-import { defaultSource, type PunctualOptions } from "./options.ts";
+import type { PunctualOptions } from "./options.ts";
 import { randomText, realRandom } from "./random.ts";
 import { currentRun } from "./run/context.ts";
 import { JobCounts } from "./run/job-counts.ts";
@@ -74,11 +75,14 @@ export class Engine {
     this.defaults = defaults;
 
     // The database, opened on first use.
-    this.store = new LazyStore(source === null ? defaultSource(jobFileLoader() ? null : logger) : source, {
-      clock,
-      prefix: options.prefix ?? "punctual_",
-      install: options.install ?? true,
-    });
+    this.store = new LazyStore(
+      source === null ? databaseWithoutConfig(jobFileLoader() ? null : logger) : source,
+      {
+        clock,
+        prefix: options.prefix ?? "punctual_",
+        install: options.install ?? true,
+      },
+    );
     const openStore = () => this.store.get();
 
     // Definitions, counts and logs.

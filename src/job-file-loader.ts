@@ -1,5 +1,6 @@
 import { instanceOptions } from "./config.ts";
 import { configHere } from "./config-file.ts";
+import { chooseDatabase } from "./database-choice.ts";
 import type { Engine } from "./engine.ts";
 import type { Definition } from "./job/definition.ts";
 import type { Defaults } from "./job/settings.ts";
@@ -81,9 +82,7 @@ export function inheritedOptions(): Pick<JobFileLoader, "source" | "options"> | 
   if (loader) return loader;
   const config = configHere();
   if (!config) return null;
-  // As on the command line, PUNCTUAL_DATABASE_URL takes precedence over the config.
-  const source = process.env.PUNCTUAL_DATABASE_URL ? null : (config.database ?? null);
-  return { source, options: instanceOptions(config) };
+  return { source: chooseDatabase({ config })?.source ?? null, options: instanceOptions(config) };
 }
 
 /** Merges the options of an instance with the inherited ones; its own take precedence. */

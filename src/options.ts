@@ -68,11 +68,3 @@ export function checkPrefix(prefix: string): void {
     `Expected a table prefix of at most 30 letters, digits and underscores, got ${formatValue(prefix)}.`,
   );
 }
-
-/** Returns the database of an instance that names none. `logger`: logs the choice of `./punctual.db`. */
-export function defaultSource(logger: Logger | null): string {
-  const fromEnvironment = process.env.PUNCTUAL_DATABASE_URL;
-  if (fromEnvironment) return fromEnvironment;
-  logger?.info("no database given: using sqlite:./punctual.db");
-  return "sqlite:./punctual.db";
-}

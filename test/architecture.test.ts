@@ -98,6 +98,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "cli/": [
     "punctual.ts",
+    "database-choice.ts",
     "config.ts",
     "config-file.ts",
     "engine.ts",
@@ -145,6 +146,7 @@ const ROOMS: Record<string, string[]> = {
     "store/open.ts",
   ],
   "engine.ts": [
+    "database-choice.ts",
     "job-file-loader.ts",
     "options.ts",
     "job/",
@@ -158,6 +160,7 @@ const ROOMS: Record<string, string[]> = {
     "store/open.ts",
   ],
   "job-file-loader.ts": [
+    "database-choice.ts",
     "config.ts",
     "config-file.ts",
     "engine.ts",
@@ -168,6 +171,7 @@ const ROOMS: Record<string, string[]> = {
     "store/open.ts",
   ],
   "version.ts": [],
+  "database-choice.ts": ["events/logger.ts", "store/open.ts"],
   "config.ts": ["options.ts", "job/", "run/", "validate/", "store/open.ts"],
   "config-file.ts": ["config.ts"],
   "options.ts": ["job/", "run/", "validate/", "events/"],

@@ -1,9 +1,9 @@
 import type { PunctualConfig } from "../config.ts";
+import type { NamedDatabase } from "../database-choice.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Globals } from "./input/options.ts";
 import type { LoadResult } from "./load/load.ts";
 import type { ConfigSource } from "./load/read-config.ts";
-import type { NamedDatabase } from "./load/unite-instances.ts";
 import type { Output } from "./output/output.ts";
 
 /** How to treat job files that cannot be loaded: warn, exit, or exit only if none could be loaded. */

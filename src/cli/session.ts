@@ -1,13 +1,13 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { PunctualConfig } from "../config.ts";
+import { chooseDatabase, DEFAULT_DATABASE, type NamedDatabase } from "../database-choice.ts";
 import { formatPath } from "../errors.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Cli, LoadMode } from "./cli.ts";
 import type { Globals } from "./input/options.ts";
 import type { LoadResult } from "./load/load.ts";
 import type { ConfigSource } from "./load/read-config.ts";
-import type { NamedDatabase } from "./load/unite-instances.ts";
 import { Exit, exitCodes } from "./output/exit-codes.ts";
 import { type Output, plain } from "./output/output.ts";
 import { iconsFor } from "./render/icons.ts";
@@ -71,7 +71,7 @@ export class Session implements Cli {
     const { database } = await this.setup();
     const opened = (await this.#loaded)?.recorder.instances.find(({ source }) => source !== null);
     const { databaseLabel } = await import("./load/database.ts");
-    return databaseLabel(database?.source ?? opened?.source ?? "sqlite:./punctual.db");
+    return databaseLabel(database?.source ?? opened?.source ?? DEFAULT_DATABASE);
   }
 
   async files(): Promise<string[]> {
@@ -91,7 +91,7 @@ export class Session implements Cli {
       const { loadFiles } = await import("./load/load.ts");
       const loaded = await loadFiles({ config, database, patterns: this.globals.jobs, warn });
       if (!loaded.named && !existsSync("punctual.db"))
-        this.output.note("punctual: no database given: using sqlite:./punctual.db");
+        this.output.note(`punctual: no database given: using ${DEFAULT_DATABASE}`);
       return loaded;
     })();
     return this.#loaded;
@@ -124,19 +124,9 @@ export class Session implements Cli {
 
   async #readSetup(): Promise<Setup> {
     await this.enter();
-    const { db } = this.globals;
     const { readConfig } = await import("./load/read-config.ts");
     const found = await readConfig(this.globals.config);
-    const { PUNCTUAL_DATABASE_URL: inEnvironment } = process.env;
-    const { database: inConfig } = found.config;
-    const database =
-      db !== undefined
-        ? { source: db, by: "--db" }
-        : inEnvironment
-          ? { source: inEnvironment, by: "PUNCTUAL_DATABASE_URL" }
-          : inConfig !== undefined
-            ? { source: inConfig, by: found.file! }
-            : null;
+    const database = chooseDatabase({ option: this.globals.db, ...found });
     // Instances without a URL in the job files must open the same database.
     if (typeof database?.source === "string") process.env.PUNCTUAL_DATABASE_URL = database.source;
     return { ...found, database };

@@ -90,9 +90,9 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The environment comes before the config's database, for programs as on the command line.",
-    file: "src/job-file-loader.ts",
-    find: "process.env.PUNCTUAL_DATABASE_URL ? null : (config.database ?? null)",
-    replace: "config.database ?? null",
+    file: "src/database-choice.ts",
+    find: "if (url) return",
+    replace: "if (url && config?.database === undefined) return",
     tests: ["test/api/default-database.test.ts"],
     only: "comes before the config's database",
   },

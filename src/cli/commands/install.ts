@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { DEFAULT_DATABASE } from "../../database-choice.ts";
 import { Punctual } from "../../punctual.ts";
 import { inSchema } from "../../store/open.ts";
 import type { Cli } from "../cli.ts";
@@ -96,5 +97,5 @@ async function chosen(sources: NonNullable<Cli["sources"]>) {
   if (database) return { ...database, prefix: config.prefix };
   const { instances } = (await sources.loadJobFiles()).recorder;
   const opened = instances.find(({ source }) => source !== null);
-  return { source: opened?.source ?? "sqlite:./punctual.db", by: opened?.file ?? "", prefix: opened?.prefix };
+  return { source: opened?.source ?? DEFAULT_DATABASE, by: opened?.file ?? "", prefix: opened?.prefix };
 }

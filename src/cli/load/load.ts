@@ -1,4 +1,5 @@
 import { instanceOptions, type PunctualConfig } from "../../config.ts";
+import type { NamedDatabase } from "../../database-choice.ts";
 import type { Engine } from "../../engine.ts";
 import { isClass, type JobClass } from "../../job/handlers.ts";
 import { setJobFileLoader } from "../../job-file-loader.ts";
@@ -9,7 +10,7 @@ import { defineExports, exportsJobs } from "./exports.ts";
 import { DEFAULT_JOBS, findFiles, nameOfFile } from "./find-files.ts";
 import { importFile } from "./import-file.ts";
 import { JobRecorder } from "./job-recorder.ts";
-import { type NamedDatabase, uniteInstances } from "./unite-instances.ts";
+import { uniteInstances } from "./unite-instances.ts";
 
 export interface LoadOptions {
   config: PunctualConfig;

@@ -1,15 +1,9 @@
+import type { NamedDatabase } from "../../database-choice.ts";
 import type { Punctual } from "../../punctual.ts";
-import type { DatabaseSource } from "../../store/open.ts";
 import { version } from "../../version.ts";
 import { Exit, exitCodes } from "../output/exit-codes.ts";
 import { databaseLabel, isSameDatabase } from "./database.ts";
 import type { JobRecorder } from "./job-recorder.ts";
-
-/** A database and the option, variable or file that names it, such as `--db`. */
-export interface NamedDatabase {
-  source: DatabaseSource;
-  by: string;
-}
 
 type Instance = JobRecorder["instances"][number];
 

@@ -1,3 +1,4 @@
+import { DEFAULT_DATABASE } from "../../../database-choice.ts";
 import { Punctual } from "../../../punctual.ts";
 import { databaseLabel, missingFile } from "../../load/database.ts";
 import { Output } from "../../output/output.ts";
@@ -14,7 +15,7 @@ export interface Names {
 export async function namesIn(globals: Record<string, string>): Promise<Names | null> {
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));
   const { database, config } = await session.setup();
-  const source = database?.source ?? "sqlite:./punctual.db";
+  const source = database?.source ?? DEFAULT_DATABASE;
   if (missingFile(databaseLabel(source)) !== null) return null;
   const prefix = config.prefix === undefined ? {} : { prefix: config.prefix };
   const jobs = new Punctual(source, { ...prefix, logger: false, install: false });
