@@ -40,7 +40,7 @@ import {
 } from "../store.ts";
 import { SqlContext } from "./context.ts";
 import * as control from "./control.ts";
-import { type Database, first, type Sql, type Statement, type Tables, type Transaction } from "./database.ts";
+import type { Database, Sql, Statement, Tables, Transaction } from "./database.ts";
 import { adopt } from "./former-names.ts";
 import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
@@ -53,15 +53,8 @@ import { revive } from "./revive.ts";
 import * as runRecords from "./run-records.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
-import {
-  holdsLease,
-  markStarted,
-  readCancelled,
-  renew,
-  type SettleResult,
-  settleAll,
-  updateHeld,
-} from "./settle.ts";
+import { holdsLease, readCancelled, renew, type SettleResult, settleAll, updateHeld } from "./settle.ts";
+import { settleOnce } from "./settle-once.ts";
 import * as status from "./status.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
@@ -198,36 +191,8 @@ export abstract class SqlStore implements Store {
     return this.sql.transaction((tx) => control.endRuns(tx, which, end));
   }
 
-  /**
-   * Writes the settlements and start marks of an exchange once. The row of its stream keeps the number of the last
-   * exchange: a repeated exchange with that number was committed, and only its answer was lost.
-   */
-  protected async settleOnce(
-    tx: Transaction,
-    { worker, stream, seq, again, settle, started }: ExchangeRequest,
-    now: number,
-  ): Promise<SettleResult> {
-    const sql = this.sql.on(tx);
-    let settled: SettleResult = { written: [], freed: [] };
-    if (settle.length > 0) {
-      if (again || tx.again) {
-        const text = `select seq from ${this.sql.t.exchanges} where worker = ? and stream = ?`;
-        const known = await first(tx.all<{ seq: number }>(text, worker, stream));
-        if (known && known.seq >= seq) return { written: settle.map(() => true), freed: [] };
-      }
-      // Sent together: statements that the caller sends from now on run after both.
-      [, settled] = await Promise.all([
-        tx.run(
-          `update ${this.sql.t.exchanges} set seq = ? where worker = ? and stream = ?`,
-          seq,
-          worker,
-          stream,
-        ),
-        settleAll(sql, settle, now),
-      ]);
-    }
-    await markStarted(sql, started, now);
-    return settled;
+  protected settleOnce(tx: Transaction, request: ExchangeRequest, now: number): Promise<SettleResult> {
+    return settleOnce(this.sql.on(tx), request, now, request.again || tx.again);
   }
 
   async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
