@@ -5,7 +5,7 @@ import { type Keep, type KeepByState, toRetention } from "./run/retention.ts";
 import { type DatabaseSource, kindOf } from "./store/open.ts";
 import { type Duration, toMilliseconds } from "./time.ts";
 import { checkName } from "./validate/names.ts";
-import { checkInteger, checkKeys, withoutUndefined } from "./validate/options.ts";
+import { checkInteger, checkKeys, withoutUndefined, type OptionNames } from "./validate/options.ts";
 
 /**
  * Default export of `punctual.config.ts`, used by the command line and by instances that name no database. Paths are
@@ -51,28 +51,18 @@ export function defineConfig<Source extends ConfigSource>(config: Source): Sourc
   return config;
 }
 
-const KEYS = [
-  "database",
-  "jobs",
-  "queues",
-  "retention",
-  "defaults",
-  "prefix",
-  "workers",
-  "parallel",
-  "loadTimeout",
-];
+const KEYS: OptionNames<PunctualConfig> = { database: true, jobs: true, queues: true, retention: true, defaults: true, prefix: true, workers: true, parallel: true, loadTimeout: true };
 
 /** Returns the config if it is valid. Throws for an unknown key or an invalid value; the message names the key. */
 export function checkConfig(given: unknown): PunctualConfig {
-  checkKeys(given as object, KEYS, "The config");
+  checkKeys(given as PunctualConfig, KEYS, "The config");
   const config = given as PunctualConfig;
   checkKey("database", config.database, kindOf);
   checkKey("jobs", config.jobs, checkPatterns);
   checkKey("queues", config.queues, checkQueues);
   checkKey("retention", config.retention, (retention) => {
     if (typeof retention === "object")
-      checkKeys(retention, ["completed", "failed", "cancelled", "skipped"], "It");
+      checkKeys(retention, { completed: true, failed: true, cancelled: true, skipped: true }, "It");
     toRetention(retention);
   });
   checkKey("defaults", config.defaults, toSettings);
@@ -125,7 +115,7 @@ function checkQueues(queues: Record<string, { concurrency: number }>): void {
   }
   for (const [name, limit] of Object.entries(queues)) {
     checkName(name, "a queue name");
-    checkKeys(limit, ["concurrency"], `Queue "${name}"`);
+    checkKeys(limit, { concurrency: true }, `Queue "${name}"`);
     checkConcurrency(limit.concurrency);
   }
 }

@@ -129,7 +129,7 @@ export abstract class Jobs<Known = any> extends Operations {
         `queue() expected { concurrency }, got ${formatValue(options)}.`,
       );
     }
-    checkKeys(options, ["concurrency"], "queue()");
+    checkKeys(options, { concurrency: true }, "queue()");
     this.engine.queueLimits.set(name, checkConcurrency(options.concurrency));
     this.engine.sessions.definitionsChanged();
     return this;

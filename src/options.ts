@@ -3,7 +3,7 @@ import type { Logger } from "./events/logger.ts";
 import type { Resolve } from "./job/handlers.ts";
 import type { Defaults } from "./job/settings.ts";
 import type { Clock } from "./time.ts";
-import { checkKeys } from "./validate/options.ts";
+import { checkKeys, type OptionNames } from "./validate/options.ts";
 
 /** Options of an instance. */
 export interface PunctualOptions {
@@ -30,17 +30,7 @@ export interface PunctualOptions {
   random?: (() => number) | undefined;
 }
 
-const OPTIONS = [
-  "prefix",
-  "defaults",
-  "logger",
-  "clock",
-  "logs",
-  "resolve",
-  "maxPayload",
-  "install",
-  "random",
-];
+const OPTIONS: OptionNames<PunctualOptions> = { prefix: true, defaults: true, logger: true, clock: true, logs: true, resolve: true, maxPayload: true, install: true, random: true };
 
 /**
  * Reads the arguments of `new Punctual()`. Options alone, or nothing, choose the default database (`source` null); an
@@ -55,7 +45,7 @@ export function readArguments(given: unknown[]): { source: unknown; options: Pun
   const read = alone
     ? { source: null, options: first }
     : { source: given.length === 0 ? null : (first ?? undefined), options };
-  checkKeys(read.options as object, OPTIONS, "new Punctual()");
+  checkKeys(read.options as PunctualOptions, OPTIONS, "new Punctual()");
   checkPrefix((read.options as PunctualOptions).prefix ?? "punctual_");
   return read as { source: unknown; options: PunctualOptions };
 }

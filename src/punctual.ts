@@ -64,7 +64,7 @@ export class Punctual<Known = any> extends Jobs<Known> {
    * date.
    */
   async install(options: { dryRun?: boolean | undefined } = {}): Promise<InstallReport> {
-    checkKeys(options, ["dryRun"], "install()");
+    checkKeys(options, { dryRun: true }, "install()");
     this.#engine.refuseStopped();
     return this.#engine.store.install({ dryRun: options.dryRun === true });
   }

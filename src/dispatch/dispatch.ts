@@ -12,7 +12,7 @@ import {
   yieldToEventLoop,
 } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";
-import { checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
+import { checkInteger, checkKeys, checkTimeout, type OptionNames } from "../validate/options.ts";
 
 /** Settings of one run, as a dispatch gives them; settings that are absent come from the job. */
 export interface RunShape {
@@ -161,20 +161,7 @@ export abstract class ShapeChain<Args> {
   }
 }
 
-const OPTIONS = [
-  "delay",
-  "at",
-  "queue",
-  "priority",
-  "key",
-  "unique",
-  "timeout",
-  "attempts",
-  "retries",
-  "tags",
-  "expires",
-  "traceparent",
-];
+const OPTIONS: OptionNames<DispatchOptions> = { delay: true, at: true, queue: true, priority: true, key: true, unique: true, timeout: true, attempts: true, retries: true, tags: true, expires: true, traceparent: true };
 
 function checkOptions(options: DispatchOptions): RunShape {
   if (typeof options !== "object" || options === null) {
@@ -188,7 +175,7 @@ function checkOptions(options: DispatchOptions): RunShape {
 }
 
 function toUnique(key: string, options: UniqueOptions): NonNullable<RunShape["unique"]> {
-  checkKeys(options, ["for", "until"], "unique()");
+  checkKeys(options, { for: true, until: true }, "unique()");
   const { until = "finished" } = options;
   if (until !== "started" && until !== "finished") {
     throw new PunctualError(

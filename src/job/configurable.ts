@@ -49,7 +49,7 @@ export abstract class Configurable<Args, Handled = Args> {
    * `perKey` limits runs that share a key: the key given at dispatch, or what `by` makes of the arguments.
    */
   concurrency(limit: number, options: ConcurrencyOptions<Args> = {}): this {
-    checkKeys(options, ["perKey", "by"], "concurrency()");
+    checkKeys(options, { perKey: true, by: true }, "concurrency()");
     const { perKey, by } = options;
     const concurrency = checkConcurrency(limit);
     return change(this, {
@@ -84,7 +84,7 @@ export abstract class Configurable<Args, Handled = Args> {
 
   /** How long history keeps finished runs, for all states or each; 0 = not at all. */
   keep(keep: Keep | KeepByState): this {
-    if (typeof keep === "object") checkKeys(keep, ["completed", "failed", "cancelled", "skipped"], "keep()");
+    if (typeof keep === "object") checkKeys(keep, { completed: true, failed: true, cancelled: true, skipped: true }, "keep()");
     return change(this, { keep: toRetention(keep, this.settings.keep) });
   }
 

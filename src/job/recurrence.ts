@@ -5,7 +5,7 @@ import type { Misfire } from "../schedule/schedule.ts";
 import { toWindow } from "../schedule/window.ts";
 import { type Duration, type Instant, toInstant, toMilliseconds } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";
-import { checkInteger, checkKeys } from "../validate/options.ts";
+import { checkInteger, checkKeys, type OptionNames } from "../validate/options.ts";
 import type { JobDraft } from "./dispatchable.ts";
 
 export interface RecurOptions<Args = unknown> {
@@ -29,17 +29,7 @@ export interface RecurOptions<Args = unknown> {
   environments?: readonly string[] | undefined;
 }
 
-const OPTIONS = [
-  "args",
-  "queue",
-  "timezone",
-  "between",
-  "unlessBetween",
-  "startingAt",
-  "endingAt",
-  "misfire",
-  "environments",
-];
+const OPTIONS: OptionNames<RecurOptions> = { args: true, queue: true, timezone: true, between: true, unlessBetween: true, startingAt: true, endingAt: true, misfire: true, environments: true };
 
 export interface MisfireOptions {
   /** Most runs that policy `all` creates; the latest missed ticks are kept. Default: 100. */
@@ -119,7 +109,7 @@ export function toMisfire(policy: Misfire["policy"], options: MisfireOptions): M
       `Expected misfire "once", "skip" or "all", got ${formatValue(policy)}.`,
     );
   }
-  checkKeys(options, ["limit", "within"], "misfire()");
+  checkKeys(options, { limit: true, within: true }, "misfire()");
   const limit = checkInteger(options.limit ?? 100, "misfire limit", 1, 10_000);
   const within = options.within === undefined ? null : toMilliseconds(options.within, "misfire within");
   return { policy, limit, within };

@@ -85,7 +85,7 @@ const builtIn: Settings = {
 export function toSettings(defaults: Defaults = {}): Settings {
   checkKeys(
     defaults,
-    ["queue", "priority", "lease", "concurrency", "attempts", "retries", "timeout", "hookTimeout", "keep"],
+    { queue: true, priority: true, lease: true, concurrency: true, attempts: true, retries: true, timeout: true, hookTimeout: true, keep: true },
     "defaults",
   );
   const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = { ...builtIn };

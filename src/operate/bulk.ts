@@ -46,7 +46,7 @@ export async function forEachRun(
   method: string,
 ): Promise<BulkReport> {
   const { where, bounded } = toQuery(query, await store.now(), method);
-  checkKeys(options, ["limit", "progress"], method);
+  checkKeys(options, { limit: true, progress: true }, method);
   const progress = options.progress && checkFunction(options.progress, `${method} progress`);
   let left =
     options.limit === undefined

@@ -89,7 +89,7 @@ export abstract class Operations implements RunControl {
    */
   async runs(filter: RunsFilter = {}): Promise<RunsPage> {
     const store = await this.openStore();
-    const { where, bounded } = toQuery(filter, await store.now(), "runs()", ["before", "limit"]);
+    const { where, bounded } = toQuery(filter, await store.now(), "runs()", { before: true, limit: true });
     const limit = checkInteger(filter.limit ?? 50, "runs() limit", 1, 1000);
     const before = filter.before === undefined ? {} : { before: checkId(filter.before, "runs() before") };
     const { runs, next } = await store.search({ where, limit, ...before });
@@ -113,7 +113,7 @@ export abstract class Operations implements RunControl {
    * after it was logged, and at the latest when the run has finished.
    */
   async logs(id: number, options: LogsOptions = {}): Promise<LogLine[]> {
-    checkKeys(options, ["after", "limit"], "logs()");
+    checkKeys(options, { after: true, limit: true }, "logs()");
     const after = checkInteger(options.after ?? 0, "logs() after", 0, Number.MAX_SAFE_INTEGER);
     const limit = checkInteger(options.limit ?? MOST_LINES_READ, "logs() limit", 1, MOST_LINES_READ);
     return (await (await this.openStore()).logs(checkId(id), after, limit)).map(toLine);
@@ -149,7 +149,7 @@ export abstract class Operations implements RunControl {
 
   /** Returns the result of a run once it has completed; rejects if it ends otherwise, or not within the timeout. */
   async wait(id: number, options: { timeout?: Duration | undefined } = {}): Promise<JsonValue | undefined> {
-    checkKeys(options, ["timeout"], "wait()");
+    checkKeys(options, { timeout: true }, "wait()");
     const { clock, events } = this;
     return waitForRun(id, options.timeout, { clock, events, find: () => this.find(id) });
   }
@@ -165,7 +165,7 @@ export abstract class Operations implements RunControl {
     id: number,
     options: { force?: boolean | undefined } = {},
   ): Promise<"cancelled" | "requested"> {
-    checkKeys(options, ["force"], "cancel()");
+    checkKeys(options, { force: true }, "cancel()");
     const store = await this.openStore();
     const answer = await store.cancel(checkId(id), defaultRetention.cancelled, options.force === true);
     if (answer === "requested") this.wakeWorker();
@@ -191,7 +191,7 @@ export abstract class Operations implements RunControl {
 
   /** Runs a finished run once more, under the same id: now, or at an instant. */
   async retry(id: number, options: { at?: Instant | undefined } = {}): Promise<void> {
-    checkKeys(options, ["at"], "retry()");
+    checkKeys(options, { at: true }, "retry()");
     const store = await this.openStore();
     const at = options.at === undefined ? null : await toStoreTime(store, options.at);
     const answer = await store.revive(checkId(id), at);
@@ -283,7 +283,7 @@ export abstract class Operations implements RunControl {
 
   /** Stops workers from claiming runs of a job until it is resumed. Current runs continue. */
   async pauseJob(name: string, options: PauseOptions = {}): Promise<void> {
-    checkKeys(options, ["reason", "by"], "pauseJob()");
+    checkKeys(options, { reason: true, by: true }, "pauseJob()");
     const note = toPauseNote(options, "pauseJob");
     await setJobPaused(await this.openStore(), name, true, note);
   }
@@ -295,7 +295,7 @@ export abstract class Operations implements RunControl {
 
   /** Pauses a schedule by its id, or all schedules of a job. Ticks during the pause are not made up. */
   async pauseSchedule(which: number | string, options: PauseOptions = {}): Promise<void> {
-    checkKeys(options, ["reason", "by"], "pauseSchedule()");
+    checkKeys(options, { reason: true, by: true }, "pauseSchedule()");
     const note = toPauseNote(options, "pauseSchedule");
     await setSchedulesPaused(await this.openStore(), which, true, note);
   }

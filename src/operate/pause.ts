@@ -29,7 +29,7 @@ export async function pauseQueues(
   options: PauseQueueOptions,
   method: string,
 ): Promise<string[]> {
-  checkKeys(options, ["for", "reason", "by"], `${method}()`);
+  checkKeys(options, { for: true, reason: true, by: true }, `${method}()`);
   const note = toPauseNote(options, method);
   const span = options.for === undefined ? null : toMilliseconds(options.for, `${method} for`);
   const store = await openStore();

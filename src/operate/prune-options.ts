@@ -4,7 +4,7 @@ import { UNDEFINED_AFTER } from "../status/report.ts";
 import type { PruneReport, PruneRequest } from "../store/maintenance.ts";
 import { DAY, type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
-import { checkFunction, checkInteger, checkKeys } from "../validate/options.ts";
+import { checkFunction, checkInteger, checkKeys, type OptionNames } from "../validate/options.ts";
 
 /** Options of `prune()`. It always deletes finished runs whose retention is over. */
 export interface PruneOptions {
@@ -33,6 +33,17 @@ export interface PruneOptions {
   progress?: ((deleted: PruneReport) => unknown) | undefined;
 }
 
+const OPTIONS: OptionNames<PruneOptions> = {
+  job: true,
+  finished: true,
+  keep: true,
+  jobs: true,
+  orphans: true,
+  state: true,
+  batch: true,
+  progress: true,
+};
+
 /** Larger batches would exceed the number of parameters that some databases allow. */
 const LARGEST_BATCH = 10_000;
 
@@ -43,7 +54,7 @@ const LARGEST_BATCH = 10_000;
 export function toPruneRequest(options: number | PruneOptions, what: string): PruneRequest {
   const chosen = typeof options === "number" ? { finished: options } : options;
   const choices = ["finished", "keep", "jobs", "orphans", "state"] as const;
-  checkKeys(chosen, ["job", ...choices, "batch", "progress"], what);
+  checkKeys(chosen, OPTIONS, what);
   const { job = null } = chosen;
   if (job !== null) {
     checkName(job, "a job name");

@@ -3,7 +3,7 @@ import { parseQuery, type RunQuery } from "../query/parse.ts";
 import { type RunState, stateCodes } from "../run/states.ts";
 import type { RunCondition } from "../store/search.ts";
 import { checkName } from "../validate/names.ts";
-import { checkKeys } from "../validate/options.ts";
+import { checkKeys, type OptionNames } from "../validate/options.ts";
 
 /** Selects runs that match all given fields. */
 export interface RunsQuery {
@@ -28,7 +28,7 @@ export interface RunsFilter extends RunsQuery {
   limit?: number | undefined;
 }
 
-const QUERY = ["state", "job", "queue", "key", "tag", "batch", "parent", "where", "timezone"];
+const QUERY: OptionNames<RunsQuery> = { state: true, job: true, queue: true, key: true, tag: true, batch: true, parent: true, where: true, timezone: true };
 const TEXTS = ["job", "queue", "key", "tag", "batch"] as const;
 
 /**
@@ -39,10 +39,10 @@ export function toQuery(
   filter: RunsQuery | string,
   now: number,
   what: string,
-  others: string[] = [],
+  others: Readonly<Record<string, true>> = {},
 ): RunQuery {
   const given = typeof filter === "string" ? { where: filter } : filter;
-  checkKeys(given, [...QUERY, ...others], what);
+  checkKeys(given, { ...QUERY, ...others }, what);
   const { where, timezone = "UTC" } = given;
   const parsed = where === undefined ? null : parseQuery(where, { now, zone: timezone });
   const fields = toConditions(given, what);

@@ -1,6 +1,6 @@
 import { formatValue, PunctualError } from "../errors.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
-import { checkInteger, checkKeys } from "../validate/options.ts";
+import { checkInteger, checkKeys, type OptionNames } from "../validate/options.ts";
 import type { WorkerOptions } from "../worker/options.ts";
 import { FOREVER, type ForeverOptions, toOptions } from "../worker/options.ts";
 
@@ -28,7 +28,13 @@ export interface Supervision {
   worker: WorkerOptions;
 }
 
-const OPTIONS = [...FOREVER, "workers", "maxJobs", "maxMemory", "stall"];
+const OPTIONS: OptionNames<SuperviseOptions> = {
+  ...FOREVER,
+  workers: true,
+  maxJobs: true,
+  maxMemory: true,
+  stall: true,
+};
 
 /** Children are pinged once a second: on a busy machine one ping may be late, but not two. */
 const SHORTEST_STALL = 2000;

@@ -26,7 +26,7 @@ const MOST_LISTED = 10;
  * `RUN_FAILED` if a run has failed, or waits for its next attempt after a failed one.
  */
 export async function drain(jobs: Punctual, options: DrainOptions = {}): Promise<number> {
-  checkKeys(options, ["atMost", "failures"], "drain()");
+  checkKeys(options, { atMost: true, failures: true }, "drain()");
   const most = checkInteger(options.atMost ?? 10_000, "drain() atMost", 1);
   const { failures: wanted = "throw" } = options;
   if (wanted !== "throw" && wanted !== "ignore") {

@@ -1,7 +1,7 @@
 import { PunctualError } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
 import type { JsonValue } from "../run/payload.ts";
-import { checkKeys } from "../validate/options.ts";
+import { checkKeys, namesOf } from "../validate/options.ts";
 
 /** A run context for a handler that a test calls itself; records the calls of the handler. */
 export interface FakeRun extends RunContext {
@@ -55,7 +55,7 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
         ),
       ),
   };
-  checkKeys(given, Object.keys(run), "fakeRun()");
+  checkKeys(given, namesOf(run), "fakeRun()");
   return {
     ...run,
     ...given,

@@ -2,8 +2,21 @@ import { formatValue, PunctualError } from "../errors.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { closeNames } from "./names.ts";
 
+/** The names of all options of a type: the compiler rejects a list that lacks one or has another one. */
+export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true };
+
+/** Returns the names of the options that `options` has. */
+export function namesOf<Options extends object>(options: Options): OptionNames<Options> {
+  return Object.fromEntries(Object.keys(options).map((name) => [name, true])) as OptionNames<Options>;
+}
+
 /** Throws INVALID_OPTION for an unknown key: a misspelt option must not be silently ignored. */
-export function checkKeys(options: object, allowed: readonly string[], what: string): void {
+export function checkKeys<Options extends object>(
+  options: Options,
+  known: OptionNames<NoInfer<Options>>,
+  what: string,
+): void {
+  const allowed = Object.keys(known);
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new PunctualError(
       "INVALID_OPTION",

@@ -2,7 +2,7 @@ import { formatValue, PunctualError } from "../errors.ts";
 import type { QueueSelection } from "../store/queue-selection.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
-import { checkInteger } from "../validate/options.ts";
+import { checkInteger, type OptionNames } from "../validate/options.ts";
 
 /** Which queues a worker serves, and their weights. */
 export interface QueueOptions {
@@ -23,7 +23,7 @@ export interface WeightedQueues extends QueueSelection {
   weights: Record<string, number> | null;
 }
 
-export const QUEUES: string[] = ["queues", "exceptQueues", "weights"];
+const QUEUES: OptionNames<QueueOptions> = { queues: true, exceptQueues: true, weights: true };
 
 const MAX_WEIGHT = 1000;
 
@@ -134,19 +134,25 @@ export interface WorkerOptions extends WeightedQueues {
   grace: number;
 }
 
-export const RUN: string[] = ["batch", "parallel", ...QUEUES, "schedules", "grace"];
-
-export const FOREVER: string[] = [
-  "parallel",
+export const RUN: OptionNames<RunOptions> = {
+  batch: true,
+  parallel: true,
   ...QUEUES,
-  "schedules",
-  "batch",
-  "sleep",
-  "grace",
-  "signals",
-  "limit",
-  "untilEmpty",
-];
+  schedules: true,
+  grace: true,
+};
+
+export const FOREVER: OptionNames<ForeverOptions> = {
+  parallel: true,
+  ...QUEUES,
+  schedules: true,
+  batch: true,
+  sleep: true,
+  grace: true,
+  signals: true,
+  limit: true,
+  untilEmpty: true,
+};
 
 export function toOptions(options: RunOptions & ForeverOptions): WorkerOptions {
   const { batch, schedules = true } = options;
