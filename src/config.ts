@@ -5,7 +5,7 @@ import { type Keep, type KeepByState, toRetention } from "./run/retention.ts";
 import { type DatabaseSource, kindOf } from "./store/open.ts";
 import { type Duration, toMilliseconds } from "./time.ts";
 import { checkName } from "./validate/names.ts";
-import { checkInteger, checkKeys, withoutUndefined, type OptionNames } from "./validate/options.ts";
+import { checkInteger, checkKeys, type OptionNames, withoutUndefined } from "./validate/options.ts";
 
 /**
  * Default export of `punctual.config.ts`, used by the command line and by instances that name no database. Paths are
@@ -51,7 +51,17 @@ export function defineConfig<Source extends ConfigSource>(config: Source): Sourc
   return config;
 }
 
-const KEYS: OptionNames<PunctualConfig> = { database: true, jobs: true, queues: true, retention: true, defaults: true, prefix: true, workers: true, parallel: true, loadTimeout: true };
+const KEYS: OptionNames<PunctualConfig> = {
+  database: true,
+  jobs: true,
+  queues: true,
+  retention: true,
+  defaults: true,
+  prefix: true,
+  workers: true,
+  parallel: true,
+  loadTimeout: true,
+};
 
 /** Returns the config if it is valid. Throws for an unknown key or an invalid value; the message names the key. */
 export function checkConfig(given: unknown): PunctualConfig {

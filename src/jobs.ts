@@ -80,14 +80,14 @@ export abstract class Jobs<Known = any> extends Operations {
     const target = !named ? what : schema ? third : second;
     const handler = toHandler(target, name, this.engine.options.resolve);
     this.engine.registry.know(target);
-    const definition = new Definition<never>(
+    const definition = new Definition<never>({
       name,
       handler,
       schema,
-      this.engine.defaults,
-      this.#home,
+      settings: this.engine.defaults,
+      home: this.#home,
       callSite,
-    );
+    });
     if (this.engine.registry.define(definition)) queueMicrotask(() => this.#checkSchedules());
     if (!named) warnIfMinified(what, this.engine.logger);
     jobFileLoader()?.defined(definition);

@@ -30,7 +30,17 @@ export interface PunctualOptions {
   random?: (() => number) | undefined;
 }
 
-const OPTIONS: OptionNames<PunctualOptions> = { prefix: true, defaults: true, logger: true, clock: true, logs: true, resolve: true, maxPayload: true, install: true, random: true };
+const OPTIONS: OptionNames<PunctualOptions> = {
+  prefix: true,
+  defaults: true,
+  logger: true,
+  clock: true,
+  logs: true,
+  resolve: true,
+  maxPayload: true,
+  install: true,
+  random: true,
+};
 
 /**
  * Reads the arguments of `new Punctual()`. Options alone, or nothing, choose the default database (`source` null); an

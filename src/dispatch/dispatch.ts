@@ -161,7 +161,20 @@ export abstract class ShapeChain<Args> {
   }
 }
 
-const OPTIONS: OptionNames<DispatchOptions> = { delay: true, at: true, queue: true, priority: true, key: true, unique: true, timeout: true, attempts: true, retries: true, tags: true, expires: true, traceparent: true };
+const OPTIONS: OptionNames<DispatchOptions> = {
+  delay: true,
+  at: true,
+  queue: true,
+  priority: true,
+  key: true,
+  unique: true,
+  timeout: true,
+  attempts: true,
+  retries: true,
+  tags: true,
+  expires: true,
+  traceparent: true,
+};
 
 function checkOptions(options: DispatchOptions): RunShape {
   if (typeof options !== "object" || options === null) {

@@ -84,7 +84,8 @@ export abstract class Configurable<Args, Handled = Args> {
 
   /** How long history keeps finished runs, for all states or each; 0 = not at all. */
   keep(keep: Keep | KeepByState): this {
-    if (typeof keep === "object") checkKeys(keep, { completed: true, failed: true, cancelled: true, skipped: true }, "keep()");
+    if (typeof keep === "object")
+      checkKeys(keep, { completed: true, failed: true, cancelled: true, skipped: true }, "keep()");
     return change(this, { keep: toRetention(keep, this.settings.keep) });
   }
 

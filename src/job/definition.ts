@@ -21,6 +21,15 @@ import { Turn } from "./turn.ts";
 
 const NO_NAMES: readonly string[] = [];
 
+export interface DefinitionParts {
+  name: string;
+  handler: Handler<unknown>;
+  schema: StandardSchema | null;
+  settings: Settings;
+  home: Home;
+  callSite: CallSite | null;
+}
+
 // deriveMethods() adds the methods of these types below the class.
 export interface Definition<Args = unknown, Result = unknown, Own extends boolean = boolean, Handled = Args>
   extends Configurable<Args, Handled>,
@@ -59,19 +68,12 @@ export class Definition<
   isImplicit = false;
   #recurring: Map<string, { plan: Plan; overrides: ScheduleOverrides }> | null = null;
 
-  constructor(
-    name: string,
-    handler: Handler<unknown>,
-    schema: StandardSchema | null,
-    settings: Settings,
-    home: Home,
-    callSite: CallSite | null = null,
-  ) {
-    super(name, home);
-    this.callSite = callSite;
-    this.handler = handler;
-    this.schema = schema;
-    this.settings = settings;
+  constructor(parts: DefinitionParts) {
+    super(parts.name, parts.home);
+    this.handler = parts.handler;
+    this.schema = parts.schema;
+    this.settings = parts.settings;
+    this.callSite = parts.callSite;
   }
 
   /** Whether the turn in which it was defined is over: its settings cannot change any more. */

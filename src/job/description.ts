@@ -1,7 +1,7 @@
 import { PunctualError } from "../errors.ts";
 import type { ScheduleParts } from "../schedule/schedule.ts";
 import type { Window } from "../schedule/window.ts";
-import { Definition } from "./definition.ts";
+import { Definition, type DefinitionParts } from "./definition.ts";
 import type { Home } from "./dispatchable.ts";
 import type { Registry } from "./registry.ts";
 import type { Settings } from "./settings.ts";
@@ -93,10 +93,11 @@ const NOWHERE: Home = {
   warn: () => {},
 };
 
-function elsewhere(name: string): () => never {
-  return () => {
+function partsElsewhere(name: string, settings: Settings): DefinitionParts {
+  const handler = () => {
     throw new PunctualError("NO_HANDLER", `The handler of "${name}" is in another process.`);
   };
+  return { name, handler, schema: null, settings, home: NOWHERE, callSite: null };
 }
 
 /** A job that another process defines, as it has described it: enough to claim, tick and settle by. */
@@ -104,7 +105,7 @@ class DescribedJob extends Definition<never> {
   readonly #described: Description["jobs"][number];
 
   constructor(described: Description["jobs"][number], settings: Settings) {
-    super(described.name, elsewhere(described.name), null, settings, NOWHERE);
+    super(partsElsewhere(described.name, settings));
     this.#described = described;
     this.formerNames = described.formerly;
     this.isImplicit = described.implicit;
@@ -139,7 +140,7 @@ export function toMethod(
   defaults: Settings,
 ): Definition<never> {
   const own = toSettings(settings[methods.settings]!, defaults);
-  const definition = new Definition<never>(name, elsewhere(name), null, own, NOWHERE);
+  const definition = new Definition<never>(partsElsewhere(name, own));
   definition.isImplicit = true;
   return definition;
 }

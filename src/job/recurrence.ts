@@ -29,7 +29,17 @@ export interface RecurOptions<Args = unknown> {
   environments?: readonly string[] | undefined;
 }
 
-const OPTIONS: OptionNames<RecurOptions> = { args: true, queue: true, timezone: true, between: true, unlessBetween: true, startingAt: true, endingAt: true, misfire: true, environments: true };
+const OPTIONS: OptionNames<RecurOptions> = {
+  args: true,
+  queue: true,
+  timezone: true,
+  between: true,
+  unlessBetween: true,
+  startingAt: true,
+  endingAt: true,
+  misfire: true,
+  environments: true,
+};
 
 export interface MisfireOptions {
   /** Most runs that policy `all` creates; the latest missed ticks are kept. Default: 100. */

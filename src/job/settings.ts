@@ -85,7 +85,17 @@ const builtIn: Settings = {
 export function toSettings(defaults: Defaults = {}): Settings {
   checkKeys(
     defaults,
-    { queue: true, priority: true, lease: true, concurrency: true, attempts: true, retries: true, timeout: true, hookTimeout: true, keep: true },
+    {
+      queue: true,
+      priority: true,
+      lease: true,
+      concurrency: true,
+      attempts: true,
+      retries: true,
+      timeout: true,
+      hookTimeout: true,
+      keep: true,
+    },
     "defaults",
   );
   const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = { ...builtIn };

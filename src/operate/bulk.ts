@@ -40,10 +40,8 @@ export const MOST_COUNTED = 10_000;
  */
 export async function forEachRun(
   store: Store,
-  query: RunsQuery | string,
+  { query, options, method }: { query: RunsQuery | string; options: BulkOptions; method: string },
   action: RunAction,
-  options: BulkOptions,
-  method: string,
 ): Promise<BulkReport> {
   const { where, bounded } = toQuery(query, await store.now(), method);
   checkKeys(options, { limit: true, progress: true }, method);

@@ -209,7 +209,7 @@ export abstract class Operations implements RunControl {
   async retryAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
     const store = await this.openStore();
     const revive = async ({ id }: RunRecord) => toSkipReason(await store.revive(id), "revived");
-    const report = await forEachRun(store, query, revive, options, "retryAll()");
+    const report = await forEachRun(store, { query, options, method: "retryAll()" }, revive);
     this.wakeWorker();
     return report;
   }
@@ -224,7 +224,7 @@ export abstract class Operations implements RunControl {
       if (answer === "cancelled") await this.#emitCancelled(id);
       return answer === "requested" ? null : toSkipReason(answer, "cancelled");
     };
-    const report = await forEachRun(store, query, cancel, options, "cancelAll()");
+    const report = await forEachRun(store, { query, options, method: "cancelAll()" }, cancel);
     this.wakeWorker();
     return report;
   }
@@ -233,7 +233,7 @@ export abstract class Operations implements RunControl {
   async removeAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
     const store = await this.openStore();
     const remove = async ({ id }: RunRecord) => toSkipReason(await store.remove(id), "removed");
-    return forEachRun(store, query, remove, options, "removeAll()");
+    return forEachRun(store, { query, options, method: "removeAll()" }, remove);
   }
 
   /**

@@ -28,7 +28,17 @@ export interface RunsFilter extends RunsQuery {
   limit?: number | undefined;
 }
 
-const QUERY: OptionNames<RunsQuery> = { state: true, job: true, queue: true, key: true, tag: true, batch: true, parent: true, where: true, timezone: true };
+const QUERY: OptionNames<RunsQuery> = {
+  state: true,
+  job: true,
+  queue: true,
+  key: true,
+  tag: true,
+  batch: true,
+  parent: true,
+  where: true,
+  timezone: true,
+};
 const TEXTS = ["job", "queue", "key", "tag", "batch"] as const;
 
 /**

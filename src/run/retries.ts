@@ -81,7 +81,11 @@ export type RetriesName = "attempts" | "retries";
 export function toPolicy(given: RetriesArguments, name: RetriesName): Partial<RetryPolicy> {
   const [first, ...rest] = given as [number | RetryOptions, ...unknown[]];
   const policy = typeof first === "number" ? byPosition([first, ...rest], name) : first;
-  checkKeys(policy, { max: true, base: true, cap: true, jitter: true, backoff: true, when: true }, `${name}()`);
+  checkKeys(
+    policy,
+    { max: true, base: true, cap: true, jitter: true, backoff: true, when: true },
+    `${name}()`,
+  );
   if (typeof first !== "number" && rest.some((value) => value !== undefined)) {
     throw new PunctualError(
       "INVALID_OPTION",

@@ -71,8 +71,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A revived run takes its unique key back.",
     file: "src/store/sql/revive.ts",
-    find: "const hasKey = key !== null && (await insertWithKey(tx, id, key, at, now));",
-    replace: "const hasKey = key === null && (await insertWithKey(tx, id, key, at, now));",
+    find: "const hasKey = key !== null && (await insertWithKey(tx, { id, at, now }, key));",
+    replace: "const hasKey = key === null && (await insertWithKey(tx, { id, at, now }, key));",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "of a run that is revived",
     stores: ["sqlite"],
@@ -98,8 +98,8 @@ export const mutants: Mutant[] = [
   {
     rule: "Where another transaction takes the key of a revived run first, the run comes back without it.",
     file: "src/store/sql/revive.ts",
-    find: "if (!hasKey) await insert(tx, id, at, now, null);",
-    replace: "if (!hasKey && key === null) await insert(tx, id, at, now, null);",
+    find: "if (!hasKey) await insert(tx, { id, at, now }, null);",
+    replace: "if (!hasKey && key === null) await insert(tx, { id, at, now }, null);",
     tests: ["test/faults/unique.test.ts"],
     only: "open transaction takes its key",
   },

@@ -16,12 +16,14 @@ export function duration(ms: number): string {
   const size = Math.max(0, ms);
   if (size < SECOND) return `${Math.round(size)}ms`;
   if (size < MINUTE) return `${(Math.floor(size / 100) / 10).toFixed(1)}s`;
-  if (size < HOUR) return twoUnits(size, MINUTE, "m", SECOND, "s");
-  if (size < DAY) return twoUnits(size, HOUR, "h", MINUTE, "m");
-  return twoUnits(size, DAY, "d", HOUR, "h");
+  if (size < HOUR) return twoUnits(size, [MINUTE, "m"], [SECOND, "s"]);
+  if (size < DAY) return twoUnits(size, [HOUR, "h"], [MINUTE, "m"]);
+  return twoUnits(size, [DAY, "d"], [HOUR, "h"]);
 }
 
-function twoUnits(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+type Unit = readonly [ms: number, name: string];
+
+function twoUnits(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
   const rest = String(Math.floor((ms % large) / small)).padStart(2, "0");
   return `${Math.floor(ms / large)}${largeName}${rest}${smallName}`;
 }

@@ -34,7 +34,7 @@ export function viewsOf(report: StatusReport): JobView[] {
     const unseen = job.seenAt === null ? "no worker has defined it yet" : undefinedNote(ms, job);
     const isLate = unseen === null && late.has(job.name);
     return {
-      ...viewOf(job, queues.get(job.queue), unseen, isLate, report),
+      ...viewOf(job, report, { queue: queues.get(job.queue), unseen, isLate }),
       isGone: ms !== null && ms >= REMOVED_AFTER,
     };
   });
@@ -42,11 +42,10 @@ export function viewsOf(report: StatusReport): JobView[] {
 
 function viewOf(
   job: StatusJob,
-  queue: StatusReport["queues"][number] | undefined,
-  unseen: string | null,
-  isLate: boolean,
   report: StatusReport,
+  found: { queue: StatusReport["queues"][number] | undefined; unseen: string | null; isLate: boolean },
 ): Omit<JobView, "isGone"> {
+  const { queue, unseen, isLate } = found;
   const isPaused = job.paused || queue?.paused === true;
   // A job that failed last and was removed from the code would otherwise count as failing for ever.
   const isFailing = job.fails > 0 && unseen === null;

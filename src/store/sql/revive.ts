@@ -27,8 +27,8 @@ export function revive(
     await declareJobOf(tx, id, now);
     const at = runAt ?? now;
     const key = await keyOf(tx, id);
-    const hasKey = key !== null && (await insertWithKey(tx, id, key, at, now));
-    if (!hasKey) await insert(tx, id, at, now, null);
+    const hasKey = key !== null && (await insertWithKey(tx, { id, at, now }, key));
+    if (!hasKey) await insert(tx, { id, at, now }, null);
     await tx.run(`delete from ${t.history} where id = ?`, id);
     if (hasKey && (await isHeldInHistory(tx, key, now))) await giveUpKey(tx, id);
     return "revived";
@@ -65,18 +65,19 @@ async function keyOf(tx: SqlContext, id: number): Promise<string | null> {
   return row?.unique_key ?? null;
 }
 
+/** A finished run that waits again, due at `at`. */
+interface Revival {
+  id: number;
+  at: number;
+  now: number;
+}
+
 /** Inserts the run with its key. Returns false if another run in `runs` holds the key, or takes it at the same time. */
-async function insertWithKey(
-  tx: SqlContext,
-  id: number,
-  key: string,
-  at: number,
-  now: number,
-): Promise<boolean> {
+async function insertWithKey(tx: SqlContext, { id, at, now }: Revival, key: string): Promise<boolean> {
   const { db, t } = tx;
   await freeExpired(tx, key, now);
   try {
-    await insert(tx, id, at, now, db.unlessKeyHeld);
+    await insert(tx, { id, at, now }, db.unlessKeyHeld);
   } catch (error) {
     if (!db.isKeyHeld(error)) throw error;
     return false;
@@ -85,13 +86,7 @@ async function insertWithKey(
 }
 
 /** Inserts the run with its unique key, with `keyed` appended to the statement; null: without the key. */
-async function insert(
-  tx: SqlContext,
-  id: number,
-  at: number,
-  now: number,
-  keyed: string | null,
-): Promise<void> {
+async function insert(tx: SqlContext, { id, at, now }: Revival, keyed: string | null): Promise<void> {
   const { t } = tx;
   const to = at > now ? stateCodes.scheduled : stateCodes.ready;
   // The answer is awaited: another run may hold the key.

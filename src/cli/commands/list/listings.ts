@@ -44,12 +44,18 @@ export interface Listing {
 /** Most failed runs that are grouped into failures. */
 const MOST_GROUPED = 5000;
 
+interface ListView<Row> {
+  columns(page: Page): Column<Row>[];
+  /** Default: the row itself. */
+  toJson?(row: Row): object;
+  /** Undefined: lines cannot be opened. */
+  toSubject?(row: Row): Subject;
+}
+
 function listing<Row>(
   rows: readonly Row[],
   query: ListQuery,
-  columns: (page: Page) => Column<Row>[],
-  toJson: (row: Row) => object = (row) => row as object,
-  toSubject?: (row: Row) => Subject,
+  { columns, toJson = (row) => row as object, toSubject }: ListView<Row>,
 ): Listing {
   const shown = rows.slice(0, query.limit);
   return {
@@ -70,13 +76,11 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
     const now = new Date(systemClock.now());
     const { runs, next, bounded } = await fetchRuns(jobs, filterOf(query), query.limit);
     return {
-      ...listing(
-        runs,
-        query,
-        (page) => runColumns(now, page),
-        toDocument,
-        ({ id }) => ({ run: id }),
-      ),
+      ...listing(runs, query, {
+        columns: (page) => runColumns(now, page),
+        toJson: toDocument,
+        toSubject: ({ id }) => ({ run: id }),
+      }),
       more: { next, bounded },
       notes: [...boundNote(bounded), ...(next === null ? [] : [nextPage(query, next)])],
     };
@@ -89,13 +93,10 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
       { ...filterOf(query), state: "failed" },
       MOST_GROUPED,
     );
-    const groups = listing(
-      groupFailures(runs),
-      query,
-      (page) => failureColumns(now, page),
-      (group) => group,
-      ({ example }) => ({ run: example }),
-    );
+    const groups = listing(groupFailures(runs), query, {
+      columns: (page) => failureColumns(now, page),
+      toSubject: ({ example }) => ({ run: example }),
+    });
     const capped = next === null ? [] : [`Only the latest ${grouped(runs.length)} failed runs are grouped.`];
     return {
       ...groups,
@@ -111,34 +112,29 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
       ? (await jobs.runs({ state: "running", limit: 1000 })).runs
       : [];
     const leases = leasesOf(running, report);
-    return listing(
-      viewsOf(report),
-      query,
-      (page) => jobColumns(leases, report.now, page),
-      ({ job, state }) => ({ ...job, state }),
-      ({ job }) => ({ job: job.name }),
-    );
+    return listing(viewsOf(report), query, {
+      columns: (page) => jobColumns(leases, report.now, page),
+      toJson: ({ job, state }) => ({ ...job, state }),
+      toSubject: ({ job }) => ({ job: job.name }),
+    });
   },
 
   async queues(jobs, query) {
     const report = await jobs.status();
-    return listing(report.queues, query, (page) => queueColumns(report, page));
+    return listing(report.queues, query, { columns: (page) => queueColumns(report, page) });
   },
 
   async workers(jobs, query) {
     const report = await jobs.status();
-    return listing(report.workers, query, (page) => workerColumns(report, page));
+    return listing(report.workers, query, { columns: (page) => workerColumns(report, page) });
   },
 
   async schedules(jobs, query) {
     const [all, status] = [await jobs.schedules(), await jobs.status()];
-    return listing(
-      scheduleViews(all, status),
-      query,
-      (page) => scheduleColumns(status.now, page),
-      (schedule) => schedule,
-      ({ job }) => ({ job }),
-    );
+    return listing(scheduleViews(all, status), query, {
+      columns: (page) => scheduleColumns(status.now, page),
+      toSubject: ({ job }) => ({ job }),
+    });
   },
 };
 

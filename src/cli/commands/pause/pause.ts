@@ -1,6 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import { Argument, type Command } from "commander";
 import { PunctualError } from "../../../errors.ts";
+import type { PauseQueueOptions } from "../../../operate/pause.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { type Duration, toMilliseconds } from "../../../time.ts";
 import { checkName } from "../../../validate/names.ts";
@@ -69,8 +70,8 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
       const all = await (paused ? jobs.pauseAll({ ...span, ...note }) : jobs.resumeAll());
       for (const name of all) done.push({ kind: "queue", name, until });
     } else {
-      for (const target of await targetsOf(cli, jobs, kind!, names, paused)) {
-        await apply(jobs, target, paused, note, span);
+      for (const target of await targetsOf(cli, jobs, { kind: kind!, names, paused })) {
+        await (paused ? pauseTarget(jobs, target, { ...span, ...note }) : resumeTarget(jobs, target));
         done.push({ ...target, until });
       }
     }
@@ -108,9 +109,7 @@ interface Target {
 async function targetsOf(
   cli: Cli,
   jobs: Punctual,
-  kind: PausableKind,
-  names: string[],
-  paused: boolean,
+  { kind, names, paused }: { kind: PausableKind; names: string[]; paused: boolean },
 ): Promise<Target[]> {
   if (kind === "schedule") {
     const found = await Promise.all(names.map((name) => findSchedules(jobs, name)));
@@ -142,16 +141,21 @@ async function knownQueues(jobs: Punctual): Promise<string[]> {
   return [...new Set([...names, ...ofSchedules])].sort();
 }
 
-async function apply(
+/** `for` is for queues only: check() has refused it for the others. */
+async function pauseTarget(
   jobs: Punctual,
   { kind, name, id }: Target,
-  paused: boolean,
-  note: { by: string; reason?: string },
-  span: { for?: Duration },
+  { for: span, ...note }: PauseQueueOptions,
 ): Promise<void> {
-  if (kind === "queue") await (paused ? jobs.pauseQueue(name, { ...span, ...note }) : jobs.resumeQueue(name));
-  else if (kind === "job") await (paused ? jobs.pauseJob(name, note) : jobs.resumeJob(name));
-  else await (paused ? jobs.pauseSchedule(id!, note) : jobs.resumeSchedule(id!));
+  if (kind === "queue") await jobs.pauseQueue(name, { for: span, ...note });
+  else if (kind === "job") await jobs.pauseJob(name, note);
+  else await jobs.pauseSchedule(id!, note);
+}
+
+async function resumeTarget(jobs: Punctual, { kind, name, id }: Target): Promise<void> {
+  if (kind === "queue") await jobs.resumeQueue(name);
+  else if (kind === "job") await jobs.resumeJob(name);
+  else await jobs.resumeSchedule(id!);
 }
 
 /** The user, recorded with the pause. */

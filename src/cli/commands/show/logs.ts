@@ -30,7 +30,7 @@ export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: Lo
   const isDocument = output.isJson && !jsonl;
   const all: LogLine[] = [];
   let [count, hidden] = [0, false];
-  const end = await eachLine(cli, jobs, run, shown.follow, async (lines, { attempts }) => {
+  const end = await eachLine(cli, jobs, { run, follow: shown.follow }, async (lines, { attempts }) => {
     count += lines.length;
     const now = systemClock.now();
     const several = attempts > 1 || lines.some(({ attempt }) => attempt > 1);
@@ -56,8 +56,7 @@ export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: Lo
 async function eachLine(
   cli: Cli,
   jobs: Punctual,
-  run: RunInfo,
-  follow: boolean,
+  { run, follow }: { run: RunInfo; follow: boolean },
   take: (lines: LogLine[], run: RunInfo) => Promise<void>,
 ): Promise<RunInfo | null> {
   let last: RunInfo | null = run;
