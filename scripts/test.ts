@@ -1,11 +1,12 @@
 // Everything that has to hold, in one command: types, lint and format, then every test. `--fast` leaves the slow ones out.
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { provision } from "../test/servers/provision.ts";
 import { label, type ServerKind, serverKinds } from "../test/servers/server.ts";
-import { runTool } from "./run-tool.ts";
+import { root, runTool } from "./run-tool.ts";
 
 const fast = process.argv.includes("--fast");
 const SLOW = [
@@ -63,6 +64,14 @@ function runTests(): { passed: number; failed: number; used: string[] } {
   }
 }
 
+/** One short round of the benchmarks, so that they keep working; their figures say nothing. */
+function runBenchmarks(): boolean {
+  const args = [join(root, "bench/run.ts"), "--quick"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+  if (status !== 0) console.log(`${stdout}${stderr}`);
+  return status === 0;
+}
+
 const missing = findServers();
 const early = [
   step("types", runTool("tsc", "-p", "tsconfig.json")),
@@ -70,7 +79,12 @@ const early = [
 ];
 const tests = runTests();
 const isUsed = (kind: ServerKind) => tests.used.some((server) => server.startsWith(label[kind]));
-const checks = [...early, step("every database that is needed was tested", required().every(isUsed))];
+const late = fast ? [] : [step("every benchmark runs", runBenchmarks())];
+const checks = [
+  ...early,
+  ...late,
+  step("every database that is needed was tested", required().every(isUsed)),
+];
 const passed = tests.passed + checks.filter(Boolean).length;
 const failed = tests.failed + checks.filter((ok) => !ok).length;
 const { version } = new DatabaseSync(":memory:").prepare("select sqlite_version() as version").get() as {

@@ -1,56 +1,44 @@
-import { type Measured, perSecond } from "../shared/rounds.ts";
+import { inGroups, type Payload, type Settings, type System } from "../lib/system.ts";
 
 interface Boss {
   start(): Promise<unknown>;
-  stop(options: object): Promise<void>;
   on(event: "error", listener: (error: unknown) => void): void;
-  createQueue(name: string): Promise<unknown>;
-  send(name: string, data: object): Promise<unknown>;
-  insert(name: string, jobs: { data: object }[]): Promise<unknown>;
-  work(name: string, options: object, handler: (jobs: unknown[]) => Promise<void>): Promise<unknown>;
+  createQueue(name: string, options: object): Promise<unknown>;
+  send(name: string, data: Payload): Promise<unknown>;
+  insert(name: string, jobs: { data: Payload }[]): Promise<unknown>;
+  work(
+    name: string,
+    options: object,
+    handler: (jobs: { data: Payload }[]) => Promise<void>,
+  ): Promise<unknown>;
 }
 
-const payload = { text: "x".repeat(88) };
+/** Batches, each fetched as soon as the one before it was full, and wake-ups by NOTIFY. */
+export const tuned: Settings = {
+  notify: true,
+  work: { batchSize: 500, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 },
+};
 
-async function start(url: string): Promise<Boss> {
+export async function open(url: string, { notify = false, work = {} }: Settings): Promise<System> {
   const name: string = "pg-boss";
-  const { PgBoss } = (await import(name)) as { PgBoss: new (url: string) => Boss };
-  const boss = new PgBoss(url);
+  const { PgBoss } = (await import(name)) as { PgBoss: new (options: object) => Boss };
+  const boss = new PgBoss({ connectionString: url, useListenNotify: notify });
   boss.on("error", (error) => console.error(error));
   await boss.start();
-  await boss.createQueue("bench");
-  return boss;
-}
-
-/** In batches, each fetched as soon as the one before it was full: otherwise it rests for seconds after each. */
-export async function drain(url: string, runs: number): Promise<Measured> {
-  const boss = await start(url);
-  let since = performance.now();
-  await boss.insert(
-    "bench",
-    Array.from({ length: runs }, () => ({ data: payload })),
-  );
-  const bulk = perSecond(runs, since);
-  const finished = Promise.withResolvers<void>();
-  let ran = 0;
-  since = performance.now();
-  const options = { batchSize: 500, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 };
-  await boss.work("bench", options, async (jobs) => {
-    ran += jobs.length;
-    if (ran >= runs) finished.resolve();
-  });
-  await finished.promise;
-  const drained = perSecond(runs, since);
-  await boss.stop({ graceful: false });
-  return { bulk, drain: drained };
-}
-
-export async function dispatchOneByOne(url: string, count: number): Promise<Measured> {
-  const boss = await start(url);
-  await boss.send("bench", payload);
-  const since = performance.now();
-  for (let sent = 0; sent < count; sent++) await boss.send("bench", payload);
-  const dispatch = perSecond(count, since);
-  await boss.stop({ graceful: false });
-  return { dispatch };
+  return {
+    install: async () => void (await boss.createQueue("bench", { notify })),
+    fill: (count) =>
+      inGroups(count, 10_000, (payloads) =>
+        boss.insert(
+          "bench",
+          payloads.map((data) => ({ data })),
+        ),
+      ),
+    dispatch: (payload) => boss.send("bench", payload),
+    async work(handle) {
+      await boss.work("bench", work as object, async (jobs) => {
+        for (const { data } of jobs) handle(data);
+      });
+    },
+  };
 }

@@ -130,7 +130,7 @@ export class Claimer {
     );
   }
 
-  /** Sends one statement for all runs with the same lease: one for each run takes 1.5 times as long (bench/sqlite.ts). */
+  /** Sends one statement for all runs with the same lease: one for each run takes 1.5 times as long (bench/subjects/drain.ts). */
   #take(rows: RunRow[], request: ClaimRequest, worker: string, now: number): void {
     const groups = Map.groupBy(rows.entries(), ([index, row]) =>
       JSON.stringify([leaseFor(row.name, request), startsAtOnce(row, index, request)]),

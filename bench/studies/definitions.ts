@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { root, runTool } from "../scripts/run-tool.ts";
+import { root, runTool } from "../../scripts/run-tool.ts";
 
 const quick = process.argv.includes("--quick");
 const COUNT = quick ? 500 : 5000;
@@ -21,7 +21,9 @@ interface Measured {
 const folder = mkdtempSync(join(tmpdir(), "punctual-bench-"));
 // Without it Node would read every file twice to find out that it is a module.
 cpSync(join(root, "package.json"), join(folder, "package.json"));
-const built = join(folder, "dist");
+/** The benchmarks build the package once for all. */
+const given = process.env.PUNCTUAL_BENCH_BUILT;
+const built = given ?? join(folder, "dist");
 let databases = 0;
 
 function measure(count: number | null, zones: string[] = []): Measured {
@@ -37,7 +39,7 @@ function measure(count: number | null, zones: string[] = []): Measured {
 const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 try {
-  if (!runTool("tsc", "-p", "tsconfig.build.json", "--outDir", built)) process.exit(1);
+  if (!given && !runTool("tsc", "-p", "tsconfig.build.json", "--outDir", built)) process.exit(1);
   const kinds: Record<string, () => Measured> = {
     "bare Node": () => measure(null),
     "Punctual at work": () => measure(0),

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Cron as Croner } from "croner";
-import { Cron } from "../src/schedule/cron.ts";
+import { Cron } from "../../src/schedule/cron.ts";
 
 /*
  * What a schedule costs, beside croner: time of one next() from random instants of a year, and heap per
