@@ -1,9 +1,8 @@
 import type { PunctualError } from "../errors.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import { abortReasons } from "../worker/attempt-ends.ts";
-import type { Execution, Result, RunnableJob } from "../worker/executor.ts";
-import { ABORT_GRACE } from "../worker/local-execution.ts";
+import { ABORT_GRACE, abortReasons } from "../worker/attempt-ends.ts";
+import type { Execution, ExecutionObserver, Result, RunnableJob } from "../worker/executor.ts";
 import { type Child, PING_EVERY } from "./child.ts";
 
 /** One attempt at one run, in a child process. */
@@ -19,8 +18,11 @@ export class Assignment implements Execution {
   /** Called if the child reacts neither to the abort nor to pings. */
   readonly #overdue: (assignment: Assignment, reason: PunctualError) => void;
   readonly #startedAt: number;
-  readonly #result = Promise.withResolvers<Result>();
-  readonly #returned = Promise.withResolvers<void>();
+  readonly #observer: ExecutionObserver;
+  /** Whether the observer knows the result. */
+  #isOver = false;
+  /** Whether the handler has returned. */
+  #isFree = false;
   #isAborted = false;
   #cancels: (() => void)[] = [];
   #writing: Promise<unknown> | null = null;
@@ -33,6 +35,7 @@ export class Assignment implements Execution {
       child: Child;
       clock: Clock;
       overdue: (assignment: Assignment, reason: PunctualError) => void;
+      observer: ExecutionObserver;
     },
   ) {
     this.run = run;
@@ -41,15 +44,8 @@ export class Assignment implements Execution {
     this.child = of.child;
     this.#clock = of.clock;
     this.#overdue = of.overdue;
+    this.#observer = of.observer;
     this.#startedAt = of.clock.monotonic();
-  }
-
-  get result(): Promise<Result> {
-    return this.#result.promise;
-  }
-
-  get returned(): Promise<void> {
-    return this.#returned.promise;
   }
 
   abort(reason: PunctualError): void {
@@ -77,13 +73,20 @@ export class Assignment implements Execution {
     this.isSettled = true;
     this.duration = duration;
     for (const cancel of this.#cancels) cancel();
-    if (this.#writing) void this.#writing.then(() => this.#result.resolve(result));
-    else this.#result.resolve(result);
+    if (this.#writing) void this.#writing.then(() => this.#deliver(result));
+    else this.#deliver(result);
   }
 
   /** Frees its slot. */
   end(): void {
-    void this.#result.promise.then(() => this.#returned.resolve());
+    this.#isFree = true;
+    if (this.#isOver) this.#observer.returned(this);
+  }
+
+  #deliver(result: Result): void {
+    this.#isOver = true;
+    this.#observer.ended(this, result);
+    if (this.#isFree) this.#observer.returned(this);
   }
 
   /**

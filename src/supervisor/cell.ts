@@ -1,6 +1,6 @@
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import type { Cell, Execution, RunnableJob } from "../worker/executor.ts";
+import type { Cell, ExecutionObserver, RunnableJob } from "../worker/executor.ts";
 import type { Child } from "./child.ts";
 
 /** Longest a crashed run waits for the replacement of a child. */
@@ -13,7 +13,7 @@ export interface CellParts {
   open(): Child[];
   /** Replaces a child, to get an empty one. Returns false if enough children are being replaced. */
   replace(child: Child): boolean;
-  execute(run: ClaimedRun, job: RunnableJob, child: Child | null): Execution;
+  execute(child: Child | null, run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void;
   ended(): void;
 }
 
@@ -49,9 +49,9 @@ export class ChildCell implements Cell {
     return this.#replacedUntil !== null && now < this.#replacedUntil;
   }
 
-  execute(run: ClaimedRun, job: RunnableJob): Execution {
+  execute(...of: Parameters<Cell["execute"]>): void {
     this.#isTaken = true;
-    return this.#parts.execute(run, job, this.#child);
+    this.#parts.execute(this.#child, ...of);
   }
 
   open(): void {

@@ -8,9 +8,10 @@ import { encodeLogData } from "../run/log-data.ts";
 import { digest } from "../schedule/schedule.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, sleep } from "../time.ts";
-import { abortReasons } from "../worker/attempt-ends.ts";
-import { ABORT_GRACE, type ExecutionParts, LocalExecution } from "../worker/local-execution.ts";
+import { ABORT_GRACE, abortReasons } from "../worker/attempt-ends.ts";
+import { LocalExecution } from "../worker/local-execution.ts";
 import { completeWith } from "../worker/local-executor.ts";
+import type { ExecutionParts } from "../worker/parts.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages, toSent } from "./messages.ts";
 
 export interface ChildRunnerParts {
@@ -33,6 +34,7 @@ export class ChildRunner {
     (envelope) => process.connected && process.send!(envelope, () => {}),
   );
   readonly #executions = new Map<number, LocalExecution>();
+  #allReturned: (() => void) | null = null;
   readonly #crashHooks = new Set<Promise<unknown>>();
   readonly #ended = Promise.withResolvers<void>();
   #willDescribe = false;
@@ -148,26 +150,35 @@ export class ChildRunner {
       return;
     }
     this.#ran++;
-    const execution = new LocalExecution(run, job, this.#partsFor(ticket, run));
-    this.#executions.set(ticket, execution);
-    void execution.result.then((result) => {
-      const { duration, hasReturned: returned } = execution;
-      this.#mailbox.post({ type: "done", ticket, result: toSent(result), duration, returned });
-      if (returned) this.#executions.delete(ticket);
-      else {
-        void execution.returned.then(() => {
-          this.#executions.delete(ticket);
-          this.#mailbox.post({ type: "returned", ticket });
+    let isReturnSent = false;
+    const execution = new LocalExecution(run, job, this.#partsFor(ticket, run), {
+      began: () => {},
+      ended: (one, result) => {
+        isReturnSent = execution.hasReturned;
+        const { duration } = one;
+        this.#mailbox.post({
+          type: "done",
+          ticket,
+          result: toSent(result),
+          duration,
+          returned: isReturnSent,
         });
-      }
+      },
+      returned: () => {
+        this.#executions.delete(ticket);
+        if (this.#executions.size === 0) this.#allReturned?.();
+        if (!isReturnSent) this.#mailbox.post({ type: "returned", ticket });
+      },
     });
+    this.#executions.set(ticket, execution);
+    execution.start();
   }
 
   #callCrashHooks(ticket: number, run: ClaimedRun, message: string): void {
     const job = this.#parts.registry.definition(run.name);
     const error = new PunctualError("RUN_CRASHED", message);
     const called = job
-      ? new LocalExecution(run, job, this.#partsFor(ticket, run), error).result
+      ? new LocalExecution(run, job, this.#partsFor(ticket, run), null).callCrashHooks(error)
       : Promise.resolve();
     this.#crashHooks.add(called);
     void called.then(() => {
@@ -205,7 +216,10 @@ export class ChildRunner {
   async #orphaned(): Promise<never> {
     const executions = [...this.#executions.values()];
     for (const execution of executions) execution.abort(abortReasons.leaseLost());
-    const all = Promise.all(executions.map(({ returned }) => returned));
+    const all = new Promise<void>((resolve) => {
+      this.#allReturned = resolve;
+      if (executions.length === 0) resolve();
+    });
     const { clock, registry } = this.#parts;
     // A third of each lease is left, unless two renewals failed. After that another worker may start the run.
     const left = executions.map(({ run }) => registry.definition(run.name)!.settings.lease / 3);

@@ -4,7 +4,7 @@ import type { Logger } from "../events/logger.ts";
 import type { Description } from "../job/description.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
-import type { Cell, Execution, Executor, RunnableJob } from "../worker/executor.ts";
+import type { Cell, Execution, ExecutionObserver, Executor, RunnableJob } from "../worker/executor.ts";
 import type { Logbook } from "../worker/logbook.ts";
 import { Assignment } from "./assignment.ts";
 import { ChildCell } from "./cell.ts";
@@ -85,9 +85,10 @@ export class Pool implements Executor {
     this.#parts.own.leasesExtended = extended;
   }
 
-  execute(run: ClaimedRun, job: RunnableJob): Execution {
-    if (run.owner !== null) return this.#parts.own.execute(run, job);
-    return this.#executeIn(this.#leastBusy(run.name), run, job);
+  execute(...of: Parameters<Executor["execute"]>): void {
+    const [run] = of;
+    if (run.owner !== null) this.#parts.own.execute(...of);
+    else this.#executeIn(this.#leastBusy(run.name), ...of);
   }
 
   close(run: ClaimedRun): Cell {
@@ -96,7 +97,7 @@ export class Pool implements Executor {
       run,
       open: () => this.#open,
       replace: (child) => this.#replace(child, run),
-      execute: (_, job, child) => this.#executeIn(child, run, job),
+      execute: (...of) => this.#executeIn(...of),
       ended: () => this.#cells.delete(cell),
     });
     this.#cells.add(cell);
@@ -143,16 +144,19 @@ export class Pool implements Executor {
     return true;
   }
 
-  #executeIn(child: Child | null, run: ClaimedRun, job: RunnableJob): Execution {
-    if (child?.state !== "ready") return released(run);
+  #executeIn(child: Child | null, run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void {
+    if (child?.state !== "ready") {
+      release(run, job, observer);
+      return;
+    }
     const ticket = ++this.#tickets;
     const { clock } = this.#parts;
     const overdue = (assignment: Assignment, reason: PunctualError) => this.#overdue(assignment, reason);
-    const assignment = new Assignment(run, job, { ticket, child, clock, overdue });
+    const assignment = new Assignment(run, job, { ticket, child, clock, overdue, observer });
     run.child = child.label;
+    observer.began(assignment);
     child.assign(assignment);
     if (child.taken >= this.#parts.supervision.maxJobs) this.crew.retire(child, `it had ${child.taken} runs`);
-    return assignment;
   }
 
   #freeIn(child: Child): number {
@@ -283,13 +287,10 @@ export class Pool implements Executor {
   }
 }
 
-/** An execution that releases its run: its child takes no more runs. */
-function released(run: ClaimedRun): Execution {
-  return {
-    run,
-    duration: 0,
-    result: Promise.resolve({ outcome: "released" }),
-    returned: Promise.resolve(),
-    abort: () => {},
-  };
+/** Makes an attempt that releases its run: its child takes no more runs. */
+function release(run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void {
+  const execution: Execution = { run, job, duration: 0, abort: () => {} };
+  observer.began(execution);
+  observer.ended(execution, { outcome: "released" });
+  observer.returned(execution);
 }

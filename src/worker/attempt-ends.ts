@@ -1,8 +1,13 @@
-import { brand, PunctualError } from "../errors.ts";
+import { brand, isA, PermanentError, PunctualError } from "../errors.ts";
+import type { Emitter } from "../events/events.ts";
+import { encodeResult } from "../run/payload.ts";
 import { policyOf, type RetryPolicy, retryDelay } from "../run/retries.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import type { Result } from "./executor.ts";
+
+/** How long a handler has to return after its signal aborted. */
+export const ABORT_GRACE = 5000;
 
 /** How a handler ends its attempt itself, by `snooze()` or `discard()`. */
 export type EarlyEnd = { kind: "snoozed"; delay: number } | { kind: "discarded"; reason: string | null };
@@ -43,6 +48,11 @@ export const abortReasons = {
     ),
 };
 
+/** Returns the error of an ad hoc run whose function another process has. */
+export function handlerGone(): PunctualError {
+  return new PunctualError("HANDLER_GONE", "The function of this run was dispatched by another process.");
+}
+
 /** Returns the result of a failed attempt: a retry, or the end. Attempts that were lost in a crash do not count. */
 export function afterFailure(
   run: ClaimedRun,
@@ -54,4 +64,56 @@ export function afterFailure(
   const failures = run.attempts - run.crashes;
   if (failures >= retries.max || !isWorthRetrying()) return { outcome: "failed", error };
   return { outcome: "retried", error, delay: retryDelay(retries, failures, error, random) };
+}
+
+/** Whether another attempt may end otherwise. Reports what `retries({ when })` throws, and counts it as a yes. */
+export function isWorthRetrying(
+  { name }: ClaimedRun,
+  { when }: RetryPolicy,
+  error: unknown,
+  events: Pick<Emitter, "report">,
+): boolean {
+  if (isA(error, PermanentError)) return false;
+  if (isA(error, PunctualError) && (error.code === "INVALID_ARGS" || error.code === "INVALID_PAYLOAD"))
+    return false;
+  try {
+    const answer: unknown = when?.(error) ?? true;
+    // An async function is a mistake here. Its rejection must not end the process.
+    if (answer instanceof Promise) answer.catch(() => {});
+    return Boolean(answer);
+  } catch (fault) {
+    events.report(fault, `retries({ when }) of "${name}"`);
+    return true;
+  }
+}
+
+/** The result of an attempt that completed without a value: most do, and share this object. */
+const COMPLETED: Result = Object.freeze({
+  outcome: "completed",
+  result: null,
+  value: undefined,
+  written: false,
+});
+
+/** The result of an attempt whose own transaction has completed the run. */
+export const WRITTEN: Result = Object.freeze({
+  outcome: "completed",
+  result: null,
+  value: undefined,
+  written: true,
+});
+
+/** Returns the result of a completed attempt. Reports a value that cannot be kept. */
+export function completion(
+  { id, name }: ClaimedRun,
+  value: unknown,
+  events: Pick<Emitter, "report">,
+): Result {
+  if (value === undefined) return COMPLETED;
+  const { json, dropped } = encodeResult(value);
+  if (dropped) {
+    const error = new PunctualError("INVALID_PAYLOAD", `its result was not kept: ${dropped}`);
+    events.report(error, `run ${id} of "${name}" completed, but`);
+  }
+  return { outcome: "completed", result: json, value, written: false };
 }

@@ -11,56 +11,101 @@ import { type EarlyEnd, EndOfTry, snoozeEnd } from "./attempt-ends.ts";
 /** Shortest interval between two writes of progress. */
 const PROGRESS_EVERY = 100;
 
-export interface ContextParts {
-  store: Pick<Store, "progress">;
-  clock: Clock;
-  events: Pick<Emitter, "report">;
-  log(run: ClaimedRun, message: string, data: unknown): void;
+/** The attempt that a context belongs to. */
+export interface ContextOwner {
+  readonly run: ClaimedRun;
+  readonly job: { readonly settings: Pick<Settings, "retries"> };
+  readonly parts: {
+    store: Pick<Store, "progress">;
+    clock: Clock;
+    events: Pick<Emitter, "report">;
+    log(run: ClaimedRun, message: string, data: unknown): void;
+  };
+  /** The same object each time. */
+  readonly signal: AbortSignal;
   /** Runs `work` and completes the run in one transaction. */
   transact(work: (tx: unknown) => unknown): Promise<void>;
 }
 
+/** Creates its values when they are read: most handlers read few of them (note 34). */
 export class Context implements RunContext {
-  readonly id: number;
-  readonly name: string;
-  readonly queue: string;
-  readonly key: string | null;
-  readonly tags: readonly string[];
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  isLastAttempt: boolean;
-  readonly crashes: number;
-  readonly scheduledFor: Date;
-  readonly createdAt: Date;
-  readonly parentId: number | null;
-  readonly traceparent: string | null;
-  readonly signal: AbortSignal;
   /** Set when the handler ended its attempt itself, even if it caught the `EndOfTry`. */
   earlyEnd: EarlyEnd | null = null;
-  readonly #run: ClaimedRun;
-  readonly #parts: ContextParts;
+  readonly #owner: ContextOwner;
+  #isLastAttempt: boolean | null = null;
+  #scheduledFor: Date | null = null;
+  #createdAt: Date | null = null;
   #progress: string | null = null;
   #writing: Promise<void> | null = null;
-  /** Created with the first progress: an AbortController for each run would cost more than the rest of the context. */
   #over: AbortController | null = null;
 
-  constructor(run: ClaimedRun, settings: Settings, signal: AbortSignal, parts: ContextParts) {
-    this.#run = run;
-    this.#parts = parts;
-    this.id = run.id;
-    this.name = run.name;
-    this.queue = run.queue;
-    this.key = run.owner === null ? keyIn(run.lane, run.name) : null;
-    this.tags = run.tags;
-    this.attempt = run.attempts;
-    this.crashes = run.crashes;
-    this.maxAttempts = policyOf(settings.retries, run.retries).max;
-    this.isLastAttempt = run.attempts - run.crashes >= this.maxAttempts;
-    this.scheduledFor = new Date(run.tickAt ?? run.runAt);
-    this.createdAt = new Date(run.createdAt);
-    this.parentId = run.parentId;
-    this.traceparent = run.traceparent;
-    this.signal = signal;
+  constructor(owner: ContextOwner) {
+    this.#owner = owner;
+  }
+
+  get id(): number {
+    return this.#owner.run.id;
+  }
+
+  get name(): string {
+    return this.#owner.run.name;
+  }
+
+  get queue(): string {
+    return this.#owner.run.queue;
+  }
+
+  get key(): string | null {
+    const { owner, lane, name } = this.#owner.run;
+    return owner === null ? keyIn(lane, name) : null;
+  }
+
+  get tags(): readonly string[] {
+    return this.#owner.run.tags;
+  }
+
+  get attempt(): number {
+    return this.#owner.run.attempts;
+  }
+
+  get crashes(): number {
+    return this.#owner.run.crashes;
+  }
+
+  get maxAttempts(): number {
+    const { run, job } = this.#owner;
+    return policyOf(job.settings.retries, run.retries).max;
+  }
+
+  get isLastAttempt(): boolean {
+    return this.#isLastAttempt ?? this.attempt - this.crashes >= this.maxAttempts;
+  }
+
+  set isLastAttempt(isLast: boolean) {
+    this.#isLastAttempt = isLast;
+  }
+
+  get scheduledFor(): Date {
+    const { tickAt, runAt } = this.#owner.run;
+    this.#scheduledFor ??= new Date(tickAt ?? runAt);
+    return this.#scheduledFor;
+  }
+
+  get createdAt(): Date {
+    this.#createdAt ??= new Date(this.#owner.run.createdAt);
+    return this.#createdAt;
+  }
+
+  get parentId(): number | null {
+    return this.#owner.run.parentId;
+  }
+
+  get traceparent(): string | null {
+    return this.#owner.run.traceparent;
+  }
+
+  get signal(): AbortSignal {
+    return this.#owner.signal;
   }
 
   progress(value: JsonValue): void {
@@ -70,7 +115,8 @@ export class Context implements RunContext {
   }
 
   log(message: string, data?: unknown): void {
-    this.#parts.log(this.#run, toText(message), data);
+    const { parts, run } = this.#owner;
+    parts.log(run, toText(message), data);
   }
 
   snooze(delay: Duration): never {
@@ -82,7 +128,12 @@ export class Context implements RunContext {
   }
 
   transaction<Tx>(work: (tx: Tx) => unknown): Promise<void> {
-    return this.#parts.transact(work as (tx: unknown) => unknown);
+    return this.#owner.transact(work as (tx: unknown) => unknown);
+  }
+
+  /** Whether progress is being written. */
+  get isWriting(): boolean {
+    return this.#writing !== null;
   }
 
   /** Writes the last progress, and resolves when it is written. */
@@ -97,15 +148,16 @@ export class Context implements RunContext {
   }
 
   async #writeProgress(): Promise<void> {
+    const { run, parts } = this.#owner;
     while (this.#progress !== null) {
       const latest = this.#progress;
       this.#progress = null;
       try {
-        await this.#parts.store.progress(this.#run, latest);
+        await parts.store.progress(run, latest);
       } catch (error) {
-        this.#parts.events.report(error, `writing the progress of run ${this.id}`);
+        parts.events.report(error, `writing the progress of run ${this.id}`);
       }
-      await sleep(this.#parts.clock, PROGRESS_EVERY, this.#over?.signal);
+      await sleep(parts.clock, PROGRESS_EVERY, this.#over?.signal);
     }
     this.#writing = null;
   }

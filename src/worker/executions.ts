@@ -1,15 +1,35 @@
 import type { PunctualError } from "../errors.ts";
 import type { ClaimedRun } from "../store/store.ts";
+import type { Clock } from "../time.ts";
 import { abortReasons } from "./attempt-ends.ts";
-import type { Execution } from "./executor.ts";
+import type { Cell, Execution, ExecutionObserver, Executor, Result, RunnableJob } from "./executor.ts";
+import type { Logbook } from "./logbook.ts";
+import type { Pace } from "./pace.ts";
+
+export interface ExecutionsParts {
+  clock: Clock;
+  logbook: Pick<Logbook, "holds" | "flush">;
+  pace: Pick<Pace, "started" | "done">;
+  /** The result may be written. */
+  settle(execution: Execution, result: Result): void;
+  /** The handler has returned, and its slot is free. */
+  freed(): void;
+}
 
 /**
  * The executions of one worker whose outcome is not known, by claim: a run that this process lost and claimed again has
  * two.
  */
-export class Executions {
+export class Executions implements ExecutionObserver {
+  readonly #parts: ExecutionsParts;
   readonly #executions = new Map<ClaimedRun, Execution>();
+  /** Whether a run is being started. A synchronous handler ends and returns meanwhile. */
+  isStarting = false;
   readonly #announced = new WeakSet<ClaimedRun>();
+
+  constructor(parts: ExecutionsParts) {
+    this.#parts = parts;
+  }
 
   get size(): number {
     return this.#executions.size;
@@ -19,12 +39,50 @@ export class Executions {
     return [...this.#executions.keys()];
   }
 
-  add(execution: Execution): void {
+  began(execution: Execution): void {
+    const { pace, clock } = this.#parts;
     this.#executions.set(execution.run, execution);
+    pace.started(clock.monotonic());
   }
 
-  remove(execution: Execution): void {
+  ended(execution: Execution, result: Result): void {
+    const { logbook } = this.#parts;
+    // Log lines are written before the outcome: readers of a finished run see all of its lines, and a run that is not
+    // kept is deleted together with them.
+    if (logbook.holds(execution.run)) void logbook.flush().then(() => this.#settle(execution, result));
+    else this.#settle(execution, result);
+  }
+
+  returned(): void {
+    this.#parts.freed();
+  }
+
+  #settle(execution: Execution, result: Result): void {
+    const { pace, clock, settle } = this.#parts;
     this.#executions.delete(execution.run);
+    pace.done(clock.monotonic());
+    settle(execution, result);
+  }
+
+  start(executor: Pick<Executor, "execute">, run: ClaimedRun, job: RunnableJob): void {
+    this.isStarting = true;
+    try {
+      executor.execute(run, job, this);
+    } finally {
+      this.isStarting = false;
+    }
+  }
+
+  /** Makes an attempt in a cell. Resolves when the handler has returned. */
+  runIn(cell: Cell, run: ClaimedRun, job: RunnableJob): Promise<void> {
+    return new Promise((resolve) => {
+      const returned = () => {
+        this.returned();
+        resolve();
+      };
+      const began = (execution: Execution) => this.began(execution);
+      cell.execute(run, job, { began, ended: (...of) => this.ended(...of), returned });
+    });
   }
 
   abortAll(reason: PunctualError): void {

@@ -34,14 +34,21 @@ export type SettleableResult = Exclude<Result, { outcome: null } | { outcome: "c
 /** One attempt at one run, in this process or in a child. */
 export interface Execution {
   readonly run: ClaimedRun;
-  /** Resolves when the result of the attempt is known. Never rejects. */
-  readonly result: Promise<Result>;
-  /** Resolves when the handler has returned: until then it uses its slot, even if the run is settled. */
-  readonly returned: Promise<void>;
+  readonly job: RunnableJob;
   /** In milliseconds, once the result is known. */
   readonly duration: number;
   /** Aborts the handler's signal. If the handler has not returned within `ABORT_GRACE`, the attempt ends without it. */
   abort(reason: PunctualError): void;
+}
+
+/** Follows attempts. All three may be called before `execute()` returns. */
+export interface ExecutionObserver {
+  /** The attempt is about to start. */
+  began(execution: Execution): void;
+  /** The result of the attempt is known. */
+  ended(execution: Execution, result: Result): void;
+  /** The handler has returned: until then it uses its slot, even if the run is settled. Comes after `ended`. */
+  returned(execution: Execution): void;
 }
 
 /** A process that starts no other runs, so that one run can be alone in it. */
@@ -50,7 +57,7 @@ export interface Cell {
   isEmpty(): boolean;
   /** Asks for an empty process instead of waiting for runs that do not end. Returns false if no other can be had. */
   vacate(): boolean;
-  execute(run: ClaimedRun, job: RunnableJob): Execution;
+  execute(run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void;
   /** Lets the process start other runs again. */
   open(): void;
 }
@@ -65,8 +72,8 @@ export interface Executor {
   readonly free: number;
   /** Called when a handler's transaction has extended the leases in the database. The worker sets it. */
   leasesExtended: (ms: number) => void;
-  /** Starts an attempt. */
-  execute(run: ClaimedRun, job: RunnableJob): Execution;
+  /** Makes an attempt. */
+  execute(run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void;
   /** Closes a process for one run. */
   close(run: ClaimedRun): Cell;
   /** Starts to call the hooks of a run that its crashes have ended. Its outcome is written already. */

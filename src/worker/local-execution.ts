@@ -1,243 +1,299 @@
-import { isA, PermanentError, PunctualError } from "../errors.ts";
-import type { Emitter } from "../events/events.ts";
+import { isA, type PunctualError } from "../errors.ts";
 import { computedLane } from "../job/key.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
 import { currentRun } from "../run/context.ts";
 import { toError } from "../run/failure.ts";
-import { decodePayload, encodeResult } from "../run/payload.ts";
-import type { Retention } from "../run/retention.ts";
-import type { ClaimedRun, Store } from "../store/store.ts";
-import type { Clock } from "../time.ts";
-import { abortReasons, afterFailure, EndOfTry } from "./attempt-ends.ts";
-import { Context } from "./context.ts";
-import type { Execution, Result, RunnableJob } from "./executor.ts";
+import { decodePayload } from "../run/payload.ts";
+import type { ClaimedRun } from "../store/store.ts";
+import {
+  ABORT_GRACE,
+  abortReasons,
+  afterFailure,
+  completion,
+  EndOfTry,
+  isWorthRetrying,
+  WRITTEN,
+} from "./attempt-ends.ts";
+import { Context, type ContextOwner } from "./context.ts";
+import type { Execution, ExecutionObserver, Result, RunnableJob } from "./executor.ts";
+import { HookCalls, hookAbandoned, isThenable } from "./hook-calls.ts";
+import type { ExecutionParts } from "./parts.ts";
 
-/** How long a handler has to return after its signal aborted. */
-export const ABORT_GRACE = 5000;
-
-/** A hook or filter that takes longer than this is logged and shown by `why()`. */
-const SLOW_HOOK = 5000;
-
-export interface ExecutionParts {
-  store: Pick<Store, "progress" | "slowHook">;
-  clock: Clock;
-  events: Pick<Emitter, "report">;
-  /** Emits and keeps a line that the handler logged. */
-  log(run: ClaimedRun, message: string, data: unknown): void;
-  random(): number;
-  /** The instance: a run that the handler dispatches through it gets this run as its parent. */
-  instance: object;
-  /** Runs `work` and completes the run in one transaction. Returns false if the lease is lost. */
-  completeWith(run: ClaimedRun, work: (tx: unknown) => unknown, keep: Retention): Promise<boolean>;
-}
-
-/** One attempt at one run, in this process. */
-export class LocalExecution implements Execution {
+/**
+ * One attempt at one run, in this process. Synchronous code of the user is not awaited: an attempt without any
+ * asynchronous code creates no promise, and most of its parts only when they are used (note 34).
+ */
+export class LocalExecution implements Execution, ContextOwner {
   readonly run: ClaimedRun;
-  readonly result: Promise<Result>;
-  readonly returned: Promise<void>;
+  readonly job: RunnableJob;
+  readonly parts: ExecutionParts;
   duration = 0;
-  readonly #controller = new AbortController();
-  readonly #job: RunnableJob;
-  readonly #parts: ExecutionParts;
+  readonly #observer: ExecutionObserver | null;
   readonly #context: Context;
-  /** Rejects when an aborted attempt is not waited for any longer. */
-  #abandoned = Promise.withResolvers<never>();
-  /** Calls of user code that have not returned. */
-  readonly #pending = new Set<Promise<unknown>>();
+  #args: unknown = undefined;
+  #startedAt = 0;
+  /** Why the attempt was aborted. */
+  #reason: PunctualError | null = null;
+  #controller: AbortController | null = null;
+  #hooks: HookCalls | null = null;
+  /** Whether the handler has returned a promise that has not settled. */
+  #isPending = false;
+  /** Whether the attempt ends without its handler. */
+  #isAbandoned = false;
   /** Whether the handler's own transaction has completed the run. */
   #completed = false;
   /** Whether the handler has ended and only hooks are left to abort. */
   #inHooks = false;
-  #writingSlowHook: Promise<unknown> | null = null;
-  #cancelTimers: (() => void)[] = [];
+  /** Whether the observer knows the result. */
+  #isOver = false;
+  #cancelTimers: (() => void)[] | null = null;
 
-  /** `crash`: its crashes have ended the run, so only its hooks are called. */
-  constructor(run: ClaimedRun, job: RunnableJob, parts: ExecutionParts, crash: PunctualError | null = null) {
+  /** `observer` null: only `callCrashHooks` is called. */
+  constructor(run: ClaimedRun, job: RunnableJob, parts: ExecutionParts, observer: ExecutionObserver | null) {
     this.run = run;
-    this.#job = job;
-    this.#parts = parts;
-    this.#context = new Context(run, job.settings, this.#controller.signal, {
-      ...parts,
-      transact: (work) => this.#transact(work),
-    });
-    this.#abandoned.promise.catch(() => {});
-    const timeout = crash ? null : (run.timeout ?? job.settings.timeout);
-    if (timeout !== null) this.#after(timeout, () => this.abort(abortReasons.timeout(timeout)));
-    this.result = currentRun.run({ id: run.id, instance: parts.instance }, () => this.#attempt(crash));
-    this.returned = this.result.then(() => (this.#pending.size > 0 ? this.#allReturned() : undefined));
+    this.job = job;
+    this.parts = parts;
+    this.#observer = observer;
+    this.#context = new Context(this);
+  }
+
+  start(): void {
+    this.#startedAt = this.parts.clock.monotonic();
+    // The observer is called outside the run's context: what it dispatches is no child of this run.
+    const ending = this.#inContext(() => this.#attempt());
+    if (ending instanceof Promise) this.#wait(ending);
+    else this.#conclude(ending);
+  }
+
+  #wait(ending: Promise<Result | null>): void {
+    void ending.then((result) => this.#conclude(result));
+    const timeout = this.run.timeout ?? this.job.settings.timeout;
+    if (timeout === null) return;
+    const elapsed = this.parts.clock.monotonic() - this.#startedAt;
+    this.#after(timeout - elapsed, () => this.abort(abortReasons.timeout(timeout)));
+  }
+
+  /** Calls the hooks of a run that its crashes have ended, in place of an attempt. */
+  async callCrashHooks(error: PunctualError): Promise<void> {
+    await this.#inContext(() => this.#afterCrash(error));
+    await this.#written();
   }
 
   get hasReturned(): boolean {
-    return this.#pending.size === 0;
+    return !this.#isPending;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
   }
 
   abort(reason: PunctualError): void {
-    if (this.#controller.signal.aborted) return;
+    if (this.#reason) return;
     // The handler's transaction has completed the run, which ended its lease.
     if (this.#completed && reason.code === "LEASE_LOST") return;
     const cause = this.#inHooks && reason.code === "SHUTDOWN" ? abortReasons.shutdownOfHook() : reason;
-    this.#controller.abort(cause);
-    this.#after(ABORT_GRACE, () => this.#abandoned.reject(cause));
+    this.#reason = cause;
+    this.#controller?.abort(cause);
+    this.#after(ABORT_GRACE, () => this.#abandon(cause));
   }
 
-  async #allReturned(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+  async transact(work: (tx: unknown) => unknown): Promise<void> {
+    const { keep } = this.job.settings;
+    if (!(await this.parts.completeWith(this.run, work, keep))) {
+      this.abort(abortReasons.leaseLost());
+      throw abortReasons.leaseLost();
+    }
+    this.#completed = true;
   }
 
-  async #attempt(crash: PunctualError | null): Promise<Result> {
-    const { clock } = this.#parts;
-    const startedAt = clock.monotonic();
-    const result = crash ? await this.#afterCrash(crash) : await this.#pipeline();
-    this.duration = clock.monotonic() - startedAt;
-    for (const cancel of this.#cancelTimers) cancel();
-    if (this.#writingSlowHook) await this.#writingSlowHook;
+  #inContext<Value>(code: () => Value): Value {
+    return currentRun.run({ id: this.run.id, instance: this.parts.instance }, code);
+  }
+
+  /** Waits no longer for the user's code. */
+  #abandon(cause: PunctualError): void {
+    this.#hooks?.abandon(cause);
+    if (!this.#isPending || this.#isAbandoned) return;
+    this.#isAbandoned = true;
+    const ending = this.#inContext(async () => this.#threw(cause));
+    void ending.then((result) => this.#conclude(result));
+  }
+
+  /** `result` null: the attempt was abandoned before, and its handler has returned now. */
+  #conclude(result: Result | null): void {
+    if (result === null) {
+      if (this.#isOver) this.#free();
+      return;
+    }
+    this.duration = this.parts.clock.monotonic() - this.#startedAt;
+    if (this.#cancelTimers) for (const cancel of this.#cancelTimers) cancel();
+    if (this.#hooks?.writing || this.#context.isWriting) void this.#written().then(() => this.#end(result));
+    else this.#end(result);
+  }
+
+  async #written(): Promise<void> {
+    await this.#hooks?.writing;
     await this.#context.close();
-    if (this.#completed) return { outcome: "completed", result: null, value: undefined, written: true };
-    return this.#code() === "LEASE_LOST" ? { outcome: null } : result;
+  }
+
+  #end(result: Result): void {
+    const isLost = this.#reason?.code === "LEASE_LOST";
+    this.#isOver = true;
+    this.#observer?.ended(this, this.#completed ? WRITTEN : isLost ? { outcome: null } : result);
+    if (!this.#isPending) this.#free();
+  }
+
+  #free(): void {
+    this.parts.freed?.();
+    this.#observer?.returned(this);
   }
 
   /** Filters → onBefore → handler → onSuccess | onError → onAfter → outcome. */
-  async #pipeline(): Promise<Result> {
-    let args: unknown;
-    let result: Result;
-    const { settings } = this.#job;
-    try {
-      const { expiresAt, claimedAt, attempts } = this.run;
-      if (attempts === 1 && expiresAt !== null && claimedAt > expiresAt) {
-        return { outcome: "skipped", reason: "expired before it started" };
-      }
-      args = decodePayload(this.run.args) ?? {};
-      if (this.run.unkeyed) return { outcome: "released", lane: computedLane(this.run.name, settings, args) };
-      args = await this.#validated(args);
-      const refusal = await this.#refusal(args);
-      if (refusal) return { outcome: "skipped", reason: refusal };
-      for (const hook of settings.before)
-        await this.#bounded("onBefore", () => hook(args as never, this.#context));
-      const value = await this.#call(() => this.#job.handler(args, this.#context));
-      result = this.#endedEarly() ?? this.#completion(value);
-    } catch (error) {
-      result = this.#completed ? this.#lateFailure(error) : (this.#endedEarly() ?? this.#failure(error));
+  #attempt(): Result | Promise<Result | null> {
+    const { run, job } = this;
+    const { when, skip, before } = job.settings;
+    const { expiresAt, claimedAt, attempts } = run;
+    if (attempts === 1 && expiresAt !== null && claimedAt > expiresAt) {
+      return { outcome: "skipped", reason: "expired before it started" };
     }
-    this.#renewGrace();
-    await this.#callHooks(result, args);
-    return result;
+    try {
+      this.#args = decodePayload(run.args) ?? {};
+      if (run.unkeyed) return { outcome: "released", lane: computedLane(run.name, job.settings, this.#args) };
+    } catch (error) {
+      return this.#threw(error);
+    }
+    const isPrepared = !job.schema && when.length === 0 && skip.length === 0 && before.length === 0;
+    return isPrepared ? this.#callHandler() : this.#prepare();
   }
 
-  /** Calls the hooks of a run that its crashes have ended. */
-  async #afterCrash(error: PunctualError): Promise<Result> {
-    const result: Result = { outcome: "failed", error };
-    const { settings } = this.#job;
-    if (settings.error.length + settings.after.length === 0) return result;
-    this.#context.isLastAttempt = true;
-    let args: unknown;
+  async #prepare(): Promise<Result | null> {
     try {
-      args = decodePayload(this.run.args) ?? {};
-      args = await this.#validated(args);
+      await this.#validate();
+      const refusal = await this.#refusal();
+      if (refusal) return { outcome: "skipped", reason: refusal };
+      for (const hook of this.job.settings.before)
+        await this.#call("onBefore", () => hook(this.#args as never, this.#context));
+    } catch (error) {
+      return this.#threw(error);
+    }
+    return this.#callHandler();
+  }
+
+  #callHandler(): Result | Promise<Result | null> {
+    let returned: unknown;
+    try {
+      returned = this.job.handler(this.#args, this.#context);
+      if (isThenable(returned)) return this.#whenReturned(returned);
+    } catch (error) {
+      return this.#threw(error);
+    }
+    return this.#succeeded(returned);
+  }
+
+  /** Resolves to null if the attempt was abandoned before the handler returned. */
+  #whenReturned(returned: PromiseLike<unknown>): Promise<Result | null> {
+    this.#isPending = true;
+    return Promise.resolve(returned).then(
+      (value) => (this.#hasEnded() ? this.#succeeded(value) : null),
+      (error) => (this.#hasEnded() ? this.#threw(error) : null),
+    );
+  }
+
+  #hasEnded(): boolean {
+    this.#isPending = false;
+    return !this.#isAbandoned;
+  }
+
+  #succeeded(value: unknown): Result | Promise<Result> {
+    return this.#withHooks(this.#endedEarly() ?? completion(this.run, value, this.parts.events));
+  }
+
+  #threw(error: unknown): Result | Promise<Result> {
+    return this.#withHooks(
+      this.#completed ? this.#lateFailure(error) : (this.#endedEarly() ?? this.#failure(error)),
+    );
+  }
+
+  #withHooks(result: Result): Result | Promise<Result> {
+    const { success, error, after } = this.job.settings;
+    this.#inHooks = true;
+    return success.length + error.length + after.length === 0 ? result : this.#callHooks(result);
+  }
+
+  async #afterCrash(error: PunctualError): Promise<void> {
+    const { settings } = this.job;
+    if (settings.error.length + settings.after.length === 0) return;
+    this.#context.isLastAttempt = true;
+    try {
+      this.#args = decodePayload(this.run.args) ?? {};
+      await this.#validate();
     } catch {
       // The hooks get the arguments as far as they could be read, as in an attempt whose arguments are invalid.
     }
-    await this.#callHooks(result, args);
-    return result;
+    await this.#callHooks({ outcome: "failed", error });
   }
 
-  async #validated(args: unknown): Promise<unknown> {
-    const { schema } = this.#job;
-    return schema ? this.#bounded("the schema", () => validated(schema, args, this.run.name)) : args;
+  async #validate(): Promise<void> {
+    const { schema } = this.job;
+    if (!schema) return;
+    this.#args = await this.#call("the schema", () => validated(schema, this.#args, this.run.name));
   }
 
-  async #callHooks(result: Result, args: unknown): Promise<void> {
-    const { settings } = this.#job;
-    this.#inHooks = true;
+  async #callHooks(result: Result): Promise<Result> {
+    const { success, error: onError, after } = this.job.settings;
+    this.#renewGrace();
     if (result.outcome === "completed") {
-      for (const hook of settings.success)
-        await this.#callHook("onSuccess", () => hook(args as never, this.#context));
+      for (const hook of success)
+        await this.#callHook("onSuccess", () => hook(this.#args as never, this.#context));
     } else if (result.outcome === "failed" || result.outcome === "retried") {
       const { error } = result;
-      for (const hook of settings.error)
-        await this.#callHook("onError", () => hook(toError(error), args as never, this.#context));
+      for (const hook of onError)
+        await this.#callHook("onError", () => hook(toError(error), this.#args as never, this.#context));
     }
-    for (const hook of settings.after)
-      await this.#callHook("onAfter", () => hook(args as never, this.#context));
+    for (const hook of after) await this.#callHook("onAfter", () => hook(this.#args as never, this.#context));
+    return result;
   }
 
   /** Gives the hooks after an aborted handler an `ABORT_GRACE` of their own. */
   #renewGrace(): void {
-    const { aborted, reason } = this.#controller.signal;
-    if (!aborted) return;
-    const abandoned = Promise.withResolvers<never>();
-    abandoned.promise.catch(() => {});
-    this.#abandoned = abandoned;
-    this.#after(ABORT_GRACE, () => abandoned.reject(reason));
+    const reason = this.#reason;
+    if (!reason) return;
+    this.#hooks?.resume();
+    this.#after(ABORT_GRACE, () => this.#hooks?.abandon(reason));
   }
 
   /** Returns why a filter refuses the run; null: no filter does. */
-  async #refusal(args: unknown): Promise<string | null> {
-    const { when, skip } = this.#job.settings;
+  async #refusal(): Promise<string | null> {
+    const { when, skip } = this.job.settings;
     for (const filter of when) {
-      if (!(await this.#bounded("when", () => filter(args as never, this.#context))))
+      if (!(await this.#call("when", () => filter(this.#args as never, this.#context))))
         return "when() returned false";
     }
     for (const filter of skip) {
-      if (await this.#bounded("skip", () => filter(args as never, this.#context)))
+      if (await this.#call("skip", () => filter(this.#args as never, this.#context)))
         return "skip() returned true";
     }
     return null;
   }
 
-  /** Calls the user's code, and waits until it returns or the attempt is abandoned. */
-  #call<Value>(code: () => Value | Promise<Value>): Promise<Value> {
-    const returning = (async () => code())();
-    this.#pending.add(returning);
-    const done = () => this.#pending.delete(returning);
-    returning.then(done, done);
-    return Promise.race([returning, this.#abandoned.promise]);
-  }
-
-  /**
-   * Calls a filter or a hook. One that does not settle within `hookTimeout` delays neither the outcome nor the next
-   * run.
-   */
-  async #bounded<Value>(what: string, code: () => Value | Promise<Value>): Promise<Value> {
-    const { clock, log } = this.#parts;
-    const limit = this.#job.settings.hookTimeout;
-    const before = new Set(this.#pending);
-    const late = Promise.withResolvers<never>();
-    let isSlow = false;
-    const slow = () => {
-      isSlow = true;
-      log(this.run, `(${what} has not settled for ${SLOW_HOOK / 1000} s)`, undefined);
-      this.#writeSlowHook({ name: what, elapsed: SLOW_HOOK, limit });
-    };
-    const cancelSlow = clock.after(SLOW_HOOK, slow, { background: true });
-    const cancel = clock.after(limit, () => late.reject(hookTimedOut(what, limit)));
-    try {
-      return await Promise.race([this.#call(code), late.promise]);
-    } finally {
-      cancelSlow();
-      cancel();
-      for (const pending of this.#pending) if (!before.has(pending)) this.#pending.delete(pending);
-      if (isSlow) this.#writeSlowHook(null);
-    }
-  }
-
-  /** Writes in the order of the calls, and before the outcome: the settlement ends the lease that these writes need. */
-  #writeSlowHook(slow: Parameters<Store["slowHook"]>[1]): void {
-    const { store, events } = this.#parts;
-    this.#writingSlowHook = Promise.resolve(this.#writingSlowHook)
-      .then(() => store.slowHook(this.run, slow))
-      .catch((error) => events.report(error, `writing the slow hook of run ${this.run.id}`));
+  #call<Value>(what: string, code: () => Value | Promise<Value>): Promise<Value> {
+    this.#hooks ??= new HookCalls(this.run, this.job.settings.hookTimeout, this.parts);
+    return this.#hooks.call(what, code);
   }
 
   /** Calls a hook after the handler: its error is reported and does not change the outcome. */
   async #callHook(hook: string, code: () => unknown): Promise<void> {
     try {
-      await this.#bounded(hook, code);
+      await this.#call(hook, code);
     } catch (error) {
-      const { reason } = this.#controller.signal;
-      if (this.#code() !== "LEASE_LOST") {
-        const cause = error === reason ? hookAbandoned(hook, reason as PunctualError) : error;
-        this.#parts.events.report(cause, `${hook} of "${this.run.name}", run ${this.run.id}`);
+      const reason = this.#reason;
+      if (reason?.code !== "LEASE_LOST") {
+        const cause = reason !== null && error === reason ? hookAbandoned(hook, reason) : error;
+        this.parts.events.report(cause, `${hook} of "${this.run.name}", run ${this.run.id}`);
       }
     }
   }
@@ -250,91 +306,33 @@ export class LocalExecution implements Execution {
       : { outcome: "cancelled", reason: end.reason };
   }
 
-  #completion(value: unknown): Result {
-    const { json, dropped } = encodeResult(value);
-    if (dropped) {
-      const error = new PunctualError("INVALID_PAYLOAD", `its result was not kept: ${dropped}`);
-      this.#parts.events.report(error, `run ${this.run.id} of "${this.run.name}" completed, but`);
-    }
-    return { outcome: "completed", result: json, value, written: false };
-  }
-
   /** An error after the handler's transaction has completed the run cannot fail it. */
   #lateFailure(error: unknown): Result {
-    this.#parts.events.report(error, `run ${this.run.id} of "${this.run.name}", after it was completed`);
-    return { outcome: "completed", result: null, value: undefined, written: true };
+    this.parts.events.report(error, `run ${this.run.id} of "${this.run.name}", after it was completed`);
+    return WRITTEN;
   }
 
   #failure(thrown: unknown): Result {
     if (isA(thrown, EndOfTry)) return { outcome: "failed", error: thrown };
-    const code = this.#code();
+    const code = this.#reason?.code;
     if (code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
     if (code === "SHUTDOWN") return { outcome: "released" };
     // The handler threw because of the timeout: the timeout is the cause.
-    const error = code === "RUN_TIMED_OUT" ? this.#controller.signal.reason : thrown;
-    const { retries } = this.#job.settings;
-    const { random } = this.#parts;
-    const isWorthRetrying = () => this.#isWorthRetrying(error);
-    return afterFailure(this.run, retries, error, { random, isWorthRetrying });
-  }
-
-  #isWorthRetrying(error: unknown): boolean {
-    if (isA(error, PermanentError)) return false;
-    if (isA(error, PunctualError) && (error.code === "INVALID_ARGS" || error.code === "INVALID_PAYLOAD"))
-      return false;
-    try {
-      const answer: unknown = this.#job.settings.retries.when?.(error) ?? true;
-      // An async function is a mistake here. Its rejection must not end the process.
-      if (answer instanceof Promise) answer.catch(() => {});
-      return Boolean(answer);
-    } catch (fault) {
-      this.#parts.events.report(fault, `retries({ when }) of "${this.run.name}"`);
-      return true;
-    }
-  }
-
-  async #transact(work: (tx: unknown) => unknown): Promise<void> {
-    const { keep } = this.#job.settings;
-    if (!(await this.#parts.completeWith(this.run, work, keep))) {
-      this.abort(abortReasons.leaseLost());
-      throw abortReasons.leaseLost();
-    }
-    this.#completed = true;
-  }
-
-  /** The code of the abort reason; null: the attempt is not aborted. */
-  #code(): string | null {
-    const { aborted, reason } = this.#controller.signal;
-    return aborted && reason instanceof PunctualError ? reason.code : null;
+    const error = code === "RUN_TIMED_OUT" ? this.#reason : thrown;
+    const { retries } = this.job.settings;
+    const { random, events } = this.parts;
+    return afterFailure(this.run, retries, error, {
+      random,
+      isWorthRetrying: () => isWorthRetrying(this.run, retries, error, events),
+    });
   }
 
   #after(ms: number, callback: () => void): void {
-    this.#cancelTimers.push(this.#parts.clock.after(ms, callback));
+    this.#cancelTimers ??= [];
+    this.#cancelTimers.push(this.parts.clock.after(ms, callback));
   }
 }
 
 function validated(schema: StandardSchema, args: unknown, name: string): Promise<unknown> {
   return validate(schema as StandardSchema<unknown, unknown>, args, name);
-}
-
-function hookTimedOut(what: string, ms: number): PunctualError {
-  return new PunctualError(
-    "HOOK_TIMED_OUT",
-    `${what} did not settle within ${ms / 1000} s, and the run goes on without it. Give it more time with hookTimeout(), or make it settle.`,
-  );
-}
-
-/**
- * Returns the error of a hook that was abandoned with its aborted run: the abort reason speaks of the run, not of the
- * hook.
- */
-function hookAbandoned(hook: string, { code }: PunctualError): PunctualError {
-  const when =
-    code === "SHUTDOWN"
-      ? "before the worker had to stop"
-      : `within ${ABORT_GRACE / 1000} s of the run's ${code === "RUN_CANCELLED" ? "cancellation" : "timeout"}`;
-  return new PunctualError(
-    "HOOK_TIMED_OUT",
-    `${hook} did not settle ${when}, and the worker stopped waiting for it. The outcome of the run is not affected.`,
-  );
 }

@@ -1,12 +1,13 @@
 import type { PunctualError } from "../errors.ts";
 import type { Retention } from "../run/retention.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
-import type { Cell, Execution, Executor, RunnableJob } from "./executor.ts";
-import { type ExecutionParts, LocalExecution } from "./local-execution.ts";
+import type { Cell, ExecutionObserver, Executor, RunnableJob } from "./executor.ts";
+import { LocalExecution } from "./local-execution.ts";
 import type { Logbook } from "./logbook.ts";
 import { toOutboxEntry } from "./outbox-entry.ts";
+import type { ExecutionParts } from "./parts.ts";
 
-interface LocalExecutorParts extends Omit<ExecutionParts, "completeWith" | "log" | "store"> {
+interface LocalExecutorParts extends Omit<ExecutionParts, "completeWith" | "log" | "store" | "freed"> {
   logbook: Logbook;
 }
 
@@ -37,6 +38,7 @@ export class LocalExecutor implements Executor {
         if (logbook.holds(run)) await logbook.flush();
         return completeWith(store, run, ...of, (ms) => this.leasesExtended(ms));
       },
+      freed: () => this.#busy--,
     };
   }
 
@@ -52,18 +54,18 @@ export class LocalExecutor implements Executor {
     return this.processes === 0 ? 0 : this.#parallel - this.#busy;
   }
 
-  execute(run: ClaimedRun, job: RunnableJob): Execution {
-    const execution = new LocalExecution(run, job, this.#parts);
+  execute(run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void {
     this.#busy++;
-    void execution.returned.then(() => this.#busy--);
-    return execution;
+    const execution = new LocalExecution(run, job, this.#parts, observer);
+    observer.began(execution);
+    execution.start();
   }
 
   close(): Cell {
     const cell: Cell = {
       isEmpty: () => this.#busy === 0,
       vacate: () => false,
-      execute: (run, job) => this.execute(run, job),
+      execute: (...of) => this.execute(...of),
       open: () => this.#cells.delete(cell),
     };
     this.#cells.add(cell);
@@ -71,9 +73,9 @@ export class LocalExecutor implements Executor {
   }
 
   callCrashHooks(run: ClaimedRun, job: RunnableJob, error: PunctualError): void {
-    const { result } = new LocalExecution(run, job, this.#parts, error);
-    this.#crashHooks.add(result);
-    void result.then(() => this.#crashHooks.delete(result));
+    const called = new LocalExecution(run, job, this.#parts, null).callCrashHooks(error);
+    this.#crashHooks.add(called);
+    void called.then(() => this.#crashHooks.delete(called));
   }
 
   async crashHooksCalled(): Promise<void> {

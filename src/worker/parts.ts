@@ -2,9 +2,10 @@ import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
 import type { Registry } from "../job/registry.ts";
 import type { JobCounts } from "../run/job-counts.ts";
+import type { Retention } from "../run/retention.ts";
 import type { Ticker } from "../schedule/ticker.ts";
 import type { Pending } from "../store/pending.ts";
-import type { Store } from "../store/store.ts";
+import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Executor } from "./executor.ts";
@@ -53,4 +54,20 @@ export interface WorkerParts extends Pick<InstanceParts, WorkerKeys> {
   deadline: Deadline;
   /** Numbers the exchanges of this instance. */
   nextSeq(): number;
+}
+
+/** Parts of the attempts in one process. */
+export interface ExecutionParts {
+  store: Pick<Store, "progress" | "slowHook">;
+  clock: Clock;
+  events: Pick<Emitter, "report">;
+  /** Emits and keeps a line that the handler logged. */
+  log(run: ClaimedRun, message: string, data: unknown): void;
+  random(): number;
+  /** The instance: a run that the handler dispatches through it gets this run as its parent. */
+  instance: object;
+  /** Runs `work` and completes the run in one transaction. Returns false if the lease is lost. */
+  completeWith(run: ClaimedRun, work: (tx: unknown) => unknown, keep: Retention): Promise<boolean>;
+  /** Called when the handler has returned, before the observer knows. */
+  freed?(): void;
 }

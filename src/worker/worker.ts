@@ -1,18 +1,16 @@
-import { PunctualError } from "../errors.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { monotonicOf } from "../schedule/ticker.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.ts";
 import { readClock, yieldToEventLoop } from "../time.ts";
-import { abortReasons } from "./attempt-ends.ts";
+import { ABORT_GRACE, abortReasons, handlerGone } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
 import { claimRequest, NO_ROOM, type Room, roomFor } from "./claim-request.ts";
 import { CrashedRuns } from "./crashed-runs.ts";
 import { LAST_WRITES, Overdue } from "./deadline.ts";
 import { Executions } from "./executions.ts";
-import type { Cell, Executor, Result } from "./executor.ts";
+import type { Execution, Executor, Result, RunnableJob } from "./executor.ts";
 import { type IsolatedRun, Isolation } from "./isolation.ts";
 import { Leases } from "./leases.ts";
-import { ABORT_GRACE } from "./local-execution.ts";
 import { strideOf, type WorkerOptions } from "./options.ts";
 import { Outbox, type UnwrittenRun } from "./outbox.ts";
 import { startedEvent, toOutboxEntry } from "./outbox-entry.ts";
@@ -26,7 +24,7 @@ export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
   readonly #buffer: Buffer;
-  readonly #executions = new Executions();
+  readonly #executions: Executions;
   readonly #outbox: Outbox;
   readonly leases: Leases;
   readonly #pace = new Pace();
@@ -61,6 +59,12 @@ export class Worker {
       ...parts,
       lost: (run, expired) => this.#lose(run, expired),
       cancelled: (ids) => this.#cancel(ids),
+    });
+    this.#executions = new Executions({
+      ...parts,
+      pace: this.#pace,
+      settle: (...of) => this.#settle(...of),
+      freed: () => this.#freed(),
     });
     this.#executor = parts.executor;
     this.#executor.leasesExtended = (ms) => this.leases.extend(ms);
@@ -197,8 +201,10 @@ export class Worker {
       if (!next) return;
       // If this process was suspended, another worker may have claimed the run. If none has, a released run is claimed
       // again.
-      if (this.leases.trusts(next)) void this.#start(next);
-      else this.#release(next);
+      const isTrusted = this.leases.trusts(next);
+      const job = isTrusted ? this.#jobOf(next) : null;
+      if (job) this.#executions.start(this.#executor, next, job);
+      else if (!isTrusted) this.#release(next);
     }
   }
 
@@ -217,7 +223,10 @@ export class Worker {
       run.started = true;
       if (!isHeld) this.#outbox.add(run, null);
       else if (this.#stopping || !this.leases.trusts(run)) this.#release(run);
-      else await this.#start(run, this.#isolation.started(one));
+      else {
+        const job = this.#jobOf(run);
+        if (job) await this.#executions.runIn(this.#isolation.started(one), run, job);
+      }
     } catch (error) {
       this.#parts.events.report(error, `starting run ${run.id}`);
       this.#release(run);
@@ -225,41 +234,33 @@ export class Worker {
     this.#isolation.end(one);
   }
 
-  /** Starts a run. Resolves when its handler has returned. */
-  #start(run: ClaimedRun, cell?: Cell): Promise<void> {
-    const job = this.#parts.registry.handlerOf(run);
-    if (!job) return this.#refuse(run);
-    const { events, clock } = this.#parts;
+  /** Returns the job of a run that is about to start. Refuses a run without one. */
+  #jobOf(run: ClaimedRun): RunnableJob | null {
+    const { registry, events } = this.#parts;
+    const job = registry.handlerOf(run);
+    if (!job) void this.#refuse(run);
     // This execution only computes the key of an unkeyed run. A later claim takes the run, under the limit of its key.
-    if (run.unkeyed) this.#claimed--;
+    else if (run.unkeyed) this.#claimed--;
     else {
       this.#ran++;
       if (events.hasListeners("run.started")) events.emit("run.started", startedEvent(run));
     }
-    const execution = (cell ?? this.#executor).execute(run, job);
-    this.#executions.add(execution);
-    this.#pace.started(clock.monotonic());
-    const end = (result: Result) => {
-      this.#executions.remove(execution);
-      this.#pace.done(clock.monotonic());
-      if (result.outcome === "crashed") this.#crashed.add(run, result.error);
-      else if (result.outcome === null) this.#outbox.add(run, null);
-      else this.#outbox.add(run, toOutboxEntry(run, result, execution.duration, job.settings.keep));
-      this.#sleep.end();
-    };
-    const { logbook } = this.#parts;
-    void execution.result.then((result) => {
-      // Log lines are written before the outcome: readers of a finished run see all of its lines, and a run that is not
-      // kept is deleted together with them.
-      if (logbook.holds(run)) void logbook.flush().then(() => end(result));
-      else end(result);
-    });
-    return execution.returned.then(() => {
-      // The outcome may have been sent with a claim that did not count this slot as free: claim for it now.
-      if (this.#outbox.size === 0) this.#hungry = true;
-      this.#fill();
-      this.#sleep.end();
-    });
+    return job ?? null;
+  }
+
+  #settle({ run, job, duration }: Execution, result: Result): void {
+    if (result.outcome === "crashed") this.#crashed.add(run, result.error);
+    else if (result.outcome === null) this.#outbox.add(run, null);
+    else this.#outbox.add(run, toOutboxEntry(run, result, duration, job.settings.keep));
+    this.#sleep.end();
+  }
+
+  #freed(): void {
+    // The outcome may have been sent with a claim that did not count this slot as free: claim for it now.
+    if (this.#outbox.size === 0) this.#hungry = true;
+    // While a run starts, its synchronous handler has returned, and `#fill()` goes on.
+    if (!this.#executions.isStarting) this.#fill();
+    this.#sleep.end();
   }
 
   /**
@@ -271,11 +272,10 @@ export class Worker {
       const { known, logger, events } = this.#parts;
       return known.refuse(run, logger).catch((error) => events.report(error, `releasing run ${run.id}`));
     }
-    const error = new PunctualError(
-      "HANDLER_GONE",
-      "The function of this run was dispatched by another process.",
+    this.#outbox.add(
+      run,
+      toOutboxEntry(run, { outcome: "failed", error: handlerGone() }, 0, defaultRetention),
     );
-    this.#outbox.add(run, toOutboxEntry(run, { outcome: "failed", error }, 0, defaultRetention));
   }
 
   #releaseAll(): void {

@@ -175,8 +175,8 @@ export const mutants: Mutant[] = [
   {
     rule: "onError() gets an error, whatever was thrown.",
     file: "src/worker/local-execution.ts",
-    find: "hook(toError(error), args as never",
-    replace: "hook(error as Error, args as never",
+    find: "hook(toError(error), this.#args as never",
+    replace: "hook(error as Error, this.#args as never",
     tests: ["test/api/thrown.test.ts"],
     only: "a number",
   },

@@ -1,43 +1,51 @@
 import { expect, test } from "vitest";
 import type { ClaimedRun } from "../../src/store/store.ts";
+import { systemClock } from "../../src/time.ts";
 import { Executions } from "../../src/worker/executions.ts";
-import type { Execution } from "../../src/worker/executor.ts";
+import type { Execution, RunnableJob } from "../../src/worker/executor.ts";
 
 function execution(token: string): Execution & { aborts: string[] } {
   const aborts: string[] = [];
   return {
     run: { id: 7, token } as ClaimedRun,
-    result: new Promise(() => {}),
-    returned: new Promise(() => {}),
+    job: {} as RunnableJob,
     duration: 0,
     aborts,
     abort: ({ code }) => aborts.push(code),
   };
 }
 
+/** Executions, and `end`, which ends one of them with a lost lease. */
+function scene() {
+  const logbook = { holds: () => false, flush: async () => {} };
+  const pace = { started() {}, done() {} };
+  const running = new Executions({ clock: systemClock, logbook, pace, settle() {}, freed() {} });
+  return { running, end: (one: Execution) => running.ended(one, { outcome: null }) };
+}
+
 test("a run that was lost and claimed again stays when its first try ends", () => {
-  const running = new Executions();
+  const { running, end } = scene();
   const lost = execution("a");
   const again = execution("b");
-  running.add(lost);
-  running.add(again);
-  running.remove(lost);
+  running.began(lost);
+  running.began(again);
+  end(lost);
   expect(running.size).toBe(1);
   running.cancel([7]);
   expect(again.aborts).toEqual(["RUN_CANCELLED"]);
-  running.remove(again);
+  end(again);
   expect(running.size).toBe(0);
 });
 
 test("a run that was claimed again: its first try can still be aborted, and the second is left alone", () => {
-  const running = new Executions();
+  const { running, end } = scene();
   const first = execution("a");
   const second = execution("b");
-  running.add(first);
-  running.add(second);
+  running.began(first);
+  running.began(second);
   expect(running.size).toBe(2);
   expect(running.lose(first.run)).toBe(true);
   expect([first.aborts, second.aborts]).toEqual([["LEASE_LOST"], []]);
-  running.remove(first);
+  end(first);
   expect(running.lose(first.run)).toBe(false);
 });

@@ -48,15 +48,9 @@ function scene(runs: number, { parallel = 1 } = {}) {
       return parallel - began.length;
     },
     leasesExtended: () => {},
-    execute: (run) => {
+    execute: (run, job, observer) => {
       began.push(run.id);
-      return {
-        run,
-        duration: 0,
-        result: new Promise(() => {}),
-        returned: new Promise(() => {}),
-        abort: () => {},
-      };
+      observer.began({ run, job, duration: 0, abort: () => {} });
     },
     close: () => {
       throw new Error("nothing crashed here");
