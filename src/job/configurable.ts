@@ -18,13 +18,13 @@ import {
 export interface ConcurrencyOptions<Args> {
   /** Most runs at once with the same key; 0 = no limit. */
   perKey?: number | undefined;
-  /** Makes the key of the arguments; null or undefined: the run has none. */
+  /** Returns the key for the arguments; null or undefined: the run has none. */
   by?: ((args: Args) => string | number | bigint | null | undefined) | undefined;
 }
 
 /**
- * The settings that definitions and dispatched functions share. Each replaces `settings` and nothing else. `Handled` is
- * what the handler gets, and filters and hooks with it: the output of the schema, if there is one.
+ * Settings that definitions and dispatched functions share. Each replaces `settings` and changes nothing else.
+ * `Handled`: the arguments that the handler, filters and hooks get: the output of the schema, if the job has one.
  */
 export abstract class Configurable<Args, Handled = Args> {
   abstract readonly settings: Settings;
@@ -34,7 +34,7 @@ export abstract class Configurable<Args, Handled = Args> {
     return change(this, { queue: checkQueue(name) });
   }
 
-  /** Lower runs sooner; negative is allowed. Default: 100. */
+  /** Runs with a lower priority start first; it may be negative. Default: 100. */
   priority(priority: number): this {
     return change(this, { priority: checkPriority(priority) });
   }
@@ -77,7 +77,7 @@ export abstract class Configurable<Args, Handled = Args> {
     return change(this, { timeout: toTimeout(timeout) });
   }
 
-  /** Longest that one call of a filter or a hook may take. Default: 30 s. A filter or `onBefore` that takes longer fails the attempt. */
+  /** Longest that a filter or a hook may take. Default: 30 s. The attempt fails if a filter or `onBefore` takes longer. */
   hookTimeout(timeout: Duration): this {
     return change(this, { hookTimeout: checkHookTimeout(timeout) });
   }
@@ -114,7 +114,7 @@ export abstract class Configurable<Args, Handled = Args> {
     return change(this, { success: [...this.settings.success, checkFunction(hook, "onSuccess()")] });
   }
 
-  /** Called after an attempt that failed, whether or not another follows. Gets an `Error`: a thrown value that is none is its `cause`. */
+  /** Called after each failed attempt. Gets an `Error`; if another value was thrown, that value is its `cause`. */
   onError(hook: ErrorHook<Handled>): this {
     return change(this, { error: [...this.settings.error, checkFunction(hook, "onError()")] });
   }

@@ -186,7 +186,7 @@ function frequencySetting(fieldsOf: (...args: never[]) => FieldTexts): Method<De
   };
 }
 
-/** Returns the environment of this process. Reading `process.env` is slow: called only for plans that name environments. */
+/** Returns the environment of this process. Slow, as it reads `process.env`: called only for plans that name one. */
 function here(): string {
   return process.env.PUNCTUAL_ENV ?? process.env.NODE_ENV ?? "";
 }

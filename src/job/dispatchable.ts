@@ -11,7 +11,7 @@ import type { Duration, Instant } from "../time.ts";
 import type { DispatchArguments } from "./arguments.ts";
 import type { ArgsFor, ClassTarget, JobsIn, JobTypes, ResultFor } from "./catalog.ts";
 
-/** How a job reaches the instance it belongs to. */
+/** The instance of a job, as the job needs it. */
 export interface Home {
   send(job: Dispatchable<never>, shape: RunShape): Dispatch<never, never>;
   sendMany(
@@ -23,11 +23,11 @@ export interface Home {
 }
 
 /**
- * A job that can be dispatched: defined here, or declared because another program defines it. The methods that shape one
- * run give a draft and leave the job as it is.
+ * A job that can be dispatched: defined by this program, or declared because another one defines it. Methods that set
+ * something for one run return a draft; the job does not change.
  */
 export class Dispatchable<Args = unknown, Result = unknown, Own extends boolean = boolean> {
-  /** Types only: it has no value. */
+  /** Carries types only; never set. */
   declare readonly "~types"?: JobTypes<Args, Result>;
   readonly name: string;
   protected readonly home: Home;
@@ -37,12 +37,12 @@ export class Dispatchable<Args = unknown, Result = unknown, Own extends boolean 
     this.home = home;
   }
 
-  /** Asks for a run; without arguments it gets those of `args()`. Options as an object; a number is the delay in seconds. */
+  /** Dispatches a run. Without arguments the run gets those of `args()`. A number as options is a delay in seconds. */
   dispatch(...given: DispatchArguments<Args, Own>): Dispatch<Args, Result> {
     return this.draft().dispatch(...given);
   }
 
-  /** Asks for many runs, group by group: each with its own arguments, all with the same options. */
+  /** Dispatches a run for each element of `all`, its arguments. All have the same options. Inserts in groups. */
   dispatchMany(
     all: readonly Args[] | Iterable<Args> | AsyncIterable<Args>,
     options?: DispatchOptions,
@@ -50,37 +50,37 @@ export class Dispatchable<Args = unknown, Result = unknown, Own extends boolean 
     return this.draft().dispatchMany(all, options);
   }
 
-  /** A dispatch of this job that is not sent until its own `dispatch()`. */
+  /** Returns a draft of this job, which is sent when its `dispatch()` is called. */
   draft(): JobDraft<Args, Result, Own> {
     return new JobDraft<Args, Result, Own>(this as never, this.home);
   }
 
-  /** A draft that is due later: seconds, or text such as `"1h"`. */
+  /** Returns a draft that is due after a delay: seconds, or text such as `"1h"`. */
   delay(delay: Duration): JobDraft<Args, Result, Own> {
     return this.draft().delay(delay);
   }
 
-  /** A draft that is due at an instant. */
+  /** Returns a draft that is due at an instant. */
   at(instant: Instant): JobDraft<Args, Result, Own> {
     return this.draft().at(instant);
   }
 
-  /** A draft whose run is inserted only while no other run holds the key. */
+  /** Returns a draft whose run is inserted only if no other run holds the key. */
   unique(key: string, options?: UniqueOptions): JobDraft<Args, Result, Own> {
     return this.draft().unique(key, options);
   }
 
-  /** A draft with the key of a limit per key. */
+  /** Returns a draft with a key, for a limit per key. */
   key(key: string): JobDraft<Args, Result, Own> {
     return this.draft().key(key);
   }
 
-  /** A draft with tags. */
+  /** Returns a draft with tags. */
   tags(...tags: string[]): JobDraft<Args, Result, Own> {
     return this.draft().tags(...tags);
   }
 
-  /** A draft that is skipped unless it starts within this time after its dispatch. */
+  /** Returns a draft whose run is skipped unless it starts within this time after its dispatch. */
   expires(after: Duration): JobDraft<Args, Result, Own> {
     return this.draft().expires(after);
   }
@@ -90,7 +90,7 @@ brand(Dispatchable, "Dispatchable");
 
 type Send = (target: string | ClassTarget, shape: RunShape) => Dispatch<never, never>;
 
-/** A dispatch that is not yet named. Each call gives a new draft, so one can be kept and used again. */
+/** Settings of a dispatch that has no job yet. Each call returns a new draft: a draft can be kept and used again. */
 // biome-ignore lint/suspicious/noExplicitAny: without a catalog.
 export class Draft<Known = any, Own extends boolean = boolean> extends ShapeChain<unknown> {
   readonly #shape: RunShape;
@@ -106,12 +106,12 @@ export class Draft<Known = any, Own extends boolean = boolean> extends ShapeChai
     return new Draft(this.#send, { ...this.#shape, ...shape() }) as this;
   }
 
-  /** The arguments of its runs, unless `dispatch()` gives others. */
+  /** Sets the arguments of its runs, unless `dispatch()` gets others. */
   override args(args: unknown): Draft<Known, true> {
     return super.args(args) as Draft<Known, true>;
   }
 
-  /** Asks for the run: by name, class, or class and method. */
+  /** Dispatches a run of a job, by name, class or class method. */
   dispatch<const Target extends (keyof JobsIn<Known> & string) | ClassTarget>(
     target: Target,
     ...[args, options]: DispatchArguments<ArgsFor<Known, Target>, Own>
@@ -122,13 +122,13 @@ export class Draft<Known = any, Own extends boolean = boolean> extends ShapeChai
   }
 }
 
-/** A draft of one job: only the shape is open. */
+/** Settings of a dispatch of one job. Each call returns a new draft. */
 export class JobDraft<
   Args = unknown,
   Result = unknown,
   Own extends boolean = boolean,
 > extends ShapeChain<Args> {
-  /** Types only: it has no value. */
+  /** Carries types only; never set. */
   declare readonly "~types"?: JobTypes<Args, Result>;
   readonly job: Dispatchable<never>;
   readonly shape: RunShape;
@@ -154,22 +154,22 @@ export class JobDraft<
     return this.job.name;
   }
 
-  /** This draft: each call that shapes it gives a new one. */
+  /** Returns this draft: no call changes it. */
   draft(): this {
     return this;
   }
 
-  /** The shape of a run that is asked for now. */
+  /** Returns the shape for a run that is dispatched now. */
   use(): RunShape {
     return this.shape;
   }
 
-  /** The arguments of its runs, unless `dispatch()` gives others. */
+  /** Sets the arguments of its runs, unless `dispatch()` gets others. */
   override args(args: Args): JobDraft<Args, Result, true> {
     return super.args(args) as unknown as JobDraft<Args, Result, true>;
   }
 
-  /** Asks for a run. Options as an object; a number is the delay in seconds. */
+  /** Dispatches a run. A number as options is a delay in seconds. */
   dispatch(...[args, options]: DispatchArguments<Args, Own>): Dispatch<Args, Result> {
     const own = this.use();
     const shape = args === undefined || args === null ? own : { ...own, args };
@@ -177,7 +177,7 @@ export class JobDraft<
     return options === undefined ? dispatch : dispatch.options(options);
   }
 
-  /** Asks for many runs, group by group: each with its own arguments, all with the shape of the draft. */
+  /** Dispatches a run for each element of `all`, its arguments; all runs have the draft's settings. */
   async dispatchMany(
     all: readonly Args[] | Iterable<Args> | AsyncIterable<Args>,
     options?: DispatchOptions,

@@ -36,8 +36,8 @@ export class Registry {
 
   /**
    * Adds a definition. It may replace an implicit definition or one from an earlier evaluation of the same module; any
-   * other of this name throws DUPLICATE_JOB. Returns whether the caller must read `takeUnchecked()` at the end of the turn:
-   * true for the first definition of a turn.
+   * other of this name throws DUPLICATE_JOB. Returns true for the first definition of a turn: the caller must then call
+   * `takeUnchecked()` when the turn ends.
    */
   define(definition: Definition<never>): boolean {
     const { name, callSite } = definition;

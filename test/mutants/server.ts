@@ -33,7 +33,7 @@ export const mutants: Mutant[] = [
     file: "src/store/postgres/query.ts",
     find: "if (isStalePlan(error)) names?.renew(text);",
     replace: "",
-    tests: ["test/conformance/conversations.test.ts"],
+    tests: ["test/conformance/server-transactions.test.ts"],
     only: "prepared again",
     stores: ["postgres"],
   },

@@ -16,9 +16,9 @@ if (servers.length === 0) test.todo("no server is selected");
 
 const sources = ["its URL", "a pool of the caller's"] as const;
 
-const places = servers.flatMap((database) => sources.map((source) => ({ database, source })));
+const combinations = servers.flatMap((database) => sources.map((source) => ({ database, source })));
 
-describe.each(places)("transactions on $database.name, by $source", ({ database, source }) => {
+describe.each(combinations)("transactions on $database.name, by $source", ({ database, source }) => {
   const at = fresh(database);
   let parts: ServerParts;
   let pool: pg.Pool | mysql.Pool | null = null;
@@ -43,7 +43,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
   const words = async () =>
     (await at.sql<{ word: string }>("select word from words order by id")).map((row) => row.word);
 
-  test("what nobody waits for is done in order, before what comes after it", async () => {
+  test("statements whose answers nobody awaits run in order, before later ones", async () => {
     const seen = await parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, ?)", 1, "one; 'two' \\ \"?\" \n é 👋");
       await tx.run("insert into words (id, word) values (?, ?)", 2, "x".repeat(90));
@@ -77,7 +77,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     }
   });
 
-  test("questions asked at once get each its own answer", async () => {
+  test("queries sent together each get their own answer", async () => {
     const answers = await parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, 'a'), (?, 'b')", 1, 2);
       return Promise.all([
@@ -90,7 +90,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     expect(answers).toEqual([[{ n: 2 }], [{ word: "b" }], [], [{ sum: 3 }]]);
   });
 
-  test("a fault of what nobody waits for is told with the next answer, and nothing stays", async () => {
+  test("an error of a statement that nobody awaits rejects the next answer, and everything is rolled back", async () => {
     const after: string[] = [];
     const failing = parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, 'a')", 1);
@@ -106,7 +106,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     expect(await words()).toEqual(["c"]);
   });
 
-  test("so is a key that is taken already, and nothing of what comes after it is done", async () => {
+  test("so does a duplicate key, and no later statement runs", async () => {
     const after: string[] = [];
     const failing = parts.db.transaction(async (tx) => {
       await tx.all("insert into words (id, word) values (?, 'a')", 1);
@@ -121,7 +121,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     expect(await words()).toEqual([]);
   });
 
-  test("or, if nothing comes after it, at the end", async () => {
+  test("without a later statement, the error rejects the transaction", async () => {
     const failing = parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, 'a')", 1);
       await tx.run("insert into words (id, word) values (?, null)", 2);
@@ -131,7 +131,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     expect(await words()).toEqual([]);
   });
 
-  test("what comes when it is over is not done, however it ended", async () => {
+  test("a statement after the end of its transaction is refused, whether it was committed or not", async () => {
     const late: Transaction[] = [];
     await parts.db.transaction(async (tx) => void late.push(tx));
     const failing = parts.db.transaction(async (tx) => {
@@ -149,7 +149,7 @@ describe.each(places)("transactions on $database.name, by $source", ({ database,
     expect(await words()).toEqual(["e"]);
   });
 
-  test("a handler's connection is one as it knows them, and what it sends comes in its place", async () => {
+  test("a handler gets a connection of its driver, and its statements run in order with ours", async () => {
     const jobs = new Punctual(pool ?? at.url, { logger: false });
     const pipelines: unknown[] = [];
     const job = jobs.schedule("job", (_: object, run) =>
