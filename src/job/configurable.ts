@@ -77,7 +77,7 @@ export abstract class Configurable<Args, Handled = Args> {
     return change(this, { timeout: toTimeout(timeout) });
   }
 
-  /** Longest that a filter or a hook may take. Default: 30 s. The attempt fails if a filter or `onBefore` takes longer. */
+  /** Longest that a filter or hook may take, by default 30 s. If a filter or `onBefore` takes longer, the attempt fails. */
   hookTimeout(timeout: Duration): this {
     return change(this, { hookTimeout: checkHookTimeout(timeout) });
   }

@@ -126,6 +126,14 @@ test("gives back what it has not finished when it is told to end", async () => {
   await jobs.stop();
 });
 
+test("--drain-timeout bounds the time that running runs get", async () => {
+  const cwd = await waiting("slow");
+  const collecting = start(["collect", "--drain-timeout", "100ms"], { cwd });
+  await collecting.shows("slow began");
+  collecting.child.kill("SIGTERM");
+  expect((await collecting.ended).stdout).toContain("1 released");
+});
+
 test("prunes what is over its time: there may be no worker that would", async () => {
   const cwd = project({
     ...jobFiles,
@@ -157,6 +165,7 @@ test("refuses to work with half of the jobs, unless it is told to", async () => 
 test.each<[string[], string]>([
   [["--batch", "0"], "Expected a whole number of at least 1."],
   [["--parallel", "ten"], "Expected a whole number of at least 1."],
+  [["--drain-timeout", "-3"], "Expected a duration"],
   [["--max-time", "soon"], 'such as "200ms", "90s" or "1 hour", got "soon"'],
   [["--queues", "a,,b"], "Expected a queue name of at least one character"],
   [["--queues", "a,!a"], 'Expected the queue "a" to be served or left out, got both.'],

@@ -15,6 +15,7 @@ interface Options {
   parallel?: number;
   maxJobs?: number;
   maxTime?: Duration;
+  drainTimeout?: Duration;
   queues?: QueueChoice;
   /** False: schedules are not ticked. */
   schedule?: boolean;
@@ -30,7 +31,8 @@ export default function collect(command: Command, cli: Cli): void {
     .option("--batch <n>", "most runs in one claim", integer(1))
     .option("--parallel <n>", "runs at once (default: 10)", integer(1, 10_000))
     .option("--max-jobs <n>", "exit after n runs", integer(1))
-    .option("--max-time <time>", "exit after this long, such as 50s; running runs get 30 s more", duration)
+    .option("--max-time <time>", "exit after this long, such as 50s, plus --drain-timeout", duration)
+    .option("--drain-timeout <time>", "time for running runs to finish on exit (default: 30s)", duration)
     .option(
       "--queues <names>",
       "only these queues, such as emails,reports*2 (a weight); or !bulk: all but it",
@@ -48,7 +50,7 @@ export default function collect(command: Command, cli: Cli): void {
       const tally = new Tally(jobs);
       const signals = new Signals();
       const startedAt = systemClock.monotonic();
-      const { maxTime, maxJobs, batch, queues } = options;
+      const { maxTime, maxJobs, drainTimeout, batch, queues } = options;
       const parallel = options.parallel ?? (await cli.config()).parallel;
       let isOver = false;
       const stop = () => {
@@ -65,6 +67,7 @@ export default function collect(command: Command, cli: Cli): void {
           ...(maxJobs !== undefined && { limit: maxJobs }),
           ...(parallel !== undefined && { parallel }),
           ...(batch !== undefined && { batch }),
+          ...(drainTimeout !== undefined && { grace: drainTimeout }),
           ...queues?.options,
           schedules,
         }),
