@@ -29,6 +29,7 @@ const PURE = [
   "bisect.ts",
   "run/states.ts",
   "run/lanes.ts",
+  "run/chains.ts",
 ];
 const CONTRACT = [
   "store/store.ts",
@@ -65,6 +66,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "store/pending.ts": [],
   "store/chooser.ts": [],
+  "store/chains.ts": [...CONTRACT, "store/chooser.ts"],
   "store/open.ts": [
     "store/store.ts",
     "store/pending.ts",
@@ -76,9 +78,9 @@ const ROOMS: Record<string, string[]> = {
     "store/mysql/driver.ts",
   ],
   "store/lazy.ts": ["store/store.ts", "store/maintenance.ts", "store/open.ts", "store/pending.ts"],
-  "store/sql/": [...CONTRACT],
-  "store/sqlite/": [...CONTRACT, "store/sql/", "store/chooser.ts", "store/open.ts"],
-  "store/server/": [...CONTRACT, "store/sql/", "store/chooser.ts"],
+  "store/sql/": [...CONTRACT, "store/chains.ts"],
+  "store/sqlite/": [...CONTRACT, "store/sql/", "store/chooser.ts", "store/chains.ts", "store/open.ts"],
+  "store/server/": [...CONTRACT, "store/sql/", "store/chooser.ts", "store/chains.ts"],
   "store/postgres/": [...CONTRACT, "store/sql/", "store/server/", "store/open.ts", "validate/names.ts"],
   "store/mysql/": [...CONTRACT, "store/sql/", "store/server/", "store/open.ts", "validate/names.ts"],
   "schedule/": [...CONTRACT],

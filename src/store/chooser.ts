@@ -38,9 +38,18 @@ export class Chooser {
   }
 
   hasRoom(run: LimitSubject): boolean {
+    return this.#isClaimable(run) && this.limitsOf(run).every((limit) => this.#room.get(limit)! > 0);
+  }
+
+  /** Names the limits without room for the run. Empty if they do not matter: this claim takes no such run. */
+  fullLimitsOf(run: LimitSubject): string[] {
+    if (!this.#isClaimable(run)) return [];
+    return this.limitsOf(run).filter((limit) => this.#room.get(limit)! <= 0);
+  }
+
+  #isClaimable(run: LimitSubject): boolean {
     if (this.#usage.isClosed(run.name)) return false;
-    if (this.lacksKey(run) && !this.#usage.computesKey(run.name)) return false;
-    return this.limitsOf(run).every((limit) => this.#room.get(limit)! > 0);
+    return !this.lacksKey(run) || this.#usage.computesKey(run.name);
   }
 
   /** Whether no run of this job in this queue fits, whatever its key. */

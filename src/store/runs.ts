@@ -44,7 +44,7 @@ export interface InsertResult {
 /** The right to write about a running run. It is lost when the run is settled, reaped or claimed again. */
 export interface Lease {
   id: number;
-  /** Chosen by the claim; no other claim has the same. */
+  /** Chosen by the claim; no other claim has the same. The runs of a chain have one of their own. */
   token: string;
   /** The child process that executes the run, as `number:pid`; null: the worker's own process. */
   child?: string | null;
@@ -116,6 +116,11 @@ export interface ClaimRequest extends QueueSelection {
   start: number;
   /** How many of the first runs may be under limits: a prefetched run would occupy its slot without running. */
   limited: number;
+  /**
+   * How many runs of a job the claim may take along with one that fits under their limits. They form a chain, which
+   * occupies one slot: they share a token, and the worker starts each when the one before it has returned.
+   */
+  behind(name: string): number;
   /**
    * How many runs may have crashed before: as many as the worker can isolate now. A claim that leaves crashed runs
    * ready may return fewer runs than are ready; a claim with 0 looks past them.

@@ -57,6 +57,7 @@ export async function claimRequest(
     ...room,
     queues,
     exceptQueues,
+    behind: () => 0,
     stride,
     exclude,
     computesKey: (name) => (registry.definition(name)?.settings.perKey ?? 0) > 0,

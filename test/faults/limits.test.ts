@@ -7,6 +7,7 @@ import {
   claimRequest,
   define,
   exchange,
+  ids,
   insert,
   insertOne,
   list,
@@ -100,6 +101,55 @@ onEachServer((kind) => {
     });
     expect(claimed).toEqual([]);
     expect(await running("other")).toHaveLength(1);
+  });
+
+  test("a chain that goes on keeps its slot in the exchange that settles a part of it", async () => {
+    await define(at.store, [{ name: "job", limit: 2 }]);
+    await insert(at.store, {}, {});
+    const [head] = await claim(at.store, { limited: 1, behind: () => 1 });
+    await insert(at.store, {}, { queue: "other" });
+    const store = await interrupting({
+      before: GATES_OR_TAKE,
+      act: () => claim(at.store, { worker: "w2", queues: ["other"] }),
+    });
+    const { claimed } = await exchange(store, {
+      settle: [settlement(head!, "completed")],
+      claim: claimRequest({ queues: ["default"] }),
+    });
+    expect(claimed).toEqual([]);
+    expect(await running("other")).toHaveLength(1);
+  });
+
+  test("a chain that ends frees one slot, however many of its runs end at once", async () => {
+    await define(at.store, [{ name: "job", limit: 2 }]);
+    await insert(at.store, {}, {});
+    const chain = await claim(at.store, { limited: 1, behind: () => 1 });
+    expect(chain).toHaveLength(2);
+    await insert(at.store, {}, {}, { queue: "other" });
+    const store = await interrupting({
+      before: GATES_OR_TAKE,
+      act: () => claim(at.store, { worker: "w2", queues: ["other"] }),
+    });
+    const { claimed } = await exchange(store, {
+      settle: chain.map((run) => settlement(run, "completed")),
+      claim: claimRequest({ queues: ["default"] }),
+    });
+    expect(claimed).toHaveLength(1);
+    expect(await running("other")).toHaveLength(1);
+  });
+
+  test("a chain ends before a run that another transaction has locked", async () => {
+    await define(at.store, [{ name: "job", limit: 1 }]);
+    const all = await insert(at.store, {}, {}, {}, {});
+    let claimed: number[] = [];
+    const store = await interrupting({
+      before: /into punctual_history/,
+      act: async () => {
+        claimed = ids(await claim(at.store, { behind: () => 9 }));
+      },
+    });
+    expect(await store.cancel(all[2]!, null)).toBe("cancelled");
+    expect(claimed).toEqual(all.slice(0, 2));
   });
 
   test("a limit that appears while a claim takes runs without one counts them", async () => {

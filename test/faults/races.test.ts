@@ -91,7 +91,7 @@ onEachServer((kind) => {
       await at.audit();
     });
 
-    const audited = () => at.sql<Step>("select step, run, name, lane, queue from audit order by seq");
+    const audited = () => at.sql<Step>("select step, run, name, lane, queue, token from audit order by seq");
 
     test("none is ever exceeded, and nobody hears of a deadlock", async () => {
       const seen: Seen[] = [];

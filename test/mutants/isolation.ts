@@ -11,8 +11,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A claim takes no more crashed runs than the worker can isolate.",
     file: "src/store/sql/claim.ts",
-    find: "++crashed <= request.crashed",
-    replace: "crashed++ <= request.crashed",
+    find: "++crashed > request.crashed",
+    replace: "crashed++ > request.crashed",
     ...store,
   },
   {

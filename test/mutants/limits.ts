@@ -21,7 +21,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run takes the place of a settled one without a gate only in the same queue.",
-    file: "src/store/server/limits.ts",
+    file: "src/store/chains.ts",
     find: "JSON.stringify([name, lane, queue])",
     replace: "JSON.stringify([name, lane, queue && name])",
     tests: ["test/faults/limits.test.ts"],
@@ -30,7 +30,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run takes the place of a settled one without a gate only in the same lane.",
-    file: "src/store/server/limits.ts",
+    file: "src/store/chains.ts",
     find: "JSON.stringify([name, lane, queue])",
     replace: "JSON.stringify([name, lane && name, queue])",
     tests: ["test/faults/limits.test.ts"],
@@ -76,8 +76,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A claimer that cannot compute a key leaves the run to others.",
     file: "src/store/chooser.ts",
-    find: "if (this.lacksKey(run) && !this.#usage.computesKey(run.name)) return false;",
-    replace: "",
+    find: "return !this.lacksKey(run) || this.#usage.computesKey(run.name);",
+    replace: "return true;",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "cannot compute it leaves it to others",
     stores: ["sqlite"],

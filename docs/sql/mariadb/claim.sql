@@ -257,15 +257,16 @@ from (
 
 -- Reads the limits of these jobs and queues, and how many runs run under each.
 -- ?1 = '[["report"]]', ?2 = '[["slow"]]', ?3 = '[["report"]]', ?4 = '[["slow"]]'
-select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit
+select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit, '' as chain
 from json_table(?, '$[*]' columns (name longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[0]' error on error)) v
 straight_join punctual_jobs r force index (primary) on r.name = v.name
 union all
-select 'queue', r.name, '', r.lim, 0
+select 'queue', r.name, '', r.lim, 0, ''
 from json_table(?, '$[*]' columns (name longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[0]' error on error)) v
 straight_join punctual_queues r force index (primary) on r.name = v.name
 union all
-select 'running', r.name, r.lane, count(*), 0
+select 'running', r.name, r.lane, count(*), 0,
+  case when r.lease_token like '%.%' then r.lease_token else '' end
 from (
   select r.name
   from json_table(
@@ -278,9 +279,9 @@ from (
 straight_join punctual_runs r force index (punctual_runs_counted) on r.state = 2
   and r.owner is null
   and r.name = v.name
-group by r.name, r.lane
+group by r.name, r.lane, case when r.lease_token like '%.%' then r.lease_token else '' end
 union all
-select 'busy', r.queue, '', count(*), 0
+select 'busy', r.queue, '', count(*), 0, case when r.lease_token like '%.%' then r.lease_token else '' end
 from (
   select r.name, l.limited
   from json_table(
@@ -295,7 +296,7 @@ straight_join punctual_runs r force index (punctual_runs_ready) on r.state = 2
   and r.limited = v.limited
   and r.owner is null
   and r.queue = v.name
-group by r.queue;
+group by r.queue, case when r.lease_token like '%.%' then r.lease_token else '' end;
 
 -- Locks the gates of the limits, except those that other claims hold.
 -- ?1 = 235, ?2 = 90, ?3 = 163

@@ -41,8 +41,8 @@ where id = ?;
 
 -- Reads these runs again, if their leases have still ended. On a server it locks them.
 -- ?1 = '[[1]]', ?2 = 1767225661000
-select r.id, r.name, r.queue, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.isolated,
-  r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at
+select r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged,
+  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 where r.state = 2 and r.locked_until < ?

@@ -145,15 +145,16 @@ from (
 
 -- Reads the limits of these jobs and queues, and how many runs run under each.
 -- $1 = '[["report"]]', $2 = '[["slow"]]', $3 = '[["report"]]', $4 = '[["slow"]]'
-select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit
+select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit, '' as chain
 from (select e.v ->> 0 as name from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_jobs r on r.name = v.name
 union all
-select 'queue', r.name, '', r.lim, 0
+select 'queue', r.name, '', r.lim, 0, ''
 from (select e.v ->> 0 as name from jsonb_array_elements($2::text::jsonb) as e (v)) v
 join punctual_queues r on r.name = v.name
 union all
-select 'running', r.name, r.lane, count(*), 0
+select 'running', r.name, r.lane, count(*), 0,
+  case when r.lease_token like '%.%' then r.lease_token else '' end
 from (
   select r.name
   from (select e.v ->> 0 as name from jsonb_array_elements($3::text::jsonb) as e (v)) v
@@ -161,9 +162,9 @@ from (
   where r.lim > 0 or r.key_lim > 0
 ) v
 join punctual_runs r on r.state = 2 and r.owner is null and r.name = v.name
-group by r.name, r.lane
+group by r.name, r.lane, case when r.lease_token like '%.%' then r.lease_token else '' end
 union all
-select 'busy', r.queue, '', count(*), 0
+select 'busy', r.queue, '', count(*), 0, case when r.lease_token like '%.%' then r.lease_token else '' end
 from (
   select r.name, l.limited
   from (select e.v ->> 0 as name from jsonb_array_elements($4::text::jsonb) as e (v)) v
@@ -172,7 +173,7 @@ from (
   where r.lim > 0
 ) v
 join punctual_runs r on r.state = 2 and r.limited = v.limited and r.owner is null and r.queue = v.name
-group by r.queue;
+group by r.queue, case when r.lease_token like '%.%' then r.lease_token else '' end;
 
 -- Locks the gates of the limits, except those that other claims hold.
 -- $1 = 235, $2 = 90, $3 = 163

@@ -131,19 +131,19 @@ commit;
 
 -- Again: Reads the limits of a job.
 
--- Counts the running runs of a job.
+-- Reads the leases of running runs of a job: each is a slot.
 -- ?1 = 'report'
-select count(*) as n from punctual_runs where state = 2 and owner is null and name = ?;
+select lease_token as token from punctual_runs where state = 2 and owner is null and name = ?;
 
--- Counts the running runs of a key.
+-- Reads the leases of running runs of a key: each is a slot.
 -- ?1 = 'report', ?2 = 'report|ada'
-select count(*) as n from punctual_runs where state = 2 and owner is null and name = ? and lane = ?;
+select lease_token as token from punctual_runs where state = 2 and owner is null and name = ? and lane = ?;
 
 -- Again: Reads the limit of a queue.
 
--- Counts the running runs of a queue.
+-- Reads the leases of running runs of a queue: each is a slot.
 -- ?1 = 'slow'
-select count(*) as n from punctual_runs where state = 2 and owner is null and queue = ?;
+select lease_token as token from punctual_runs where state = 2 and owner is null and queue = ?;
 
 -- Reads the chosen runs.
 -- ?1 = '[2]'
@@ -232,13 +232,13 @@ where id in (select value from json_each(?));
 
 -- Again: Reads the limits of a job.
 
--- Again: Counts the running runs of a job.
+-- Again: Reads the leases of running runs of a job: each is a slot.
 
--- Again: Counts the running runs of a key.
+-- Again: Reads the leases of running runs of a key: each is a slot.
 
 -- Again: Reads the limit of a queue.
 
--- Again: Counts the running runs of a queue.
+-- Again: Reads the leases of running runs of a queue: each is a slot.
 
 -- Reads the first run of the next lane.
 -- ?1 = 'slow'
@@ -256,7 +256,7 @@ where state = 1 and limited = 1 and owner is null and queue = ? and priority = ?
 order by priority, lane, run_at, id
 limit 1;
 
--- Again: Counts the running runs of a key.
+-- Again: Reads the leases of running runs of a key: each is a slot.
 
 -- Reads the first runs of the lanes.
 -- ?1 = 'slow', ?2 = 100, ?3 = 'report|bob', ?4 = 66

@@ -1,4 +1,5 @@
-import { Chooser, type LimitSubject } from "../chooser.ts";
+import type { FreedRun } from "../chains.ts";
+import { Chooser } from "../chooser.ts";
 import { serves } from "../queue-selection.ts";
 import {
   ClaimOrder,
@@ -6,9 +7,11 @@ import {
   leaseFor,
   merge,
   PROMOTED,
+  RECALLED_COLUMNS,
+  type RecalledRow,
   RUN_COLUMNS,
   type RunRow,
-  startsAtOnce,
+  takenBy,
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
@@ -36,7 +39,7 @@ export interface ClaimCall {
   /** Facts that the exchange read before its transaction; null: none yet. */
   facts: ClaimFacts | null;
   /** Runs under limits that this transaction settles. */
-  freed: Promise<LimitSubject[]>;
+  freed: Promise<FreedRun[]>;
 }
 
 export interface ClaimResult {
@@ -96,7 +99,7 @@ export class Claimer {
     const now = this.#time.observe(facts.now);
     const order = new ClaimOrder(request);
     const chosen = limited
-      ? await this.#limits.choose(tx, limited, { order, wanted: request.limited, freed })
+      ? await this.#limits.choose(tx, limited, { order, request, freed })
       : { rows: [], isGateHeld: false, isUnfinished: false };
     const rows = merge(unlimited, chosen.rows, order, request);
     await this.#take(tx, rows, request, worker, now);
@@ -219,12 +222,12 @@ export class Claimer {
         }),
       ),
       JSON.stringify(
-        rows.map((row, index) => [
+        rows.map((row) => [
           row.id,
-          request.token,
+          row.token ?? request.token,
           worker,
           now + leaseFor(row.name, request),
-          startsAtOnce(row, index, request) ? now : null,
+          row.starts ? now : null,
           now,
         ]),
       ),
@@ -233,14 +236,15 @@ export class Claimer {
 
   /** Returns the runs that an earlier try of this claim took; its answer was lost. */
   async recall(tx: Sql, { request, worker, now }: Omit<ClaimCall, "facts" | "freed">): Promise<ClaimedRun[]> {
-    const rows = await tx.all<RunRow & { started_at: number | null }>(
-      `select ${RUN_COLUMNS}, started_at from ${this.#t.runs}${this.#db.using(this.#t.runs, "leased")} where state = 2 and locked_by = ? and lease_token = ?`,
+    const taken = takenBy(request);
+    const rows = await tx.all<RecalledRow>(
+      `select ${RECALLED_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "leased")} where state = 2 and locked_by = ? and ${taken.text}`,
       worker,
-      request.token,
+      ...taken.params,
     );
     if (rows.length === 0) return [];
     const chooser = new Chooser(await this.#limits.readUsage(tx, rows, scopeOf(request, new Set())));
-    return toRecalledRuns(rows, chooser, request, now);
+    return toRecalledRuns(rows, chooser, now);
   }
 }
 

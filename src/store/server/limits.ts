@@ -1,6 +1,23 @@
+import {
+  chainOf,
+  type FreedRun,
+  freedSlots,
+  type LanePlan,
+  laneKey,
+  linkChains,
+  planChains,
+} from "../chains.ts";
 import { type Candidate, Chooser, type LimitSubject, type LimitUsage } from "../chooser.ts";
-import { CANDIDATE_COLUMNS, CLAIM_WINDOW, type ClaimOrder, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
-import { placeholders, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import {
+  CANDIDATE_COLUMNS,
+  CLAIM_WINDOW,
+  type ClaimOrder,
+  compareRuns,
+  RUN_COLUMNS,
+  type RunRow,
+} from "../sql/claim.ts";
+import { idsAsJson, placeholders, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import type { ClaimRequest } from "../store.ts";
 import { LaneWalk } from "./lane-walk.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
 
@@ -19,10 +36,15 @@ export interface ClaimScope extends Pick<LimitUsage, "isClosed" | "computesKey">
   claimable: string;
 }
 
+interface ServerUsage extends LimitUsage {
+  /** Tokens of the chains that have running runs under these limits. */
+  chains: ReadonlySet<string>;
+}
+
 /** Ready runs under limits that a claim looks at, and the usage of their limits. Nothing is locked yet. */
 export interface LimitedRuns {
   candidates: Candidate[];
-  usage: LimitUsage;
+  usage: ServerUsage;
   scope: ClaimScope;
   /** Whether the claim also walks lanes if some run of the window fits. */
   walksLanes: boolean;
@@ -30,9 +52,9 @@ export interface LimitedRuns {
 
 export interface ChoiceRequest {
   order: ClaimOrder;
-  wanted: number;
+  request: Pick<ClaimRequest, "token" | "limited" | "behind">;
   /** Runs under limits that this transaction has settled. */
-  freed: LimitSubject[];
+  freed: FreedRun[];
 }
 
 export interface Choice {
@@ -67,7 +89,7 @@ export class Limits {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
   readonly #laneWalk: LaneWalk;
-  readonly #speculation = new Speculation<Candidate[], LimitUsage>(coversLimits);
+  readonly #speculation = new Speculation<Candidate[], ServerUsage>(coversLimits);
   #looks = 0;
 
   constructor(db: ServerDatabase, tables: Tables) {
@@ -102,13 +124,13 @@ export class Limits {
 
   /**
    * Reads the limits of these runs and how many runs run under each. One statement, so one snapshot. Every running run
-   * counts, whether or not the limit existed when it was claimed.
+   * counts, whether or not the limit existed when it was claimed; a chain counts once.
    */
   async readUsage(
     tx: Sql,
     runs: LimitSubject[],
     { isClosed, computesKey }: Omit<ClaimScope, "claimable">,
-  ): Promise<LimitUsage> {
+  ): Promise<ServerUsage> {
     const db = this.#db;
     const t = this.#t;
     const list = db.rows({ name: "text" });
@@ -116,6 +138,7 @@ export class Limits {
     const limitedJobs = `(select r.name from ${of(t.jobs)} where r.lim > 0 or r.key_lim > 0)`;
     // Both values of `limited`: the index "ready" begins with state and limited.
     const limitedQueues = `(select r.name, l.limited from ${of(t.queues)} cross join (select 0 as limited union all select 1) l where r.lim > 0)`;
+    const chain = chainOf("r.lease_token");
     const { names, queues } = namesIn(runs);
     const rows = await tx.all<{
       kind: string;
@@ -123,52 +146,60 @@ export class Limits {
       lane: string;
       number: number;
       key_limit: number;
+      chain: string;
     }>(
-      `select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit from ${of(t.jobs)}
+      `select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit, '' as chain from ${of(t.jobs)}
        union all
-       select 'queue', r.name, '', r.lim, 0 from ${of(t.queues)}
+       select 'queue', r.name, '', r.lim, 0, '' from ${of(t.queues)}
        union all
-       select 'running', r.name, r.lane, count(*), 0
+       select 'running', r.name, r.lane, count(*), 0, ${chain}
          from ${db.lookUp(limitedJobs, t.runs, "r.state = 2 and r.owner is null and r.name = v.name", "counted")}
-        group by r.name, r.lane
+        group by r.name, r.lane, ${chain}
        union all
-       select 'busy', r.queue, '', count(*), 0
+       select 'busy', r.queue, '', count(*), 0, ${chain}
          from ${db.lookUp(limitedQueues, t.runs, "r.state = 2 and r.limited = v.limited and r.owner is null and r.queue = v.name", "ready")}
-        group by r.queue`,
+        group by r.queue, ${chain}`,
       ...[names, queues, names, queues].map((words) => JSON.stringify(words.map((word) => [word]))),
     );
     const ofKind = (kind: string) =>
       new Map(rows.filter((row) => row.kind === kind).map((row) => [row.name, row]));
     const jobs = ofKind("job");
     const limits = ofKind("queue");
-    const busy = ofKind("busy");
-    const laneKey = (name: string, lane: string) => JSON.stringify([name, lane]);
-    const runningOfLane = new Map<string, number>();
-    const runningOfJob = new Map<string, number>();
-    for (const { kind, name, lane, number } of rows) {
-      if (kind !== "running") continue;
-      runningOfLane.set(laneKey(name, lane), number);
-      runningOfJob.set(name, (runningOfJob.get(name) ?? 0) + number);
+    const chains = new Set<string>();
+    const running = new Map<string, number>();
+    const keyOf = (...words: string[]) => JSON.stringify(words);
+    for (const { kind, name, lane, number, chain } of rows) {
+      if (kind !== "running" && kind !== "busy") continue;
+      if (chain !== "") chains.add(chain);
+      const slots = chain === "" ? number : 1;
+      for (const key of [keyOf(kind, name), keyOf(kind, name, lane)]) {
+        running.set(key, (running.get(key) ?? 0) + slots);
+      }
     }
+    const runningOf = (...words: string[]) => running.get(keyOf(...words)) ?? 0;
     return {
       isClosed,
       computesKey,
       jobLimit: (name) => jobs.get(name)?.number ?? 0,
       keyLimit: (name) => jobs.get(name)?.key_limit ?? 0,
       queueLimit: (queue) => limits.get(queue)?.number ?? 0,
-      runningOfJob: (name) => runningOfJob.get(name) ?? 0,
-      runningOfLane: (name, lane) => runningOfLane.get(laneKey(name, lane)) ?? 0,
-      runningOfQueue: (queue) => busy.get(queue)?.number ?? 0,
+      runningOfJob: (name) => runningOf("running", name),
+      runningOfLane: (name, lane) => runningOf("running", name, lane),
+      runningOfQueue: (queue) => runningOf("busy", queue),
+      chains,
     };
   }
 
-  async choose(tx: Sql, limited: LimitedRuns, request: ChoiceRequest): Promise<Choice> {
-    const { chosen, chooser, isUnfinished } = await this.#pick(tx, limited, request);
+  async choose(tx: Sql, limited: LimitedRuns, choice: ChoiceRequest): Promise<Choice> {
+    const { request } = choice;
+    const window = limited.candidates.toSorted(compareRuns);
+    const { chosen, chooser, isUnfinished } = await this.#pick(tx, limited, choice);
     if (chosen.length === 0) return { rows: [], isGateHeld: false, isUnfinished };
-    const successors = successorsOf(request.freed, chosen);
+    const plans = planChains(chosen, window, chooser, request.behind);
+    const successors = successorsOf(freedSlots(choice.freed, limited.usage.chains), chosen);
     if (successors.size === chosen.length) {
-      const rows = await this.#lockRows(tx, chosen);
-      return { rows: rowsOf(chosen, rows, chooser), isGateHeld: false, isUnfinished };
+      const rows = await this.#lockRows(tx, chosen, plans);
+      return { rows: rowsOf(chosen, rows, chooser, plans, request), isGateHeld: false, isUnfinished };
     }
     const others = chosen.filter((one) => !successors.has(one));
     const open = [...successors, ...(await this.#lockGates(tx, others, chooser))];
@@ -176,21 +207,21 @@ export class Limits {
     if (open.length === 0) return { rows: [], isGateHeld, isUnfinished };
     const [usage, rows] = await Promise.all([
       this.readUsage(tx, open, limited.scope),
-      this.#lockRows(tx, open),
+      this.#lockRows(tx, open, plans),
     ]);
     const recounted = new Chooser(usage);
     // A limit that was set after the first count has a gate that is not locked here: the next claim takes the run.
     const hasSameLimits = (one: Candidate) => recounted.limitsOf(one).join() === chooser.limitsOf(one).join();
     const locked = new Set(rows.map(({ id }) => id));
     const fitting = open.filter((one) => locked.has(one.id) && hasSameLimits(one) && recounted.take(one));
-    return { rows: rowsOf(fitting, rows, recounted), isGateHeld, isUnfinished };
+    return { rows: rowsOf(fitting, rows, recounted, plans, request), isGateHeld, isUnfinished };
   }
 
   /** Picks from the windows first; then, where blocked runs fill the window of a queue, from its lanes. */
   async #pick(
     tx: Sql,
     { candidates, usage, scope, walksLanes }: LimitedRuns,
-    { order, wanted }: ChoiceRequest,
+    { order, request: { limited: wanted } }: ChoiceRequest,
   ): Promise<PickResult> {
     const pickBy = (used: LimitUsage): PickResult => {
       const chooser = new Chooser(used);
@@ -234,13 +265,20 @@ export class Limits {
     return chosen.filter((one) => gates.get(one)!.every((gate) => locked.has(gate)));
   }
 
-  /** Locks and returns the runs that are still ready, except rows that other transactions have locked. */
-  async #lockRows(tx: Sql, chosen: Candidate[]): Promise<RunRow[]> {
+  /**
+   * Locks and returns the chosen runs and those that may follow them, if they are still ready, except rows that other
+   * transactions have locked.
+   */
+  async #lockRows(tx: Sql, chosen: Candidate[], plans: LanePlan[]): Promise<RunRow[]> {
+    const isChosen = new Set(chosen);
+    const followers = plans
+      .filter(({ heads }) => heads.every((head) => isChosen.has(head)))
+      .flatMap((plan) => plan.followers);
     const columns = RUN_COLUMNS.split(", ").map((column) => `r.${column}`);
     return tx.all<RunRow>(
       `select ${columns.join(", ")} from ${this.#db.lookUp(this.#db.rows({ id: "integer" }), this.#t.runs)}
         where r.state = 1${this.#db.lockOnly(this.#db.skipLocked, "r")}`,
-      JSON.stringify(chosen.map(({ id }) => [id])),
+      idsAsJson([...chosen, ...followers].map(({ id }) => id)),
     );
   }
 }
@@ -271,18 +309,24 @@ function coversLimits(older: Candidate[], newer: Candidate[]): boolean {
   );
 }
 
-/** Returns the runs that replace a freed run under the very same limits, one for each freed run. */
+/** Returns the runs that replace a freed run under the very same limits, one for each freed slot. */
 function successorsOf(freed: LimitSubject[], chosen: Candidate[]): Set<Candidate> {
-  const keyOf = ({ name, lane, queue }: LimitSubject) => JSON.stringify([name, lane, queue]);
-  const free = Map.groupBy(freed, keyOf);
-  return new Set(chosen.filter((one) => free.get(keyOf(one))?.pop()));
+  const free = Map.groupBy(freed, laneKey);
+  return new Set(chosen.filter((one) => free.get(laneKey(one))?.pop()));
 }
 
-/** Returns the locked rows of the chosen runs, in the order of the choice. */
-function rowsOf(chosen: Candidate[], rows: RunRow[], chooser: Chooser): RunRow[] {
+/** Returns the locked rows of the chosen runs, in the order of the choice, then those of the runs that follow them. */
+function rowsOf(
+  chosen: Candidate[],
+  rows: RunRow[],
+  chooser: Chooser,
+  plans: LanePlan[],
+  { token }: ChoiceRequest["request"],
+): RunRow[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return chosen.flatMap((one) => {
+  const heads = chosen.flatMap((one) => {
     const row = byId.get(one.id);
     return row ? [{ ...row, unkeyed: chooser.lacksKey(one) }] : [];
   });
+  return [...heads, ...linkChains(plans, heads, rows, token)];
 }

@@ -1,7 +1,8 @@
+import { type ChainLink, chainsOf, laneKey } from "../chains.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store.ts";
 
 /** A row of `runs`, with the columns that a claim reads. */
-export interface RunRow {
+export interface RunRow extends ChainLink {
   id: number;
   name: string;
   queue: string;
@@ -27,6 +28,8 @@ export interface RunRow {
   logged: number;
   /** Whether the run is claimed only for its key to be computed. */
   unkeyed?: boolean;
+  /** Whether the claim itself marks the run as started. */
+  starts?: boolean;
 }
 
 export const RUN_COLUMNS: string =
@@ -46,14 +49,6 @@ export function leaseFor(name: string, { leases, lease }: ClaimRequest): number 
   return Object.hasOwn(leases, name) ? leases[name]! : lease;
 }
 
-/**
- * Whether the claim itself marks the run as started. A crashed run is marked later: it first waits until it can run
- * alone.
- */
-export function startsAtOnce(row: RunRow, index: number, request: ClaimRequest): boolean {
-  return index < request.start && row.crashes === 0;
-}
-
 /** Returns the SQL condition that leaves crashed runs out of a claim that may take none. */
 export function claimable({ crashed }: Pick<ClaimRequest, "crashed">): string {
   return crashed > 0 ? "" : " and crashes = 0";
@@ -61,7 +56,9 @@ export function claimable({ crashed }: Pick<ClaimRequest, "crashed">): string {
 
 /**
  * Returns the runs that the claim takes, best first. Only the first `request.limited` of them may be under limits: they
- * must not wait in the worker. At most `request.crashed` of them have crashed before.
+ * must not wait in the worker. Followers of a chain do not count there, but are left out with a head of their lane. At
+ * most `request.crashed` runs have crashed before. The first `request.start` start at once, except crashed runs, which
+ * wait until they can run alone.
  */
 export function merge(
   unlimited: RunRow[],
@@ -70,31 +67,47 @@ export function merge(
   request: ClaimRequest,
 ): RunRow[] {
   const isLimited = new Set(limited);
+  const closed = new Set<string>();
   let crashed = 0;
-  return order.pick([...unlimited, ...limited], request.limit, (row, index) => {
-    if (index >= request.limited && isLimited.has(row)) return false;
-    return !hasCrashed(row) || ++crashed <= request.crashed;
+  let heads = 0;
+  return order.pick([...unlimited, ...limited], request.limit, (row) => {
+    if (row.follows) return !closed.has(laneKey(row));
+    if (heads >= request.limited && isLimited.has(row)) {
+      closed.add(laneKey(row));
+      return false;
+    }
+    if (hasCrashed(row) && ++crashed > request.crashed) return false;
+    row.starts = heads++ < request.start && row.crashes === 0;
+    return true;
   });
 }
 
 /** Converts the rows that a claim takes to the runs that the worker gets. */
 export function toClaimedRuns(rows: RunRow[], request: ClaimRequest, now: number): ClaimedRun[] {
-  return rows.map((row, index) => {
+  return rows.map((row) => {
     const counted = { ...row, attempts: row.attempts + 1 };
-    return toClaimedRun(counted, request.token, now, startsAtOnce(row, index, request));
+    return toClaimedRun(counted, row.token ?? request.token, now, row.starts ?? false);
   });
 }
 
+/** A condition of SQL that finds the runs a claim has taken by their tokens, and its parameters. */
+export function takenBy({ token }: Pick<ClaimRequest, "token">): { text: string; params: string[] } {
+  return { text: "(lease_token = ? or lease_token like ?)", params: [token, chainsOf(token)] };
+}
+
+export const RECALLED_COLUMNS: string = `${RUN_COLUMNS}, lease_token, started_at`;
+
+export type RecalledRow = RunRow & { lease_token: string; started_at: number | null };
+
 /** The same for rows that an earlier try of the claim took. */
 export function toRecalledRuns(
-  rows: (RunRow & { started_at: number | null })[],
+  rows: RecalledRow[],
   chooser: { lacksKey(row: RunRow): boolean },
-  { token }: ClaimRequest,
   now: number,
 ): ClaimedRun[] {
   return rows.sort(compareRuns).map((row) => {
     const unkeyed = row.owner === null && chooser.lacksKey(row);
-    return toClaimedRun({ ...row, unkeyed }, token, now, row.started_at !== null);
+    return toClaimedRun({ ...row, unkeyed }, row.lease_token, now, row.started_at !== null);
   });
 }
 
@@ -150,18 +163,18 @@ export class ClaimOrder {
     return this.#stride !== null;
   }
 
-  /** Returns up to `wanted` runs, best first. `take` decides whether a run can have the index it would get. */
+  /** Returns up to `wanted` runs, best first. `take` decides whether a run is taken. */
   pick<Run extends Sortable & { queue: string }>(
     runs: Run[],
     wanted: number,
-    take: (run: Run, index: number) => boolean,
+    take: (run: Run) => boolean,
   ): Run[] {
     const sorted = runs.sort(compareRuns);
     if (this.#stride) return this.#pickByShares(sorted, wanted, take);
     const picked: Run[] = [];
     for (const run of sorted) {
       if (picked.length >= wanted) break;
-      if (take(run, picked.length)) picked.push(run);
+      if (take(run)) picked.push(run);
     }
     return picked;
   }
@@ -170,7 +183,7 @@ export class ClaimOrder {
   #pickByShares<Run extends { queue: string }>(
     sorted: Run[],
     wanted: number,
-    take: (run: Run, index: number) => boolean,
+    take: (run: Run) => boolean,
   ): Run[] {
     const picked: Run[] = [];
     const groups = Map.groupBy(sorted, ({ queue }) => queue);
@@ -181,7 +194,7 @@ export class ClaimOrder {
       const queue = queues[nearest]!;
       const run = queue.runs[queue.next++];
       if (!run) queues.splice(nearest, 1);
-      else if (take(run, picked.length)) {
+      else if (take(run)) {
         picked.push(run);
         queue.taken++;
       }

@@ -1,3 +1,4 @@
+import { isChain } from "../../run/chains.ts";
 import { stateCodes } from "../../run/states.ts";
 import type { CrashCap, Lease, ReapedRun } from "../store.ts";
 import { compareRuns, RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
@@ -12,6 +13,7 @@ interface LostRun {
   name: string;
   queue: string;
   worker: string | null;
+  token: string;
   attempts: number;
   logged: number;
   crashes: number;
@@ -33,7 +35,7 @@ export interface ReapPolicy {
 }
 
 const LOST_COLUMNS =
-  "r.id, r.name, r.queue, r.locked_by as worker, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
+  "r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
 
 /** Takes back runs whose lease has ended, worker by worker. */
 export async function reap(
@@ -59,13 +61,13 @@ export async function takeBack(
   now: number,
 ): Promise<ReapedRun[]> {
   const { db, t } = tx;
-  const found = await tx.all<LostRun & { token: string; lease_token: string }>(
-    `select ${LOST_COLUMNS}, v.token, r.lease_token
+  const found = await tx.all<LostRun & { claimed: string }>(
+    `select ${LOST_COLUMNS}, v.token as claimed
        from ${db.lookUp(db.rows({ id: "integer", token: "text" }), t.runs)}
       where r.state = 2${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
     JSON.stringify(leases.map(({ id, token }) => [id, token])),
   );
-  const held = found.filter((run) => run.token === run.lease_token);
+  const held = found.filter((run) => run.token === run.claimed);
   return takeAllBack(tx, { runs: held, started: new Set(held) }, policy, now);
 }
 
@@ -183,11 +185,23 @@ async function judgeByWorker(
       if (run.started_at !== null) started.add(run);
     }
     const slots = Math.max(0, (row?.parallel ?? 0) - (row?.marked ?? 0));
-    // A run that crashed before is marked before it starts.
-    const unmarked = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(compareRuns);
-    for (const run of unmarked.slice(0, slots)) started.add(run);
+    for (const run of maybeStarted(runs).slice(0, slots)) started.add(run);
   }
   return { runs: lost, started };
+}
+
+/**
+ * Returns the unmarked runs that may have started, in claim order. A run that crashed before is marked before it
+ * starts. The runs of a chain start one after the other: only its first can have, and none if another one is marked.
+ */
+function maybeStarted(runs: LostRun[]): LostRun[] {
+  const chains = new Set(runs.filter((run) => run.started_at !== null).map(({ token }) => token));
+  const unmarked = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(compareRuns);
+  return unmarked.filter(({ token }) => {
+    const isLater = isChain(token) && chains.has(token);
+    chains.add(token);
+    return !isLater;
+  });
 }
 
 /**

@@ -1,16 +1,12 @@
 import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
+import type { FreedRun } from "../chains.ts";
 import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
-import type { RunRow } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { type Database, idsAsJson, type Tables } from "./database.ts";
 import { moveLeasedToHistory, moveToHistory, type RunEnding } from "./history.ts";
 
-/** A run that stopped running, with the columns that tell its limits. */
-type FreedRun = Pick<RunRow, "id" | "name" | "lane" | "queue">;
-
 /** A running run, as it was when its lease was compared. */
 interface HeldRun extends FreedRun {
-  token: string;
   limited: number;
   attempts: number;
   logged: number;

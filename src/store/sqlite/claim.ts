@@ -6,9 +6,11 @@ import {
   leaseFor,
   merge,
   PROMOTED,
+  RECALLED_COLUMNS,
+  type RecalledRow,
   RUN_COLUMNS,
   type RunRow,
-  startsAtOnce,
+  takenBy,
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
@@ -130,24 +132,27 @@ export class Claimer {
     );
   }
 
-  /** Sends one statement for all runs with the same lease: one for each run takes 1.5 times as long (bench/subjects/drain.ts). */
+  /**
+   * Sends one statement for all runs with the same lease and token: one for each run takes 1.5 times as long
+   * (bench/subjects/drain.ts).
+   */
   #take(rows: RunRow[], request: ClaimRequest, worker: string, now: number): void {
-    const groups = Map.groupBy(rows.entries(), ([index, row]) =>
-      JSON.stringify([leaseFor(row.name, request), startsAtOnce(row, index, request)]),
+    const groups = Map.groupBy(rows, (row) =>
+      JSON.stringify([leaseFor(row.name, request), row.starts ?? false, row.token ?? request.token]),
     );
     for (const [key, group] of groups) {
-      const [lease, started] = JSON.parse(key) as [number, boolean];
+      const [lease, started, token] = JSON.parse(key) as [number, boolean, string];
       this.#db.change(
         `update ${this.#t.runs}
             set state = 2, attempts = attempts + 1, lease_token = ?, locked_by = ?, locked_until = ?, started_at = ?,
                 unique_key = ${KEY.unique_key}, unique_scope = ${KEY.unique_scope}
           where id in (select value from json_each(?))`,
-        request.token,
+        token,
         worker,
         now + lease,
         started ? now : null,
         now,
-        JSON.stringify(group.map(([, row]) => row.id)),
+        JSON.stringify(group.map(({ id }) => id)),
       );
     }
   }
@@ -187,12 +192,13 @@ export class Claimer {
 
   /** Returns the runs that an earlier try of this claim took; its answer was lost. */
   recall(request: ClaimRequest, worker: string, now: number): ClaimedRun[] {
-    const rows = this.#db.select<RunRow & { started_at: number | null }>(
-      `select ${RUN_COLUMNS}, started_at from ${this.#t.runs} where state = 2 and locked_by = ? and lease_token = ?`,
+    const taken = takenBy(request);
+    const rows = this.#db.select<RecalledRow>(
+      `select ${RECALLED_COLUMNS} from ${this.#t.runs} where state = 2 and locked_by = ? and ${taken.text}`,
       worker,
-      request.token,
+      ...taken.params,
     );
     const chooser = new Chooser(readUsage(this.#db, this.#t, request, new Set()));
-    return toRecalledRuns(rows, chooser, request, now);
+    return toRecalledRuns(rows, chooser, now);
   }
 }

@@ -1,10 +1,13 @@
+import { countSlots } from "../../run/chains.ts";
 import { isKeyed, LAST, laneOf } from "../../run/lanes.ts";
+import { linkChains, planChains } from "../chains.ts";
 import { type Candidate, Chooser, type LimitUsage } from "../chooser.ts";
 import {
   CANDIDATE_COLUMNS,
   CLAIM_WINDOW,
   type ClaimOrder,
   claimable,
+  compareRuns,
   RUN_COLUMNS,
   type RunRow,
 } from "../sql/claim.ts";
@@ -57,6 +60,7 @@ export class Limits {
     const chooser = new Chooser(usage);
     const windows = queues.map((queue) => this.#readWindow(queue));
     const candidates = windows.flat();
+    const inOrder = candidates.toSorted(compareRuns);
     const seen = new Set(candidates.map(({ id }) => id));
     if (order.hasShares) candidates.push(...this.#findHidden(queues, windows, usage, seen, wanted));
     const chosen = order.pick(candidates, wanted, (one) => chooser.take(one));
@@ -68,10 +72,13 @@ export class Limits {
       chosen.push(...walked.chosen);
       isOver &&= walked.isOver;
     }
-    return {
-      rows: chosen.length > 0 ? this.#readRows(chosen, chooser) : [],
-      isUnfinished: chosen.length === 0 && !isOver,
-    };
+    if (chosen.length === 0) return { rows: [], isUnfinished: !isOver };
+    const plans = planChains(chosen, inOrder, chooser, request.behind);
+    const followers = plans.flatMap((plan) => plan.followers);
+    const rows = this.#readRows([...chosen, ...followers], chooser);
+    const isChosen = new Set(chosen.map(({ id }) => id));
+    const heads = rows.filter(({ id }) => isChosen.has(id));
+    return { rows: [...heads, ...linkChains(plans, heads, rows, request.token)], isUnfinished: false };
   }
 
   #readWindow(queue: string): Candidate[] {
@@ -194,7 +201,7 @@ export class Limits {
 
 /**
  * Returns the usage of limits for one claim; each number is read when it is first needed. Every running run counts,
- * whether or not the limit existed when it was claimed.
+ * whether or not the limit existed when it was claimed; a chain counts once.
  */
 export function readUsage(
   db: SqliteDatabase,
@@ -206,10 +213,14 @@ export function readUsage(
     db.row<{ lim: number; key_lim: number }>(`select lim, key_lim from ${t.jobs} where name = ?`, name),
   );
   const count = (where: string, ...params: string[]) =>
-    db.row<{ n: number }>(
-      `select count(*) as n from ${t.runs} where state = 2 and owner is null and ${where}`,
-      ...params,
-    )!.n;
+    countSlots(
+      db
+        .select<{ token: string }>(
+          `select lease_token as token from ${t.runs} where state = 2 and owner is null and ${where}`,
+          ...params,
+        )
+        .map(({ token }) => token),
+    );
   return {
     isClosed: (name) => closed.has(name),
     computesKey: (name) => request.computesKey(name),

@@ -64,10 +64,11 @@ class Pair {
         return;
       }
       case "claim": {
-        const { do: _, worker, ...fields } = step;
-        const request = claimRequest({ ...fields, owner: worker });
+        const { do: _, worker, behind, ...fields } = step;
+        const request = claimRequest({ ...fields, owner: worker, behind: () => behind });
         const answer = await exchange(store, { worker, claim: request });
-        expect(ids(answer.claimed)).toEqual(model.claim({ ...step, token: request.token }));
+        const tokens = new Map(answer.claimed.map(({ id, token }) => [id, token]));
+        expect(ids(answer.claimed)).toEqual(model.claim({ ...step, token: request.token }, tokens));
         // In any order.
         expect(answer.cancelled.toSorted((a, b) => a - b)).toEqual(model.cancelledOf(worker));
         for (const { id, token } of answer.claimed) this.#leases.push({ id, token });

@@ -2,6 +2,7 @@ import { afterAll, describe } from "vitest";
 import type { Database } from "../support/stores.ts";
 import { sendingAgain } from "./again.ts";
 import { agreeing } from "./agreement.ts";
+import { chaining } from "./chains.ts";
 import { children } from "./children.ts";
 import { claiming } from "./claim.ts";
 import { control } from "./control.ts";
@@ -56,6 +57,7 @@ export function exercise(database: Database): void {
       limits,
       deciding,
       lanes,
+      chaining,
       uniqueness,
       leases,
       children,

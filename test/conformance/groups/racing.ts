@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isChain } from "../../../src/run/chains.ts";
 import { systemClock } from "../../../src/time.ts";
 import { type Limits, type Step, violations } from "../support/limit-journal.ts";
 import { runScript } from "../support/processes.ts";
@@ -61,15 +62,21 @@ export function racing(database: Database): void {
     });
     afterEach(() => at.teardown());
 
-    const audited = () => at.sql<Step>("select step, run, name, lane, queue from audit order by seq");
+    const audited = () => at.sql<Step>("select step, run, name, lane, queue, token from audit order by seq");
 
     test("no limit is ever exceeded, and no run is two processes' at once", async () => {
       await at.audit();
       const seen: Seen[] = [];
       let steps: Step[] = [];
       const most = (gate: (step: Step) => boolean) => {
-        let now = 0;
-        return Math.max(...steps.filter(gate).map(({ step }) => (now += step)));
+        const slots: (string | number)[] = [];
+        const used = steps.filter(gate).map(({ step, run, token }) => {
+          const slot = token && isChain(token) ? token : run;
+          if (step === 1) slots.push(slot);
+          else slots.splice(slots.indexOf(slot), 1);
+          return new Set(slots).size;
+        });
+        return Math.max(...used);
       };
       // A limit that is not used to the full would be kept by accident.
       const used = () => [
@@ -88,6 +95,7 @@ export function racing(database: Database): void {
       expect(violations(steps, LIMITS)).toEqual([]);
       expect(violations(inOrder(seen), LIMITS)).toEqual([]);
       expect(steps.filter(({ step }) => step === 1)).toHaveLength(seen.length);
+      expect(steps.filter(({ token }) => isChain(token!)).length).toBeGreaterThan(20);
       expect(await list(at.store, { states: ["running"], limit: 1 })).toEqual([]);
     });
 

@@ -1,8 +1,9 @@
 // One of several processes that claim and settle as fast as they can. Arguments: URL, worker, milliseconds.
 // What it sees goes to standard output, a line for each run: when it was surely its own, by the clock all processes share.
 import { openStore } from "../../../src/store/open.ts";
-import type { ClaimedRun, Settlement } from "../../../src/store/store.ts";
+import type { Settlement } from "../../../src/store/store.ts";
 import { systemClock, yieldToEventLoop } from "../../../src/time.ts";
+import { type HeldRun, hold, startNext } from "./chain-order.ts";
 
 const [url, worker, ms] = process.argv.slice(2) as [string, string, string];
 const store = await openStore(url, { clock: systemClock, prefix: "punctual_" });
@@ -19,7 +20,7 @@ await store.beat({
 });
 
 const outcomes = ["completed", "completed", "retried", "snoozed", "released", "failed"] as const;
-const held = new Map<number, { run: ClaimedRun; from: bigint }>();
+const held = new Map<number, HeldRun>();
 const end = Date.now() + Number(ms);
 let seq = 0;
 
@@ -28,7 +29,7 @@ const tell = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 function finishSome(): Settlement[] {
   const settled: Settlement[] = [];
   for (const [id, { run, from }] of held) {
-    if (Date.now() < end && Math.random() < 0.5) continue;
+    if (from === null || (Date.now() < end && Math.random() < 0.5)) continue;
     held.delete(id);
     tell({
       run: id,
@@ -38,6 +39,7 @@ function finishSome(): Settlement[] {
       from: String(from),
       to: String(process.hrtime.bigint()),
     });
+    startNext(run, held);
     settled.push({
       id,
       token: run.token,
@@ -63,6 +65,7 @@ while (Date.now() < end || held.size > 0) {
     limit,
     start: limit,
     limited: limit,
+    behind: () => Math.floor(Math.random() * 4),
     queues: null,
     exceptQueues: [],
     stride: null,
@@ -82,8 +85,7 @@ while (Date.now() < end || held.size > 0) {
     started: [],
     claim: Date.now() < end ? claim : null,
   });
-  const from = process.hrtime.bigint();
-  for (const run of answer.claimed) held.set(run.id, { run, from });
+  hold(answer.claimed, held);
   if (answer.settled.includes(false)) throw new Error("a lease was lost, though nobody took it back");
   await yieldToEventLoop();
 }

@@ -1,3 +1,5 @@
+import { isChain } from "../../../src/run/chains.ts";
+
 /** A run begins (+1) or ceases (−1) to run. */
 export interface Step {
   step: 1 | -1;
@@ -5,6 +7,8 @@ export interface Step {
   name: string;
   lane: string;
   queue: string;
+  /** Of its lease. Runs of a chain share one, and use one slot. */
+  token?: string | null;
 }
 
 export interface Limits {
@@ -19,12 +23,19 @@ export function violations(steps: Step[], limits: Limits): string[] {
   const found: string[] = [];
   const running = new Set<number>();
   const counts = new Map<string, number>();
-  const count = (gate: string, by: number, limit: number | undefined) => {
-    const now = (counts.get(gate) ?? 0) + by;
-    counts.set(gate, now);
-    if (limit !== undefined && now > limit) found.push(`${gate}: ${now} of ${limit}`);
+  const add = (to: string, by: number): number => {
+    const now = (counts.get(to) ?? 0) + by;
+    counts.set(to, now);
+    return now;
   };
-  for (const { step, run, name, lane, queue } of steps) {
+  for (const { step, run, name, lane, queue, token } of steps) {
+    const count = (gate: string, by: 1 | -1, limit: number | undefined) => {
+      const ofChain = token && isChain(token) ? add(`${gate} ${token}`, by) : null;
+      // Only the first of a chain to begin and the last to cease change what is used.
+      const isSame = ofChain !== null && ofChain !== (by === 1 ? 1 : 0);
+      const now = add(gate, isSame ? 0 : by);
+      if (limit !== undefined && now > limit) found.push(`${gate}: ${now} of ${limit}`);
+    };
     if (step === 1 && running.has(run)) found.push(`run ${run} twice at once`);
     if (step === -1 && !running.has(run)) found.push(`run ${run} ceased without running`);
     if (step === 1) running.add(run);

@@ -10,6 +10,7 @@ export type Step =
       limit: number;
       start: number;
       limited: number;
+      behind: number;
       queues: string[] | null;
       exceptQueues: string[];
       lease: number;
@@ -43,9 +44,10 @@ const of = <Kind extends Step["do"], Fields>(
 
 const claim: fc.Arbitrary<Step> = of("claim", {
   worker,
-  limit: fc.integer({ min: 1, max: 5 }),
+  limit: fc.integer({ min: 1, max: 8 }),
   start: fc.integer({ min: 0, max: 5 }),
   limited: fc.integer({ min: 0, max: 5 }),
+  behind: fc.constantFrom(0, 1, 3),
   queues: fc.constantFrom<string[] | null>(null, null, ["a"], ["b", "a"]),
   exceptQueues: fc.constantFrom<string[]>([], [], [], ["a"]),
   lease,

@@ -1,3 +1,4 @@
+import { isChain } from "../../../src/run/chains.ts";
 import { type Outcome, outcomeRules, type RunState } from "../../../src/run/states.ts";
 
 export interface ModelRun {
@@ -23,6 +24,11 @@ export interface ModelRun {
 export interface ModelLease {
   id: number;
   token: string;
+}
+
+/** How many run at once: of a chain one after the other. */
+function slots(runs: ModelRun[]): number {
+  return new Set(runs.map(({ token, id }) => (token !== null && isChain(token) ? token : id))).size;
 }
 
 /** The queue as simply as it can be written: one list, one loop over it for everything. */
@@ -64,16 +70,24 @@ export class Model {
     });
   }
 
-  claim(claim: {
-    worker: string;
-    token: string;
-    limit: number;
-    start: number;
-    limited: number;
-    queues: string[] | null;
-    exceptQueues: string[];
-    lease: number;
-  }): number[] {
+  /**
+   * `tokens`: what the store gave each run. It decides how long its chains are; the model, which runs may be behind
+   * which.
+   */
+  claim(
+    claim: {
+      worker: string;
+      token: string;
+      limit: number;
+      start: number;
+      limited: number;
+      behind: number;
+      queues: string[] | null;
+      exceptQueues: string[];
+      lease: number;
+    },
+    tokens: Map<number, string>,
+  ): number[] {
     for (const run of this.runs) {
       if (run.state === "scheduled" && run.runAt <= this.now) run.state = "ready";
     }
@@ -81,33 +95,55 @@ export class Model {
     const inOrder = [...this.runs].sort(
       (a, b) => a.priority - b.priority || a.runAt - b.runAt || a.id - b.id,
     );
+    let heads = 0;
     for (const run of inOrder) {
       if (claimed.length >= claim.limit) break;
       if (run.state !== "ready") continue;
       if (this.pausedJobs.has(run.name) || this.pausedQueues.has(run.queue)) continue;
       if (claim.queues && !claim.queues.includes(run.queue)) continue;
       if (claim.exceptQueues.includes(run.queue)) continue;
-      if (run.limited && (claimed.length >= claim.limited || !this.#hasRoom(run))) continue;
+      const token = tokens.get(run.id) ?? claim.token;
+      const chain = isChain(token) ? claimed.filter((one) => one.token === token) : [];
+      const follows = chain.length > 0;
+      if (follows && (chain.length > claim.behind || !this.#mayFollow(run, chain, inOrder))) continue;
+      if (!follows && run.limited && (heads >= claim.limited || !this.#hasRoom(run))) continue;
       run.state = "running";
       run.attempts++;
-      run.token = claim.token;
+      run.token = token;
       run.worker = claim.worker;
       run.lockedUntil = this.now + claim.lease;
-      run.startedAt = claimed.length < claim.start && run.crashes === 0 ? this.now : null;
+      run.startedAt = !follows && heads < claim.start && run.crashes === 0 ? this.now : null;
+      if (!follows) heads++;
       claimed.push(run);
     }
     return claimed.map(({ id }) => id);
   }
 
+  /** Whether a run may be the next of a chain: nothing has crashed, and no run of the lane before it is left. */
+  #mayFollow(run: ModelRun, chain: ModelRun[], inOrder: ModelRun[]): boolean {
+    const isSame = (one: ModelRun) => one.name === run.name && one.key === run.key && one.queue === run.queue;
+    const before = inOrder.slice(0, inOrder.indexOf(run));
+    return (
+      [...chain, run].every((one) => isSame(one) && one.limited && one.crashes === 0) &&
+      !before.some((one) => isSame(one) && one.state === "ready")
+    );
+  }
+
   #hasRoom(run: ModelRun): boolean {
     const running = this.runs.filter((one) => one.state === "running" && one.limited);
-    const under = (limit: number | undefined, count: number) => !limit || count < limit;
+    const under = (limit: number | undefined, runs: ModelRun[]) => !limit || slots(runs) < limit;
     const ofJob = running.filter((one) => one.name === run.name);
     return (
-      under(this.jobLimits[run.name], ofJob.length) &&
+      under(this.jobLimits[run.name], ofJob) &&
       (run.key === null ||
-        under(this.keyLimits[run.name], ofJob.filter((one) => one.key === run.key).length)) &&
-      under(this.queueLimits[run.queue], running.filter((one) => one.queue === run.queue).length)
+        under(
+          this.keyLimits[run.name],
+          ofJob.filter((one) => one.key === run.key),
+        )) &&
+      under(
+        this.queueLimits[run.queue],
+        running.filter((one) => one.queue === run.queue),
+      )
     );
   }
 

@@ -12,16 +12,16 @@ const PREFIX = "punctual_";
 
 const AUDIT = [
   `create table audit (seq bigint auto_increment primary key, step int, run bigint, name varchar(255), lane varchar(500),
-     queue varchar(255)) character set utf8mb4 collate utf8mb4_bin`,
+     queue varchar(255), token varchar(255)) character set utf8mb4 collate utf8mb4_bin`,
   `create trigger audit_changed after update on ${PREFIX}runs for each row
    if new.state = 2 and old.state <> 2 then
-     insert into audit (step, run, name, lane, queue) values (1, new.id, new.name, new.lane, new.queue);
+     insert into audit (step, run, name, lane, queue, token) values (1, new.id, new.name, new.lane, new.queue, new.lease_token);
    elseif old.state = 2 and new.state <> 2 then
-     insert into audit (step, run, name, lane, queue) values (-1, old.id, old.name, old.lane, old.queue);
+     insert into audit (step, run, name, lane, queue, token) values (-1, old.id, old.name, old.lane, old.queue, old.lease_token);
    end if`,
   `create trigger audit_left after delete on ${PREFIX}runs for each row
    if old.state = 2 then
-     insert into audit (step, run, name, lane, queue) values (-1, old.id, old.name, old.lane, old.queue);
+     insert into audit (step, run, name, lane, queue, token) values (-1, old.id, old.name, old.lane, old.queue, old.lease_token);
    end if`,
 ];
 

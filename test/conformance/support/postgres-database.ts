@@ -11,12 +11,12 @@ import type { CallersTransaction, Database, Opened, Param, WrongHandle } from ".
 const PREFIX = "punctual_";
 
 const AUDIT = `
-  create table audit (seq bigserial primary key, step integer, run bigint, name text, lane text, queue text);
+  create table audit (seq bigserial primary key, step integer, run bigint, name text, lane text, queue text, token text);
   create function audit() returns trigger language plpgsql as $$ begin
     if tg_op = 'UPDATE' and new.state = 2 and old.state <> 2 then
-      insert into audit (step, run, name, lane, queue) values (1, new.id, new.name, new.lane, new.queue);
+      insert into audit (step, run, name, lane, queue, token) values (1, new.id, new.name, new.lane, new.queue, new.lease_token);
     elsif old.state = 2 and (tg_op = 'DELETE' or new.state <> 2) then
-      insert into audit (step, run, name, lane, queue) values (-1, old.id, old.name, old.lane, old.queue);
+      insert into audit (step, run, name, lane, queue, token) values (-1, old.id, old.name, old.lane, old.queue, old.lease_token);
     end if;
     return null;
   end $$;

@@ -72,6 +72,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
     limit,
     start: limit,
     limited: fields.start ?? limit,
+    behind: () => 0,
     crashed: limit,
     queues: null,
     exceptQueues: [],

@@ -11,15 +11,15 @@ import type { CallersTransaction, Database, Opened, Param, WrongHandle } from ".
 export const PREFIX = "punctual_";
 
 const AUDIT = `
-  create table audit (seq integer primary key autoincrement, step integer, run integer, name text, lane text, queue text);
+  create table audit (seq integer primary key autoincrement, step integer, run integer, name text, lane text, queue text, token text);
   create trigger audit_began after update of state on ${PREFIX}runs when new.state = 2 and old.state <> 2 begin
-    insert into audit (step, run, name, lane, queue) values (1, new.id, new.name, new.lane, new.queue);
+    insert into audit (step, run, name, lane, queue, token) values (1, new.id, new.name, new.lane, new.queue, new.lease_token);
   end;
   create trigger audit_ceased after update of state on ${PREFIX}runs when old.state = 2 and new.state <> 2 begin
-    insert into audit (step, run, name, lane, queue) values (-1, old.id, old.name, old.lane, old.queue);
+    insert into audit (step, run, name, lane, queue, token) values (-1, old.id, old.name, old.lane, old.queue, old.lease_token);
   end;
   create trigger audit_left after delete on ${PREFIX}runs when old.state = 2 begin
-    insert into audit (step, run, name, lane, queue) values (-1, old.id, old.name, old.lane, old.queue);
+    insert into audit (step, run, name, lane, queue, token) values (-1, old.id, old.name, old.lane, old.queue, old.lease_token);
   end;`;
 
 async function open(clock: Clock): Promise<Opened> {

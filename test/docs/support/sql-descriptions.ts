@@ -118,9 +118,18 @@ const DESCRIPTIONS: [RegExp, string][] = [
   [/^select id, name, queue,.* where id in/, "Reads the chosen runs."],
   [/^select lim, key_lim from/, "Reads the limits of a job."],
   [/^select lim from/, "Reads the limit of a queue."],
-  [/^select count\(\*\) as n .* and name = \? and lane = \?/, "Counts the running runs of a key."],
-  [/^select count\(\*\) as n .* and name = \?/, "Counts the running runs of a job."],
-  [/^select count\(\*\) as n .* and queue = \?/, "Counts the running runs of a queue."],
+  [
+    /^select lease_token as token .* and name = \? and lane = \?/,
+    "Reads the leases of running runs of a key: each is a slot.",
+  ],
+  [
+    /^select lease_token as token .* and name = \?/,
+    "Reads the leases of running runs of a job: each is a slot.",
+  ],
+  [
+    /^select lease_token as token .* and queue = \?/,
+    "Reads the leases of running runs of a queue: each is a slot.",
+  ],
 
   // Settle.
   [/^with gone as/, "Moves the runs whose leases are held from `runs` to `history`, and returns them."],

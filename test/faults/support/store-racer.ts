@@ -2,6 +2,7 @@
 // URL, name, clients, milliseconds, "closed" or "open" gates, queues. What they see goes to standard output, a line for each run.
 import type { ClaimedRun, Settlement, Store } from "../../../src/store/store.ts";
 import { yieldToEventLoop } from "../../../src/time.ts";
+import { type HeldRun, hold, startNext } from "../../conformance/support/chain-order.ts";
 import { type Gates, openRacing } from "./open-racing.ts";
 
 const [url, name, clients, ms, gates, ...queues] = process.argv.slice(2) as string[] as [
@@ -32,13 +33,13 @@ function settlement({ id, token }: ClaimedRun): Settlement {
 }
 
 async function race(worker: string, store: Store, mine: string[] | null, end: number): Promise<void> {
-  const held = new Map<number, { run: ClaimedRun; from: bigint }>();
+  const held = new Map<number, HeldRun>();
   let seq = 0;
   while (performance.now() < end || held.size > 0) {
     const over = performance.now() >= end;
     const settle: Settlement[] = [];
     for (const { run, from } of held.values()) {
-      if (!over && Math.random() < 0.5) continue;
+      if (from === null || (!over && Math.random() < 0.5)) continue;
       held.delete(run.id);
       const { id, lane, queue } = run;
       const seen = {
@@ -50,6 +51,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
         to: `${process.hrtime.bigint()}`,
       };
       process.stdout.write(`${JSON.stringify(seen)}\n`);
+      startNext(run, held);
       settle.push(settlement(run));
     }
     const limit = Math.floor(Math.random() * 6);
@@ -59,6 +61,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       limit,
       start: limit,
       limited: limit,
+      behind: () => Math.floor(Math.random() * 4),
       queues: mine,
       exceptQueues: [],
       stride: null,
@@ -78,8 +81,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       started: [],
       claim: over ? null : claim,
     });
-    const from = process.hrtime.bigint();
-    for (const run of answer.claimed) held.set(run.id, { run, from });
+    hold(answer.claimed, held);
     if (answer.settled.includes(false)) throw new Error("a lease was lost, though nobody took it back");
     await yieldToEventLoop();
   }
