@@ -17,47 +17,47 @@ select 'ready', queue, limited
 from (
   select queue, 0 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1 and limited = 0 and owner is null
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 0 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 0
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1 and limited = 0 and owner is null
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 0 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 0
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1
           and limited = 0
           and owner is null
-          and queue > (
-            select min(queue) as queue
+          and queue < (
+            select max(queue) as queue
             from punctual_runs force index (punctual_runs_ready)
             where state = 1 and limited = 0 and owner is null
           )
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 0 as limited
@@ -65,20 +65,20 @@ from (
   where state = 1
     and limited = 0
     and owner is null
-    and queue > (
-      select min(queue) as queue
+    and queue < (
+      select max(queue) as queue
       from punctual_runs force index (punctual_runs_ready)
       where state = 1
         and limited = 0
         and owner is null
-        and queue > (
-          select min(queue) as queue
+        and queue < (
+          select max(queue) as queue
           from punctual_runs force index (punctual_runs_ready)
           where state = 1
             and limited = 0
             and owner is null
-            and queue > (
-              select min(queue) as queue
+            and queue < (
+              select max(queue) as queue
               from punctual_runs force index (punctual_runs_ready)
               where state = 1 and limited = 0 and owner is null
             )
@@ -88,47 +88,47 @@ from (
   union all
   select queue, 1 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1 and limited = 1 and owner is null
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 1 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 1
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1 and limited = 1 and owner is null
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 1 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 1
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1
           and limited = 1
           and owner is null
-          and queue > (
-            select min(queue) as queue
+          and queue < (
+            select max(queue) as queue
             from punctual_runs force index (punctual_runs_ready)
             where state = 1 and limited = 1 and owner is null
           )
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 1 as limited
@@ -136,20 +136,20 @@ from (
   where state = 1
     and limited = 1
     and owner is null
-    and queue > (
-      select min(queue) as queue
+    and queue < (
+      select max(queue) as queue
       from punctual_runs force index (punctual_runs_ready)
       where state = 1
         and limited = 1
         and owner is null
-        and queue > (
-          select min(queue) as queue
+        and queue < (
+          select max(queue) as queue
           from punctual_runs force index (punctual_runs_ready)
           where state = 1
             and limited = 1
             and owner is null
-            and queue > (
-              select min(queue) as queue
+            and queue < (
+              select max(queue) as queue
               from punctual_runs force index (punctual_runs_ready)
               where state = 1 and limited = 1 and owner is null
             )
@@ -168,9 +168,13 @@ from (
   where state = 2 and cancelled_at is not null and locked_by = ?
 ) c
 union all
-select 'due', '', min(run_at)
-from punctual_runs force index (punctual_runs_scheduled)
-where state = 0
+select 'due', '', run_at
+from (
+  select min(run_at) as run_at
+  from punctual_runs force index (punctual_runs_scheduled)
+  where state = 0
+    and run_at <= (select max(run_at) from punctual_runs force index (punctual_runs_scheduled) where state = 0)
+) d
 union all
 select 'now', '', now
 from (
@@ -191,26 +195,23 @@ start transaction;
 -- ?1 = 'w1', ?2 = 0
 select seq from punctual_exchanges where worker = ? and stream = ? for update;
 
--- Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+-- Reads the first ready runs of a queue without limits.
 -- ?1 = 'default', ?2 = 'default', ?3 = '2'
-select *
-from (
-  select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
-    tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
-    case when (
-      exists (
-          select 1
-          from punctual_jobs j
-          where j.name = r.name and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
-        )
-        or exists (select 1 from punctual_queues q where q.name = ? and q.lim > 0)
-    ) then 1 else 0 end as bound
-  from punctual_runs r force index (punctual_runs_ready)
-  where state = 1 and limited = 0 and owner is null and queue = ?
-  order by priority, run_at, id
-  limit ?
-  for update skip locked
-) arm0;
+select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
+  tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
+  case when (
+    exists (
+        select 1
+        from punctual_jobs j
+        where j.name = r.name and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+      )
+      or exists (select 1 from punctual_queues q where q.name = ? and q.lim > 0)
+  ) then 1 else 0 end as bound
+from punctual_runs r force index (punctual_runs_ready)
+where state = 1 and limited = 0 and owner is null and queue = ?
+order by priority, run_at, id
+limit ?
+for update skip locked;
 
 -- Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
 -- ?1 = '[[1,"token-2","w1",1767225660000,1767225600000,1767225600000]]'
@@ -249,14 +250,11 @@ commit;
 
 -- Reads the first runs under limits of each queue (the window).
 -- ?1 = 'slow'
-select *
-from (
-  select id, name, lane, queue, priority, run_at
-  from punctual_runs force index (punctual_runs_ready)
-  where state = 1 and limited = 1 and owner is null and queue = ?
-  order by priority, run_at, id
-  limit 64
-) arm0;
+select id, name, lane, queue, priority, run_at
+from punctual_runs force index (punctual_runs_ready)
+where state = 1 and limited = 1 and owner is null and queue = ?
+order by priority, run_at, id
+limit 64;
 
 -- Reads the limits of these jobs and queues, and how many runs run under each.
 -- ?1 = '[["report"]]', ?2 = '[["slow"]]', ?3 = '[["report"]]', ?4 = '[["slow"]]'
@@ -366,7 +364,7 @@ set r.state = 1;
 
 -- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 
--- Again: Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+-- Again: Reads the first ready runs of a queue without limits.
 
 -- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
 
@@ -405,7 +403,7 @@ from (
     select min(lane) as lane
     from punctual_runs force index (punctual_runs_lanes)
     where state = 1 and limited = 1 and queue = ? and priority = ? and lane > ?
-  ) least
+  ) next_one
   where lane is not null
   union all
   select ? as priority, lane
@@ -421,7 +419,7 @@ from (
         from punctual_runs force index (punctual_runs_lanes)
         where state = 1 and limited = 1 and queue = ? and priority = ? and lane > ?
       )
-  ) least
+  ) next_one
   where lane is not null
   union all
   select ? as priority, lane
@@ -445,7 +443,7 @@ from (
             where state = 1 and limited = 1 and queue = ? and priority = ? and lane > ?
           )
       )
-  ) least
+  ) next_one
   where lane is not null
   union all
   select priority, lane
@@ -497,7 +495,7 @@ from (
         from punctual_runs force index (punctual_runs_lanes)
         where state = 1 and limited = 1 and queue = ? and priority > ?
       )
-  ) least
+  ) next_one
   where lane is not null
   union all
   select (
@@ -529,7 +527,7 @@ from (
             where state = 1 and limited = 1 and queue = ? and priority > ?
           )
       )
-  ) least
+  ) next_one
   where lane is not null
   union all
   select (
@@ -573,7 +571,7 @@ from (
               )
           )
       )
-  ) least
+  ) next_one
   where lane is not null
   union all
   select priority, lane
@@ -647,14 +645,11 @@ limit ?;
 
 -- Reads the first runs of the lanes.
 -- ?1 = 'slow', ?2 = 100, ?3 = 'report|bob', ?4 = '2'
-select *
-from (
-  select id, name, lane, queue, priority, run_at
-  from punctual_runs force index (punctual_runs_lanes)
-  where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
-  order by run_at, id
-  limit ?
-) arm0;
+select id, name, lane, queue, priority, run_at
+from punctual_runs force index (punctual_runs_lanes)
+where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
+order by run_at, id
+limit ?;
 
 -- Again: Reads the limits of these jobs and queues, and how many runs run under each.
 

@@ -55,47 +55,47 @@ select 'ready', queue, limited
 from (
   select queue, 0 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1 and limited = 0 and owner is null
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 0 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 0
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1 and limited = 0 and owner is null
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 0 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 0
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1
           and limited = 0
           and owner is null
-          and queue > (
-            select min(queue) as queue
+          and queue < (
+            select max(queue) as queue
             from punctual_runs force index (punctual_runs_ready)
             where state = 1 and limited = 0 and owner is null
           )
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 0 as limited
@@ -103,20 +103,20 @@ from (
   where state = 1
     and limited = 0
     and owner is null
-    and queue > (
-      select min(queue) as queue
+    and queue < (
+      select max(queue) as queue
       from punctual_runs force index (punctual_runs_ready)
       where state = 1
         and limited = 0
         and owner is null
-        and queue > (
-          select min(queue) as queue
+        and queue < (
+          select max(queue) as queue
           from punctual_runs force index (punctual_runs_ready)
           where state = 1
             and limited = 0
             and owner is null
-            and queue > (
-              select min(queue) as queue
+            and queue < (
+              select max(queue) as queue
               from punctual_runs force index (punctual_runs_ready)
               where state = 1 and limited = 0 and owner is null
             )
@@ -126,47 +126,47 @@ from (
   union all
   select queue, 1 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1 and limited = 1 and owner is null
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 1 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 1
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1 and limited = 1 and owner is null
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 1 as limited
   from (
-    select min(queue) as queue
+    select max(queue) as queue
     from punctual_runs force index (punctual_runs_ready)
     where state = 1
       and limited = 1
       and owner is null
-      and queue > (
-        select min(queue) as queue
+      and queue < (
+        select max(queue) as queue
         from punctual_runs force index (punctual_runs_ready)
         where state = 1
           and limited = 1
           and owner is null
-          and queue > (
-            select min(queue) as queue
+          and queue < (
+            select max(queue) as queue
             from punctual_runs force index (punctual_runs_ready)
             where state = 1 and limited = 1 and owner is null
           )
       )
-  ) least
+  ) next_one
   where queue is not null
   union all
   select queue, 1 as limited
@@ -174,20 +174,20 @@ from (
   where state = 1
     and limited = 1
     and owner is null
-    and queue > (
-      select min(queue) as queue
+    and queue < (
+      select max(queue) as queue
       from punctual_runs force index (punctual_runs_ready)
       where state = 1
         and limited = 1
         and owner is null
-        and queue > (
-          select min(queue) as queue
+        and queue < (
+          select max(queue) as queue
           from punctual_runs force index (punctual_runs_ready)
           where state = 1
             and limited = 1
             and owner is null
-            and queue > (
-              select min(queue) as queue
+            and queue < (
+              select max(queue) as queue
               from punctual_runs force index (punctual_runs_ready)
               where state = 1 and limited = 1 and owner is null
             )
@@ -206,9 +206,13 @@ from (
   where state = 2 and cancelled_at is not null and locked_by = ?
 ) c
 union all
-select 'due', '', min(run_at)
-from punctual_runs force index (punctual_runs_scheduled)
-where state = 0
+select 'due', '', run_at
+from (
+  select min(run_at) as run_at
+  from punctual_runs force index (punctual_runs_scheduled)
+  where state = 0
+    and run_at <= (select max(run_at) from punctual_runs force index (punctual_runs_scheduled) where state = 0)
+) d
 union all
 select 'now', '', now
 from (

@@ -68,9 +68,8 @@ union all
 select 'cancelled', '', id
 from (select id from punctual_runs where state = 2 and cancelled_at is not null and locked_by = $3) c
 union all
-select 'due', '', min(run_at)
-from punctual_runs
-where state = 0
+select 'due', '', run_at
+from (select min(run_at) as run_at from punctual_runs where state = 0) d
 union all
 select 'now', '', now
 from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) c;
@@ -86,26 +85,23 @@ begin isolation level read committed; set local enable_seqscan = off; set local 
 -- $1 = 'w1', $2 = 0
 select seq from punctual_exchanges where worker = $1 and stream = $2 for update;
 
--- Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+-- Reads the first ready runs of a queue without limits.
 -- $1 = 'default', $2 = 'default', $3 = 2
-select *
-from (
-  select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
-    tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
-    case when (
-      exists (
-          select 1
-          from punctual_jobs j
-          where j.name = r.name and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
-        )
-        or exists (select 1 from punctual_queues q where q.name = $1 and q.lim > 0)
-    ) then 1 else 0 end as bound
-  from punctual_runs r
-  where state = 1 and limited = 0 and owner is null and queue = $2
-  order by priority, run_at, id
-  limit $3
-  for update skip locked
-) arm0;
+select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
+  tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
+  case when (
+    exists (
+        select 1
+        from punctual_jobs j
+        where j.name = r.name and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+      )
+      or exists (select 1 from punctual_queues q where q.name = $1 and q.lim > 0)
+  ) then 1 else 0 end as bound
+from punctual_runs r
+where state = 1 and limited = 0 and owner is null and queue = $2
+order by priority, run_at, id
+limit $3
+for update skip locked;
 
 -- Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
 -- $1 = '[[1,"token-2","w1",1767225660000,1767225600000,1767225600000]]'
@@ -134,14 +130,11 @@ commit;
 
 -- Reads the first runs under limits of each queue (the window).
 -- $1 = 'slow'
-select *
-from (
-  select id, name, lane, queue, priority, run_at
-  from punctual_runs
-  where state = 1 and limited = 1 and owner is null and queue = $1
-  order by priority, run_at, id
-  limit 64
-) arm0;
+select id, name, lane, queue, priority, run_at
+from punctual_runs
+where state = 1 and limited = 1 and owner is null and queue = $1
+order by priority, run_at, id
+limit 64;
 
 -- Reads the limits of these jobs and queues, and how many runs run under each.
 -- $1 = '[["report"]]', $2 = '[["slow"]]', $3 = '[["report"]]', $4 = '[["slow"]]'
@@ -221,7 +214,7 @@ where v.id = r.id;
 
 -- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 
--- Again: Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+-- Again: Reads the first ready runs of a queue without limits.
 
 -- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
 
@@ -273,14 +266,11 @@ from heads;
 
 -- Reads the first runs of the lanes.
 -- $1 = 'slow', $2 = 100, $3 = 'report|bob', $4 = 2
-select *
-from (
-  select id, name, lane, queue, priority, run_at
-  from punctual_runs
-  where state = 1 and limited = 1 and owner is null and queue = $1 and priority = $2 and lane = $3
-  order by run_at, id
-  limit $4
-) arm0;
+select id, name, lane, queue, priority, run_at
+from punctual_runs
+where state = 1 and limited = 1 and owner is null and queue = $1 and priority = $2 and lane = $3
+order by run_at, id
+limit $4;
 
 -- Again: Reads the limits of these jobs and queues, and how many runs run under each.
 

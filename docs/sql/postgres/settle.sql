@@ -118,9 +118,8 @@ union all
 select 'cancelled', '', id
 from (select id from punctual_runs where state = 2 and cancelled_at is not null and locked_by = $3) c
 union all
-select 'due', '', min(run_at)
-from punctual_runs
-where state = 0
+select 'due', '', run_at
+from (select min(run_at) as run_at from punctual_runs where state = 0) d
 union all
 select 'now', '', now
 from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) c;

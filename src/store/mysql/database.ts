@@ -59,6 +59,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly clock =
     "select (timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) + timestampdiff(microsecond, now(6), sysdate(6))) div 1000 as now";
   readonly insertsLock = true;
+  readonly purgesLate = true;
   readonly unlessKeyHeld = "";
   readonly isKeyHeld: (error: unknown) => boolean = isKeyHeld;
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
@@ -70,6 +71,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly historyRange: typeof historyRange = historyRange;
   readonly using: typeof dialect.using = dialect.using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
+  readonly nextDue: typeof dialect.nextDue = dialect.nextDue;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #connections: MysqlConnections;
   readonly #pending: Pending;

@@ -145,30 +145,48 @@ function unionAll(arms: Statement[]): Statement {
 }
 
 /**
- * Returns a `select` for each of the lowest values of a column, and the condition of the values above them. `from` ends
- * with a condition; `start` is a further one for the lowest value.
+ * Returns a `select` for each of the first values of a column, from the lowest or from the highest on, and the condition
+ * of the further values. `from` ends with a condition; `start` is a further one for the first value.
  */
-function lowest(column: string, from: Statement, start = sql``): { steps: Statement[]; above: Statement } {
+function firstValues(
+  end: "min" | "max",
+  column: string,
+  from: Statement,
+  start = sql``,
+): { steps: Statement[]; further: Statement } {
   const steps: Statement[] = [];
-  let above = start;
+  let further = start;
   for (let step = 0; step < EXPLICIT_STEPS; step++) {
-    const least = sql`select min(${column}) as ${column} ${from}${above}`;
-    steps.push(least);
-    above = sql` and ${column} > (${least})`;
+    const next = sql`select ${end}(${column}) as ${column} ${from}${further}`;
+    steps.push(next);
+    further = sql` and ${column} ${end === "min" ? ">" : "<"} (${next})`;
   }
-  return { steps, above };
+  return { steps, further };
 }
 
+/**
+ * Goes from the highest queue to the lowest: the entries of claimed runs, which the server has not purged yet, are at the
+ * beginning of each queue, where the lowest value would be looked up.
+ */
 export function readyQueues(t: Tables): string {
   const found = (limited: "0" | "1"): Statement => {
     const from = sql`from ${t.runs}${using(t.runs, "ready")} where state = 1 and limited = ${limited} and owner is null`;
-    const { steps, above } = lowest("queue", from);
-    const rest = sql`select queue, ${limited} as limited ${from}${above} group by state, limited, owner, queue`;
-    const arm = (least: Statement) =>
-      sql`select queue, ${limited} as limited from (${least}) least where queue is not null`;
+    const { steps, further } = firstValues("max", "queue", from);
+    const rest = sql`select queue, ${limited} as limited ${from}${further} group by state, limited, owner, queue`;
+    const arm = (next: Statement) =>
+      sql`select queue, ${limited} as limited from (${next}) next_one where queue is not null`;
     return unionAll([...steps.map(arm), rest]);
   };
   return unionAll([found("0"), found("1")]).text;
+}
+
+/**
+ * Looks up the latest time first: it ends the search if no run is scheduled. A search for the earliest one would then
+ * read over the entries of claimed runs that the server has not purged yet.
+ */
+export function nextDue(t: Tables): string {
+  const from = `from ${t.runs}${using(t.runs, "scheduled")} where state = 0`;
+  return `select min(run_at) as run_at ${from} and run_at <= (select max(run_at) ${from})`;
 }
 
 /** Selects the lanes of the priority of `after`, then those of the next priority, then all others. */
@@ -183,10 +201,10 @@ export function readyLanes(
   const rest = (where: Statement) =>
     sql`select priority, lane from (select distinct state, limited, queue, priority, lane ${from}${where} limit ${param(count)}) rest`;
   const ofPriority = (priority: Statement, start?: Statement) => {
-    const { steps, above } = lowest("lane", sql`${from} and priority = ${priority}`, start);
-    const arm = (least: Statement) =>
-      sql`select ${priority} as priority, lane from (${least}) least where lane is not null`;
-    return unionAll([...steps.map(arm), rest(sql` and priority = ${priority}${above}`)]);
+    const { steps, further } = firstValues("min", "lane", sql`${from} and priority = ${priority}`, start);
+    const arm = (next: Statement) =>
+      sql`select ${priority} as priority, lane from (${next}) next_one where lane is not null`;
+    return unionAll([...steps.map(arm), rest(sql` and priority = ${priority}${further}`)]);
   };
   const later = sql` and priority > ${param(after.priority)}`;
   const next = sql`(select min(priority) ${from}${later})`;

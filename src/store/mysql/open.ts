@@ -53,6 +53,7 @@ export async function mysqlParts(
     // Other processes learn of new runs by polling.
     announce: async () => {},
     watch: (onChange) => poller.listen(onChange),
+    exchanging: (work) => void poller.exchanging(work),
     close: () => db.close(),
   };
 }

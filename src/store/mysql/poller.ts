@@ -1,18 +1,19 @@
 import type { Clock } from "../../time.ts";
 import type { Sql, Tables } from "../sql/database.ts";
-import { using } from "./dialect.ts";
-
-/** Time between two polls while the runs change, in milliseconds. */
-const SHORTEST_INTERVAL = 20;
+import { nextDue, using } from "./dialect.ts";
 
 /**
- * Time between two polls while nothing changes, in milliseconds. A run of another process waits half of it on average;
- * a poll takes about 0.4 ms of this process's time.
+ * Bounds of the time between two polls, in milliseconds. A run of another process waits half of it on average. Statements
+ * that an idle worker sends anyway make most of the longest ones unnecessary (see `exchanging`).
  */
-const LONGEST_INTERVAL = 55;
+const SHORTEST_INTERVAL = 10;
+const LONGEST_INTERVAL = 250;
 
-/** Growth of the interval after a poll that found no change. */
-const GROWTH = 1.3;
+/** Between these bounds, the time between two polls as a fraction of the time since the last change (note 39). */
+const FRACTION = 0.05;
+
+/** Longest that exchanges put off a poll, in milliseconds: they may be those of another worker, on other queues. */
+const PUT_OFF_AT_MOST = 1000;
 
 /** Polls for changes of the runs while there are listeners: these servers have no notifications. */
 export class Poller {
@@ -23,6 +24,11 @@ export class Poller {
   #cancel: (() => void) | null = null;
   #interval = SHORTEST_INTERVAL;
   #seen: string | null = null;
+  /** Times on the monotonic clock. */
+  #changedAt = 0;
+  #polledAt = 0;
+  #exchangedAt = 0;
+  #exchanges = 0;
 
   constructor(sql: Sql, tables: Tables, clock: Clock) {
     this.#sql = sql;
@@ -34,7 +40,7 @@ export class Poller {
     // A new function for each call: the same `onChange` may be passed twice.
     const listener = () => onChange();
     this.#listeners.add(listener);
-    if (!this.#cancel) this.#pollLater();
+    if (!this.#cancel) this.#pollLater(this.#interval);
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
@@ -44,18 +50,40 @@ export class Poller {
     };
   }
 
-  #pollLater(): void {
-    const cancel = this.#clock.after(this.#interval, () => this.#pollOnce(cancel), { background: true });
+  /**
+   * Tells of an exchange, which sees every change by itself and so puts off the next poll.
+   */
+  async exchanging(work: Promise<unknown>): Promise<void> {
+    this.#exchanges++;
+    await work.catch(() => {});
+    this.#exchanges--;
+    this.#exchangedAt = this.#clock.monotonic();
+  }
+
+  /** Returns how long the next poll is put off. */
+  #putOff(now: number): number {
+    if (now - this.#polledAt >= PUT_OFF_AT_MOST) return 0;
+    return this.#exchanges > 0 ? this.#interval : this.#exchangedAt + this.#interval - now;
+  }
+
+  #pollLater(ms: number): void {
+    const cancel = this.#clock.after(ms, () => this.#pollOnce(cancel), { background: true });
     this.#cancel = cancel;
   }
 
   async #pollOnce(mine: () => void): Promise<void> {
+    const now = this.#clock.monotonic();
+    const putOff = this.#putOff(now);
+    if (putOff > 0) return this.#pollLater(putOff);
+    this.#polledAt = now;
     const changed = await this.#hasChanged();
     // All listeners left during the poll; new ones may have started another.
     if (this.#cancel !== mine) return;
-    this.#interval = changed ? SHORTEST_INTERVAL : Math.min(LONGEST_INTERVAL, this.#interval * GROWTH);
+    if (changed) this.#changedAt = now;
+    const wanted = FRACTION * (now - this.#changedAt);
+    this.#interval = Math.min(LONGEST_INTERVAL, Math.max(SHORTEST_INTERVAL, wanted));
     if (changed) for (const listener of this.#listeners) listener();
-    this.#pollLater();
+    this.#pollLater(this.#interval);
   }
 
   async #hasChanged(): Promise<boolean> {
@@ -74,13 +102,14 @@ export class Poller {
 }
 
 /**
- * A `select` of the newest run, the first ready ones and the next due time, as one text. It costs four index lookups,
- * however many runs there are.
+ * A `select` of the newest run, the last ready ones and the next due time, as one text. It costs four index lookups,
+ * however many runs there are. The last ready runs, not the first: before these are the entries of claimed runs that the
+ * server has not purged yet.
  */
 export function pollStatement(t: Tables): string {
-  const first = (limited: 0 | 1) =>
+  const last = (limited: 0 | 1) =>
     `(select id from ${t.runs}${using(t.runs, "ready")} where state = 1 and limited = ${limited} and owner is null
-       order by queue, priority, run_at, id limit 1)`;
-  return `select concat_ws(',', coalesce((select max(id) from ${t.runs}), 0), coalesce(${first(0)}, 0), coalesce(${first(1)}, 0),
-    coalesce((select min(run_at) from ${t.runs}${using(t.runs, "scheduled")} where state = 0), 0)) as seen`;
+       order by queue desc, priority desc, run_at desc, id desc limit 1)`;
+  return `select concat_ws(',', coalesce((select max(id) from ${t.runs}), 0), coalesce(${last(0)}, 0), coalesce(${last(1)}, 0),
+    coalesce((${nextDue(t)}), 0)) as seen`;
 }

@@ -52,6 +52,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
   readonly insertsLock = false;
+  readonly purgesLate = false;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
   readonly rows: typeof dialect.rows = dialect.rows;
@@ -63,6 +64,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly historyRange: typeof dialect.historyRange = dialect.historyRange;
   readonly using: typeof using = using;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
+  readonly nextDue: typeof dialect.nextDue = dialect.nextDue;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #names = new StatementNames();
   readonly #connections: PgConnections;

@@ -47,6 +47,10 @@ export function readyQueues(t: Tables): string {
     union all select queue, 1 from bound where queue is not null`;
 }
 
+export function nextDue(t: Tables): string {
+  return `select min(run_at) as run_at from ${t.runs} where state = 0`;
+}
+
 /** A loose index scan, one index lookup for each lane, however many runs are in it. */
 export function readyLanes(
   t: Tables,

@@ -34,7 +34,7 @@ export async function readFacts(
      union all
      select 'cancelled', '', id from (${cancelledOf(db, t)}) c
      union all
-     select 'due', '', min(run_at) from ${t.runs}${db.using(t.runs, "scheduled")} where state = 0
+     select 'due', '', run_at from (${db.nextDue(t)}) d
      union all
      select 'now', '', now from (${db.clock}) c`,
     now,

@@ -1,3 +1,4 @@
+import type { Clock } from "../../time.ts";
 import type { FreedRun } from "../chains.ts";
 import { Chooser } from "../chooser.ts";
 import { serves } from "../queue-selection.ts";
@@ -27,6 +28,7 @@ import { limitHint } from "../sql/limit-hint.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
+import { type ClaimSeries, Continuation } from "./continuation.ts";
 import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
 import type { DatabaseTime } from "./time.ts";
@@ -83,25 +85,27 @@ export class Claimer {
   readonly #limits: Limits;
   readonly #speculation = new Speculation<ClaimFacts, ReadyRuns>(covers);
 
-  constructor(db: ServerDatabase, tables: Tables, time: DatabaseTime) {
+  readonly #continuation: Continuation;
+
+  constructor(db: ServerDatabase, tables: Tables, time: DatabaseTime, clock: Clock) {
     this.#db = db;
     this.#t = tables;
     this.#time = time;
+    this.#continuation = new Continuation(clock, db.purgesLate);
     this.#limits = new Limits(db, tables);
   }
 
   async claim(tx: Sql, call: ClaimCall): Promise<ClaimResult> {
     const { request, worker } = call;
-    const [freed, [facts, { unlimited, strays, limited }]] = await Promise.all([
-      call.freed,
-      this.#look(tx, call),
-    ]);
+    const [freed, { facts, ready, series }] = await Promise.all([call.freed, this.#look(tx, call)]);
+    const { unlimited, strays, limited } = ready;
     const now = this.#time.observe(facts.now);
     const order = new ClaimOrder(request);
     const chosen = limited
       ? await this.#limits.choose(tx, limited, { order, request, freed })
       : { rows: [], isGateHeld: false, isUnfinished: false };
     const rows = merge(unlimited, chosen.rows, order, request);
+    series.took(rows, unlimited, request.limit);
     await this.#take(tx, rows, request, worker, now);
     const cancelled = rows.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
     return {
@@ -114,14 +118,20 @@ export class Claimer {
   }
 
   /** Does steps 1 to 3, and moves strays to the runs under limits. */
-  async #look(tx: Sql, { request, worker, now, facts: known }: ClaimCall): Promise<[ClaimFacts, ReadyRuns]> {
+  async #look(
+    tx: Sql,
+    { request, worker, now, facts: known }: ClaimCall,
+  ): Promise<{ facts: ClaimFacts; ready: ReadyRuns; series: ClaimSeries }> {
+    let series = known ? this.#continuation.restart() : this.#continuation.next();
     const read = () => this.readFacts(tx, { worker, owner: request.owner }, now);
-    const find = (by: ClaimFacts) => this.#find(tx, request, by);
+    const find = (by: ClaimFacts) => this.#find(tx, request, by, series);
     let [facts, ready] = known
       ? await this.#speculation.readSecond(known, find)
       : (await this.#speculation.read(read, find))!;
-    if (facts.nextDue !== null && facts.nextDue <= now) {
-      await this.#promote(tx, now);
+    const isDue = facts.nextDue !== null && facts.nextDue <= now;
+    if (isDue) await this.#promote(tx, now);
+    if (isDue || series.isShort([...ready.unlimited, ...ready.strays], request.limit)) {
+      series = this.#continuation.restart();
       [facts, ready] = await this.#speculation.readSecond(await read(), find);
     }
     if (ready.strays.length > 0) {
@@ -131,7 +141,12 @@ export class Claimer {
       facts = { ...facts, limitedQueues: [...queues] };
       ready = await find(facts);
     }
-    return [facts, withoutPaused(ready, facts)];
+    return { facts, ready: withoutPaused(ready, facts), series };
+  }
+
+  /** Lets the next claim begin at the head: something has changed. */
+  restart(): void {
+    this.#continuation.restart();
   }
 
   readFacts(sql: Sql, reader: { worker: string; owner: string }, now: number): Promise<ClaimFacts> {
@@ -146,11 +161,15 @@ export class Claimer {
     if (due.length > 0) await this.#updateAll(tx, due, { state: "1" });
   }
 
-  async #find(tx: Sql, request: ClaimRequest, facts: ClaimFacts): Promise<ReadyRuns> {
+  async #find(tx: Sql, request: ClaimRequest, facts: ClaimFacts, series: ClaimSeries): Promise<ReadyRuns> {
     const closed = new Set([...request.exclude, ...facts.pausedJobs]);
     const served = (queues: string[]) => queues.filter((queue) => serves(request, queue));
     const [rows, limited] = await Promise.all([
-      this.#findUnlimited(tx, request, served(facts.unlimitedQueues), { closed, hasOwned: facts.hasOwned }),
+      this.#findUnlimited(tx, request, served(facts.unlimitedQueues), {
+        closed,
+        hasOwned: facts.hasOwned,
+        series,
+      }),
       request.limited > 0
         ? this.#limits.look(tx, served(facts.limitedQueues), scopeOf(request, closed))
         : null,
@@ -170,7 +189,7 @@ export class Claimer {
     tx: Sql,
     request: ClaimRequest,
     queues: string[],
-    { closed, hasOwned }: { closed: Set<string>; hasOwned: boolean },
+    { closed, hasOwned, series }: { closed: Set<string>; hasOwned: boolean; series: ClaimSeries },
   ): Promise<(RunRow & { bound: number })[]> {
     if (request.limit <= 0) return [];
     const select = (index: "ready" | "owned", bound: string, where: string) =>
@@ -179,14 +198,14 @@ export class Claimer {
     const except =
       closed.size > 0 ? ` and name not in (select v.name from ${this.#db.rows({ name: "text" })} v)` : "";
     const bound = limitHint(this.#t, { name: "r.name", queue: "?" });
-    const selects: Statement[] = queues.map((queue) => ({
-      text: select(
-        "ready",
-        bound,
-        `limited = 0 and owner is null and queue = ?${claimable(request)}${except}`,
-      ),
-      params: [queue, queue, ...(except ? [names] : []), request.limit],
-    }));
+    const selects = queues.map((queue): Statement => {
+      const behind = series.behindLast(queue);
+      const where = `limited = 0 and owner is null and queue = ?${behind.text}${claimable(request)}${except}`;
+      return {
+        text: select("ready", bound, where),
+        params: [queue, queue, ...behind.params, ...(except ? [names] : []), request.limit],
+      };
+    });
     if (hasOwned) {
       selects.push({ text: select("owned", "0", "owner = ?"), params: [request.owner, request.limit] });
     }

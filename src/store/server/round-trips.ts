@@ -9,12 +9,12 @@ const SELECTS = 64;
  */
 export async function readTogether<Row>(sql: Sql, selects: Statement[]): Promise<Row[]> {
   const groups = await Promise.all(
-    [...inGroups(selects, SELECTS)].map((group) =>
-      sql.all<Row>(
-        group.map(({ text }, index) => `select * from (${text}) arm${index}`).join(" union all "),
-        ...group.flatMap(({ params }) => params),
-      ),
-    ),
+    [...inGroups(selects, SELECTS)].map((group) => {
+      const arms = group.map(({ text }, index) => `select * from (${text}) arm${index}`);
+      // A single select stays as it is: MariaDB writes an arm with long texts to a temporary table on the disk.
+      const text = arms.length === 1 ? group[0]!.text : arms.join(" union all ");
+      return sql.all<Row>(text, ...group.flatMap(({ params }) => params));
+    }),
   );
   return groups.flat();
 }

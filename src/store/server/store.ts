@@ -53,6 +53,8 @@ export interface ServerParts {
   /** Tells other processes of new runs: within the caller's transaction if there is one. */
   announce(caller: Sql | null): Promise<void>;
   watch(onChange: () => void): () => void;
+  /** Tells the wake-up of an exchange. Absent if it has no use for that. */
+  exchanging?(work: Promise<unknown>): void;
   close(): Promise<void>;
 }
 
@@ -83,7 +85,7 @@ export class ServerStore extends SqlStore {
       inserter: new Inserter(db, tables),
       receipts: new Receipts(db, tables),
     };
-    this.#claimer = new Claimer(db, tables, this.#time);
+    this.#claimer = new Claimer(db, tables, this.#time, clock);
     this.streams = parts.connections < CONNECTIONS_FOR_TWO ? 1 : EXCHANGE_STREAMS;
     // Transactions of handlers leave one connection to each stream of exchanges, and one to renewals.
     this.#handlerTransactions = new Semaphore(Math.max(1, parts.connections - this.streams - 1));
@@ -182,7 +184,13 @@ export class ServerStore extends SqlStore {
    * Settles, then claims. Claims again at once while the lane walk is unfinished, and after a short wait if other claims
    * held the gates.
    */
-  async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+  exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    const exchanged = this.#exchange(request);
+    this.#parts.exchanging?.(exchanged);
+    return exchanged;
+  }
+
+  async #exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
     const { settled } = first;
     let { isGateHeld, isUnfinished, ...result } = first;
@@ -270,6 +278,10 @@ export class ServerStore extends SqlStore {
   }
 
   watch(onChange: () => void): () => void {
-    return this.#parts.clock.manual ? () => {} : this.#parts.watch(onChange);
+    if (this.#parts.clock.manual) return () => {};
+    return this.#parts.watch(() => {
+      this.#claimer.restart();
+      onChange();
+    });
   }
 }

@@ -147,6 +147,8 @@ export interface ServerDatabase extends Database {
   readonly clock: string;
   /** Whether `insert … select` locks the rows that it reads, at the isolation level of a caller's transaction. */
   readonly insertsLock: boolean;
+  /** Whether reads pass over the index entries of changed rows until the server purges these in the background. */
+  readonly purgesLate: boolean;
   /**
    * Runs two inserts as one transaction, in one packet if possible. After an error that leaves it open whether they
    * were committed, `again` runs instead.
@@ -161,6 +163,8 @@ export interface ServerDatabase extends Database {
   beside(tx: Sql): Sql;
   /** A `select` of each `queue` and `limited` with ready runs that have no owner, by a loose index scan. */
   readyQueues(tables: Tables): string;
+  /** A `select` of the `run_at` of the next scheduled run, null if there is none. */
+  nextDue(tables: Tables): string;
   /**
    * A `select` of the first `count` pairs of `priority` and `lane`, after `after`, with ready runs under limits in a
    * queue.

@@ -5,6 +5,7 @@ import { agreeing } from "./agreement.ts";
 import { chaining } from "./chains.ts";
 import { children } from "./children.ts";
 import { claiming } from "./claim.ts";
+import { continued } from "./continued.ts";
 import { control } from "./control.ts";
 import { deciding } from "./decided.ts";
 import { fencing } from "./fencing.ts";
@@ -50,6 +51,7 @@ export function exercise(database: Database): void {
       installing,
       inserting,
       claiming,
+      continued,
       promotion,
       settling,
       sendingAgain,
