@@ -2,6 +2,33 @@ import type { Mutant } from "./mutant.ts";
 
 export const mutants: Mutant[] = [
   {
+    rule: "A lane with a bar may be shared with an excluded job, so a claim looks in it.",
+    file: "src/store/open-lanes.ts",
+    find: 'lane.includes("|") || !closed.has(lane)',
+    replace: '!closed.has(lane.split("|")[0]!)',
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "whose lane an excluded job shares",
+    stores: ["sqlite"],
+  },
+  {
+    rule: "A claim reads a queue with runs of excluded jobs lane by lane.",
+    file: "src/store/open-lanes.ts",
+    find: "return open.length === lanes.length ? null : open;",
+    replace: "return open.length > 0 ? null : open;",
+    tests: ["test/conformance/sqlite.test.ts", "test/conformance/postgres.test.ts"],
+    only: "not defined here",
+    stores: ["sqlite", "postgres"],
+  },
+  {
+    rule: "A queue with more lanes than a claim reads one by one is read in order.",
+    file: "src/store/open-lanes.ts",
+    find: "if (lanes.length > MOST_LANES) return null;",
+    replace: "",
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "in more lanes than it reads",
+    stores: ["sqlite"],
+  },
+  {
     rule: "A limit that appears between look and recount is left to the next claim, which locks its gate.",
     file: "src/store/server/limits.ts",
     find: "locked.has(one.id) && hasSameLimits(one) && recounted.take(one)",

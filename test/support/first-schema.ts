@@ -4,6 +4,7 @@ import type { DatabaseName } from "../../src/store/store.ts";
 export function toFirstSchema(database: DatabaseName): string[] {
   return [
     "drop table punctual_exchanges",
+    ...(database === "sqlite" || database === "postgres" ? ["drop index punctual_runs_free_lanes"] : []),
     "drop table punctual_logs",
     "drop table punctual_aliases",
     "alter table punctual_runs drop column logged",

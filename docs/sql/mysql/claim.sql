@@ -395,7 +395,7 @@ set r.state = 1;
 -- ?47 = 'slow', ?48 = 'slow', ?49 = -2147483648, ?50 = 'slow', ?51 = 'slow', ?52 = -2147483648, ?53 = 'slow'
 -- ?54 = 'slow', ?55 = -2147483648, ?56 = 'slow', ?57 = 'slow', ?58 = -2147483648, ?59 = 'slow', ?60 = 'slow'
 -- ?61 = -2147483648, ?62 = 'slow', ?63 = 'slow', ?64 = -2147483648, ?65 = '64', ?66 = 'slow', ?67 = 'slow'
--- ?68 = -2147483648, ?69 = '64', ?70 = '64'
+-- ?68 = 'slow', ?69 = -2147483648, ?70 = '64', ?71 = '64'
 select priority, lane
 from (
   select ? as priority, lane
@@ -632,10 +632,17 @@ from (
     where state = 1
       and limited = 1
       and queue = ?
-      and priority > (
+      and priority >= (
         select min(priority)
         from punctual_runs force index (punctual_runs_lanes)
-        where state = 1 and limited = 1 and queue = ? and priority > ?
+        where state = 1
+          and limited = 1
+          and queue = ?
+          and priority > (
+            select min(priority)
+            from punctual_runs force index (punctual_runs_lanes)
+            where state = 1 and limited = 1 and queue = ? and priority > ?
+          )
       )
     limit ?
   ) rest

@@ -192,11 +192,11 @@ export function nextDue(t: Tables): string {
 /** Selects the lanes of the priority of `after`, then those of the next priority, then all others. */
 export function readyLanes(
   t: Tables,
-  queue: string,
+  { queue, limited }: { queue: string; limited: 0 | 1 },
   after: { priority: number; lane: string },
   count: number,
 ): Statement {
-  const from = sql`from ${t.runs}${using(t.runs, "lanes")} where state = 1 and limited = 1 and queue = ${param(queue)}`;
+  const from = sql`from ${t.runs}${using(t.runs, "lanes")} where state = 1 and limited = ${`${limited}`} and queue = ${param(queue)}`;
   // `distinct` reads in index order and stops at the limit; with `group by` MariaDB reads all lanes first.
   const rest = (where: Statement) =>
     sql`select priority, lane from (select distinct state, limited, queue, priority, lane ${from}${where} limit ${param(count)}) rest`;
@@ -206,12 +206,13 @@ export function readyLanes(
       sql`select ${priority} as priority, lane from (${next}) next_one where lane is not null`;
     return unionAll([...steps.map(arm), rest(sql` and priority = ${priority}${further}`)]);
   };
-  const later = sql` and priority > ${param(after.priority)}`;
-  const next = sql`(select min(priority) ${from}${later})`;
+  const above = (priority: Statement) => sql`(select min(priority) ${from} and priority > ${priority})`;
+  const next = above(param(after.priority));
   const all = unionAll([
     ofPriority(param(after.priority), sql` and lane > ${param(after.lane)}`),
     ofPriority(next),
-    rest(sql` and priority > ${next}`),
+    // Not `priority > ${next}`: without a further priority this condition is known to be false before the scan.
+    rest(sql` and priority >= ${above(next)}`),
   ]);
   return sql`select priority, lane from (${all}) lanes order by priority, lane limit ${param(count)}`;
 }

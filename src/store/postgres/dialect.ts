@@ -54,13 +54,13 @@ export function nextDue(t: Tables): string {
 /** A loose index scan, one index lookup for each lane, however many runs are in it. */
 export function readyLanes(
   t: Tables,
-  queue: string,
+  { queue, limited }: { queue: string; limited: 0 | 1 },
   after: { priority: number; lane: string },
   count: number,
 ): Statement {
   const next = (position: string) =>
     `select priority, lane from ${t.runs}
-      where state = 1 and limited = 1 and owner is null and queue = ? and (priority, lane) > ${position}
+      where state = 1 and limited = ${limited} and owner is null and queue = ? and (priority, lane) > ${position}
       order by priority, lane limit 1`;
   return {
     text: `with recursive heads as (

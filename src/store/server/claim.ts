@@ -28,6 +28,7 @@ import { limitHint } from "../sql/limit-hint.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
+import { claimPlaces, inLane } from "./claim-places.ts";
 import { type ClaimSeries, Continuation } from "./continuation.ts";
 import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
@@ -192,18 +193,19 @@ export class Claimer {
     { closed, hasOwned, series }: { closed: Set<string>; hasOwned: boolean; series: ClaimSeries },
   ): Promise<(RunRow & { bound: number })[]> {
     if (request.limit <= 0) return [];
-    const select = (index: "ready" | "owned", bound: string, where: string) =>
+    const select = (index: "ready" | "lanes" | "owned", bound: string, where: string) =>
       `select ${RUN_COLUMNS}, ${bound} as bound from ${this.#t.runs} r${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
     const names = namesAsJson([...closed]);
     const except =
       closed.size > 0 ? ` and name not in (select v.name from ${this.#db.rows({ name: "text" })} v)` : "";
     const bound = limitHint(this.#t, { name: "r.name", queue: "?" });
-    const selects = queues.map((queue): Statement => {
-      const behind = series.behindLast(queue);
-      const where = `limited = 0 and owner is null and queue = ?${behind.text}${claimable(request)}${except}`;
+    const places = await claimPlaces({ tx, db: this.#db, t: this.#t }, queues, closed);
+    const selects = places.map(({ queue, lane }): Statement => {
+      const within = lane ? inLane(lane) : series.behindLast(queue);
+      const where = `limited = 0 and owner is null and queue = ?${within.text}${claimable(request)}${except}`;
       return {
-        text: select("ready", bound, where),
-        params: [queue, queue, ...behind.params, ...(except ? [names] : []), request.limit],
+        text: select(lane ? "lanes" : "ready", bound, where),
+        params: [queue, queue, ...within.params, ...(except ? [names] : []), request.limit],
       };
     });
     if (hasOwned) {

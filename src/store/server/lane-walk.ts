@@ -10,12 +10,12 @@ const LANES = 64;
 /** Runs of one lane that a step reads at most, beyond those the claim has seen. */
 const RUNS_PER_LANE = 16;
 
-interface LanePosition {
+export interface LanePosition {
   priority: number;
   lane: string;
 }
 
-const START: LanePosition = { priority: -(2 ** 31), lane: "" };
+export const START: LanePosition = { priority: -(2 ** 31), lane: "" };
 
 /** The walk over the lanes of one queue. It is kept between claims. */
 interface Walk {
@@ -90,7 +90,7 @@ export class LaneWalk {
   ): Promise<{ lanes: LanePosition[]; isOver: boolean }> {
     const walk = this.#walks.get(queue) ?? { at: START, isLastLap: true };
     this.#walks.set(queue, walk);
-    const next = this.#db.readyLanes(this.#t, queue, walk.at, LANES);
+    const next = this.#db.readyLanes(this.#t, { queue, limited: 1 }, walk.at, LANES);
     const read = await tx.all<LanePosition>(next.text, ...next.params);
     const seen = Map.groupBy(
       candidates.filter((one) => one.queue === queue),

@@ -166,12 +166,12 @@ export interface ServerDatabase extends Database {
   /** A `select` of the `run_at` of the next scheduled run, null if there is none. */
   nextDue(tables: Tables): string;
   /**
-   * A `select` of the first `count` pairs of `priority` and `lane`, after `after`, with ready runs under limits in a
-   * queue.
+   * A `select` of the first `count` pairs of `priority` and `lane`, after `after`, with ready runs in a queue that have
+   * this limit hint.
    */
   readyLanes(
     tables: Tables,
-    queue: string,
+    place: { queue: string; limited: 0 | 1 },
     after: { priority: number; lane: string },
     count: number,
   ): Statement;

@@ -1,4 +1,5 @@
 import { Chooser, type LimitUsage } from "../chooser.ts";
+import { MOST_LANES, openLanes } from "../open-lanes.ts";
 import { serves } from "../queue-selection.ts";
 import {
   ClaimOrder,
@@ -14,11 +15,12 @@ import {
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
-import type { Tables } from "../sql/database.ts";
+import type { Param, Tables } from "../sql/database.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { type LanePosition, laneAfter } from "./lanes.ts";
 import { Limits, readUsage } from "./limits.ts";
 
 const KEY = keyAtStart("?");
@@ -108,19 +110,36 @@ export class Claimer {
     const except = closed.size > 0 ? "and name not in (select value from json_each(?))" : "";
     const names = closed.size > 0 ? [JSON.stringify([...closed])] : [];
     for (const queue of queues) {
-      const rows = this.#db.select<RunRow>(
-        `select ${RUN_COLUMNS} from ${this.#t.runs}
-          where state = 1 and limited = 0 and owner is null and queue = ?${claimable(request)} ${except}
-          order by priority, run_at, id limit ?`,
-        queue,
-        ...names,
-        request.limit,
-      );
+      const select = (where: string, ...params: Param[]) =>
+        this.#db.select<RunRow>(
+          `select ${RUN_COLUMNS} from ${this.#t.runs}
+            where state = 1 and limited = 0 and owner is null and queue = ?${where}${claimable(request)} ${except}
+            order by priority, run_at, id limit ?`,
+          queue,
+          ...params,
+          ...names,
+          request.limit,
+        );
+      const lanes = closed.size > 0 ? openLanes(this.#firstLanes(queue), closed) : null;
+      const rows =
+        lanes?.flatMap(({ priority, lane }) => select(" and priority = ? and lane = ?", priority, lane)) ??
+        select("");
       const isLimited = ({ name }: RunRow) =>
         usage.queueLimit(queue) > 0 || usage.jobLimit(name) > 0 || usage.keyLimit(name) > 0;
       for (const row of rows) (isLimited(row) ? strays : unlimited).push(row);
     }
     return { unlimited, strays };
+  }
+
+  /** Returns the first lanes of a queue with runs without the limit hint. */
+  #firstLanes(queue: string): LanePosition[] {
+    const lanes: LanePosition[] = [];
+    while (lanes.length <= MOST_LANES) {
+      const next = laneAfter(this.#db, this.#t, { queue, limited: 0 }, lanes.at(-1) ?? null);
+      if (!next) break;
+      lanes.push(next);
+    }
+    return lanes;
   }
 
   /** Moves strays to the index of runs under limits, where `Limits` finds them. */

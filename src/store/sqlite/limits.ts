@@ -14,14 +14,10 @@ import {
 import type { Tables } from "../sql/database.ts";
 import type { ClaimRequest } from "../store.ts";
 import type { SqliteDatabase } from "./database.ts";
+import { type LanePosition, laneAfter } from "./lanes.ts";
 
 /** Lanes that one claim walks at most. The next claim continues the walk, at once if this one took nothing. */
 const LANES = 512;
-
-interface LanePosition {
-  priority: number;
-  lane: string;
-}
 
 /** The walk over the lanes of one queue. It is kept between claims. */
 interface Walk {
@@ -127,7 +123,7 @@ export class Limits {
     const walk = this.#walks.get(queue) ?? { at: null, isLastLap: true };
     this.#walks.set(queue, walk);
     for (let walked = 0; walked < LANES && chosen.length < wanted; walked++) {
-      const head = this.#laneAfter(queue, walk.at);
+      const head = laneAfter(this.#db, this.#t, { queue, limited: 1, claimable: this.#claimable }, walk.at);
       if (!head && walk.isLastLap) {
         this.#walks.delete(queue);
         return { chosen, isOver: true };
@@ -163,26 +159,6 @@ export class Limits {
       laneOf(name, LAST),
     );
     return other !== undefined;
-  }
-
-  /**
-   * Returns the first run of the next lane. Two statements: with `(priority, lane) > (?, ?)` SQLite reads every run of
-   * the lane at that position.
-   */
-  #laneAfter(queue: string, position: LanePosition | null): Candidate | undefined {
-    const first = (where: string, ...params: (string | number)[]) =>
-      this.#db.row<Candidate>(
-        `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
-          where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable} ${where}
-          order by priority, lane, run_at, id limit 1`,
-        queue,
-        ...params,
-      );
-    if (!position) return first("");
-    return (
-      first("and priority = ? and lane > ?", position.priority, position.lane) ??
-      first("and priority > ?", position.priority)
-    );
   }
 
   #readLane(queue: string, { priority, lane }: LanePosition, limit: number): Candidate[] {

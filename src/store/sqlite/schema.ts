@@ -256,6 +256,8 @@ export const schema: Schema = {
       number: 4,
       compatibleFrom: 3,
       statements: (t) => [
+        // Claims of a worker that does not define every job (note 40).
+        `create index ${t.runs}_free_lanes on ${t.runs} (queue, priority, lane, run_at) where state = 1 and limited = 0 and owner is null`,
         // The number of the last exchange of each stream (note 35). Only older code writes workers.settle_seq.
         `create table ${t.exchanges} (
            worker text not null,

@@ -144,6 +144,47 @@ export function claiming(database: Database): void {
       expect(names(await claim(at.store))).toEqual(["theirs", "theirs"]);
     });
 
+    describe("among runs of excluded jobs", () => {
+      const exclude = ["theirs"];
+
+      test("keeps the order of several jobs and priorities", async () => {
+        const [, late, , early, soon] = await insert(
+          at.store,
+          { name: "theirs" },
+          { name: "b", priority: 101 },
+          { name: "theirs", priority: 99 },
+          { name: "b" },
+          { name: "a" },
+        );
+        const [urgent] = await insert(
+          at.store,
+          { name: "a", priority: 98 },
+          { name: "theirs", priority: 98 },
+        );
+        expect(ids(await claim(at.store, { exclude, limit: 2 }))).toEqual([urgent, early]);
+        expect(ids(await claim(at.store, { exclude }))).toEqual([soon, late]);
+      });
+
+      test("finds the runs of a job whose lane an excluded job shares", async () => {
+        const [, ours, , bare] = await insert(
+          at.store,
+          { name: "theirs", key: "b" },
+          { name: "theirs|b" },
+          { name: "theirs" },
+          { name: "theirs|" },
+          { name: "theirs", key: null },
+        );
+        expect(ids(await claim(at.store, { exclude }))).toEqual([ours, bare]);
+      });
+
+      test("finds runs in more lanes than it reads one by one, and in each queue", async () => {
+        const jobs = (queue: string) => times(100, (n) => ({ name: `job ${n}`, queue }));
+        await insert(at.store, { name: "theirs" }, { name: "theirs", queue: "wide" });
+        const ours = await insert(at.store, ...jobs("wide"), { name: "job 1" });
+        expect(ids(await claim(at.store, { exclude, limit: 200 }))).toEqual(ours);
+      });
+    });
+
     test("a run with an owner is for its owner alone", async () => {
       const id = await insertOne(at.store, { owner: "w2" });
       expect(await claim(at.store, { worker: "w1" })).toEqual([]);
