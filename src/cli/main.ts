@@ -14,6 +14,11 @@ if (process.argv[2] === "__complete") {
   const { complete } = await import("./commands/completion/complete.ts");
   await complete(process.argv.slice(3));
 } else {
+  if (process.argv.includes("work")) {
+    // Before the other files are loaded, because the restart loads them again.
+    const { restartWithYoungGeneration } = await import("../supervisor/young-generation.ts");
+    restartWithYoungGeneration();
+  }
   const { main } = await import("./start.ts");
   await main(process.argv);
 }

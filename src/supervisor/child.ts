@@ -6,6 +6,7 @@ import type { Result } from "../worker/executor.ts";
 import type { Assignment } from "./assignment.ts";
 import { INSTANCE, NUMBER } from "./child-identity.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
+import { youngGenerationOptions } from "./young-generation.ts";
 
 /** Interval between two pings. */
 export const PING_EVERY = 1000;
@@ -77,7 +78,10 @@ export class Child {
     this.#silence = new Silence(clock);
     this.#process = fork(process.argv[1]!, process.argv.slice(2), {
       // Two processes cannot listen on one debugger port.
-      execArgv: process.execArgv.filter((option) => !option.startsWith("--inspect")),
+      execArgv: [
+        ...youngGenerationOptions(),
+        ...process.execArgv.filter((option) => !option.startsWith("--inspect")),
+      ],
       env: { ...process.env, [NUMBER]: String(number), [INSTANCE]: String(instanceNumber) },
       serialization: "advanced",
       stdio: ["ignore", "inherit", "pipe", "ipc"],
