@@ -4,7 +4,7 @@
  */
 const SEMI_SPACE = "--max-semi-space-size=8";
 
-/** Options with which Node should start a worker: none if whoever started this process has chosen a size. */
+/** Options with which Node should start a worker: none if the user has chosen a size. */
 export function youngGenerationOptions(): string[] {
   const given = `${process.execArgv.join(" ")} ${process.env.NODE_OPTIONS ?? ""}`;
   return given.includes("semi-space-size") ? [] : [SEMI_SPACE];
