@@ -163,8 +163,11 @@ export class Emitter {
   }
 
   #channel(name: EventName): ReturnType<typeof channel> {
-    const found = this.#channels.get(name) ?? channel(`punctual:${name}`);
-    this.#channels.set(name, found);
+    let found = this.#channels.get(name);
+    if (!found) {
+      found = channel(`punctual:${name}`);
+      this.#channels.set(name, found);
+    }
     return found;
   }
 }

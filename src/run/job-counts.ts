@@ -7,6 +7,8 @@ const MOST_MINUTES = 10_000;
 /** Interval between two writes of counts. */
 export const FLUSH_EVERY = 1000;
 
+const SUCCESS: JobMinute["last"] = Object.freeze({ ok: true, failed: 0, error: null });
+
 export interface JobCountsParts {
   openStore(): Promise<Pick<Store, "flush">>;
   clock: Clock;
@@ -18,6 +20,8 @@ export interface JobCountsParts {
 export class JobCounts {
   readonly #parts: JobCountsParts;
   #minutes = new Map<string, JobMinute>();
+  /** The counts that were last changed: the next run is often one of the same job. */
+  #latest: JobMinute | null = null;
   #flushing: Promise<void> = Promise.resolve();
   #cancelFlush: (() => void) | null = null;
   #isClosed = false;
@@ -53,7 +57,7 @@ export class JobCounts {
     minute.busy += duration;
     if (outcome === "completed") {
       minute.lastRun = now;
-      minute.last = { ok: true, failed: 0, error: null };
+      minute.last = SUCCESS;
     } else if (outcome === "failed" || outcome === "retried") {
       countFailure(minute, error, now);
     }
@@ -92,6 +96,7 @@ export class JobCounts {
     const taken = this.#minutes;
     if (taken.size === 0) return;
     this.#minutes = new Map();
+    this.#latest = null;
     try {
       const store = await this.#parts.openStore();
       await store.flush([...taken.values()]);
@@ -104,6 +109,7 @@ export class JobCounts {
   #putBack(earlier: Map<string, JobMinute>): void {
     const later = this.#minutes;
     this.#minutes = earlier;
+    this.#latest = null;
     for (const [key, minute] of later) {
       const known = earlier.get(key);
       earlier.set(key, known ? sumOf(known, minute) : minute);
@@ -114,12 +120,14 @@ export class JobCounts {
 
   #minuteOf(name: string, now: number): JobMinute {
     const minute = Math.floor(now / MINUTE);
+    if (this.#latest?.name === name && this.#latest.minute === minute) return this.#latest;
     const key = `${minute} ${name}`;
     let counted = this.#minutes.get(key);
     if (!counted) {
       counted = { name, minute, counts: {}, busy: 0, lastRun: null, lastFailure: null, last: null };
       this.#minutes.set(key, counted);
     }
+    this.#latest = counted;
     return counted;
   }
 }

@@ -17,7 +17,9 @@ interface BufferedRun {
 export class Buffer {
   /** Whether the queues have weights. */
   readonly inShares: boolean;
-  #runs: BufferedRun[] = [];
+  #runs: ClaimedRun[] = [];
+  /** When each of these runs was claimed; monotonic. */
+  #since: number[] = [];
   #next = 0;
 
   constructor(inShares: boolean) {
@@ -30,44 +32,68 @@ export class Buffer {
 
   /** Number of buffered runs that are under a limit. */
   get limited(): number {
-    return this.#runs.slice(this.#next).filter(({ run }) => run.limited).length;
+    let limited = 0;
+    for (let index = this.#next; index < this.#runs.length; index++)
+      if (this.#runs[index]!.limited) limited++;
+    return limited;
   }
 
   add(runs: ClaimedRun[], since: number): void {
     if (runs.length === 0) return;
-    const rest = this.#runs.slice(this.#next);
-    for (const run of runs) rest.push({ run, since });
-    this.#runs = this.inShares ? inTurn(rest) : rest.sort((a, b) => byUrgency(a.run, b.run));
+    this.#compact();
+    let last = this.#runs.at(-1);
+    let isSorted = !this.inShares;
+    for (const run of runs) {
+      isSorted &&= last === undefined || byUrgency(last, run) <= 0;
+      this.#runs.push(run);
+      this.#since.push(since);
+      last = run;
+    }
+    if (!isSorted) this.#sort();
+  }
+
+  #compact(): void {
+    this.#runs = this.#runs.slice(this.#next);
+    this.#since = this.#since.slice(this.#next);
     this.#next = 0;
   }
 
+  #sort(): void {
+    const all = this.#runs.map((run, index) => ({ run, since: this.#since[index]! }));
+    const sorted = this.inShares ? inTurn(all) : all.sort((a, b) => byUrgency(a.run, b.run));
+    this.#runs = sorted.map(({ run }) => run);
+    this.#since = sorted.map(({ since }) => since);
+  }
+
   peek(): ClaimedRun | undefined {
-    return this.#runs[this.#next]?.run;
+    return this.#runs[this.#next];
   }
 
   take(): ClaimedRun | undefined {
-    return this.size > 0 ? this.#runs[this.#next++]!.run : undefined;
+    return this.size > 0 ? this.#runs[this.#next++] : undefined;
   }
 
   /** Takes out the runs that were claimed at `before` or earlier. */
   takeWaiting(before: number): ClaimedRun[] {
-    return this.#extract(({ since }) => since <= before);
+    return this.#extract((_, since) => since <= before);
   }
 
   takeIf(wanted: (run: ClaimedRun) => boolean): ClaimedRun[] {
-    return this.#extract(({ run }) => wanted(run));
+    return this.#extract(wanted);
   }
 
   takeAll(): ClaimedRun[] {
     return this.#extract(() => true);
   }
 
-  #extract(wanted: (one: BufferedRun) => boolean): ClaimedRun[] {
-    const rest = this.#runs.slice(this.#next);
-    const taken = rest.filter(wanted);
-    this.#runs = taken.length > 0 ? rest.filter((one) => !wanted(one)) : rest;
-    this.#next = 0;
-    return taken.map(({ run }) => run);
+  #extract(wanted: (run: ClaimedRun, since: number) => boolean): ClaimedRun[] {
+    this.#compact();
+    const runs = this.#runs;
+    const isTaken = runs.map((run, index) => wanted(run, this.#since[index]!));
+    if (!isTaken.includes(true)) return [];
+    this.#runs = runs.filter((_, index) => !isTaken[index]);
+    this.#since = this.#since.filter((_, index) => !isTaken[index]);
+    return runs.filter((_, index) => isTaken[index]);
   }
 }
 

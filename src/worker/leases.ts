@@ -21,15 +21,20 @@ const DOUBTED_FOR = 5000;
 /** The duty, as events report it. */
 export const RENEWING = "renewing leases";
 
-interface HeldLease {
-  run: ClaimedRun;
-  lease: number;
+/** The time of a lease. Leases that began with the same statement share it. */
+interface Term {
+  readonly lease: number;
   /** When the claim or renewal was sent that began the lease. */
-  sent: ClockReading;
+  readonly sent: ClockReading;
   /** On the monotonic clock: after this moment the lease counts as lost, even if the database still has it. */
-  trustedUntil: number;
+  readonly trustedUntil: number;
   /** On the monotonic clock: when the next renewal is due. */
-  renewAt: number;
+  readonly renewAt: number;
+}
+
+interface HeldLease {
+  readonly run: ClaimedRun;
+  term: Term;
 }
 
 export interface LeaseParts {
@@ -51,6 +56,8 @@ export interface LeaseParts {
 export class Leases {
   readonly #parts: LeaseParts;
   readonly #held = new Map<number, HeldLease>();
+  /** The latest term: of a claim most runs have the same lease. */
+  #latest: Term | null = null;
   #timer: { at: number; cancel(): void } | null = null;
   /** Number of renewals without an answer. */
   #unanswered = 0;
@@ -66,17 +73,24 @@ export class Leases {
   /** `sent`: when the claim was sent. The lease may have begun as early as that. */
   hold(run: ClaimedRun, lease: number, sent: ClockReading): void {
     const earlier = this.#held.get(run.id);
-    const held = { run, lease, sent, ...times(lease, sent) };
-    this.#held.set(run.id, held);
+    const term = this.#termOf(lease, sent);
+    this.#held.set(run.id, { run, term });
     // This process lost the run without noticing and has claimed it again: the first execution must end.
     if (earlier) this.#parts.lost(earlier.run, false);
-    this.#wakeAt(this.#nextOf(held));
+    this.#wakeAt(this.#nextOf(term));
+  }
+
+  #termOf(lease: number, sent: ClockReading): Term {
+    const latest = this.#latest;
+    if (latest?.sent === sent && latest.lease === lease) return latest;
+    this.#latest = termOf(lease, sent);
+    return this.#latest;
   }
 
   /** Whether a handler may start under the lease that the run was claimed with. */
   trusts(run: ClaimedRun): boolean {
     const held = this.#held.get(run.id);
-    return held?.run === run && this.#isTrusted(held);
+    return held?.run === run && this.#isTrusted(held.term);
   }
 
   drop(run: ClaimedRun): void {
@@ -86,8 +100,8 @@ export class Leases {
   /** Trusts the leases `ms` longer: a transaction has extended them in the database by the time it took. */
   extend(ms: number): void {
     for (const held of this.#held.values()) {
-      const sent = { monotonic: held.sent.monotonic + ms, wall: held.sent.wall + ms };
-      Object.assign(held, { sent, ...times(held.lease, sent) });
+      const { lease, sent } = held.term;
+      held.term = termOf(lease, { monotonic: sent.monotonic + ms, wall: sent.wall + ms });
     }
     this.check();
   }
@@ -105,7 +119,7 @@ export class Leases {
     this.#timer?.cancel();
     this.#timer = null;
     let next = Number.POSITIVE_INFINITY;
-    for (const held of this.#held.values()) next = Math.min(next, this.#nextOf(held));
+    for (const held of this.#held.values()) next = Math.min(next, this.#nextOf(held.term));
     // Without a lease to renew, no renewal can end the outage.
     if (this.#held.size === 0) this.#parts.events.succeeded(RENEWING);
     this.#wakeAt(next);
@@ -119,24 +133,25 @@ export class Leases {
     this.#timer = { at, cancel };
   }
 
-  #nextOf({ trustedUntil, renewAt }: HeldLease): number {
+  #nextOf({ trustedUntil, renewAt }: Term): number {
     if (this.#unanswered >= MOST_UNANSWERED) return trustedUntil;
     return Math.min(trustedUntil, Math.max(renewAt, this.#notBefore));
   }
 
-  #isTrusted({ sent, lease, trustedUntil }: HeldLease): boolean {
+  #isTrusted({ sent, lease, trustedUntil }: Term): boolean {
     const { clock } = this.#parts;
-    return clock.monotonic() < trustedUntil && elapsedSince(sent, clock) < trusted(lease);
+    return clock.monotonic() < trustedUntil && clock.now() - sent.wall < trusted(lease);
   }
 
   #expire(): void {
     const now = this.#parts.clock.monotonic();
     for (const held of this.#held.values()) {
-      if (held.trustedUntil <= now) this.#lose(held, true);
-      else if (!this.#isTrusted(held) && held.renewAt > 0) {
+      const { trustedUntil, renewAt } = held.term;
+      if (trustedUntil <= now) this.#lose(held, true);
+      else if (!this.#isTrusted(held.term) && renewAt > 0) {
         // The host was suspended, or its clock was set. Only the database knows whether the lease holds: renew at once.
-        held.renewAt = 0;
-        held.trustedUntil = Math.min(held.trustedUntil, now + DOUBTED_FOR);
+        const doubtedUntil = Math.min(trustedUntil, now + DOUBTED_FOR);
+        held.term = { ...held.term, renewAt: 0, trustedUntil: doubtedUntil };
         this.#notBefore = 0;
       }
     }
@@ -146,18 +161,18 @@ export class Leases {
     const now = this.#parts.clock.monotonic();
     if (now < this.#notBefore || this.#unanswered >= MOST_UNANSWERED) return;
     const all = [...this.#held.values()];
-    if (!all.some(({ renewAt }) => renewAt <= now)) return;
+    if (!all.some(({ term }) => term.renewAt <= now)) return;
     // Leases that are half way to their renewal are renewed along with the others: fewer statements.
-    void this.#renew(all.filter(({ renewAt, lease }) => renewAt - lease / 6 <= now));
+    void this.#renew(all.filter(({ term }) => term.renewAt - term.lease / 6 <= now));
   }
 
   async #renew(due: HeldLease[]): Promise<void> {
     const { store, clock, random, id: worker, events } = this.#parts;
     const sent = readClock(clock);
-    const wait = Math.min(RETRY_WITHIN, ...due.map(({ lease }) => lease / 12));
+    const wait = Math.min(RETRY_WITHIN, ...due.map(({ term }) => term.lease / 12));
     this.#notBefore = sent.monotonic + wait * 2 ** this.#unanswered++;
     try {
-      const renewals = due.map(({ run, lease }) => ({ id: run.id, token: run.token, lease }));
+      const renewals = due.map(({ run, term }) => ({ id: run.id, token: run.token, lease: term.lease }));
       const { held, locked, cancelled } = await store.renew(worker, renewals);
       this.#unanswered--;
       for (const one of due) {
@@ -184,9 +199,10 @@ export class Leases {
 
   /** Extends a lease from the moment its renewal was sent. Ignores answers that come late or out of order. */
   #prolong(held: HeldLease, sent: ClockReading): void {
-    if (sent.monotonic < held.sent.monotonic) return;
-    if (elapsedSince(sent, this.#parts.clock) >= trusted(held.lease)) return;
-    Object.assign(held, { sent, ...times(held.lease, sent) });
+    const { lease, sent: earlier } = held.term;
+    if (sent.monotonic < earlier.monotonic) return;
+    if (elapsedSince(sent, this.#parts.clock) >= trusted(lease)) return;
+    held.term = this.#termOf(lease, sent);
   }
 
   #lose({ run }: HeldLease, expired: boolean): void {
@@ -196,8 +212,8 @@ export class Leases {
 }
 
 /** Renews after a third of the lease: two renewals may fail before the lease is lost. */
-function times(lease: number, sent: ClockReading): Pick<HeldLease, "trustedUntil" | "renewAt"> {
-  return { trustedUntil: sent.monotonic + trusted(lease), renewAt: sent.monotonic + lease / 3 };
+function termOf(lease: number, sent: ClockReading): Term {
+  return { lease, sent, trustedUntil: sent.monotonic + trusted(lease), renewAt: sent.monotonic + lease / 3 };
 }
 
 /** Returns how long a lease is trusted: shorter than the lease, for the round trip and for clock drift. */

@@ -68,6 +68,17 @@ export function startedEvent(run: ClaimedRun): Events["run.started"] {
   return { id, name, queue, attempt, waited: Math.max(0, run.claimedAt - run.runAt) };
 }
 
+/** The events of settled attempts. */
+export const SETTLED_EVENTS: { readonly [Name in Outcome]: `run.${Name}` } = {
+  completed: "run.completed",
+  retried: "run.retried",
+  failed: "run.failed",
+  skipped: "run.skipped",
+  cancelled: "run.cancelled",
+  snoozed: "run.snoozed",
+  released: "run.released",
+};
+
 /** Returns the event of a settled attempt. */
 export function settledEvent({ run, settlement, result, failure }: OutboxEntry): {
   [Name in Outcome]: [`run.${Name}`, Events[`run.${Name}`]];

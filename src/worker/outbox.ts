@@ -6,7 +6,7 @@ import { failureText, toFailure } from "../run/failure.ts";
 import type { Outcome } from "../run/states.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
 import { Overdue } from "./deadline.ts";
-import { type OutboxEntry, settledEvent } from "./outbox-entry.ts";
+import { type OutboxEntry, SETTLED_EVENTS, settledEvent } from "./outbox-entry.ts";
 import type { WorkerParts } from "./parts.ts";
 import { waitAfter, waitToRetry } from "./waits.ts";
 
@@ -78,7 +78,8 @@ export class Outbox {
     this.#underway = settle;
     const { settled, ...answer } = await this.#send(settle, started, claim);
     this.#underway = null;
-    for (const [index, entry] of settle.entries()) {
+    for (let index = 0; index < settle.length; index++) {
+      const entry = settle[index]!;
       const written = settled[index];
       if (written === null) this.#sendLater(entry);
       else {
@@ -205,8 +206,7 @@ export class Outbox {
     } else if (outcome !== "retried" && outcome !== "snoozed" && outcome !== "released") {
       registry.forgetAdHoc(run.lane);
     }
-    const name = `run.${outcome}` as const;
-    if (events.hasListeners(name)) {
+    if (events.hasListeners(SETTLED_EVENTS[outcome])) {
       const [event, payload] = settledEvent(entry);
       events.emit(event, payload as never);
     }

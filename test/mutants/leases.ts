@@ -16,8 +16,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A worker trusts its leases for as much longer as a transaction of its own has extended them.",
     file: "src/worker/leases.ts",
-    find: "{ monotonic: held.sent.monotonic + ms, wall: held.sent.wall + ms }",
-    replace: "{ monotonic: held.sent.monotonic + ms, wall: held.sent.wall }",
+    find: "{ monotonic: sent.monotonic + ms, wall: sent.wall + ms }",
+    replace: "{ monotonic: sent.monotonic + ms, wall: sent.wall }",
     tests: ["test/unit/leases.test.ts"],
     only: "a transaction that has extended",
   },
@@ -65,7 +65,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A renewal that was sent before the host was suspended does not count after it.",
     file: LEASES,
-    find: "if (elapsedSince(sent, this.#parts.clock) >= trusted(held.lease)) return;",
+    find: "if (elapsedSince(sent, this.#parts.clock) >= trusted(lease)) return;",
     replace: "",
     tests: UNIT,
     only: "sent before the suspension",

@@ -85,8 +85,9 @@ export function merge(
 /** Converts the rows that a claim takes to the runs that the worker gets. */
 export function toClaimedRuns(rows: RunRow[], request: ClaimRequest, now: number): ClaimedRun[] {
   return rows.map((row) => {
-    const counted = { ...row, attempts: row.attempts + 1 };
-    return toClaimedRun(counted, row.token ?? request.token, now, row.starts ?? false);
+    // As the claim has written it.
+    row.attempts++;
+    return toClaimedRun(row, row.token ?? request.token, now, row.starts ?? false);
   });
 }
 
