@@ -51,6 +51,7 @@ export async function mysqlParts(
     connections: connections.max,
     enter: (tx) => callers.enter(tx),
     // Other processes learn of new runs by polling.
+    announcement: () => null,
     announce: async () => {},
     watch: (onChange) => poller.listen(onChange),
     exchanging: (work) => void poller.exchanging(work),

@@ -152,11 +152,16 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   /** Sends both as one statement, which is a transaction by itself and costs one round trip. */
-  async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
+  async both(
+    one: Statement,
+    other: Statement,
+    again: (tx: Transaction) => Promise<void>,
+    behind: Statement | null = null,
+  ): Promise<void> {
     const text = `with one as (${one.text}) ${other.text}`;
     const params = [...one.params, ...other.params];
     try {
-      await this.#pending.wait(() => this.#once(text, params, { names: this.#names }));
+      await this.#pending.wait(() => this.#sendWith({ text, params }, behind));
     } catch (error) {
       if (!this.#isTransient(error) || this.#closed) throw error;
       await this.transaction(again);
@@ -186,6 +191,24 @@ export class PostgresDatabase implements ServerDatabase {
   /** Sends one statement outside any transaction, and does not retry it. */
   async #once<Row>(text: string, params: Param[], options: QueryOptions = {}): Promise<Row[]> {
     return this.#on(await this.#acquire(text), text, params, options);
+  }
+
+  /** Sends a statement, and `behind` in the same packet if the connection is pipelined. Waits for the first only. */
+  async #sendWith({ text, params }: Statement, behind: Statement | null): Promise<void> {
+    const held = await this.#acquire(text);
+    const options = { names: this.#names };
+    const answer = query(held.client, text, params, options);
+    const followed = behind && query(held.client, behind.text, behind.params, options).catch(() => {});
+    let broken = true;
+    try {
+      await answer;
+      broken = false;
+    } catch (error) {
+      broken = isConnectionLost(error);
+      throw error;
+    } finally {
+      void Promise.resolve(followed).then(() => held.release(broken));
+    }
   }
 
   async #on<Row>(

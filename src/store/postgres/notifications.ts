@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { backoffCeiling } from "../../backoff.ts";
 import { realRandom } from "../../random.ts";
 import { systemClock } from "../../time.ts";
-import type { Sql } from "../sql/database.ts";
+import type { Sql, Statement } from "../sql/database.ts";
 import type { PgOwnClient } from "./driver.ts";
 
 /** PostgreSQL rejects longer channel names. */
@@ -20,6 +20,9 @@ export function channelOf(schema: string | null, prefix: string): string {
 /** Shortest time between two notifications of a process, in milliseconds. Later announcements share the next one. */
 const NOTIFY_INTERVAL = 5;
 
+/** No need to wait for the disk: a hint may be lost in a crash. */
+const NOTIFY = "select set_config('synchronous_commit', 'off', true), pg_notify(cast(? as text), '')";
+
 /** Notifies other processes of new runs. A notification is a hint: workers that miss it poll a little later. */
 export class Announcer {
   readonly #sql: Sql;
@@ -31,6 +34,16 @@ export class Announcer {
   constructor(sql: Sql, channel: string) {
     this.#sql = sql;
     this.#channel = channel;
+  }
+
+  /**
+   * Returns a notification for the caller to send right behind its insert; null: one was sent a moment ago, and
+   * `announce` shares the next one.
+   */
+  statement(): Statement | null {
+    if (this.#sending !== null) return null;
+    this.#sending = interval().then(() => this.#send());
+    return { text: NOTIFY, params: [this.#channel] };
   }
 
   /** Notifies within the caller's transaction, which delivers at its commit; null: by a statement of its own. */
@@ -51,14 +64,16 @@ export class Announcer {
   async #send(): Promise<void> {
     while (this.#isDue) {
       this.#isDue = false;
-      const interval = new Promise<void>((resolve) => systemClock.after(NOTIFY_INTERVAL, resolve));
-      // No need to wait for the disk: a hint may be lost in a crash.
-      const text = "select set_config('synchronous_commit', 'off', true), pg_notify(cast(? as text), '')";
-      await this.#sql.run(text, this.#channel).catch(() => {});
-      await interval;
+      const pause = interval();
+      await this.#sql.run(NOTIFY, this.#channel).catch(() => {});
+      await pause;
     }
     this.#sending = null;
   }
+}
+
+function interval(): Promise<void> {
+  return new Promise((resolve) => systemClock.after(NOTIFY_INTERVAL, resolve));
 }
 
 /** Waits between tries to connect, in milliseconds. */

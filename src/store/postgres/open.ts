@@ -52,6 +52,7 @@ export async function postgresParts(
     clock,
     connections: from.maxConnections,
     enter: (tx) => callers.enter(tx),
+    announcement: () => announcer?.statement() ?? null,
     announce: async (caller) => announcer?.announce(caller),
     watch: (onChange) => listener?.listen(onChange) ?? (() => {}),
     async close() {

@@ -20,6 +20,8 @@ export interface DeliveryParts {
   ids: Ids;
   inserter: Inserter;
   receipts: Receipts;
+  /** See `ServerParts`. */
+  announcement(): Statement | null;
 }
 
 /** One try of an insert. */
@@ -36,6 +38,8 @@ export class Delivery {
   readonly #now: number;
   /** Tries that may have been committed: their answers were lost. */
   readonly #doubtful: InsertTry[] = [];
+  /** Whether the announcement was sent behind the insert. */
+  isAnnounced = false;
 
   constructor(parts: DeliveryParts, runs: NewRun[], now: number) {
     this.#parts = parts;
@@ -62,13 +66,17 @@ export class Delivery {
     const firstTry = await this.#newTry(db);
     if (this.#runs.some(({ unique }) => unique !== null)) return this.#sendKeyed(firstTry);
     let inserted = firstTry.runs.map(({ id }) => ({ id, inserted: true }));
+    const announcement = this.#parts.announcement();
+    this.isAnnounced = announcement !== null;
     await db.both(
       receipts.statement(firstTry.receipt, this.#now),
       inserter.statement(firstTry.runs, this.#now),
       async (tx) => {
+        this.isAnnounced = false;
         if (!this.#doubtful.includes(firstTry)) this.#doubtful.push(firstTry);
         inserted = await this.#sendAgain(tx);
       },
+      announcement,
     );
     return inserted;
   }

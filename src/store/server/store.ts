@@ -1,7 +1,7 @@
 import { realRandom } from "../../random.ts";
 import { type Clock, sleepReal, systemClock } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
-import type { ServerDatabase, Sql, Tables, Transaction } from "../sql/database.ts";
+import type { ServerDatabase, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
 import { underCurrentName } from "../sql/former-names.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { isOneStatement } from "../sql/settle.ts";
@@ -50,6 +50,8 @@ export interface ServerParts {
   connections: number;
   /** Returns an Sql on the caller's transaction. Throws if `tx` is none, or is one on another database. */
   enter(tx: unknown): Promise<Sql>;
+  /** Returns a statement that tells other processes of new runs, to be sent right behind their insert; null: none. */
+  announcement(): Statement | null;
   /** Tells other processes of new runs: within the caller's transaction if there is one. */
   announce(caller: Sql | null): Promise<void>;
   watch(onChange: () => void): () => void;
@@ -84,6 +86,7 @@ export class ServerStore extends SqlStore {
       ids: new Ids(db, tables, clock),
       inserter: new Inserter(db, tables),
       receipts: new Receipts(db, tables),
+      announcement: () => parts.announcement(),
     };
     this.#claimer = new Claimer(db, tables, this.#time, clock);
     this.streams = parts.connections < CONNECTIONS_FOR_TWO ? 1 : EXCHANGE_STREAMS;
@@ -132,11 +135,10 @@ export class ServerStore extends SqlStore {
     const formerNames = await this.#formerNames.read(tx ?? db);
     const named = runs.map((run) => underCurrentName(run, formerNames));
     const declaring = await this.#declareJobs(named, now, tx !== null);
-    const inserted = await (tx
-      ? this.#insertWithin(tx, named, now, lent ?? db.beside(tx))
-      : new Delivery(this.#delivery, named, now).send());
+    const delivery = new Delivery(this.#delivery, named, now);
+    const inserted = await (tx ? this.#insertWithin(tx, named, now, lent ?? db.beside(tx)) : delivery.send());
     await declaring?.done;
-    if (inserted.some((one) => one.inserted)) await announce(tx);
+    if (!delivery.isAnnounced && inserted.some((one) => one.inserted)) await announce(tx);
     return inserted;
   }
 

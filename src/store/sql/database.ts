@@ -151,9 +151,15 @@ export interface ServerDatabase extends Database {
   readonly purgesLate: boolean;
   /**
    * Runs two inserts as one transaction, in one packet if possible. After an error that leaves it open whether they
-   * were committed, `again` runs instead.
+   * were committed, `again` runs instead. `behind` is sent right behind the inserts, whatever becomes of them; nobody
+   * waits for it, and its error is ignored.
    */
-  both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void>;
+  both(
+    one: Statement,
+    other: Statement,
+    again: (tx: Transaction) => Promise<void>,
+    behind?: Statement | null,
+  ): Promise<void>;
   /** Whether an insert failed because the id of the run, or of its receipt, is in use. */
   isIdTaken(error: unknown): boolean;
   /**
