@@ -108,6 +108,10 @@ export interface NewLogLine extends LogRecord {
 }
 
 export interface ClaimRequest extends QueueSelection {
+  /**
+   * Whether runs were announced: the store may claim some before it looks at anything else. Its answer is then partial.
+   */
+  immediate: boolean;
   /** New for each claim. A claim that is sent again under the same token returns the same runs. */
   token: string;
   /** Most runs to claim. */
@@ -161,6 +165,8 @@ export interface ExchangeRequest {
 }
 
 export interface ExchangeResult {
+  /** Whether the store has only claimed some ready runs: the next exchange tells the rest. */
+  isPartial?: boolean;
   /** For each settlement, in order: whether it was written. False: the lease is lost. */
   settled: boolean[];
   claimed: ClaimedRun[];

@@ -48,7 +48,7 @@ export async function claimRequest(
   parts: WorkerParts,
   { queues, exceptQueues }: WorkerOptions,
   stride: ClaimRequest["stride"],
-  room: Room,
+  room: Room & Pick<ClaimRequest, "immediate">,
 ): Promise<ClaimRequest> {
   const { known, registry, id: owner } = parts;
   const exclude = await untilAnswered(() => known.elsewhere(), "reading the names of jobs", parts);

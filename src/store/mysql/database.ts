@@ -4,15 +4,16 @@ import type { MissingObject } from "../maintenance.ts";
 import { Pending } from "../pending.ts";
 import { acquireSpare } from "../server/connections.ts";
 import { INSTALL_RETRY, tablesInUse } from "../server/install.ts";
-import type {
-  ColumnType,
-  Param,
-  ServerDatabase,
-  Sql,
-  Statement,
-  Tables,
-  Transaction,
-  TransactionOptions,
+import {
+  type ColumnType,
+  idsAsJson,
+  type Param,
+  type ServerDatabase,
+  type Sql,
+  type Statement,
+  type Tables,
+  type Transaction,
+  type TransactionOptions,
 } from "../sql/database.ts";
 import { historyRange, like, pattern } from "../sql/dialect.ts";
 import { RETRY_FOR, type RetryOptions, retryPending, TransactionProgress } from "../sql/retry.ts";
@@ -102,6 +103,16 @@ export class MysqlDatabase implements ServerDatabase {
    */
   lockOnly(lock: string, alias: string): string {
     return this.name === "mysql" ? lock.replace(" for update", ` for update of ${alias}`) : lock;
+  }
+
+  updateByIds(
+    table: string,
+    set: Record<string, string>,
+    ids: readonly number[],
+    params: Param[],
+  ): Statement {
+    const text = this.updateFrom(table, set, this.rows({ id: "integer" }));
+    return { text, params: [idsAsJson(ids), ...params] };
   }
 
   rows(columns: Record<string, ColumnType>): string {

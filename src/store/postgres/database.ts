@@ -27,7 +27,7 @@ import {
 } from "./errors.ts";
 import { NO_TIMEOUT, type QueryOptions, query, StatementNames } from "./query.ts";
 import { inSchemaOf } from "./schema.ts";
-import { runTransaction, type TransactionSettings } from "./transaction.ts";
+import { runAtOnce, runTransaction, type TransactionSettings } from "./transaction.ts";
 import { vacuumReport } from "./vacuum.ts";
 
 /**
@@ -58,6 +58,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly rows: typeof dialect.rows = dialect.rows;
   readonly upsert: typeof upsert = upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
+  readonly updateByIds: typeof dialect.updateByIds = dialect.updateByIds;
   readonly deleteFrom: typeof deleteFrom = deleteFrom;
   readonly movesRows = true;
   readonly lookUp: typeof lookUp = lookUp;
@@ -165,6 +166,19 @@ export class PostgresDatabase implements ServerDatabase {
     } catch (error) {
       if (!this.#isTransient(error) || this.#closed) throw error;
       await this.transaction(again);
+    }
+  }
+
+  async atOnce<Row>(statement: Statement): Promise<Row[] | null> {
+    const send = async () => {
+      const held = await this.#acquire();
+      return (await runAtOnce(held, statement, this.#names)) as Row[];
+    };
+    try {
+      return await this.#pending.wait(send);
+    } catch (error) {
+      if (!this.#isTransient(error) || this.#closed) throw error;
+      return null;
     }
   }
 

@@ -1,4 +1,4 @@
-import type { ColumnType, IndexRange, Statement, Tables } from "../sql/database.ts";
+import type { ColumnType, IndexRange, Param, Statement, Tables } from "../sql/database.ts";
 
 export function rows(columns: Record<string, ColumnType>): string {
   const values = Object.entries(columns).map(([column, type], index) => {
@@ -13,6 +13,25 @@ export function updateFrom(table: string, set: Record<string, string>, from: str
   const sets = Object.entries(set).map(([column, to]) => `${column} = ${to}`);
   const condition = where === undefined ? "" : ` and (${where})`;
   return `update ${table} as r set ${sets.join(", ")} from ${from} v where v.id = r.id${condition}`;
+}
+
+/** A list of ids. As an array it takes two thirds of the time of a join with JSON (note 37). */
+export const ID_LIST = "any(?::text::bigint[])";
+
+/** The parameter of `ID_LIST`. */
+export function idList(ids: readonly number[]): string {
+  return `{${ids.join()}}`;
+}
+
+export function updateByIds(
+  table: string,
+  set: Record<string, string>,
+  ids: readonly number[],
+  params: Param[],
+): Statement {
+  const sets = Object.entries(set).map(([column, to]) => `${column} = ${to}`);
+  const text = `update ${table} as r set ${sets.join(", ")} where r.id = ${ID_LIST}`;
+  return { text, params: [...params, idList(ids)] };
 }
 
 /**

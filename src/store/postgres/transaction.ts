@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import type { Param, Transaction } from "../sql/database.ts";
+import type { Param, Statement, Transaction } from "../sql/database.ts";
 import type { TransactionProgress } from "../sql/retry.ts";
 import type { HeldClient } from "./connections.ts";
 import type { PgClient, PgResult } from "./driver.ts";
@@ -66,6 +66,29 @@ export async function runTransaction<Result>(
     }
     throw error;
   } finally {
+    release(broken);
+  }
+}
+
+/** Runs one statement between begin and commit, all sent before the first answer, and releases the connection. */
+export async function runAtOnce(
+  { client, release }: HeldClient,
+  { text, params }: Statement,
+  names: StatementNames,
+): Promise<unknown[]> {
+  let broken = true;
+  const pipeline = new Pipeline(client, { names });
+  try {
+    pipeline.post(BEGIN_OURS, []);
+    const [{ rows }] = await Promise.all([pipeline.send(text, params), commit(pipeline)]);
+    broken = false;
+    return rows;
+  } catch (error) {
+    // Without a pipeline the commit was not sent.
+    if (!isConnectionLost(error)) broken = !(await rollBack(client));
+    throw error;
+  } finally {
+    pipeline.end();
     release(broken);
   }
 }

@@ -12,12 +12,12 @@ import {
   type RecalledRow,
   RUN_COLUMNS,
   type RunRow,
+  startingValues,
   takenBy,
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
 import {
-  idsAsJson,
   namesAsJson,
   type ServerDatabase,
   type Sql,
@@ -25,14 +25,24 @@ import {
   type Tables,
 } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
-import { keyAtStart } from "../sql/new-run.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
 import { claimPlaces, inLane } from "./claim-places.ts";
 import { type ClaimSeries, Continuation } from "./continuation.ts";
+import { ImmediateClaim } from "./immediate-claim.ts";
 import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
 import type { DatabaseTime } from "./time.ts";
+
+/** What a claim writes to a run that has a token of its own. */
+const STARTING_ROW = {
+  id: "integer",
+  token: "text",
+  worker: "text",
+  until: "integer",
+  started: "integer",
+  at: "integer",
+} as const;
 
 /** One claim in an exchange's transaction. */
 export interface ClaimCall {
@@ -85,6 +95,7 @@ export class Claimer {
   readonly #time: DatabaseTime;
   readonly #limits: Limits;
   readonly #speculation = new Speculation<ClaimFacts, ReadyRuns>(covers);
+  readonly immediate: ImmediateClaim;
 
   readonly #continuation: Continuation;
 
@@ -94,6 +105,7 @@ export class Claimer {
     this.#time = time;
     this.#continuation = new Continuation(clock, db.purgesLate);
     this.#limits = new Limits(db, tables);
+    this.immediate = new ImmediateClaim(db, tables, time);
   }
 
   async claim(tx: Sql, call: ClaimCall): Promise<ClaimResult> {
@@ -150,8 +162,10 @@ export class Claimer {
     this.#continuation.restart();
   }
 
-  readFacts(sql: Sql, reader: { worker: string; owner: string }, now: number): Promise<ClaimFacts> {
-    return readFacts({ sql, db: this.#db, t: this.#t }, reader, now);
+  async readFacts(sql: Sql, reader: { worker: string; owner: string }, now: number): Promise<ClaimFacts> {
+    const facts = await readFacts({ sql, db: this.#db, t: this.#t }, reader, now);
+    this.immediate.remember(facts);
+    return facts;
   }
 
   async #promote(tx: Sql, now: number): Promise<void> {
@@ -215,44 +229,33 @@ export class Claimer {
   }
 
   #updateAll(tx: Sql, runs: { id: number }[], set: Record<string, string>): Promise<void> {
-    const ids = idsAsJson(runs.map(({ id }) => id));
-    return tx.run(this.#db.updateFrom(this.#t.runs, set, this.#db.rows({ id: "integer" })), ids);
+    const ids = runs.map(({ id }) => id);
+    const { text, params } = this.#db.updateByIds(this.#t.runs, set, ids, []);
+    return tx.run(text, ...params);
   }
 
   async #take(tx: Sql, rows: RunRow[], request: ClaimRequest, worker: string, now: number): Promise<void> {
-    if (rows.length === 0) return;
-    await tx.run(
-      this.#db.updateFrom(
-        this.#t.runs,
-        {
-          state: "2",
-          attempts: "r.attempts + 1",
-          lease_token: "v.token",
-          locked_by: "v.worker",
-          locked_until: "v.until",
-          started_at: "v.started",
-          ...keyAtStart("v.at"),
-        },
-        this.#db.rows({
-          id: "integer",
-          token: "text",
-          worker: "text",
-          until: "integer",
-          started: "integer",
-          at: "integer",
-        }),
-      ),
-      JSON.stringify(
-        rows.map((row) => [
-          row.id,
-          row.token ?? request.token,
-          worker,
-          now + leaseFor(row.name, request),
-          row.starts ? now : null,
-          now,
-        ]),
-      ),
-    );
+    const until = ({ name }: RunRow) => now + leaseFor(name, request);
+    const started = ({ starts }: RunRow) => (starts ? now : null);
+    // The runs of a chain have a token of their own.
+    const chained = rows.filter(({ token }) => token !== undefined);
+    if (chained.length > 0) {
+      const values = { token: "v.token", worker: "v.worker", until: "v.until", started: "v.started", now: "v.at" };
+      await tx.run(
+        this.#db.updateFrom(this.#t.runs, startingValues(values), this.#db.rows(STARTING_ROW)),
+        JSON.stringify(chained.map((row) => [row.id, row.token, worker, until(row), started(row), now])),
+      );
+    }
+    // One statement for those that start at once, one for the prefetched, and one for each unusual lease.
+    const others = rows.filter(({ token }) => token === undefined);
+    const values = startingValues({ token: "?", worker: "?", until: "?", started: "?", now: "?" });
+    for (const group of Map.groupBy(others, (row) => `${until(row)} ${started(row)}`).values()) {
+      const [first] = group as [RunRow];
+      const ids = group.map(({ id }) => id);
+      const params = [request.token, worker, until(first), started(first), now];
+      const statement = this.#db.updateByIds(this.#t.runs, values, ids, params);
+      await tx.run(statement.text, ...statement.params);
+    }
   }
 
   /** Returns the runs that an earlier try of this claim took; its answer was lost. */

@@ -193,6 +193,12 @@ export class ServerStore extends SqlStore {
   }
 
   async #exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    const { immediate } = this.#claimer;
+    if (immediate.suits(request)) {
+      const found = await immediate.claim(request);
+      if (found === null) return this.#exchange({ ...request, again: true });
+      if (found.claimed.length > 0) return { ...found, settled: [], nextDue: null, isPartial: true };
+    }
     const first = await this.#exchangeOnce(request);
     const { settled } = first;
     let { isGateHeld, isUnfinished, ...result } = first;
@@ -231,6 +237,8 @@ export class ServerStore extends SqlStore {
       const now = await this.now(tx);
       const isAgain = request.again || tx.again;
       if (isAgain) await this.#waitForEarlierTry(tx, request);
+      // An immediate claim that the server executes late takes nothing from here on.
+      if (isAgain && request.settle.length === 0) await tx.run(...this.#closeStream(request));
       // Locks the stream's row until the commit, for `#waitForEarlierTry`. A settle writes to that row anyway.
       else if (claim && request.settle.length === 0)
         await tx.run(...this.#selectStream(request, db.forUpdate));
@@ -270,6 +278,11 @@ export class ServerStore extends SqlStore {
   #selectStream({ worker, stream }: ExchangeRequest, lock: string): [string, string, number] {
     const { exchanges } = this.#parts.tables;
     return [`select seq from ${exchanges} where worker = ? and stream = ?${lock}`, worker, stream];
+  }
+
+  #closeStream({ worker, stream, seq }: ExchangeRequest): [string, number, string, number] {
+    const { exchanges } = this.#parts.tables;
+    return [`update ${exchanges} set seq = ? where worker = ? and stream = ?`, seq, worker, stream];
   }
 
   override async prune(request: PruneRequest): Promise<PruneReport> {

@@ -50,6 +50,11 @@ export class DatabaseTime {
     return this.#advance(this.#reading);
   }
 
+  /** An SQL expression whose parameter is a result of `now()`: the later of it and the database's time. */
+  get later(): string {
+    return this.#clock.manual ? "cast(? as bigint)" : `greatest(cast(? as bigint), (${this.#statement}))`;
+  }
+
   /**
    * Takes a time that the database sent with another answer, and returns the later of it and the current result: neither
    * is ahead of the database. This corrects for a pause of the whole machine that neither of its clocks shows.

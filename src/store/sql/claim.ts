@@ -1,5 +1,6 @@
 import { type ChainLink, chainsOf, laneKey } from "../chains.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store.ts";
+import { keyAtStart } from "./new-run.ts";
 
 /** A row of `runs`, with the columns that a claim reads. */
 export interface RunRow extends ChainLink {
@@ -34,6 +35,40 @@ export interface RunRow extends ChainLink {
 
 export const RUN_COLUMNS: string =
   "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged";
+
+/** The same columns of the table with this alias. */
+export function runColumnsOf(alias: string): string {
+  return RUN_COLUMNS.replaceAll(/\w+/g, `${alias}.$&`);
+}
+
+/** SQL expressions for what a claim writes. */
+export interface StartingValues {
+  token: string;
+  worker: string;
+  /** End of the lease. */
+  until: string;
+  started: string;
+  now: string;
+}
+
+/** What a claim writes to the columns of a run (as `r`), in the order of the values. */
+export function startingValues({
+  token,
+  worker,
+  until,
+  started,
+  now,
+}: StartingValues): Record<string, string> {
+  return {
+    state: "2",
+    attempts: "r.attempts + 1",
+    lease_token: token,
+    locked_by: worker,
+    locked_until: until,
+    started_at: started,
+    ...keyAtStart(now),
+  };
+}
 
 export const CANDIDATE_COLUMNS: string = "id, name, lane, queue, priority, run_at";
 

@@ -160,6 +160,13 @@ export interface ServerDatabase extends Database {
     again: (tx: Transaction) => Promise<void>,
     behind?: Statement | null,
   ): Promise<void>;
+  /**
+   * Runs one statement as a transaction, in one round trip if possible. Null: an error left it open whether it was
+   * committed, or a later try may succeed. Absent on databases whose updates return no rows.
+   */
+  atOnce?<Row>(statement: Statement): Promise<Row[] | null>;
+  /** `update` of the rows of `table` (as `r`) with these ids. `params` are those of `set`, in its order. */
+  updateByIds(table: string, set: Record<string, string>, ids: readonly number[], params: Param[]): Statement;
   /** Whether an insert failed because the id of the run, or of its receipt, is in use. */
   isIdTaken(error: unknown): boolean;
   /**

@@ -69,6 +69,7 @@ while (Date.now() < end || held.size > 0) {
     queues: null,
     exceptQueues: [],
     stride: null,
+    immediate: Math.random() < 0.5,
     exclude: [],
     computesKey: () => true,
     owner: worker,

@@ -69,6 +69,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
   const limit = fields.limit ?? 100;
   return {
     token: `token-${++made}`,
+    immediate: false,
     limit,
     start: limit,
     limited: fields.start ?? limit,

@@ -65,6 +65,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       queues: mine,
       exceptQueues: [],
       stride: null,
+      immediate: Math.random() < 0.5,
       exclude: [],
       computesKey: () => true,
       owner: worker,
