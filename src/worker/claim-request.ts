@@ -48,12 +48,13 @@ export async function claimRequest(
   parts: WorkerParts,
   { queues, exceptQueues }: WorkerOptions,
   stride: ClaimRequest["stride"],
-  room: Room & Pick<ClaimRequest, "immediate">,
+  room: Room,
 ): Promise<ClaimRequest> {
   const { known, registry, id: owner } = parts;
   const exclude = await untilAnswered(() => known.elsewhere(), "reading the names of jobs", parts);
   return {
     token: randomText(),
+    immediate: false,
     ...room,
     queues,
     exceptQueues,

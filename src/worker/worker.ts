@@ -37,8 +37,6 @@ export class Worker {
   #hungry = true;
   /** Whether to exchange even without outcomes or room, to learn which runs other processes have cancelled. */
   #looking = true;
-  /** Whether runs were announced since the last exchange. */
-  #isWoken = false;
   #stopping = false;
   /** Claimed runs that count towards the budget. */
   #claimed = 0;
@@ -90,14 +88,9 @@ export class Worker {
 
   /** Makes the worker exchange now, because a run may be due or cancelled. */
   wake(): void {
-    this.#look();
-    this.#isWoken = true;
-    this.#sleep.end();
-  }
-
-  #look(): void {
     this.#hungry = true;
     this.#looking = true;
+    this.#sleep.end();
   }
 
   /** Works until it is stopped or done, see `#isDone()`. Returns how many runs it ran. */
@@ -153,7 +146,6 @@ export class Worker {
     const sent = readClock(this.#parts.clock);
     if (claim) this.#hungry = false;
     this.#looking = false;
-    this.#isWoken = false;
     const { nextDue, ...answer } = await this.#outbox.exchange(this.#executions.newStarts(), claim);
     this.#pace.exchanged(sent.monotonic, this.#parts.clock.monotonic());
     if (claim && (answer.unclaimed || answer.claimed.length >= claim.limit)) this.#hungry = true;
@@ -165,10 +157,6 @@ export class Worker {
     if (this.#stopping) this.#releaseAll();
     this.#cancel(answer.cancelled);
     this.#fill();
-    if (answer.isPartial) {
-      this.#look();
-      return answer.claimed.length;
-    }
     const readTime = () => monotonicOf(nextDue, this.#parts);
     this.#nextDue = await untilAnswered(readTime, "reading the database's time", this.#parts);
     return answer.claimed.length;
@@ -178,9 +166,7 @@ export class Worker {
   async #tick(): Promise<void> {
     const { ticker, events, id: worker } = this.#parts;
     if (events.hasListeners("worker.turned")) events.emit("worker.turned", { worker });
-    // An announced run starts before the schedules are looked at.
-    const isLooking = this.#looking && !this.#isWoken;
-    if (!ticker || this.#stopping || (!isLooking && ticker.wait > 0)) return;
+    if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
     if ((await tickSchedules(ticker, this.#parts)) > 0) this.#hungry = true;
   }
 
@@ -188,10 +174,7 @@ export class Worker {
     if (!this.#hungry && this.#outbox.size === 0) return null;
     const room = this.#room();
     if (room.limit <= 0) return null;
-    const claim = await claimRequest(this.#parts, this.#options, this.#stride, {
-      ...room,
-      immediate: this.#isWoken,
-    });
+    const claim = await claimRequest(this.#parts, this.#options, this.#stride, room);
     return this.#stopping ? null : claim;
   }
 
@@ -351,7 +334,7 @@ export class Worker {
     if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
     if (this.#parts.ticker?.isDue && !this.#stopping) return yieldToEventLoop();
     const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
-    await this.#sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.#look());
+    await this.#sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
   }
 
   /** Returns the time until the next tick or due run. A run counts only if there is room: else the loop would spin. */

@@ -39,8 +39,8 @@ export const mutants: Mutant[] = [
   {
     rule: "The statement that moves runs into history is fenced by the token.",
     file: "src/store/sql/history.ts",
-    find: "where r.id = v.id and r.lease_token = v.token",
-    replace: "where r.id = v.id and r.lease_token is not null",
+    find: 'r.lease_token = ${param(first.token, "text")}',
+    replace: 'r.lease_token <> ${param("", "text")}',
     ...postgres,
     only: "fenc|lease|settle",
   },

@@ -214,29 +214,32 @@ limit ?
 for update skip locked;
 
 -- Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
--- ?1 = '[[1,"token-2","w1",1767225660000,1767225600000,1767225600000]]'
-update (
-  select *
-  from json_table(
-    ?,
-      '$[*]' columns (
-        id bigint path '$[0]' error on error,
-          token longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[1]' error on error,
-          worker longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[2]' error on error,
-          until bigint path '$[3]' error on error, started bigint path '$[4]' error on error,
-          at bigint path '$[5]' error on error
-      )
-  ) j
-) v
+-- ?1 = '[[1]]', ?2 = 'token-2', ?3 = 'w1', ?4 = 1767225660000, ?5 = 1767225600000, ?6 = 1767225600000
+update (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
-set r.state = 2, r.attempts = r.attempts + 1, r.lease_token = v.token, r.locked_by = v.worker,
-  r.locked_until = v.until, r.started_at = v.started,
-  r.unique_key = case when unique_scope = 1
-    and coalesce(unique_until, 0) <= v.at then null else unique_key end,
+set r.state = 2, r.attempts = r.attempts + 1, r.lease_token = ?, r.locked_by = ?, r.locked_until = ?,
+  r.started_at = ?,
+  r.unique_key = case when unique_scope = 1 and coalesce(unique_until, 0) <= ? then null else unique_key end,
   r.unique_scope = case when unique_scope = 1 then 0 else unique_scope end;
 
 -- Commits.
 commit;
+
+-- ## A run was announced to an idle worker.
+
+-- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
+
+-- Again: Sets the isolation level of the next transaction.
+
+-- Again: Begins the transaction.
+
+-- Again: Locks the row of the stream: a claim that is sent again waits for it.
+
+-- Again: Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+
+-- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
+
+-- Again: Commits.
 
 -- ## One run is ready, under limits of its job, its key and its queue.
 
@@ -324,7 +327,7 @@ select id from punctual_gates where id in (?, ?, ?) order by id for update skip 
 -- Again: Reads the limits of these jobs and queues, and how many runs run under each.
 
 -- Locks and reads the chosen runs that are still ready.
--- ?1 = '[[2]]'
+-- ?1 = '[[3]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
   r.tick_at, r.created_at, r.cancelled_at, r.logged
@@ -357,7 +360,7 @@ limit 1000
 for update skip locked;
 
 -- Turns scheduled runs that are due into ready ones.
--- ?1 = '[[3]]'
+-- ?1 = '[[4]]'
 update (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 set r.state = 1;

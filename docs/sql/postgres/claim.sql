@@ -104,21 +104,81 @@ limit $3
 for update skip locked;
 
 -- Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
--- $1 = '[[1,"token-2","w1",1767225660000,1767225600000,1767225600000]]'
+-- $1 = 'token-2', $2 = 'w1', $3 = 1767225660000, $4 = 1767225600000, $5 = 1767225600000, $6 = '{1}'
 update punctual_runs as r
-set state = 2, attempts = r.attempts + 1, lease_token = v.token, locked_by = v.worker,
-  locked_until = v.until, started_at = v.started,
-  unique_key = case when unique_scope = 1 and coalesce(unique_until, 0) <= v.at then null else unique_key end,
+set state = 2, attempts = r.attempts + 1, lease_token = $1, locked_by = $2, locked_until = $3,
+  started_at = $4,
+  unique_key = case when unique_scope = 1 and coalesce(unique_until, 0) <= $5 then null else unique_key end,
   unique_scope = case when unique_scope = 1 then 0 else unique_scope end
-from (
-  select (e.v ->> 0)::bigint as id, e.v ->> 1 as token, e.v ->> 2 as worker, (e.v ->> 3)::bigint as until,
-    (e.v ->> 4)::bigint as started, (e.v ->> 5)::bigint as at
-  from jsonb_array_elements($1::text::jsonb) as e (v)
-) v
-where v.id = r.id;
+where r.id = any($6::text::bigint[]);
 
 -- Commits.
 commit;
+
+-- ## A run was announced to an idle worker.
+
+-- Again: Begins the transaction.
+
+-- Takes the first ready runs that no limit and no pause holds, unless the stream has gone on.
+-- $1 = 1767225600000, $2 = 'default', $3 = 1767225600000, $4 = 100, $5 = 'w1', $6 = 0, $7 = 2, $8 = 'token-6'
+-- $9 = 'w1', $10 = 60000
+with clock as materialized (select cast($1 as bigint) as now),
+  found as materialized (
+    select r.id
+    from punctual_runs r
+    where r.id = any(
+        array(
+          select f.id
+          from (
+            (
+              select id, name, queue, priority, run_at
+              from punctual_runs
+              where state = 1 and limited = 0 and owner is null and queue = $2 and crashes = 0
+              order by priority, run_at, id
+              limit 64
+            )
+          ) f
+          where case when (
+              exists (
+                  select 1
+                  from punctual_jobs j
+                  where j.name = f.name and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+                )
+                or exists (select 1 from punctual_queues q where q.name = f.queue and q.lim > 0)
+            ) then 1 else 0 end = 0
+            and not exists (
+              select 1
+              from punctual_queues q
+              where q.name = f.queue
+                and q.paused_at is not null
+                and (q.paused_until is null or q.paused_until > $3)
+            )
+          order by f.priority, f.run_at, f.id
+          limit $4
+        )
+      )
+      and r.state = 1
+      and r.limited = 0
+    for update skip locked
+  ),
+  stream as materialized (
+    select seq
+    from punctual_exchanges
+    where worker = $5 and stream = $6 and seq < $7 and exists (select 1 from found)
+    for update
+  ) update punctual_runs as r
+set state = 2, attempts = r.attempts + 1, lease_token = $8, locked_by = $9, locked_until = clock.now + $10,
+  started_at = clock.now,
+  unique_key = case when unique_scope = 1
+    and coalesce(unique_until, 0) <= clock.now then null else unique_key end,
+  unique_scope = case when unique_scope = 1 then 0 else unique_scope end
+from clock
+where r.id = any(array(select id from found where exists (select 1 from stream)))
+returning r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
+  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
+  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.started_at;
+
+-- Again: Commits.
 
 -- ## One run is ready, under limits of its job, its key and its queue.
 
@@ -175,7 +235,7 @@ select id from punctual_gates where id in ($1, $2, $3) order by id for update sk
 -- Again: Reads the limits of these jobs and queues, and how many runs run under each.
 
 -- Locks and reads the chosen runs that are still ready.
--- $1 = '[[2]]'
+-- $1 = '[[3]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
   r.tick_at, r.created_at, r.cancelled_at, r.logged
@@ -206,11 +266,8 @@ limit 1000
 for update skip locked;
 
 -- Turns scheduled runs that are due into ready ones.
--- $1 = '[[3]]'
-update punctual_runs as r
-set state = 1
-from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
-where v.id = r.id;
+-- $1 = '{4}'
+update punctual_runs as r set state = 1 where r.id = any($1::text::bigint[]);
 
 -- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 

@@ -11,30 +11,17 @@ begin isolation level read committed; set local enable_seqscan = off; set local 
 update punctual_exchanges set seq = $1 where worker = $2 and stream = $3;
 
 -- Moves the runs whose leases are held from `runs` to `history`, and returns them.
--- $1 = 'token-1', $2 = 3, $3 = 1767225599995, $4 = 1767225600000, $5 = null, $6 = null, $7 = null, $8 = '42'
--- $9 = null, $10 = '[[1]]'
+-- $1 = '{1}', $2 = 'token-1', $3 = 3, $4 = 1767225599995, $5 = 1767225600000, $6 = null, $7 = null, $8 = null
+-- $9 = '42', $10 = null
 with gone as (
     delete from punctual_runs r
-    using (
-      select cast(v.id as bigint) as id, cast($1 as text) as token, cast($2 as bigint) as state,
-        cast($3 as bigint) as started_at, cast($4 as bigint) as now, cast($5 as bigint) as keep,
-        cast($6 as text) as error, cast($7 as text) as fingerprint, cast($8 as text) as result,
-        cast($9 as text) as child
-      from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($10::text::jsonb) as e (v)) v
-    ) v
-    where r.id = v.id and r.lease_token = v.token
-    returning r.name as name, r.queue as queue, r.lane as lane, r.limited as limited,
-      r.priority as priority, r.run_at as run_at, r.args as args, r.attempts as attempts,
-      r.crashes as crashes, r.timeout as timeout, r.retries as retries, r.schedule as schedule,
-      r.tick_at as tick_at, r.unique_key as unique_key, r.unique_scope as unique_scope,
-      r.unique_until as unique_until, r.owner as owner, r.progress as progress, r.tags as tags,
-      r.parent_id as parent_id, r.batch_id as batch_id, r.traceparent as traceparent,
-      r.created_at as created_at, r.locked_by as worker, r.id as id, v.state as state,
-      v.started_at as started_at, v.now as finished_at,
-      case when v.keep is not null then greatest(v.now + v.keep, coalesce(r.unique_until, 0)) end as keep_until,
-      v.error as error, v.fingerprint as fingerprint, v.result as result, coalesce(v.child, r.child) as child,
-      v.token as token, r.logged as logged,
-      case when v.keep is null or v.keep <> 0 or coalesce(r.unique_until, 0) > v.now then 1 else 0 end as kept
+    where r.id = any(cast($1 as text)::bigint[]) and r.lease_token = cast($2 as text)
+    returning r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
+      r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
+      r.progress, r.tags, r.parent_id, r.batch_id, r.traceparent, r.created_at, r.locked_by as worker, r.id,
+      cast($3 as bigint) as state, cast($4 as bigint) as started_at, cast($5 as bigint) as finished_at,
+      cast($6 as bigint) as keep, cast($7 as text) as error, cast($8 as text) as fingerprint,
+      cast($9 as text) as result, coalesce(cast($10 as text), r.child) as child, r.logged
   ),
   moved as (
     insert into punctual_history (
@@ -45,12 +32,14 @@ with gone as (
     )
     select name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries,
       schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, batch_id,
-      traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
-      result, child
+      traceparent, created_at, worker, id, state, started_at, finished_at,
+      case when keep is not null then greatest(finished_at + keep, coalesce(unique_until, 0)) end, error,
+      fingerprint, result, child
     from gone
-    where kept = 1
+    where (keep is null or keep <> 0 or coalesce(unique_until, 0) > finished_at)
   )
-select id, token, name, lane, queue, limited, attempts, logged, kept
+select id, name, lane, queue, limited, attempts, logged,
+  case when (keep is null or keep <> 0 or coalesce(unique_until, 0) > finished_at) then 1 else 0 end as kept
 from gone;
 
 -- Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.

@@ -101,6 +101,44 @@ where id in (select value from json_each(?));
 -- Commits.
 commit;
 
+-- ## A run was announced to an idle worker.
+
+-- Again: Reads when the next scheduled run is due.
+
+-- Again: Reads whether runs without limits are ready.
+
+-- Again: Begins the transaction.
+
+-- Again: Turns scheduled runs that are due into ready ones.
+
+-- Again: Reads paused jobs.
+
+-- Again: Reads paused queues.
+
+-- Again: Reads the next queue with ready runs without limits.
+
+-- Again: Reads the next queue with ready runs without limits.
+
+-- Again: Reads the next queue with ready runs under limits.
+
+-- Again: Reads ready ad hoc runs of this instance.
+
+-- Again: Reads the first ready runs of a queue without limits.
+
+-- Again: Reads the limit of a queue.
+
+-- Again: Reads the limits of a job.
+
+-- Again: Reads the first runs under limits of each queue (the window).
+
+-- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
+
+-- Again: Reads when the next scheduled run is due.
+
+-- Again: Reads which runs of this worker somebody asked to cancel.
+
+-- Again: Commits.
+
 -- ## One run is ready, under limits of its job, its key and its queue.
 
 -- Again: Reads when the next scheduled run is due.
@@ -146,7 +184,7 @@ select lease_token as token from punctual_runs where state = 2 and owner is null
 select lease_token as token from punctual_runs where state = 2 and owner is null and queue = ?;
 
 -- Reads the chosen runs.
--- ?1 = '[2]'
+-- ?1 = '[3]'
 select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
   tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged
 from punctual_runs

@@ -105,6 +105,10 @@ export class MysqlDatabase implements ServerDatabase {
     return this.name === "mysql" ? lock.replace(" for update", ` for update of ${alias}`) : lock;
   }
 
+  read<Row>(text: string, ...params: Param[]): Promise<Row[]> {
+    return this.all(text, ...params);
+  }
+
   updateByIds(
     table: string,
     set: Record<string, string>,

@@ -145,6 +145,15 @@ export class PostgresDatabase implements ServerDatabase {
     await this.all(text, ...params);
   }
 
+  /** A statement is prepared only in a transaction of ours, which sets what its plan needs. */
+  read<Row>(text: string, ...params: Param[]): Promise<Row[]> {
+    return this.#retry(async () => {
+      const held = await this.#acquire(text);
+      if (!held.client.pipeline) return this.#on<Row>(held, text, params);
+      return (await runAtOnce(held, { text, params }, this.#names)) as Row[];
+    });
+  }
+
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     { retry = true, first }: TransactionOptions = {},

@@ -19,7 +19,7 @@ export interface ClaimFacts {
 
 /** Reads the facts in one round trip. `sql` need not be a transaction. */
 export async function readFacts(
-  { sql, db, t }: { sql: Sql; db: ServerDatabase; t: Tables },
+  { sql, db, t }: { sql: Pick<Sql, "all">; db: ServerDatabase; t: Tables },
   { worker, owner }: { worker: string; owner: string },
   now: number,
 ): Promise<ClaimFacts> {

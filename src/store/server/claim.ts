@@ -162,7 +162,11 @@ export class Claimer {
     this.#continuation.restart();
   }
 
-  async readFacts(sql: Sql, reader: { worker: string; owner: string }, now: number): Promise<ClaimFacts> {
+  async readFacts(
+    sql: Pick<Sql, "all">,
+    reader: { worker: string; owner: string },
+    now: number,
+  ): Promise<ClaimFacts> {
     const facts = await readFacts({ sql, db: this.#db, t: this.#t }, reader, now);
     this.immediate.remember(facts);
     return facts;

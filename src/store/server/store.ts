@@ -227,7 +227,7 @@ export class ServerStore extends SqlStore {
     if (!settles && !request.again) {
       // An idle worker sends one statement and opens no transaction.
       const now = await this.now();
-      facts = await this.#claimer.readFacts(db, { worker, owner }, now);
+      facts = await this.#claimer.readFacts({ all: (...read) => db.read(...read) }, { worker, owner }, now);
       if (!claim || isIdle(facts, now)) {
         return { ...nothing, nextDue: facts.nextDue, cancelled: facts.cancelled };
       }

@@ -165,6 +165,8 @@ export interface ServerDatabase extends Database {
    * committed, or a later try may succeed. Absent on databases whose updates return no rows.
    */
   atOnce?<Row>(statement: Statement): Promise<Row[] | null>;
+  /** Reads as `all` does; keeps the statement prepared if that costs no further round trip. */
+  read<Row>(text: string, ...params: Param[]): Promise<Row[]>;
   /** `update` of the rows of `table` (as `r`) with these ids. `params` are those of `set`, in its order. */
   updateByIds(table: string, set: Record<string, string>, ids: readonly number[], params: Param[]): Statement;
   /** Whether an insert failed because the id of the run, or of its receipt, is in use. */

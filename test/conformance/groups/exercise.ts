@@ -10,6 +10,7 @@ import { control } from "./control.ts";
 import { deciding } from "./decided.ts";
 import { fencing } from "./fencing.ts";
 import { formerly } from "./formerly.ts";
+import { claimingImmediately } from "./immediate.ts";
 import { inserting } from "./insert.ts";
 import { installing } from "./install.ts";
 import { isolation } from "./isolation.ts";
@@ -52,6 +53,7 @@ export function exercise(database: Database): void {
       inserting,
       claiming,
       continued,
+      claimingImmediately,
       promotion,
       settling,
       sendingAgain,

@@ -49,6 +49,10 @@ const DESCRIPTIONS: [RegExp, string][] = [
 
   // Claim.
   [
+    /^with clock as materialized/,
+    "Takes the first ready runs that no limit and no pause holds, unless the stream has gone on.",
+  ],
+  [
     /^select 'job' as kind, name as word/,
     "Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.",
   ],

@@ -72,6 +72,13 @@ async function claimScenes({ store, record }: RecordingStore, clock: TestClock):
   await add("Nothing is ready: an idle worker.", "token-1");
   await store.insert([newRun({ name: "email", args: '["ada"]' })]);
   await add("One run is ready; no limit holds it.", "token-2");
+  await beat(store, "w1");
+  await store.insert([newRun({ name: "email" })]);
+  const announced = claimRequest({ token: "token-6", immediate: true });
+  scenes.push({
+    title: "A run was announced to an idle worker.",
+    statements: await record(() => exchange(store, { seq: 2, claim: announced })),
+  });
   await store.insert([newRun({ name: "report", key: "ada", queue: "slow" })]);
   await add("One run is ready, under limits of its job, its key and its queue.", "token-3");
   await store.insert([newRun({ name: "email", delay: 60_000 })]);
