@@ -31,8 +31,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A lost answer of an immediate claim makes the exchange look for its runs.",
     file: "src/store/server/store.ts",
-    find: "if (found === null) return this.exchange({ ...request, again: true });",
-    replace: "if (found === null) return this.exchange(request);",
+    find: "if (found === null) return this.#exchange({ ...request, again: true });",
+    replace: "if (found === null) return this.#exchange(request);",
     tests: ["test/faults/again.test.ts"],
     only: "immediate claim gives what",
     stores: ["postgres"],

@@ -17,13 +17,7 @@ import {
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
-import {
-  namesAsJson,
-  type ServerDatabase,
-  type Sql,
-  type Statement,
-  type Tables,
-} from "../sql/database.ts";
+import { namesAsJson, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
@@ -34,7 +28,7 @@ import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
 import type { DatabaseTime } from "./time.ts";
 
-/** What a claim writes to a run that has a token of its own. */
+/** Columns of the rows from which a claim updates runs that have tokens of their own. */
 const STARTING_ROW = {
   id: "integer",
   token: "text",
@@ -244,7 +238,13 @@ export class Claimer {
     // The runs of a chain have a token of their own.
     const chained = rows.filter(({ token }) => token !== undefined);
     if (chained.length > 0) {
-      const values = { token: "v.token", worker: "v.worker", until: "v.until", started: "v.started", now: "v.at" };
+      const values = {
+        token: "v.token",
+        worker: "v.worker",
+        until: "v.until",
+        started: "v.started",
+        now: "v.at",
+      };
       await tx.run(
         this.#db.updateFrom(this.#t.runs, startingValues(values), this.#db.rows(STARTING_ROW)),
         JSON.stringify(chained.map((row) => [row.id, row.token, worker, until(row), started(row), now])),

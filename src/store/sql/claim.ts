@@ -51,7 +51,7 @@ export interface StartingValues {
   now: string;
 }
 
-/** What a claim writes to the columns of a run (as `r`), in the order of the values. */
+/** Returns the columns of a run (as `r`) that a claim writes; values are in the order of `StartingValues`. */
 export function startingValues({
   token,
   worker,
