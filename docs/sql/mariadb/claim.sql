@@ -235,7 +235,7 @@ commit;
 
 -- Again: Locks the row of the stream: a claim that is sent again waits for it.
 
--- Again: Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.
+-- Again: Reads the first ready runs of a queue without limits.
 
 -- Again: Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
 

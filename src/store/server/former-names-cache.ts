@@ -1,4 +1,4 @@
-import type { Clock } from "../../time.ts";
+import { type Clock, yieldToEventLoop } from "../../time.ts";
 import type { SqlContext } from "../sql/context.ts";
 import type { Sql } from "../sql/database.ts";
 import { type FormerNames, readFormerNames } from "../sql/former-names.ts";
@@ -29,14 +29,18 @@ export class FormerNamesCache {
       this.#names = await readFormerNames(this.#sql.on(sql));
     } else if (now - this.#readAt >= MAX_AGE) {
       this.#readAt = now;
-      readFormerNames(this.#sql).then(
-        (names) => {
-          this.#names = names;
-        },
-        // A later insert tries again.
-        () => {},
-      );
+      void this.#refresh();
     }
     return this.#names;
+  }
+
+  async #refresh(): Promise<void> {
+    // The insert leaves first.
+    await yieldToEventLoop();
+    try {
+      this.#names = await readFormerNames(this.#sql);
+    } catch {
+      // A later insert tries again.
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { realRandom } from "../../random.ts";
-import { type Clock, sleepReal, systemClock } from "../../time.ts";
+import { type Clock, sleepReal, systemClock, yieldToEventLoop } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
 import type { ServerDatabase, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
 import { underCurrentName } from "../sql/former-names.ts";
@@ -153,8 +153,12 @@ export class ServerStore extends SqlStore {
   ): Promise<{ done: Promise<void> } | null> {
     const jobs = this.#declared.unsure(runs);
     if (!jobs) return null;
-    const declared = this.#declared.declare(jobs, now);
-    if (!isCallers && !this.#declared.areKnown(jobs)) await declared;
+    const isKnown = isCallers || this.#declared.areKnown(jobs);
+    // The insert leaves first, unless a row may be missing.
+    const declared = (isKnown ? yieldToEventLoop() : Promise.resolve()).then(() =>
+      this.#declared.declare(jobs, now),
+    );
+    if (!isKnown) await declared;
     // The next insert looks again.
     const done = declared.catch(() => {});
     return isCallers ? null : { done };
