@@ -40,6 +40,7 @@ const CONTRACT = [
   "store/definitions.ts",
   "store/queue-selection.ts",
   "store/pending.ts",
+  "store/rollups.ts",
 ];
 const ROOMS: Record<string, string[]> = {
   "errors.ts": [],
@@ -48,6 +49,7 @@ const ROOMS: Record<string, string[]> = {
   "random.ts": [],
   "backoff.ts": [],
   "bisect.ts": [],
+  "redact.ts": [],
   "validate/": [],
   "events/": ["run/failure.ts"],
   "store/queue-selection.ts": [],
@@ -63,8 +65,10 @@ const ROOMS: Record<string, string[]> = {
     "store/search.ts",
     "store/definitions.ts",
     "store/queue-selection.ts",
+    "store/rollups.ts",
   ],
   "store/pending.ts": [],
+  "store/rollups.ts": [],
   "store/chooser.ts": [],
   "store/chains.ts": [...CONTRACT, "store/chooser.ts"],
   "store/open.ts": [
@@ -100,6 +104,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "cli/": [
     "punctual.ts",
+    "redact.ts",
     "database-choice.ts",
     "config.ts",
     "config-file.ts",

@@ -12,6 +12,7 @@ import {
   toReport,
   toScheduleInfo,
 } from "../status/report.ts";
+import { type Trend, type TrendOptions, toTrend, toTrendRequest } from "../status/trend.ts";
 import { explain } from "../status/why.ts";
 import type { PruneForecast, PruneReport } from "../store/maintenance.ts";
 import type { RunRecord } from "../store/records.ts";
@@ -140,6 +141,17 @@ export abstract class Operations implements RunControl {
   /** Returns the problems of jobs, queues and workers in words, as `punctual status --check` prints them. */
   async health(): Promise<Health> {
     return healthOf(await this.status());
+  }
+
+  /**
+   * Returns how many attempts of one job, one queue or all ended in which way, how long they waited and how long they
+   * took. It reads sums, not runs, which workers write every ten seconds.
+   */
+  async trend(options: TrendOptions = {}): Promise<Trend> {
+    await this.writeCounts();
+    const store = await this.openStore();
+    const request = toTrendRequest(options, await store.now());
+    return toTrend(await store.rollups(request), request);
   }
 
   /** Returns every schedule, with its last and next tick and the number of missed ticks. */

@@ -1,11 +1,19 @@
-import type { JobMinute, Settlement, Store } from "../store/store.ts";
+import { type RollupCount, sumCounts } from "../store/rollups.ts";
+import type { ClaimedRun, JobMinute, Settlement, Store } from "../store/store.ts";
 import { type Clock, MINUTE } from "../time.ts";
+import { Rollups } from "./rollups.ts";
 
 /** Most counts that are kept while the database is unavailable: one for each job and minute. */
 const MOST_MINUTES = 10_000;
 
 /** Interval between two writes of counts. */
 export const FLUSH_EVERY = 1000;
+
+/** Shortest interval between two writes of rollups, which have many rows. */
+const ROLLED_UP_EVERY = 10_000;
+
+/** Most rollups that are kept while the database is unavailable. */
+const MOST_ROLLUPS = 50_000;
 
 const SUCCESS: JobMinute["last"] = Object.freeze({ ok: true, failed: 0, error: null });
 
@@ -22,6 +30,11 @@ export class JobCounts {
   #minutes = new Map<string, JobMinute>();
   /** The counts that were last changed: the next run is often one of the same job. */
   #latest: JobMinute | null = null;
+  readonly #rollups = new Rollups();
+  /** Rollups that could not be written. */
+  #unwritten: RollupCount[] = [];
+  /** On the monotonic clock: when rollups were last written. */
+  #rolledUpAt = 0;
   #flushing: Promise<void> = Promise.resolve();
   #cancelFlush: (() => void) | null = null;
   #isClosed = false;
@@ -48,11 +61,15 @@ export class JobCounts {
   }
 
   settled(
-    name: string,
+    { name: job, queue, runAt, claimedAt }: Pick<ClaimedRun, "name" | "queue" | "runAt" | "claimedAt">,
     { outcome, duration, error }: Pick<Settlement, "outcome" | "duration" | "error">,
     now: number,
   ): void {
-    const minute = this.#minuteOf(name, now);
+    const minute = this.#minuteOf(job, now);
+    this.#rollups.add(
+      { job, queue, outcome, waited: Math.max(0, claimedAt - runAt), took: duration },
+      minute.minute,
+    );
     minute.counts[outcome] = (minute.counts[outcome] ?? 0) + 1;
     minute.busy += duration;
     if (outcome === "completed") {
@@ -67,7 +84,16 @@ export class JobCounts {
    * Writes all counts. Counts that could not be written are part of the next flush. Flushes run one after the other.
    */
   flush(): Promise<void> {
-    const flushed = this.#flushing.then(() => this.#write());
+    return this.#flush(true);
+  }
+
+  /** Writes the minutes, and every ten seconds the rollups: for a caller that comes every second. */
+  flushOften(): Promise<void> {
+    return this.#flush(this.#parts.clock.monotonic() - this.#rolledUpAt >= ROLLED_UP_EVERY);
+  }
+
+  #flush(withRollups: boolean): Promise<void> {
+    const flushed = this.#flushing.then(() => this.#write(withRollups));
     this.#flushing = flushed.catch(() => {});
     return flushed;
   }
@@ -92,18 +118,28 @@ export class JobCounts {
     this.#cancelFlush?.();
   }
 
-  async #write(): Promise<void> {
+  async #write(withRollups: boolean): Promise<void> {
     const taken = this.#minutes;
-    if (taken.size === 0) return;
+    const rollups = withRollups ? this.#takeRollups() : [];
+    if (taken.size === 0 && rollups.length === 0) return;
     this.#minutes = new Map();
     this.#latest = null;
     try {
       const store = await this.#parts.openStore();
-      await store.flush([...taken.values()]);
+      await store.flush([...taken.values()], rollups);
     } catch (error) {
       this.#putBack(taken);
+      if (withRollups) this.#unwritten = rollups.slice(-MOST_ROLLUPS);
       throw error;
     }
+  }
+
+  #takeRollups(): RollupCount[] {
+    const unwritten = this.#unwritten;
+    this.#unwritten = [];
+    this.#rolledUpAt = this.#parts.clock.monotonic();
+    const counted = this.#rollups.take();
+    return unwritten.length > 0 ? sumCounts([...unwritten, ...counted]) : counted;
   }
 
   #putBack(earlier: Map<string, JobMinute>): void {

@@ -20,6 +20,7 @@ import type {
   WaitFacts,
   WorkerRecord,
 } from "./records.ts";
+import type { RollupCount, RollupRequest, RollupRow } from "./rollups.ts";
 import type {
   CrashCap,
   ExchangeRequest,
@@ -191,8 +192,8 @@ export interface Store {
   pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void>;
   /** Pauses or resumes a schedule, with the answer and the effect on ticks of `pauseJob`. */
   pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean>;
-  /** Adds counts to the minutes of jobs, and updates their last attempts. */
-  flush(minutes: JobMinute[]): Promise<void>;
+  /** Adds counts to the minutes of jobs, updates their last attempts, and adds to the rollups. */
+  flush(minutes: JobMinute[], rollups?: RollupCount[]): Promise<void>;
   /**
    * Inserts the runs of due schedules and moves the marks of these schedules, in one transaction: each tick happens
    * once, whichever worker asks, however late, and whatever becomes of its run.
@@ -231,6 +232,9 @@ export interface Store {
   status(): Promise<Status>;
   /** Returns everything that `why()` needs to explain a run. */
   waitFacts(id: number): Promise<WaitFacts | null>;
+
+  /** Returns the counts of one job, one queue or all, in order of time. */
+  rollups(request: RollupRequest): Promise<RollupRow[]>;
 
   // Deleting.
 

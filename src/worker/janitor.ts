@@ -98,7 +98,7 @@ export class Janitor {
     const { sync, counts, logbook } = this.#parts;
     this.#lapses.start();
     this.#every(WATCH_EVERY, "watching the database", async () => this.#watch());
-    this.#every(FLUSH_EVERY, "writing counts", () => counts.flush());
+    this.#every(FLUSH_EVERY, "writing counts", () => counts.flushOften());
     // Never rejects: the logbook reports its own errors.
     this.#every(FLUSH_EVERY, "flushing the logbook", () => logbook.flush());
     this.#every(this.#reapInterval(), REAPING, () => this.#reapInTurn());

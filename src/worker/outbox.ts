@@ -202,7 +202,7 @@ export class Outbox {
     // The run was claimed only to compute its key.
     if (lane !== undefined) return;
     if (run.owner === null) {
-      counts.settled(run.name, settlement, clock.now());
+      counts.settled(run, settlement, clock.now());
     } else if (outcome !== "retried" && outcome !== "snoozed" && outcome !== "released") {
       registry.forgetAdHoc(run.lane);
     }

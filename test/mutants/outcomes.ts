@@ -89,4 +89,22 @@ export const mutants: Mutant[] = [
     only: "a slow hook is named",
     stores: ["sqlite"],
   },
+  {
+    rule: "Rollups of a former name are added to those of the name of today.",
+    file: "src/store/sql/jobs.ts",
+    find: "await addRollups(tx, sumCounts(underCurrentNames));",
+    replace: "await addRollups(tx, sumCounts(rollups));",
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "count for the name of today",
+    stores: ["sqlite"],
+  },
+  {
+    rule: "Each grain of the rollups is pruned by its own age.",
+    file: "src/store/sql/rollups.ts",
+    find: "const end = grain === 60 ? before : minute - KEPT[grain];",
+    replace: "const end = grain === 60 ? before : minute - KEPT[1];",
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "are pruned by grain",
+    stores: ["sqlite"],
+  },
 ];

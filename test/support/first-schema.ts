@@ -5,6 +5,7 @@ export function toFirstSchema(database: DatabaseName): string[] {
   return [
     "drop table punctual_exchanges",
     ...(database === "sqlite" || database === "postgres" ? ["drop index punctual_runs_free_lanes"] : []),
+    "drop table punctual_rollups",
     "drop table punctual_logs",
     "drop table punctual_aliases",
     "alter table punctual_runs drop column logged",

@@ -1,39 +1,45 @@
 import { expect, test } from "vitest";
 import { JobCounts } from "../../src/run/job-counts.ts";
+import type { RollupCount } from "../../src/store/rollups.ts";
 import type { JobMinute } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 
 const MINUTE = 60_000;
 
+const run = { name: "job", queue: "default", runAt: 0, claimedAt: 5 };
+
 /** Keeps what was flushed; fails as long as it is away. */
 function database() {
   const flushed: JobMinute[][] = [];
+  const rollups: RollupCount[][] = [];
+  const clock = new TestClock();
   const store = {
     isAway: false,
     onFlush: () => {},
-    async flush(counts: JobMinute[]) {
+    async flush(counts: JobMinute[], sums: RollupCount[] = []) {
       store.onFlush();
       if (store.isAway) throw new Error("away");
       flushed.push(structuredClone(counts));
+      if (sums.length > 0) rollups.push(sums);
     },
   };
   const counts = new JobCounts({
     openStore: async () => store,
-    clock: new TestClock(),
+    clock,
     report: () => {},
   });
-  return { store, flushed, counts };
+  return { store, flushed, rollups, clock, counts };
 }
 
 test("what could not be written is added to the next flush", async () => {
   const { store, flushed, counts } = database();
   counts.dispatched("job", 0, 2);
-  counts.settled("job", { outcome: "completed", duration: 10, error: null }, 1);
-  counts.settled("job", { outcome: "failed", duration: 5, error: "first" }, 2);
+  counts.settled(run, { outcome: "completed", duration: 10, error: null }, 1);
+  counts.settled(run, { outcome: "failed", duration: 5, error: "first" }, 2);
   store.isAway = true;
   await expect(counts.flush()).rejects.toThrow("away");
-  counts.settled("job", { outcome: "failed", duration: 7, error: "second" }, 3);
-  counts.settled("job", { outcome: "completed", duration: 1, error: null }, MINUTE);
+  counts.settled(run, { outcome: "failed", duration: 7, error: "second" }, 3);
+  counts.settled(run, { outcome: "completed", duration: 1, error: null }, MINUTE);
   await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
   await counts.flush();
@@ -64,9 +70,9 @@ test("what could not be written is added to the next flush", async () => {
 
 test("what is counted while a flush fails is added too, and a success ends a row of failures", async () => {
   const { store, flushed, counts } = database();
-  counts.settled("job", { outcome: "failed", duration: 1, error: "why" }, 1);
+  counts.settled(run, { outcome: "failed", duration: 1, error: "why" }, 1);
   store.isAway = true;
-  store.onFlush = () => counts.settled("job", { outcome: "completed", duration: 1, error: null }, 2);
+  store.onFlush = () => counts.settled(run, { outcome: "completed", duration: 1, error: null }, 2);
   await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
   store.onFlush = () => {};
@@ -83,4 +89,47 @@ test("a long outage keeps the latest 10,000", async () => {
   await counts.flush();
   expect(flushed[0]).toHaveLength(10_000);
   expect(flushed[0]![0]!.minute).toBe(3);
+});
+
+test("rollups are written every ten seconds, and with every full flush", async () => {
+  const { rollups, clock, counts } = database();
+  const settle = () => counts.settled(run, { outcome: "completed", duration: 3, error: null }, 1);
+  settle();
+  await counts.flushOften();
+  expect(rollups).toEqual([]);
+  await clock.advance(10);
+  settle();
+  await counts.flushOften();
+  expect(rollups).toHaveLength(1);
+  expect(rollups[0]).toContainEqual({
+    grain: 1,
+    scope: "job",
+    name: "job",
+    minute: 0,
+    measure: "outcome",
+    bucket: 0,
+    count: 2,
+  });
+  settle();
+  await counts.flush();
+  expect(rollups).toHaveLength(2);
+});
+
+test("rollups that could not be written are added to the next ones", async () => {
+  const { store, rollups, clock, counts } = database();
+  const settle = () => counts.settled(run, { outcome: "completed", duration: 3, error: null }, 1);
+  settle();
+  await clock.advance(10);
+  store.isAway = true;
+  await expect(counts.flush()).rejects.toThrow("away");
+  store.isAway = false;
+  settle();
+  await clock.advance(10);
+  await counts.flush();
+  const outcomes = rollups.flat().filter(({ measure, scope }) => measure === "outcome" && scope === "all");
+  expect(outcomes.map(({ grain, count }) => [grain, count])).toEqual([
+    [1, 2],
+    [10, 2],
+    [60, 2],
+  ]);
 });

@@ -42,15 +42,17 @@ export async function findJob(jobs: Punctual, name: string, id: number): Promise
       report.jobs.map((job) => job.name),
     );
   }
-  const [schedules, { runs }] = await Promise.all([
+  const [schedules, { runs }, { total: day }] = await Promise.all([
     jobs.schedules(),
     jobs.runs({ job: name, limit: RUNS_SHOWN }),
+    jobs.trend({ job: name, over: "24h" }),
   ]);
   return {
     view,
     queue: report.queues.find((queue) => queue.name === view.job.queue) ?? null,
     schedules: schedules.filter(({ job }) => job === name),
     runs,
+    day,
     now: new Date(Math.max(systemClock.now(), Number(report.now))),
   };
 }

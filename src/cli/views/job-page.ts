@@ -1,8 +1,9 @@
 import type { RunInfo } from "../../run/info.ts";
 import { Cron } from "../../schedule/cron.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
+import type { Percentiles, TrendPoint } from "../../status/trend.ts";
 import { plain } from "../output/output.ts";
-import { ago, counted, due, moment, offset } from "../render/formats.ts";
+import { ago, counted, due, duration, grouped, moment, offset } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
 import { selectColumns, table } from "../render/table.ts";
 import { wrap } from "../render/width.ts";
@@ -17,13 +18,15 @@ export interface JobDetails {
   queue: StatusReport["queues"][number] | null;
   schedules: ScheduleInfo[];
   runs: RunInfo[];
+  /** Attempts of the last 24 hours. */
+  day: TrendPoint;
   now: Date;
 }
 
 const MOST_TICKS = 3;
 
 /** The page of `show <job>`: settings, schedules and last runs. */
-export function jobPage({ view, queue, schedules, runs, now }: JobDetails, page: Page): string[] {
+export function jobPage({ view, queue, schedules, runs, day, now }: JobDetails, page: Page): string[] {
   const { job, state, remark } = view;
   const { icon, style } = JOB_LOOKS[state];
   return [
@@ -40,6 +43,9 @@ export function jobPage({ view, queue, schedules, runs, now }: JobDetails, page:
         ["Now", `${job.running} running, ${view.waiting} waiting`],
         ["Last run", lastRun(job, now, page)],
         ["Fails", job.fails === 0 ? null : `${job.fails} in a row, ${lastSuccess(job, now, page)}`],
+        ["24 hours", outcomesOf(day)],
+        ["Waited", percentilesText(day.waited)],
+        ["Took", percentilesText(day.took)],
         ["Seen", job.seenAt ? ago(job.seenAt, now) : "no worker has defined it yet"],
       ],
       page,
@@ -51,6 +57,18 @@ export function jobPage({ view, queue, schedules, runs, now }: JobDetails, page:
     ),
     ...block("Last runs", runLines(runs, now, page), page),
   ];
+}
+
+/** `1,204 completed, 3 failed`; null: no attempt ended. */
+function outcomesOf({ counts }: TrendPoint): string | null {
+  const parts = Object.entries(counts).filter(([, count]) => count > 0);
+  return parts.length === 0
+    ? null
+    : parts.map(([outcome, count]) => `${grouped(count)} ${outcome}`).join(", ");
+}
+
+function percentilesText(times: Percentiles | null): string | null {
+  return times && `median ${duration(times.p50)}, 95 % within ${duration(times.p95)}`;
 }
 
 function lastRun(

@@ -75,6 +75,17 @@ export function schemaFor(flavour: Flavour): Schema {
              seq bigint not null default 0,
              primary key (worker, stream)
            ) ${table}`,
+          `create table if not exists ${t.rollups} (
+             grain tinyint not null,
+             scope tinyint not null,
+             name ${NAME} not null,
+             minute bigint not null,
+             measure tinyint not null,
+             bucket tinyint not null,
+             total bigint not null,
+             primary key (grain, scope, name, minute, measure, bucket),
+             key ${t.rollups}_minute (grain, minute)
+           ) ${table}`,
         ],
       },
     ],

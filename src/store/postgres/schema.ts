@@ -332,6 +332,17 @@ export const schema: Schema = {
            seq bigint not null default 0,
            primary key (worker, stream)
          ) ${HOT}`,
+        `create table ${t.rollups} (
+           grain smallint not null,
+           scope smallint not null,
+           name ${NAME} not null,
+           minute bigint not null,
+           measure smallint not null,
+           bucket smallint not null,
+           total bigint not null,
+           primary key (grain, scope, name, minute, measure, bucket)
+         ) ${HOT}`,
+        `create index ${withoutSchema(t.rollups)}_minute on ${t.rollups} (grain, minute)`,
       ],
     },
   ],

@@ -204,6 +204,7 @@ const TABLES = [
   "workers",
   "exchanges",
   "minutes",
+  "rollups",
   "migrations",
   "gates",
   "ids",

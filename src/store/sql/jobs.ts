@@ -1,8 +1,10 @@
 import type { JobRecord } from "../records.ts";
+import { type RollupCount, sumCounts } from "../rollups.ts";
 import type { DeclaredJob, JobMinute } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, namesAsJson } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
+import { addRollups } from "./rollups.ts";
 
 /** A row of `jobs`, as far as definitions are concerned. */
 export interface JobRow {
@@ -173,7 +175,7 @@ export function addMinute(sql: SqlContext): string {
 }
 
 /** Adds the counts of minutes. In order of name, so that two processes that flush together cannot deadlock. */
-export function flush(sql: SqlContext, minutes: JobMinute[]): Promise<void> {
+export function flush(sql: SqlContext, minutes: JobMinute[], rollups: RollupCount[] = []): Promise<void> {
   const { t } = sql;
   const add = addMinute(sql);
   return sql.transaction(async (tx) => {
@@ -204,6 +206,10 @@ export function flush(sql: SqlContext, minutes: JobMinute[]): Promise<void> {
         );
       }
     }
+    const underCurrentNames = rollups.map((one) =>
+      one.scope === "job" ? { ...one, name: former.get(one.name) ?? one.name } : one,
+    );
+    await addRollups(tx, sumCounts(underCurrentNames));
   });
 }
 

@@ -14,6 +14,7 @@ import {
   selectOrphans,
   unseenJobs,
 } from "./prune-selection.ts";
+import { pruneRollups } from "./rollups.ts";
 import { countDead, forgetDead } from "./workers.ts";
 
 /** Counts of jobs by the minute are kept for a week; this is in minutes. */
@@ -59,7 +60,9 @@ export async function prune(
     report.jobs = await pruneJobs(sql, unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now));
   if (job) return report;
   report.workers = await forgetDead(sql, now);
-  await pruneMinutes(sql, Math.floor(now / 60_000) - MINUTES_KEPT);
+  const minutesBefore = Math.floor(now / 60_000) - MINUTES_KEPT;
+  await pruneMinutes(sql, minutesBefore);
+  await pruneRollups(sql, now, minutesBefore);
   await sweeper.sweep(orphansOlderThan !== null);
   return report;
 }

@@ -2,6 +2,7 @@ import type { DefinedJob } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { type FormerNames, readFormerNames } from "./former-names.ts";
 import { addMinute, deleteStubs, isDefined, type JobRow, lockJobs, MINUTE_COUNTS } from "./jobs.ts";
+import { moveRollups } from "./rollups.ts";
 
 /** Job `to` takes over everything that belongs to `from`; null: `from` becomes a job of its own again. */
 interface Rename {
@@ -128,6 +129,7 @@ async function moveAll(tx: SqlContext, from: string, to: string): Promise<void> 
     );
   }
   await moveMinutes(tx, from, to);
+  await moveRollups(tx, from, to);
   await tx.run(`delete from ${t.aliases} where name = ?`, to);
   await tx.run(`update ${t.aliases} set job = ? where job = ?`, to, from);
   await tx.run(db.upsert(t.aliases, ["name"], ["name", "job"], ["job"]), from, to);

@@ -20,6 +20,7 @@ import type {
   WaitFacts,
   WorkerRecord,
 } from "../records.ts";
+import type { RollupRequest, RollupRow } from "../rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import {
   type CrashCap,
@@ -27,7 +28,6 @@ import {
   type ExchangeRequest,
   type ExchangeResult,
   type InsertResult,
-  type JobMinute,
   type Lease,
   type NewLogLine,
   type NewRun,
@@ -50,6 +50,7 @@ import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
 import * as prune from "./prune.ts";
 import { reap, takeBack } from "./reap.ts";
 import { revive } from "./revive.ts";
+import { readRollups } from "./rollups.ts";
 import * as runRecords from "./run-records.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
@@ -263,8 +264,12 @@ export abstract class SqlStore implements Store {
     return pauseSchedule(this.sql, id, { paused, note }, await this.now());
   }
 
-  flush(tallies: JobMinute[]): Promise<void> {
-    return jobs.flush(this.sql, tallies);
+  flush(...counts: Parameters<Store["flush"]>): Promise<void> {
+    return jobs.flush(this.sql, ...counts);
+  }
+
+  rollups(request: RollupRequest): Promise<RollupRow[]> {
+    return readRollups(this.sql, request);
   }
 
   async beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void> {

@@ -265,6 +265,17 @@ export const schema: Schema = {
            seq integer not null default 0,
            primary key (worker, stream)
          ) strict, without rowid`,
+        `create table ${t.rollups} (
+           grain integer not null,
+           scope integer not null,
+           name text not null,
+           minute integer not null,
+           measure integer not null,
+           bucket integer not null,
+           total integer not null,
+           primary key (grain, scope, name, minute, measure, bucket)
+         ) strict, without rowid`,
+        `create index ${t.rollups}_minute on ${t.rollups} (grain, minute)`,
       ],
     },
   ],

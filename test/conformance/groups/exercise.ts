@@ -27,6 +27,7 @@ import { promotion } from "./promotion.ts";
 import { pruning } from "./prune.ts";
 import { queues } from "./queues.ts";
 import { racing } from "./racing.ts";
+import { rollups } from "./rollups.ts";
 import { scale } from "./scale.ts";
 import { searching } from "./search.ts";
 import { settling } from "./settle.ts";
@@ -75,6 +76,7 @@ export function exercise(database: Database): void {
       tickingInSlices,
       logging,
       tallies,
+      rollups,
       workers,
       listing,
       searching,

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Punctual } from "../../../punctual.ts";
+import { redact } from "../../../redact.ts";
 import type { RunInfo } from "../../../run/info.ts";
 import { listCommand, queryQuote, shellQuote } from "../../../status/hints.ts";
 import type { Cli } from "../../cli.ts";
@@ -7,7 +8,6 @@ import { wholeNumber } from "../../input/arguments.ts";
 import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { exactJson, plain } from "../../output/output.ts";
-import { redact } from "../../output/redact.ts";
 import { pageOf } from "../../render/page.ts";
 import { findJob, findRun } from "../../views/details.ts";
 import { type JobDetails, jobHints, jobPage } from "../../views/job-page.ts";
@@ -84,11 +84,12 @@ function runDocument({ run, why, attempts, logLines }: RunDetails, raw: boolean)
 }
 
 function jobDocument(
-  { view: { job, state, remark }, queue, schedules, runs }: JobDetails,
+  { view: { job, state, remark }, queue, schedules, runs, day }: JobDetails,
   raw: boolean,
 ): object {
   const shown = raw
     ? { schedules, runs }
     : { schedules: schedules.map(withoutSecrets), runs: runs.map(toDocument) };
-  return { job: { ...job, state, remark }, queue, ...shown };
+  const { counts, waited, took } = day;
+  return { job: { ...job, state, remark }, queue, day: { counts, waited, took }, ...shown };
 }

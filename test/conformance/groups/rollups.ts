@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { type EndedAttempt, Rollups } from "../../../src/run/rollups.ts";
+import type { RollupCount, RollupRequest } from "../../../src/store/rollups.ts";
+import { fresh } from "../support/fresh.ts";
+import { define } from "../support/requests.ts";
+import type { Database } from "../support/stores.ts";
+
+const attempt: EndedAttempt = { job: "mail", queue: "bulk", outcome: "completed", waited: 7, took: 30 };
+
+function countsOf(attempts: (Partial<EndedAttempt> & { minute: number })[]): RollupCount[] {
+  const rollups = new Rollups();
+  for (const { minute, ...given } of attempts) rollups.add({ ...attempt, ...given }, minute);
+  return rollups.take();
+}
+
+export function rollups(database: Database): void {
+  describe("rollups", () => {
+    const at = fresh(database);
+    const outcomes = async (request: Partial<RollupRequest> = {}) => {
+      const all: RollupRequest = { grain: 60, scope: "all", name: "", from: 0, to: Number.MAX_SAFE_INTEGER };
+      const rows = await at.store.rollups({ ...all, ...request });
+      return rows.filter(({ measure }) => measure === "outcome").map(({ minute, count }) => [minute, count]);
+    };
+
+    test("of several processes add up", async () => {
+      const counts = countsOf([{ minute: 120 }, { minute: 121 }]);
+      await Promise.all([1, 2, 3].map(() => at.store.flush([], counts)));
+      expect(await outcomes()).toEqual([[120, 6]]);
+      expect(await outcomes({ grain: 1 })).toEqual([
+        [120, 3],
+        [121, 3],
+      ]);
+    });
+
+    test("are read by subject and span, in order of time", async () => {
+      await at.store.flush([], countsOf([{ minute: 180 }, { minute: 60 }, { minute: 120, job: "sms" }]));
+      expect(await outcomes({ scope: "job", name: "mail" })).toEqual([
+        [60, 1],
+        [180, 1],
+      ]);
+      expect(await outcomes({ scope: "queue", name: "bulk", from: 60, to: 180 })).toEqual([
+        [60, 1],
+        [120, 1],
+      ]);
+      expect(await outcomes({ scope: "job", name: "MAIL" })).toEqual([]);
+    });
+
+    test("of a former name count for the name of today, before and after the rename", async () => {
+      await define(at.store, [{ name: "mail" }]);
+      await at.store.flush([], countsOf([{ minute: 60 }]));
+      await define(at.store, [{ name: "post", formerly: ["mail"] }]);
+      await at.store.flush([], countsOf([{ minute: 60 }, { minute: 60, job: "post" }]));
+      expect(await outcomes({ scope: "job", name: "mail" })).toEqual([]);
+      expect(await outcomes({ scope: "job", name: "post" })).toEqual([[60, 3]]);
+    });
+
+    test("are pruned by grain: minutes first, hours last", async () => {
+      const now = Math.floor((await at.store.now()) / 60_000);
+      const old = now - 24 * 60;
+      await at.store.flush([], countsOf([{ minute: now }, { minute: old }]));
+      await at.store.prune({ finishedFor: null, jobsUnseenFor: null, orphansOlderThan: null, batch: 1000 });
+      expect(await outcomes({ grain: 1 })).toEqual([[now, 1]]);
+      expect((await outcomes({ grain: 10 })).length).toBe(2);
+      expect((await outcomes({ grain: 60 })).length).toBe(2);
+    });
+  });
+}
