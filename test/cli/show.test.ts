@@ -168,6 +168,6 @@ describe("JSON keeps its form", () => {
     expect(Object.keys(run.run)).toEqual(expect.arrayContaining(RUN));
     expect(Object.keys(run)).toEqual(["v", "run", "why", "attempts", "logLines"]);
     const job = JSON.parse((await call("show", "sync-stripe", "--json")).stdout);
-    expect(Object.keys(job)).toEqual(["v", "job", "queue", "schedules", "runs"]);
+    expect(Object.keys(job)).toEqual(["v", "job", "queue", "day", "schedules", "runs"]);
   });
 });
