@@ -13,7 +13,9 @@ export function explain(facts: WaitFacts): string[] {
   switch (run.state) {
     case "running":
       return [
-        `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${holderOf(facts)}.`,
+        facts.behind !== null && run.startedAt === null
+          ? `It waits behind run ${facts.behind} of its lane: ${holderOf(facts)} has claimed both, and executes one after the other.`
+          : `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${holderOf(facts)}.`,
         ...lostWorker(facts),
         ...isolation(run),
         ...slowHook(facts),

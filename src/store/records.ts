@@ -220,9 +220,12 @@ export interface WaitFacts {
     seenAt: number | null;
   } | null;
   queue: { limit: number; paused: boolean; pausedUntil: number | null; pause: Pause | null } | null;
+  /** Slots that are in use: the runs of a chain use one. */
   runningOfJob: number;
   runningOfLane: number;
   runningOfQueue: number;
+  /** The run of a chain that its worker executes before it; null: it is in no chain, or first in it. */
+  behind: number | null;
   /** Ready runs of the same queue that are claimed before it, counted up to 1,000. */
   ahead: number;
   workers: WorkerRecord[];

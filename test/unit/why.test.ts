@@ -38,6 +38,7 @@ function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
     runningOfJob: 0,
     runningOfLane: 0,
     runningOfQueue: 0,
+    behind: null,
     ahead: 0,
     workers: [worker("w1")],
     holder: { host: "web-1", pid: 1, seenAt: NOW - 1000 },

@@ -1,3 +1,4 @@
+import { isChain } from "../../run/chains.ts";
 import type { IsolatedRun } from "../records.ts";
 import { hasCrashed } from "../store.ts";
 import type { SqlContext } from "./context.ts";
@@ -115,21 +116,26 @@ export class ActiveRuns {
         crashes: number;
         isolated: number;
         until: number;
+        token: string;
       }
     >(
-      `select ${ISOLATED_COLUMNS}, queue, priority, owner, crashes, isolated, locked_until as until from ${this.#sql.t.runs}
+      `select ${ISOLATED_COLUMNS}, queue, priority, owner, crashes, isolated, locked_until as until, lease_token as token from ${this.#sql.t.runs}
         where state = 2 and locked_by > '' limit ${MOST_RUNNING}`,
     );
+    const chains = new Set<string>();
     for (const row of rows) {
-      const { queue, owner, worker, until } = row;
-      this.#queue(queue).running++;
+      const { queue, owner, worker, until, token } = row;
+      // The runs of a chain are executed one after the other: one runs, and the others wait.
+      const waits = isChain(token) && chains.has(token);
+      chains.add(token);
+      this.#queue(queue)[waits ? "ready" : "running"]++;
       if (until < now - EXPIRED_FOR) this.expired++;
       else this.#addHeld(row);
       const isApart = row.isolated === 1 || row.started_at === null;
       if (hasCrashed(row) && isApart && until >= now) this.isolated.push(toIsolated(row));
       if (owner !== null) continue;
       const job = this.#job(row);
-      job.running++;
+      job[waits ? "waiting" : "running"]++;
       if (job.leasedUntil !== null && job.leasedUntil >= until) continue;
       job.leasedUntil = until;
       job.leasedBy = worker;

@@ -1,3 +1,4 @@
+import { countSlots, isChain } from "../../run/chains.ts";
 import { isKeyed } from "../../run/lanes.ts";
 import type { SlowHook, WaitFacts } from "../records.ts";
 import { isolatedRuns } from "./active-runs.ts";
@@ -16,12 +17,17 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
   const { t } = sql;
   const run = await find(sql, id);
   if (!run) return null;
-  const [unfinished] = await sql.all<{ lane: string; hook: string | null }>(
-    `select lane, hook from ${t.runs} where id = ?`,
+  const [unfinished] = await sql.all<{ lane: string; hook: string | null; token: string | null }>(
+    `select lane, hook, lease_token as token from ${t.runs} where id = ?`,
     id,
   );
-  const count = async (where: string, ...params: (string | number)[]) =>
-    (await first(sql.all<{ n: number }>(`select count(*) as n from ${t.runs} where ${where}`, ...params)))!.n;
+  const count = async (where: string, ...params: (string | number)[]) => {
+    const rows = await sql.all<{ token: string }>(
+      `select lease_token as token from ${t.runs} where state = 2 and owner is null and ${where}`,
+      ...params,
+    );
+    return countSlots(rows.map(({ token }) => token));
+  };
   const job = await first(
     sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} where name = ?`, run.name),
   );
@@ -39,13 +45,10 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
       seenAt: job.seen_at,
     },
     queue: queue ?? null,
-    runningOfJob: await count("state = 2 and name = ? and owner is null", run.name),
-    runningOfLane: await count(
-      "state = 2 and name = ? and lane = ? and owner is null",
-      run.name,
-      unfinished?.lane ?? "",
-    ),
-    runningOfQueue: await count("state = 2 and queue = ? and owner is null", run.queue),
+    runningOfJob: await count("name = ?", run.name),
+    runningOfLane: await count("name = ? and lane = ?", run.name, unfinished?.lane ?? ""),
+    runningOfQueue: await count("queue = ?", run.queue),
+    behind: unfinished?.token ? await behind(sql, run, unfinished.token) : null,
     ahead: await ahead(sql, run),
     workers: alive,
     holder: run.worker === null ? null : ((await lastHeartbeats(sql, [run.worker])).get(run.worker) ?? null),
@@ -61,6 +64,25 @@ export function writeSlowHook({ name, since, limit }: SlowHook): string {
 
 function readSlowHook(json: string): SlowHook {
   return JSON.parse(json) as SlowHook;
+}
+
+/** Returns the run of a chain that its worker executes before this one; null: none. */
+async function behind(
+  sql: SqlContext,
+  { id, worker }: { id: number; worker: string | null },
+  token: string,
+): Promise<number | null> {
+  const { db, t } = sql;
+  if (!isChain(token) || worker === null) return null;
+  const current = await first(
+    sql.all<{ id: number }>(
+      `select id from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = ? and lease_token = ?
+        order by priority, run_at, id limit 1`,
+      worker,
+      token,
+    ),
+  );
+  return current && current.id !== id ? current.id : null;
 }
 
 /** Counts the ready runs of the same queue that are claimed before a run. */

@@ -177,7 +177,7 @@ class Pair {
     for (const name of ["a", "b"]) {
       const queue = queues.find((one) => one.name === name);
       for (const state of ["ready", "scheduled", "running"] as const) {
-        expect(queue?.[state] ?? 0).toBe(model.count(state, (run) => run.queue === name));
+        expect(queue?.[state] ?? 0).toBe(model.shown(state, name));
       }
     }
   }

@@ -148,6 +148,17 @@ export function chaining(database: Database): void {
         expect(chains(await take({ crashed: 0 }))).toEqual([[all[0], all[2]]]);
       });
 
+      test("are shown as one running run, and others that wait behind it", async () => {
+        const all = await inserted(4);
+        await take({ behind: () => 2 });
+        const { jobs, queues } = await at.store.status();
+        expect(jobs).toMatchObject([{ name: "job", running: 1, waiting: 3, leasedBy: "w1" }]);
+        expect(queues).toMatchObject([{ name: "default", running: 1, ready: 3 }]);
+        const facts = await Promise.all(all.map((id) => at.store.waitFacts(id)));
+        expect(facts.map((one) => one!.behind)).toEqual([null, all[0], all[0], null]);
+        expect(facts[3]).toMatchObject({ runningOfJob: 1, runningOfLane: 1, runningOfQueue: 1 });
+      });
+
       test("follow priority, due time and id", async () => {
         const [late, usual] = await insert(at.store, { priority: 200 }, {});
         const [urgent] = await insert(at.store, { priority: 1 });

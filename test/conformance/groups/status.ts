@@ -229,6 +229,7 @@ export function status(database: Database): void {
           expect.objectContaining({ limit: 0, paused: false, pausedUntil: null }),
         ]),
         runningOfJob: 0,
+        behind: null,
         runningOfLane: 0,
         runningOfQueue: 0,
         ahead: 0,

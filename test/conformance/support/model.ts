@@ -269,7 +269,11 @@ export class Model {
       .map(({ id }) => id);
   }
 
-  count(state: RunState, which: (run: ModelRun) => boolean = () => true): number {
-    return this.runs.filter((run) => run.state === state && which(run)).length;
+  /** The number that a status shows for a queue: of a chain one runs, and the others wait. */
+  shown(state: RunState, queue: string): number {
+    const of = (one: RunState) => this.runs.filter((run) => run.state === one && run.queue === queue);
+    const running = of("running");
+    if (state === "running") return slots(running);
+    return of(state).length + (state === "ready" ? running.length - slots(running) : 0);
   }
 }
