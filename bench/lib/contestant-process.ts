@@ -18,31 +18,37 @@ let delays: number[] = [];
 export interface Drained {
   /** From the start of the worker to the start of the last handler. */
   rate: number;
-  /** Without the first third, in which the worker grows warm. */
-  steadyRate: number;
-  /** CPU of the worker's process in microseconds a run, without the first third. */
+  /** CPU of the worker's process in microseconds a run, without the first third, in which it grows warm. */
   cpu: number;
+  ran: number;
 }
 
-async function drain({ count }: { count: number }): Promise<Drained> {
+/** Drains `count` runs, or as many as start within `seconds`. */
+async function drain({ count, seconds }: { count: number; seconds: number }): Promise<Drained> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const warm = Math.floor(count / 3);
   let ran = 0;
-  let [warmAt, warmCpu, endAt, endCpu] = [0, 0, 0, 0];
+  let start = { ran: 0, at: 0, cpu: 0 };
+  let end = start;
+  const mark = () => ({ ran, at: performance.now(), cpu: microseconds() });
   const since = performance.now();
   await system.work(() => {
     ran++;
-    if (ran === warm) [warmAt, warmCpu] = [performance.now(), microseconds()];
+    if (ran === 1 || ran === warm) start = mark();
     if (ran !== count) return;
-    [endAt, endCpu] = [performance.now(), microseconds()];
+    end = mark();
     resolve();
   });
+  const timer = setTimeout(() => {
+    end = mark();
+    resolve();
+  }, seconds * 1000);
   await promise;
-  const perSecond = (runs: number, from: number) => (runs / (endAt - from)) * 1000;
+  clearTimeout(timer);
   return {
-    rate: perSecond(count, since),
-    steadyRate: perSecond(count - warm, warmAt),
-    cpu: (endCpu - warmCpu) / (count - warm),
+    rate: (end.ran / (end.at - since)) * 1000,
+    cpu: (end.cpu - start.cpu) / Math.max(1, end.ran - start.ran),
+    ran: end.ran,
   };
 }
 
@@ -88,7 +94,7 @@ async function idle({ seconds }: { seconds: number }): Promise<number> {
 export interface Requests {
   install(): Promise<void>;
   fill(request: { count: number }): Promise<void>;
-  drain(request: { count: number }): Promise<Drained>;
+  drain(request: { count: number; seconds: number }): Promise<Drained>;
   listen(): Promise<void>;
   send(request: { count: number; pause: number }): Promise<void>;
   collect(request: { count: number; patience: number }): Promise<number[]>;

@@ -149,4 +149,12 @@ export const mutants: Mutant[] = [
     tests: ["test/cli/status.test.ts"],
     only: "in one word",
   },
+  {
+    rule: "Child processes of any program get the bound of the young generation.",
+    file: "src/supervisor/child.ts",
+    find: "...youngGenerationOptions(),",
+    replace: "",
+    tests: ["test/cli/young-generation.test.ts"],
+    only: "of any program",
+  },
 ];

@@ -26,13 +26,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const pagesBelow = (place: string) => globSync("**/*.md", { cwd: place }).sort();
 const guide = pagesBelow(join(root, "docs/guide")).map((page) => `docs/guide/${page}`);
+const pages = ["CHANGELOG.md", "README.md", "docs/performance.md", ...guide];
 
 describe("the packed package", () => {
-  test("has the README, the changelog and the whole guide, and no other page", () => {
-    expect(pagesBelow(packed)).toEqual(["CHANGELOG.md", "README.md", ...guide].sort());
+  test("has the README, the changelog, the figures and the whole guide, and no other page", () => {
+    expect(pagesBelow(packed)).toEqual([...pages].sort());
   });
 
-  test.each(["README.md", "CHANGELOG.md", ...guide])("every link of %s leads to something in it", (page) => {
+  test.each(pages)("every link of %s leads to something in it", (page) => {
     const links = linksIn(readFileSync(join(packed, page), "utf8"));
     expect(links.filter(isLocal).filter((link) => isBroken(packed, page, link))).toEqual([]);
     const elsewhere = [
