@@ -14,7 +14,7 @@ import { Bench, type Build } from "./lib/bench.ts";
 import { type Contest, holdContest, type Result } from "./lib/contest.ts";
 import { type Options, readOptions } from "./lib/options.ts";
 import { installPeers, isAnyInstalled } from "./lib/peers.ts";
-import { type Report, writeReport } from "./lib/report.ts";
+import { type Figures, writeReport } from "./lib/report.ts";
 import { plainTable } from "./lib/table.ts";
 
 const namesIn = (folder: string) =>
@@ -83,15 +83,15 @@ try {
     names.filter((name) => subjects.includes(name)),
     rounds,
   );
-  const report: Report = {
+  const facts = {
     date: new Date().toISOString().slice(0, 10),
     machine: `${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown CPU"}`,
     software: [`Node ${process.versions.node}`, ...(await bench.describe())],
     rounds,
-    results,
   };
-  if (options.json) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
-  if (options.write) writeReport(report);
+  const figures = results.map((result): Figures => ({ ...facts, result }));
+  if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+  if (options.write) writeReport(figures);
   await bench.databases.stop();
   runStudies(
     names.filter((name) => studies.includes(name)),

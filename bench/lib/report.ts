@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/run-tool.ts";
 import { barChart, type Chart } from "./chart.ts";
@@ -6,17 +6,19 @@ import type { Result } from "./contest.ts";
 import { median } from "./statistics.ts";
 import { format, markdownTable } from "./table.ts";
 
-export interface Report {
+/** One contest as it was measured, a line of docs/performance/figures.jsonl. */
+export interface Figures {
   date: string;
   machine: string;
   /** Names and versions. */
   software: string[];
   rounds: number;
-  results: Result[];
+  result: Result;
 }
 
 const page = join(root, "docs/performance.md");
-const charts = join(root, "docs/performance");
+const folder = join(root, "docs/performance");
+const stored = join(folder, "figures.jsonl");
 
 const BEGIN = "<!-- begin of the figures: npm run bench -- --write -->";
 const END = "<!-- end of the figures -->";
@@ -27,23 +29,47 @@ const LONGEST = 8;
 /** Contests of which a picture says more than the table. */
 const DRAWN = ["latency-postgres", "limited", "drain-postgres", "drain-postgres-long", "memory"];
 
-/** Replaces the figures in docs/performance.md and all charts. The prose around the figures is written by hand. */
-export function writeReport(report: Report): void {
-  const text = readFileSync(page, "utf8");
-  const [before, rest] = text.split(BEGIN) as [string, string?];
+/**
+ * Stores the figures of these contests, and writes docs/performance.md and its charts from all that are stored: subjects
+ * may be measured one by one. The prose around the figures is written by hand.
+ */
+export function writeReport(measured: Figures[]): void {
+  mkdirSync(folder, { recursive: true });
+  const all = merge(readStored(), measured);
+  writeFileSync(stored, all.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const [before, rest] = readFileSync(page, "utf8").split(BEGIN) as [string, string?];
   const after = rest?.split(END)[1];
   if (after === undefined) throw new Error(`docs/performance.md lacks the lines "${BEGIN}" and "${END}".`);
-  writeFileSync(page, `${before}${BEGIN}\n\n${figures(report)}\n\n${END}${after}`);
-  rmSync(charts, { recursive: true, force: true });
-  mkdirSync(charts, { recursive: true });
-  for (const result of report.results.filter(({ id }) => DRAWN.includes(id))) {
-    writeFileSync(join(charts, `${result.id}.svg`), barChart(chartOf(result)));
+  writeFileSync(page, `${before}${BEGIN}\n\n${figures(all)}\n\n${END}${after}`);
+  for (const { result } of all.filter(({ result }) => DRAWN.includes(result.id))) {
+    writeFileSync(join(folder, `${result.id}.svg`), barChart(chartOf(result)));
   }
 }
 
-export function figures({ date, machine, software, rounds, results }: Report): string {
-  const facts = `Measured on ${date}: ${machine}, ${software.join(", ")}. Median of ${rounds} rounds, and their spread.`;
-  return [wrap(facts), "### Goals", goalTable(results), ...results.map(section)].join("\n\n");
+function readStored(): Figures[] {
+  if (!existsSync(stored)) return [];
+  const lines = readFileSync(stored, "utf8").split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Figures);
+}
+
+/** New figures take the place of stored ones of the same contest. */
+function merge(old: Figures[], measured: Figures[]): Figures[] {
+  const byId = new Map([...old, ...measured].map((line) => [line.result.id, line]));
+  return [...byId.values()].toSorted((a, b) => a.result.id.localeCompare(b.result.id));
+}
+
+function figures(all: Figures[]): string {
+  const unique = (values: string[]) => [...new Set(values)].join(", ");
+  const dates = unique(all.map(({ date }) => date).toSorted());
+  const machines = unique(all.map(({ machine }) => machine));
+  const software = unique(all.flatMap(({ software }) => software));
+  const results = all.map(({ result }) => result);
+  return [
+    wrap(`Measured on ${dates}: ${machines}; ${software}. Medians of the rounds, with their spread.`),
+    "### Goals",
+    goalTable(results),
+    ...all.map(section),
+  ].join("\n\n");
 }
 
 function goalTable(results: Result[]): string {
@@ -56,9 +82,10 @@ function goalTable(results: Result[]): string {
   return ["| | goal | measured | |", "|---|---|---:|---|", ...rows].join("\n");
 }
 
-function section(result: Result): string {
+function section({ result, rounds }: Figures): string {
   const picture = DRAWN.includes(result.id) ? [`![${result.title}](performance/${result.id}.svg)`] : [];
-  return [`### ${result.title}`, ...picture, markdownTable(result)].join("\n\n");
+  const note = rounds === 1 ? ["One round."] : [];
+  return [`### ${result.title}`, ...picture, markdownTable(result), ...note].join("\n\n");
 }
 
 function chartOf({ title, metrics, base, rows }: Result): Chart {
