@@ -79,6 +79,8 @@ export interface ClaimedRun extends Lease {
   started: boolean;
   /** Claimed only to compute its key: the job has a limit per key, and the producer could not compute the key. */
   unkeyed: boolean;
+  /** The stream that claimed the run, which settles it as well. The worker sets it. */
+  stream?: number;
   /** Log lines that released attempts with the same number left behind. */
   logged: number;
 }

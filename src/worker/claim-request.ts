@@ -4,7 +4,7 @@ import type { Buffer } from "./buffer.ts";
 import type { Executor } from "./executor.ts";
 import { DEFAULT_LEASE } from "./known-jobs.ts";
 import type { WorkerOptions } from "./options.ts";
-import type { Pace } from "./pace.ts";
+import { MOST_PREFETCHED, type Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
 import { untilAnswered } from "./waits.ts";
 
@@ -20,6 +20,8 @@ export interface RoomParts {
   pace: Pace;
   /** Number of runs that this worker has claimed so far. */
   claimed: number;
+  /** Number of runs that claims under way may bring. */
+  asked: number;
   /** Number of crashed runs that the claim may bring. */
   crashed: number;
 }
@@ -28,18 +30,19 @@ export interface RoomParts {
  * Returns how many runs the worker has room for, how many of them start at once, and how many limited ones it may
  * take.
  */
-export function roomFor({ executor, options, buffer, pace, claimed, crashed }: RoomParts, now: number): Room {
+export function roomFor(parts: RoomParts, now: number): Room {
+  const { executor, options, buffer, pace, claimed, asked, crashed } = parts;
   const { slots, free } = executor;
   if (slots === 0) return NO_ROOM;
   const { batch, budget } = options;
-  const open = free - buffer.size;
-  const room = open + pace.prefetch(now);
-  const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - claimed, batch ?? room);
+  const open = free - buffer.size - asked;
+  const room = Math.min(open + pace.prefetch(now), Math.max(0, open) + MOST_PREFETCHED);
+  const limit = Math.min(room, (budget ?? Number.POSITIVE_INFINITY) - claimed - asked, batch ?? room);
   const start = Math.max(0, Math.min(limit, open));
-  // Buffered unlimited runs would starve limited ones. While some are buffered, the claim may take limited runs too, as
-  // many as count as "next".
+  // Unlimited runs that are buffered or asked for would starve limited ones. While there are some, the claim may take
+  // limited runs too, as many as count as "next".
   const { size, limited } = buffer;
-  const next = size > limited ? Math.min(limit, slots, pace.next(now) - limited) : 0;
+  const next = size + asked > limited ? Math.min(limit, slots, pace.next(now) - limited) : 0;
   return { limit, start, limited: Math.max(start, next), crashed };
 }
 

@@ -13,7 +13,7 @@ export interface ExecutionsParts {
   /** The result may be written. */
   settle(execution: Execution, result: Result): void;
   /** The handler has returned, and its slot is free. */
-  freed(): void;
+  freed(run: ClaimedRun): void;
 }
 
 /**
@@ -53,8 +53,8 @@ export class Executions implements ExecutionObserver {
     else this.#settle(execution, result);
   }
 
-  returned(): void {
-    this.#parts.freed();
+  returned({ run }: Execution): void {
+    this.#parts.freed(run);
   }
 
   #settle(execution: Execution, result: Result): void {
@@ -76,8 +76,8 @@ export class Executions implements ExecutionObserver {
   /** Makes an attempt in a cell. Resolves when the handler has returned. */
   runIn(cell: Cell, run: ClaimedRun, job: RunnableJob): Promise<void> {
     return new Promise((resolve) => {
-      const returned = () => {
-        this.returned();
+      const returned = (execution: Execution) => {
+        this.returned(execution);
         resolve();
       };
       const began = (execution: Execution) => this.began(execution);
@@ -105,12 +105,13 @@ export class Executions implements ExecutionObserver {
   }
 
   /**
-   * Returns the running runs whose start, or whose child process, has not been written yet, and marks them as written.
+   * Returns the running runs of a stream whose start, or whose child process, has not been written yet, and marks them as written.
    * Most were prefetched. Runs that have ended meanwhile are left out: their settlement says enough.
    */
-  newStarts(): ClaimedRun[] {
+  newStarts(stream: number): ClaimedRun[] {
     const started: ClaimedRun[] = [];
     for (const { run } of this.#executions.values()) {
+      if ((run.stream ?? 0) !== stream) continue;
       if (run.started && (run.child === undefined || this.#announced.has(run))) continue;
       run.started = true;
       if (run.child !== undefined) this.#announced.add(run);

@@ -12,6 +12,13 @@ import { waitAfter, waitToRetry } from "./waits.ts";
 
 const DUTY = "claiming and settling";
 
+export interface OutboxParts extends WorkerParts {
+  /** The outcome is written or lost, so its lease needs no renewal. */
+  drop(run: ClaimedRun): void;
+  /** An outcome waits to be sent. */
+  wake(): void;
+}
+
 /** The answer to an exchange. `unclaimed`: the claim was refused and is to be repeated. */
 interface OutboxAnswer extends ExchangeResult {
   unclaimed?: boolean;
@@ -29,9 +36,10 @@ const NOTHING = { settled: [], claimed: [], nextDue: null, cancelled: [] };
  * its lease is lost, never because the database is unavailable: a handler's work must not be done twice.
  */
 export class Outbox {
-  readonly #parts: WorkerParts;
-  readonly #drop: (run: ClaimedRun) => void;
-  readonly #wake: () => void;
+  readonly #parts: OutboxParts;
+  readonly #stream: number;
+  /** Each stream has its own: an outage lasts until every one has succeeded. */
+  readonly #duty: string;
   #waiting: OutboxEntry[] = [];
   /** The outcomes being sent; null: no exchange is under way. */
   #underway: OutboxEntry[] | null = null;
@@ -39,11 +47,11 @@ export class Outbox {
   readonly #refused = new Map<OutboxEntry, number>();
   #refusedClaims = 0;
 
-  /** `drop`: the outcome is written or lost, so its lease needs no renewal. `wake`: an outcome waits to be sent. */
-  constructor(parts: WorkerParts, { drop, wake }: { drop(run: ClaimedRun): void; wake(): void }) {
+  /** `stream`: the number of the stream whose exchanges take the outcomes along. */
+  constructor(parts: OutboxParts, stream: number) {
     this.#parts = parts;
-    this.#drop = drop;
-    this.#wake = wake;
+    this.#stream = stream;
+    this.#duty = stream === 0 ? DUTY : `${DUTY} (stream ${stream})`;
   }
 
   /** Number of outcomes that the next exchange takes along. */
@@ -65,10 +73,10 @@ export class Outbox {
   add(run: ClaimedRun, entry: OutboxEntry | null): void {
     if (entry === null) {
       this.#lose(run);
-      this.#drop(run);
+      this.#parts.drop(run);
     } else if (entry.result.outcome === "completed" && entry.result.written) {
       this.#record(entry);
-      this.#drop(run);
+      this.#parts.drop(run);
     } else this.#waiting.push(entry);
   }
 
@@ -86,7 +94,7 @@ export class Outbox {
         this.#refused.delete(entry);
         if (written) this.#record(entry);
         else this.#lose(entry.run);
-        this.#drop(entry.run);
+        this.#parts.drop(entry.run);
       }
     }
     return { ...answer, settled: settled.map(Boolean) };
@@ -100,7 +108,7 @@ export class Outbox {
     } catch (error) {
       if (!this.#isRefused(error)) throw error;
       if (settle.length > 0) return { ...(await this.#settle(settle, started)), unclaimed: true };
-      this.#parts.events.report(error, DUTY);
+      this.#parts.events.report(error, this.#duty);
       await waitToRetry(++this.#refusedClaims, this.#parts);
       return { ...NOTHING, unclaimed: true };
     }
@@ -140,19 +148,24 @@ export class Outbox {
         const again = failures > 0;
         const answer = await store.exchange({
           worker,
-          stream: 0,
+          stream: this.#stream,
           seq,
           again,
           settle: settlements,
           started,
           claim,
         });
-        events.succeeded(DUTY);
+        events.succeeded(this.#duty);
         if (claim) this.#refusedClaims = 0;
         return answer;
       } catch (error) {
-        if (deadline.isOver || !isOutage(error)) throw error;
-        events.failed(error, DUTY);
+        if (deadline.isOver) throw error;
+        if (!isOutage(error)) {
+          // The database has answered. The next exchange of this stream may be a long time away.
+          events.succeeded(this.#duty);
+          throw error;
+        }
+        events.failed(error, this.#duty);
         await waitToRetry(++failures, this.#parts);
       }
     }
@@ -189,7 +202,7 @@ export class Outbox {
     this.#refused.set(entry, refusals);
     const again = () => {
       this.#waiting.push(entry);
-      this.#wake();
+      this.#parts.wake();
     };
     clock.after(waitAfter(refusals, random), again, { background: true });
   }

@@ -7,8 +7,8 @@ export const HELD_AT_MOST = 200;
 /** Fraction of the prefetched runs that counts as "next". */
 const NEXT = 0.1;
 
-/** Most prefetched runs: if this process dies, they wait for their leases to expire. */
-const MOST_PREFETCHED = 500;
+/** Most runs that one claim prefetches: if this process dies, they wait for their leases to expire. */
+export const MOST_PREFETCHED = 500;
 
 /** Longest an outcome waits for others before it is written. */
 const GATHERED_AT_MOST = 50;
@@ -18,7 +18,7 @@ const GATHERED_AT_LEAST = 5;
 
 /** Minimum sample before the rate is trusted: busy milliseconds, or runs. */
 const SAMPLE_TIME = 5;
-const SAMPLE_RUNS = 20;
+const SAMPLE_RUNS = 10;
 
 /** Measures how fast this worker finishes runs while it has any, to decide how many it may prefetch. */
 export class Pace {
@@ -31,8 +31,12 @@ export class Pace {
   #since = 0;
   /** How long the last exchange took. */
   #exchange = 0;
-  /** When the answer to the last exchange came. */
-  #answeredAt = 0;
+  /** Most prefetched runs, of all streams. */
+  readonly #most: number;
+
+  constructor(streams: number) {
+    this.#most = MOST_PREFETCHED * streams;
+  }
 
   started(now: number): void {
     if (this.#running++ === 0) this.#since = now;
@@ -43,17 +47,18 @@ export class Pace {
     if (--this.#running === 0) this.#busy += now - this.#since;
   }
 
-  exchanged(sentAt: number, answeredAt: number): void {
-    this.#exchange = answeredAt - sentAt;
-    this.#answeredAt = answeredAt;
+  /** `took`: milliseconds from sending an exchange to its answer. */
+  exchanged(took: number): void {
+    this.#exchange = took;
   }
 
   /**
-   * Until when outcomes gather while other runs are buffered. The slower the exchanges, the more outcomes go in one.
+   * Returns until when outcomes gather while other runs are buffered. The slower the exchanges, the more outcomes go in
+   * one. `answeredAt`: when the answer to the last exchange came.
    */
-  get gathered(): number {
+  gatherUntil(answeredAt: number): number {
     const gathering = Math.min(GATHERED_AT_MOST, this.#exchange / 2);
-    return this.#answeredAt + (gathering >= GATHERED_AT_LEAST ? gathering : 0);
+    return answeredAt + (gathering >= GATHERED_AT_LEAST ? gathering : 0);
   }
 
   /**
@@ -71,7 +76,7 @@ export class Pace {
       this.#done = 0;
     }
     const window = Math.min(HELD_AT_MOST, Math.max(PREFETCH_WINDOW, 2 * this.#exchange));
-    return Math.min(MOST_PREFETCHED, Math.floor(this.#rate * window));
+    return Math.min(this.#most, Math.floor(this.#rate * window));
   }
 
   /** Returns how many prefetched runs count as "next". */

@@ -1,60 +1,45 @@
 import { defaultRetention } from "../run/retention.ts";
-import { monotonicOf } from "../schedule/ticker.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.ts";
-import { readClock, yieldToEventLoop } from "../time.ts";
+import type { ClockReading } from "../time.ts";
 import { ABORT_GRACE, abortReasons, handlerGone } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
-import { claimRequest, NO_ROOM, type Room, roomFor } from "./claim-request.ts";
+import { type Room, roomFor } from "./claim-request.ts";
 import { CrashedRuns } from "./crashed-runs.ts";
 import { LAST_WRITES, Overdue } from "./deadline.ts";
+import { Exchanges, type WorkerRuns } from "./exchanges.ts";
 import { Executions } from "./executions.ts";
 import type { Execution, Executor, Result, RunnableJob } from "./executor.ts";
 import { type IsolatedRun, Isolation } from "./isolation.ts";
 import { Leases } from "./leases.ts";
-import { strideOf, type WorkerOptions } from "./options.ts";
-import { Outbox, type UnwrittenRun } from "./outbox.ts";
+import type { WorkerOptions } from "./options.ts";
+import type { UnwrittenRun } from "./outbox.ts";
 import { startedEvent, toOutboxEntry } from "./outbox-entry.ts";
 import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
-import { tickSchedules } from "./schedule-ticks.ts";
-import { Sleep, untilAnswered } from "./waits.ts";
 
-/** The loop that claims, executes and settles runs. An exchange is one call of the store that settles and claims. */
+/** Claims, executes and settles runs until it is stopped or done. `exchanges.ts` has the loop. */
 export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
   readonly #buffer: Buffer;
   readonly #executions: Executions;
-  readonly #outbox: Outbox;
+  readonly #exchanges: Exchanges;
   readonly leases: Leases;
-  readonly #pace = new Pace();
-  readonly #sleep: Sleep;
+  readonly #pace: Pace;
   readonly #executor: Executor;
   readonly #isolation: Isolation;
   readonly #crashed: CrashedRuns;
-  readonly #stride: ClaimRequest["stride"];
-  /** Whether the database may have more runs to claim. */
-  #hungry = true;
-  /** Whether to exchange even without outcomes or room, to learn which runs other processes have cancelled. */
-  #looking = true;
-  #stopping = false;
   /** Claimed runs that count towards the budget. */
   #claimed = 0;
   #ran = 0;
-  /** When the next run is due, on the monotonic clock. */
-  #nextDue: number | null = null;
   #cancelGrace: (() => void) | null = null;
 
   constructor(parts: WorkerParts, options: WorkerOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#stride = strideOf(options, parts.random);
-    this.#buffer = new Buffer(this.#stride !== null);
-    this.#sleep = new Sleep(parts.clock);
-    this.#outbox = new Outbox(parts, {
-      drop: (run) => this.leases.drop(run),
-      wake: () => this.wake(),
-    });
+    this.#pace = new Pace(parts.store.streams);
+    this.#exchanges = new Exchanges(parts, { options, pace: this.#pace, runs: this.#runs() });
+    this.#buffer = new Buffer(options.weights !== null);
     this.leases = new Leases({
       ...parts,
       lost: (run, expired) => this.#lose(run, expired),
@@ -64,7 +49,7 @@ export class Worker {
       ...parts,
       pace: this.#pace,
       settle: (...of) => this.#settle(...of),
-      freed: () => this.#freed(),
+      freed: (run) => this.#freed(run),
     });
     this.#executor = parts.executor;
     this.#executor.leasesExtended = (ms) => this.leases.extend(ms);
@@ -81,22 +66,22 @@ export class Worker {
 
   /** Runs of this worker whose outcome is not in the database. */
   get unwritten(): UnwrittenRun[] {
-    const known = this.#outbox.unwritten.map(({ run, settlement: { outcome } }) => ({ run, outcome }));
+    const known = this.#exchanges.unwritten.map(({ run, settlement: { outcome } }) => ({ run, outcome }));
     const others = [...this.#executions.runs, ...this.#crashed.runs];
     return [...known, ...others.map((run) => ({ run, outcome: null }))];
   }
 
   /** Makes the worker exchange now, because a run may be due or cancelled. */
   wake(): void {
-    this.#hungry = true;
-    this.#looking = true;
-    this.#sleep.end();
+    this.#exchanges.wake();
   }
 
-  /** Works until it is stopped or done, see `#isDone()`. Returns how many runs it ran. */
+  /** Works until it is stopped or done. Returns how many runs it ran. */
   async work(): Promise<number> {
+    const { deadline } = this.#parts;
     try {
-      await this.#parts.deadline.until(this.#loop());
+      await deadline.until(this.#exchanges.work());
+      await deadline.until(this.#executor.crashHooksCalled());
     } catch (error) {
       if (!(error instanceof Overdue)) throw error;
     } finally {
@@ -106,33 +91,14 @@ export class Worker {
     return this.#ran;
   }
 
-  async #loop(): Promise<void> {
-    const { deadline } = this.#parts;
-    while (!deadline.isOver) {
-      this.#releaseHeld();
-      this.#fill();
-      await this.#tick();
-      await this.#sleep.until(this.#pace.gathered, () => this.#mustExchange());
-      const claim = await this.#claimRequest();
-      if (claim || this.#outbox.size > 0 || this.#looking) {
-        const got = await this.#exchange(claim);
-        await yieldToEventLoop();
-        if (got > 0 || this.#outbox.size > 0) continue;
-      }
-      if (this.#isDone()) return this.#executor.crashHooksCalled();
-      await this.#sleepUntilDue();
-    }
-  }
-
   /** Stops claiming, releases runs that have not started, waits for the others, and aborts them after `grace`. */
   stop(): void {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.#exchanges.isStopping) return;
+    this.#exchanges.stop();
     this.#releaseAll();
     const { clock, events, id } = this.#parts;
     events.emit("worker.stopping", { worker: id, running: this.#executions.size });
     this.#cancelGrace = clock.after(this.#options.grace, () => this.stopNow(), { background: true });
-    this.#sleep.end();
   }
 
   /** Stops as `stop()` does, but aborts running handlers at once. */
@@ -142,53 +108,45 @@ export class Worker {
     this.#executions.abortAll(abortReasons.shutdown());
   }
 
-  async #exchange(claim: ClaimRequest | null): Promise<number> {
-    const sent = readClock(this.#parts.clock);
-    if (claim) this.#hungry = false;
-    this.#looking = false;
-    const { nextDue, ...answer } = await this.#outbox.exchange(this.#executions.newStarts(), claim);
-    this.#pace.exchanged(sent.monotonic, this.#parts.clock.monotonic());
-    if (claim && (answer.unclaimed || answer.claimed.length >= claim.limit)) this.#hungry = true;
-    this.#claimed += answer.claimed.length;
-    for (const run of answer.claimed) this.leases.hold(run, claim!.leases[run.name] ?? claim!.lease, sent);
-    if (claim && this.#isolation.add(claim, answer.claimed)) this.#hungry = true;
-    const others = answer.claimed.filter((run) => !hasCrashed(run));
-    this.#buffer.add(others, this.#parts.clock.monotonic());
-    if (this.#stopping) this.#releaseAll();
-    this.#cancel(answer.cancelled);
-    this.#fill();
-    const readTime = () => monotonicOf(nextDue, this.#parts);
-    this.#nextDue = await untilAnswered(readTime, "reading the database's time", this.#parts);
-    return answer.claimed.length;
+  /** Returns the claimed runs as the exchanges see them. */
+  #runs(): WorkerRuns {
+    return {
+      buffered: () => this.#buffer.size,
+      unsettled: () =>
+        this.#buffer.size + this.#isolation.waiting + this.#executions.size + this.#crashed.size,
+      isBudgetUsed: () => this.#options.budget !== null && this.#claimed >= this.#options.budget,
+      room: (asked) => this.#room(asked),
+      fill: () => this.#fill(),
+      releaseHeld: () => this.#releaseHeld(),
+      releaseAll: () => this.#releaseAll(),
+      hold: (claimed, claim, sent) => this.#hold(claimed, claim, sent),
+      cancel: (ids) => this.#cancel(ids),
+      newStarts: (stream) => this.#executions.newStarts(stream),
+      drop: (run) => this.leases.drop(run),
+    };
   }
 
-  /** Ticks one slice of the due schedules. */
-  async #tick(): Promise<void> {
-    const { ticker, events, id: worker } = this.#parts;
-    if (events.hasListeners("worker.turned")) events.emit("worker.turned", { worker });
-    if (!ticker || this.#stopping || (!this.#looking && ticker.wait > 0)) return;
-    if ((await tickSchedules(ticker, this.#parts)) > 0) this.#hungry = true;
-  }
-
-  async #claimRequest(): Promise<ClaimRequest | null> {
-    if (!this.#hungry && this.#outbox.size === 0) return null;
-    const room = this.#room();
-    if (room.limit <= 0) return null;
-    const claim = await claimRequest(this.#parts, this.#options, this.#stride, room);
-    return this.#stopping ? null : claim;
-  }
-
-  #room(): Room {
-    if (this.#stopping) return NO_ROOM;
+  #room(asked: number): Room {
     const parts = {
       executor: this.#executor,
       options: this.#options,
       buffer: this.#buffer,
       pace: this.#pace,
       claimed: this.#claimed,
+      asked,
       crashed: this.#isolation.capacity,
     };
     return roomFor(parts, this.#parts.clock.monotonic());
+  }
+
+  /** Holds the runs that a claim brought. Returns true if another claim may bring more. */
+  #hold(claimed: ClaimedRun[], claim: ClaimRequest, sent: ClockReading): boolean {
+    this.#claimed += claimed.length;
+    for (const run of claimed) this.leases.hold(run, claim.leases[run.name] ?? claim.lease, sent);
+    const mayBringMore = this.#isolation.add(claim, claimed);
+    const others = claimed.filter((run) => !hasCrashed(run));
+    this.#buffer.add(others, this.#parts.clock.monotonic());
+    return mayBringMore;
   }
 
   /** Starts claimed runs in the free slots. */
@@ -211,7 +169,7 @@ export class Worker {
   /** Releases buffered runs, so that they are not charged with a crash. Returns whether everything is written. */
   #releaseBuffered(): boolean {
     for (const run of this.#buffer.takeAll()) this.#release(run);
-    return this.#outbox.isEmpty;
+    return this.#exchanges.isQuiet;
   }
 
   async #startIsolated(one: IsolatedRun): Promise<void> {
@@ -221,8 +179,8 @@ export class Worker {
       // Written before the handler starts, so that a further crash is charged to this run only.
       const isHeld = await this.#parts.store.start(run, cell.isEmpty());
       run.started = true;
-      if (!isHeld) this.#outbox.add(run, null);
-      else if (this.#stopping || !this.leases.trusts(run)) this.#release(run);
+      if (!isHeld) this.#exchanges.add(run, null);
+      else if (this.#exchanges.isStopping || !this.leases.trusts(run)) this.#release(run);
       else {
         const job = this.#jobOf(run);
         if (job) await this.#executions.runIn(this.#isolation.started(one), run, job);
@@ -250,17 +208,14 @@ export class Worker {
 
   #settle({ run, job, duration }: Execution, result: Result): void {
     if (result.outcome === "crashed") this.#crashed.add(run, result.error);
-    else if (result.outcome === null) this.#outbox.add(run, null);
-    else this.#outbox.add(run, toOutboxEntry(run, result, duration, job.settings.keep));
-    this.#sleep.end();
+    else if (result.outcome === null) this.#exchanges.add(run, null);
+    else this.#exchanges.add(run, toOutboxEntry(run, result, duration, job.settings.keep));
   }
 
-  #freed(): void {
-    // The outcome may have been sent with a claim that did not count this slot as free: claim for it now.
-    if (this.#outbox.size === 0) this.#hungry = true;
+  #freed(run: ClaimedRun): void {
     // While a run starts, its synchronous handler has returned, and `#fill()` goes on.
     if (!this.#executions.isStarting) this.#fill();
-    this.#sleep.end();
+    this.#exchanges.slotFreed(run);
   }
 
   /**
@@ -272,7 +227,7 @@ export class Worker {
       const { known, logger, events } = this.#parts;
       return known.refuse(run, logger).catch((error) => events.report(error, `releasing run ${run.id}`));
     }
-    this.#outbox.add(
+    this.#exchanges.add(
       run,
       toOutboxEntry(run, { outcome: "failed", error: handlerGone() }, 0, defaultRetention),
     );
@@ -289,7 +244,7 @@ export class Worker {
 
   #release(run: ClaimedRun): void {
     this.#claimed--;
-    this.#outbox.add(run, toOutboxEntry(run, { outcome: "released" }, 0, defaultRetention));
+    this.#exchanges.add(run, toOutboxEntry(run, { outcome: "released" }, 0, defaultRetention));
   }
 
   /** Releases runs that have waited in the buffer for `HELD_AT_MOST`, for other workers. */
@@ -312,37 +267,10 @@ export class Worker {
     this.#executions.cancel(ids);
     const cancelled = new Set(ids);
     for (const run of this.#takeIf((one) => cancelled.has(one.id))) {
-      this.#outbox.add(run, toOutboxEntry(run, { outcome: "cancelled", reason: null }, 0, defaultRetention));
+      this.#exchanges.add(
+        run,
+        toOutboxEntry(run, { outcome: "cancelled", reason: null }, 0, defaultRetention),
+      );
     }
-  }
-
-  /** Whether to exchange now instead of gathering more outcomes. */
-  #mustExchange(): boolean {
-    return this.#buffer.size === 0 || this.#looking || this.#stopping;
-  }
-
-  #isDone(): boolean {
-    const waiting = this.#buffer.size + this.#isolation.waiting;
-    const unsettled = this.#executions.size + waiting + this.#outbox.unwritten.length + this.#crashed.size;
-    if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#stopping)) return false;
-    const { budget, untilEmpty } = this.#options;
-    return this.#stopping || (untilEmpty && !this.#hungry) || (budget !== null && this.#claimed >= budget);
-  }
-
-  /** Sleeps until an outcome, a wake-up, the next due run or tick, or the end of `sleep`. */
-  async #sleepUntilDue(): Promise<void> {
-    if (this.#looking || this.#outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
-    if (this.#parts.ticker?.isDue && !this.#stopping) return yieldToEventLoop();
-    const held = this.#buffer.size > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
-    await this.#sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
-  }
-
-  /** Returns the time until the next tick or due run. A run counts only if there is room: else the loop would spin. */
-  #untilDue(): number {
-    if (this.#stopping) return Number.POSITIVE_INFINITY;
-    const { clock, ticker } = this.#parts;
-    const untilTick = ticker?.wait ?? Number.POSITIVE_INFINITY;
-    if (this.#nextDue === null || this.#room().limit <= 0) return untilTick;
-    return Math.min(untilTick, this.#nextDue - clock.monotonic());
   }
 }

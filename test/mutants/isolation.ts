@@ -112,8 +112,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A pass ends when the hooks of crashed runs have been called.",
     file: "src/worker/worker.ts",
-    find: "return this.#executor.crashHooksCalled();",
-    replace: "return;",
+    find: "      await deadline.until(this.#executor.crashHooksCalled());\n",
+    replace: "",
     ...api,
     only: "a pass ends when its hooks",
   },

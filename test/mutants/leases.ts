@@ -32,8 +32,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A worker trusts a claimed lease from when the claim was sent, not from its answer.",
     file: "src/worker/worker.ts",
-    find: "claim!.lease, sent);",
-    replace: "claim!.lease, readClock(this.#parts.clock));",
+    find: "claim.lease, sent);",
+    replace: "claim.lease, { monotonic: this.#parts.clock.monotonic(), wall: this.#parts.clock.now() });",
     tests: ["test/unit/worker.test.ts"],
     only: "whose answer took longer than its lease",
   },

@@ -167,7 +167,7 @@ export const mutants: Mutant[] = [
     rule: "A run that is claimed for its key uses up nothing of the pass.",
     file: "src/worker/worker.ts",
     find: "if (run.unkeyed) this.#claimed--;\n    else {",
-    replace: "if (run.unkeyed) this.#hungry = true;\n    else {",
+    replace: "if (run.unkeyed) this.wake();\n    else {",
     tests: ["test/api/limits.test.ts"],
     only: "the keys of a pass",
   },

@@ -110,8 +110,8 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A pass of run() does not end while schedules are due.",
-    file: "src/worker/worker.ts",
-    find: "if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#stopping)) return false;",
+    file: "src/worker/exchanges.ts",
+    find: "if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#isStopping)) return false;",
     replace: "if (unsettled > 0) return false;",
     tests: ["test/api/many-schedules.test.ts"],
     only: "a pass of run",

@@ -10,14 +10,14 @@ function run(pace: Pace, count: number, now: number, ms: number): number {
 
 describe("the pace of a worker", () => {
   test("nothing is prefetched before a run was done, nor while time stands still", () => {
-    const pace = new Pace();
+    const pace = new Pace(1);
     expect(pace.prefetch(1000)).toBe(0);
     run(pace, 100, 1000, 0);
     expect(pace.prefetch(1000)).toBe(0);
   });
 
   test("as many as start within 100 ms; the first measurement counts half", () => {
-    const pace = new Pace();
+    const pace = new Pace(1);
     let now = run(pace, 10, 0, 5);
     expect(pace.prefetch(now)).toBe(100);
     now = run(pace, 10, now, 5);
@@ -25,7 +25,7 @@ describe("the pace of a worker", () => {
   });
 
   test("a tenth of these are next, and where there are any, at least one", () => {
-    const pace = new Pace();
+    const pace = new Pace(1);
     expect(pace.next(0)).toBe(0);
     let now = run(pace, 10, 0, 5);
     expect(pace.next(now)).toBe(10);
@@ -34,7 +34,7 @@ describe("the pace of a worker", () => {
   });
 
   test("slower counts at once", () => {
-    const pace = new Pace();
+    const pace = new Pace(1);
     let now = run(pace, 10, 0, 5);
     pace.prefetch(now);
     now = run(pace, 10, now, 100);
@@ -42,17 +42,22 @@ describe("the pace of a worker", () => {
   });
 
   test("time without anything to run does not count, one that goes on does", () => {
-    const pace = new Pace();
+    const pace = new Pace(1);
     run(pace, 10, 0, 5);
     expect(pace.prefetch(5000)).toBe(100);
     pace.started(5000);
     expect(pace.prefetch(5100)).toBe(0);
   });
 
-  test("many that took hardly any time count too, and there is a bound", () => {
-    const pace = new Pace();
-    const now = run(pace, 20, 0, 0.5);
-    expect(pace.prefetch(now)).toBe(500);
+  test("many that took hardly any time count too, and there is a bound for each stream", () => {
+    for (const [streams, most] of [
+      [1, 500],
+      [2, 1000],
+    ] as const) {
+      const pace = new Pace(streams);
+      const now = run(pace, 10, 0, 0.5);
+      expect(pace.prefetch(now)).toBe(most);
+    }
   });
 
   test.each([
@@ -60,8 +65,8 @@ describe("the pace of a worker", () => {
     [80, 160],
     [500, 200],
   ])("where an exchange takes %d ms, it is to last for %d", (exchange, most) => {
-    const pace = new Pace();
-    pace.exchanged(0, exchange);
+    const pace = new Pace(1);
+    pace.exchanged(exchange);
     expect(pace.prefetch(run(pace, 10, 0, 5))).toBe(most);
   });
 
@@ -70,8 +75,8 @@ describe("the pace of a worker", () => {
     [30, 15],
     [500, 50],
   ])("where an exchange took %d ms, outcomes gather for %d", (exchange, gathering) => {
-    const pace = new Pace();
-    pace.exchanged(1000, 1000 + exchange);
-    expect(pace.gathered).toBe(1000 + exchange + gathering);
+    const pace = new Pace(1);
+    pace.exchanged(exchange);
+    expect(pace.gatherUntil(1000)).toBe(1000 + gathering);
   });
 });

@@ -31,6 +31,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
   const waiting: (() => void)[] = [];
   let hangs = false;
   const store: Partial<Store> = {
+    streams: 1,
     now: async () => clock.now(),
     exchange: async ({ settle, claim }: ExchangeRequest): Promise<ExchangeResult> => {
       for (const { id, outcome } of settle) settled.push(`${id} ${outcome}`);

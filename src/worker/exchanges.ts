@@ -1,0 +1,304 @@
+import { monotonicOf } from "../schedule/ticker.ts";
+import type { ClaimedRun, ClaimRequest, Lease } from "../store/store.ts";
+import { type ClockReading, readClock, yieldToEventLoop } from "../time.ts";
+import { claimRequest, NO_ROOM, type Room } from "./claim-request.ts";
+import { ExchangeStream } from "./exchange-stream.ts";
+import { strideOf, type WorkerOptions } from "./options.ts";
+import type { OutboxEntry } from "./outbox-entry.ts";
+import { HELD_AT_MOST, type Pace } from "./pace.ts";
+import type { WorkerParts } from "./parts.ts";
+import { tickSchedules } from "./schedule-ticks.ts";
+import { untilAnswered } from "./waits.ts";
+
+/** Fewest runs for which a stream claims beside the first one: a smaller group is not worth a transaction. */
+const WORTH_A_CLAIM = 100;
+
+/** The claimed runs of a worker, as its exchanges see them. */
+export interface WorkerRuns {
+  /** Number of claimed runs that wait for a slot. */
+  buffered(): number;
+  /** Number of claimed runs without an outcome. */
+  unsettled(): number;
+  /** Whether as many runs were claimed as the worker may run. */
+  isBudgetUsed(): boolean;
+  /** Returns how many runs a claim may bring. `asked`: those that claims under way may bring. */
+  room(asked: number): Room;
+  /** Starts claimed runs in the free slots. */
+  fill(): void;
+  /** Releases runs that have been buffered for too long. */
+  releaseHeld(): void;
+  /** Holds the runs that a claim brought. Returns true if another claim may bring more. */
+  hold(claimed: ClaimedRun[], claim: ClaimRequest, sent: ClockReading): boolean;
+  cancel(ids: number[]): void;
+  /** Returns runs of a stream whose start is not written yet, and marks their starts as written. */
+  newStarts(stream: number): Lease[];
+  /** Releases runs that have not started. */
+  releaseAll(): void;
+  /** A run's outcome is written or lost. */
+  drop(run: ClaimedRun): void;
+}
+
+/**
+ * The exchanges of a worker. The first stream does everything: it ticks schedules, looks for cancellations, claims every
+ * kind of run, and ends when the worker is done. A second stream, if the store has one, claims beside it for as long as
+ * claims bring as many runs as they ask for.
+ */
+export class Exchanges {
+  readonly #parts: WorkerParts;
+  readonly #options: WorkerOptions;
+  readonly #runs: WorkerRuns;
+  readonly #pace: Pace;
+  readonly #stride: ClaimRequest["stride"];
+  readonly #streams: ExchangeStream[];
+  readonly #first: ExchangeStream;
+  /** Whether the database may have more runs for the first stream to claim. */
+  #hungry = true;
+  /** Whether the last claim brought as many runs as it asked for. */
+  #isFull = false;
+  /** Whether to exchange even without outcomes or room, to learn which runs other processes have cancelled. */
+  #looking = true;
+  #isStopping = false;
+  #isOver = false;
+  /** Slots that were freed since the other streams were woken for them. */
+  #freed = 0;
+  /** When the next run is due, on the monotonic clock. */
+  #nextDue: number | null = null;
+
+  constructor(
+    parts: WorkerParts,
+    { options, runs, pace }: { options: WorkerOptions; runs: WorkerRuns; pace: Pace },
+  ) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#runs = runs;
+    this.#pace = pace;
+    this.#stride = strideOf(options, parts.random);
+    const outboxParts = { ...parts, drop: (run: ClaimedRun) => runs.drop(run), wake: () => this.wake() };
+    this.#streams = Array.from(
+      { length: parts.store.streams },
+      (_, number) => new ExchangeStream(number, outboxParts),
+    );
+    this.#first = this.#streams[0]!;
+  }
+
+  /** Every outcome that was added and is not written. */
+  get unwritten(): OutboxEntry[] {
+    return this.#streams.flatMap(({ outbox }) => outbox.unwritten);
+  }
+
+  /** Whether no exchange is under way, and no outcome waits for one. */
+  get isQuiet(): boolean {
+    return this.#streams.every(({ outbox }) => outbox.isEmpty);
+  }
+
+  /** Adds the outcome of a run; null: the lease was lost, so nothing is written. */
+  add(run: ClaimedRun, entry: OutboxEntry | null): void {
+    const { outbox, sleep } = this.#streamOf(run);
+    outbox.add(run, entry);
+    sleep.end();
+  }
+
+  /** Exchanges now, because a run may be due or cancelled. */
+  wake(): void {
+    this.#hungry = true;
+    this.#looking = true;
+    this.#endSleeps();
+  }
+
+  /** A slot is free again. */
+  slotFreed(run: ClaimedRun): void {
+    // The outcome may have been sent with a claim that did not count this slot as free: claim for it now.
+    if (this.#streamOf(run).outbox.size === 0) this.#hungry = true;
+    this.#first.sleep.end();
+    // Room grows by one with each slot: earlier than this, the other streams would find none that is worth a claim.
+    if (++this.#freed < WORTH_A_CLAIM) return;
+    this.#freed = 0;
+    this.#endSleeps();
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** Claims no more. The streams end once everything is written. */
+  stop(): void {
+    this.#isStopping = true;
+    this.#endSleeps();
+  }
+
+  /** Resolves when the worker is stopped or done, see `#isDone()`. */
+  async work(): Promise<void> {
+    const [first, ...others] = this.#streams;
+    try {
+      await Promise.all([this.#workFirst(first!), ...others.map((stream) => this.#workBeside(stream))]);
+    } finally {
+      this.#end();
+    }
+  }
+
+  async #workFirst(stream: ExchangeStream): Promise<void> {
+    while (!this.#mustEnd()) {
+      this.#runs.releaseHeld();
+      this.#runs.fill();
+      await this.#tick();
+      await this.#gather(stream);
+      const claim = await this.#claim(stream, this.#hungry || stream.outbox.size > 0);
+      if (claim || stream.outbox.size > 0 || this.#looking) {
+        const got = await this.#exchange(stream, claim, this.#runs.newStarts(stream.number));
+        await yieldToEventLoop();
+        if (got > 0 || stream.outbox.size > 0) continue;
+      }
+      if (this.#isDone()) return this.#end();
+      await this.#sleepUntilDue();
+    }
+  }
+
+  async #workBeside(stream: ExchangeStream): Promise<void> {
+    while (!this.#mustEnd()) {
+      await this.#gather(stream);
+      stream.isBusy = true;
+      const claim = await this.#claim(stream, this.#isFull);
+      // No outcome of another run may follow for a long time, so a start is a reason to exchange.
+      const started = this.#runs.newStarts(stream.number);
+      if (claim || stream.outbox.size > 0 || started.length > 0) {
+        await this.#exchange(stream, claim, started);
+        // The outcomes may have opened room that this stream did not claim for.
+        if (!claim) this.#hungry = true;
+        await yieldToEventLoop();
+        stream.isBusy = false;
+        this.#first.sleep.end();
+      } else {
+        stream.isBusy = false;
+        await stream.sleep.for(this.#options.sleep, () => {});
+      }
+    }
+  }
+
+  async #exchange(stream: ExchangeStream, claim: ClaimRequest | null, started: Lease[]): Promise<number> {
+    const { clock } = this.#parts;
+    const sent = readClock(clock);
+    if (stream.isFirst) {
+      if (claim) this.#hungry = false;
+      this.#looking = false;
+    }
+    const { nextDue, claimed, cancelled, unclaimed } = await stream.outbox.exchange(started, claim);
+    stream.asked = 0;
+    stream.answeredAt = clock.monotonic();
+    this.#pace.exchanged(stream.answeredAt - sent.monotonic);
+    if (claim) {
+      this.#isFull = !unclaimed && claimed.length >= claim.limit;
+      if (this.#hold(stream, claimed, claim, sent) || this.#isFull || unclaimed) this.#hungry = true;
+      if (this.#isFull) this.#endSleeps();
+    }
+    if (this.#isStopping) this.#runs.releaseAll();
+    this.#cancel(stream, cancelled);
+    this.#runs.fill();
+    // A later answer of another stream may be older.
+    if (stream.isFirst) {
+      const readTime = () => monotonicOf(nextDue, this.#parts);
+      this.#nextDue = await untilAnswered(readTime, "reading the database's time", this.#parts);
+    }
+    return claimed.length;
+  }
+
+  /** Holds the runs that a claim brought. Returns true if another claim may bring more. */
+  #hold(stream: ExchangeStream, claimed: ClaimedRun[], claim: ClaimRequest, sent: ClockReading): boolean {
+    for (const run of claimed) run.stream = stream.number;
+    // No runs for another stream does not mean that none waits: it leaves out limited and crashed ones.
+    return (stream.isFirst || claimed.length > 0) && this.#runs.hold(claimed, claim, sent);
+  }
+
+  #cancel(stream: ExchangeStream, ids: number[]): void {
+    this.#runs.cancel(ids);
+    // A run that another stream is claiming may be among them. That stream's answer may not say so.
+    if (ids.length > 0) for (const other of this.#streams) other.mustLook ||= other.asked > 0;
+    if (!stream.mustLook) return;
+    stream.mustLook = false;
+    this.#looking = true;
+    this.#first.sleep.end();
+  }
+
+  /** Ticks one slice of the due schedules. */
+  async #tick(): Promise<void> {
+    const { ticker, events, id: worker } = this.#parts;
+    if (events.hasListeners("worker.turned")) events.emit("worker.turned", { worker });
+    if (!ticker || this.#isStopping || (!this.#looking && ticker.wait > 0)) return;
+    if ((await tickSchedules(ticker, this.#parts)) > 0) this.#hungry = true;
+  }
+
+  /** Waits for more outcomes, to write them together. */
+  #gather({ sleep, answeredAt }: ExchangeStream): Promise<void> {
+    const mustExchange = () => this.#runs.buffered() === 0 || this.#looking || this.#isStopping;
+    return sleep.until(this.#pace.gatherUntil(answeredAt), mustExchange);
+  }
+
+  async #claim(stream: ExchangeStream, isWanted: boolean): Promise<ClaimRequest | null> {
+    if (!isWanted) return null;
+    const room = stream.isFirst ? this.#room() : this.#roomBeside();
+    if (room.limit <= 0) return null;
+    // Counted from now on: another stream may ask for its room before this claim is sent.
+    stream.asked = room.limit;
+    const claim = await claimRequest(this.#parts, this.#options, this.#stride, room);
+    if (!this.#isStopping) return claim;
+    stream.asked = 0;
+    return null;
+  }
+
+  #room(): Room {
+    if (this.#isStopping) return NO_ROOM;
+    return this.#runs.room(this.#streams.reduce((sum, { asked }) => sum + asked, 0));
+  }
+
+  /**
+   * The room for a claim beside the first stream. Limited and crashed runs are left to the first one: it settles limited
+   * runs together with the claim of their successors, and only one claim may use up the capacity for isolation.
+   */
+  #roomBeside(): Room {
+    if (!this.#isFull || this.#streams.length === 1) return NO_ROOM;
+    const room = this.#room();
+    return room.limit < WORTH_A_CLAIM ? NO_ROOM : { ...room, limited: 0, crashed: 0 };
+  }
+
+  #isDone(): boolean {
+    if (this.#streams.some(({ isBusy }) => isBusy)) return false;
+    const unsettled = this.#runs.unsettled() + this.unwritten.length;
+    if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#isStopping)) return false;
+    const { untilEmpty } = this.#options;
+    return this.#isStopping || (untilEmpty && !this.#hungry) || this.#runs.isBudgetUsed();
+  }
+
+  /** Sleeps until an outcome, a wake-up, the next due run or tick, or the end of `sleep`. */
+  async #sleepUntilDue(): Promise<void> {
+    const { outbox, sleep } = this.#first;
+    if (this.#looking || outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
+    if (this.#parts.ticker?.isDue && !this.#isStopping) return yieldToEventLoop();
+    const held = this.#runs.buffered() > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
+    await sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
+  }
+
+  /** Returns the time until the next tick or due run. A run counts only if there is room: else the loop would spin. */
+  #untilDue(): number {
+    if (this.#isStopping) return Number.POSITIVE_INFINITY;
+    const { clock, ticker } = this.#parts;
+    const untilTick = ticker?.wait ?? Number.POSITIVE_INFINITY;
+    if (this.#nextDue === null || this.#room().limit <= 0) return untilTick;
+    return Math.min(untilTick, this.#nextDue - clock.monotonic());
+  }
+
+  #streamOf({ stream = 0 }: ClaimedRun): ExchangeStream {
+    return this.#streams[stream]!;
+  }
+
+  #mustEnd(): boolean {
+    return this.#isOver || this.#parts.deadline.isOver;
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#endSleeps();
+  }
+
+  #endSleeps(): void {
+    for (const { sleep } of this.#streams) sleep.end();
+  }
+}
