@@ -5,11 +5,13 @@ export interface Metric {
   unit: string;
 }
 
+/** Figures of one measurement, by metric. */
+export type Measured = Record<string, number>;
+
 /** One line of a table: a scheduler in one configuration. */
 export interface Entry {
   name: string;
-  /** Measures once, and returns a figure for each metric that this entry has. */
-  measure(): Promise<Record<string, number>>;
+  measure(): Promise<Measured>;
 }
 
 /** A bound of one figure, or of its ratio to the same figure of another entry. */
