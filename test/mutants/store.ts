@@ -5,6 +5,30 @@ const postgres = { tests: ["test/conformance/postgres.test.ts"], stores: ["postg
 
 export const mutants: Mutant[] = [
   {
+    rule: "SQLite looks for a commit that comes long after the event of its write.",
+    file: "src/store/sqlite/change-watch.ts",
+    find: "Math.max(SHORTEST, (now - this.#lastEvent) * PART)",
+    replace: "now - this.#lastEvent < 10 ? SHORTEST : longest",
+    tests: ["test/unit/change-watch.test.ts"],
+    only: "after its event is seen soon",
+  },
+  {
+    rule: "SQLite looks often where the events of the WAL file do not arrive.",
+    file: "src/store/sqlite/change-watch.ts",
+    find: "this.#watcher && this.#misses < MISSES ? LONGEST",
+    replace: "this.#watcher ? LONGEST",
+    tests: ["test/unit/change-watch.test.ts"],
+    only: "once its events do not arrive",
+  },
+  {
+    rule: "A watcher that reports an error is replaced.",
+    file: "src/store/sqlite/change-watch.ts",
+    find: "if (this.#watcher === watcher) this.#watcher = null;",
+    replace: "",
+    tests: ["test/unit/change-watch.test.ts"],
+    only: "watched again later",
+  },
+  {
     rule: "Every limit of a run must have room before the run is chosen.",
     file: "src/store/chooser.ts",
     find: "this.limitsOf(run).every((limit) =>",

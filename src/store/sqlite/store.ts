@@ -3,6 +3,7 @@ import { type Param, type Tables, type Transaction, tablesWith } from "../sql/da
 import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
+import { ChangeWatch } from "./change-watch.ts";
 import { Claimer } from "./claim.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type CallerHandle, checkHandle, checkNotAsync, lendHandle } from "./handle.ts";
@@ -14,12 +15,6 @@ import { schema } from "./schema.ts";
  * may start over while that of another ends.
  */
 const ROUNDS = 50;
-
-/**
- * Time between two polls for changes of the file, in milliseconds. A poll is one pragma and takes some microseconds; a
- * run of another process waits half of this time on average.
- */
-const POLL_INTERVAL = 10;
 
 /** In milliseconds. Shorter transactions delay renewals less than leases allow for. */
 const LONG_TRANSACTION = 100;
@@ -170,7 +165,14 @@ export class SqliteStore extends SqlStore {
 
   watch(onChange: () => void): () => void {
     if (this.#path === null || this.#clock.manual) return () => {};
-    return watchDataVersion(this.#db, this.#clock, onChange);
+    const watch = new ChangeWatch({
+      path: this.#path,
+      // Does not wait for its turn on the connection: the pragma reads one number.
+      readVersion: () => this.#db.row<{ data_version: number }>("pragma data_version")?.data_version,
+      clock: this.#clock,
+      onChange,
+    });
+    return () => watch.stop();
   }
 }
 
@@ -184,28 +186,5 @@ function syncSqlOn(db: CallerHandle): SyncSql {
   return {
     select: <Row>(text: string, ...params: Param[]) => db.prepare(text).all(...params) as Row[],
     row: <Row>(text: string, ...params: Param[]) => db.prepare(text).get(...params) as Row | undefined,
-  };
-}
-
-/** Polls `data_version`, which changes when another connection has committed: SQLite has no notifications. */
-function watchDataVersion(db: SqliteDatabase, clock: Clock, onChange: () => void): () => void {
-  let stopped = false;
-  let seen: unknown;
-  let cancel = () => {};
-  // Does not wait for its turn on the connection: the pragma reads one number, and is sent a hundred times a second.
-  const poll = () => {
-    try {
-      const version = db.row<{ data_version: number }>("pragma data_version")?.data_version;
-      if (seen !== undefined && version !== seen) onChange();
-      seen = version;
-    } catch {
-      // The worker's next exchange fails in the same way and reports the error.
-    }
-    if (!stopped) cancel = clock.after(POLL_INTERVAL, poll, { background: true });
-  };
-  poll();
-  return () => {
-    stopped = true;
-    cancel();
   };
 }
