@@ -209,6 +209,8 @@ export interface Store {
   leave(worker: string): Promise<void>;
   /** Calls back when another process may have dispatched or changed something. Returns a function that stops it. */
   watch(onChange: () => void): () => void;
+  /** Whether `watch` is known to report runs that other processes dispatch: a worker need not poll often. */
+  readonly isWatched: boolean;
 
   // Reading.
 

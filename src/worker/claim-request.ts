@@ -51,13 +51,12 @@ export async function claimRequest(
   parts: WorkerParts,
   { queues, exceptQueues }: WorkerOptions,
   stride: ClaimRequest["stride"],
-  room: Room,
+  room: Room & Pick<ClaimRequest, "immediate">,
 ): Promise<ClaimRequest> {
   const { known, registry, id: owner } = parts;
   const exclude = await untilAnswered(() => known.elsewhere(), "reading the names of jobs", parts);
   return {
     token: randomText(),
-    immediate: false,
     ...room,
     queues,
     exceptQueues,

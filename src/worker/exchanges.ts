@@ -10,6 +10,12 @@ import type { WorkerParts } from "./parts.ts";
 import { tickSchedules } from "./schedule-ticks.ts";
 import { untilAnswered } from "./waits.ts";
 
+/** Interval at which the schedules are read again: other processes may have changed them. */
+const LOOK_AT_SCHEDULES = 1000;
+
+/** The same while runs are announced all the time: they start first. */
+const LOOK_AT_SCHEDULES_LATE = 5000;
+
 /** Fewest runs for which a stream claims beside the first one: a smaller group is not worth a transaction. */
 const WORTH_A_CLAIM = 100;
 
@@ -57,6 +63,9 @@ export class Exchanges {
   #isFull = false;
   /** Whether to exchange even without outcomes or room, to learn which runs other processes have cancelled. */
   #looking = true;
+  /** Whether runs were announced since the first stream's last exchange. */
+  #isWoken = false;
+  #schedulesReadAt = Number.NEGATIVE_INFINITY;
   #isStopping = false;
   #isOver = false;
   /** Slots that were freed since the other streams were woken for them. */
@@ -100,9 +109,14 @@ export class Exchanges {
 
   /** Exchanges now, because a run may be due or cancelled. */
   wake(): void {
+    this.#look();
+    this.#isWoken = true;
+    this.#endSleeps();
+  }
+
+  #look(): void {
     this.#hungry = true;
     this.#looking = true;
-    this.#endSleeps();
   }
 
   /** A slot is free again. */
@@ -180,8 +194,12 @@ export class Exchanges {
     if (stream.isFirst) {
       if (claim) this.#hungry = false;
       this.#looking = false;
+      this.#isWoken = false;
     }
-    const { nextDue, claimed, cancelled, unclaimed } = await stream.outbox.exchange(started, claim);
+    const { nextDue, claimed, cancelled, unclaimed, isPartial } = await stream.outbox.exchange(
+      started,
+      claim,
+    );
     stream.asked = 0;
     stream.answeredAt = clock.monotonic();
     this.#pace.exchanged(stream.answeredAt - sent.monotonic);
@@ -194,7 +212,8 @@ export class Exchanges {
     this.#cancel(stream, cancelled);
     this.#runs.fill();
     // A later answer of another stream may be older.
-    if (stream.isFirst) {
+    if (isPartial) this.#look();
+    else if (stream.isFirst) {
       const readTime = () => monotonicOf(nextDue, this.#parts);
       this.#nextDue = await untilAnswered(readTime, "reading the database's time", this.#parts);
     }
@@ -222,8 +241,14 @@ export class Exchanges {
   async #tick(): Promise<void> {
     const { ticker, events, id: worker } = this.#parts;
     if (events.hasListeners("worker.turned")) events.emit("worker.turned", { worker });
-    if (!ticker || this.#isStopping || (!this.#looking && ticker.wait > 0)) return;
+    if (!ticker || this.#isStopping || (ticker.wait > 0 && !this.#mustReadSchedules())) return;
+    this.#schedulesReadAt = this.#parts.clock.monotonic();
     if ((await tickSchedules(ticker, this.#parts)) > 0) this.#hungry = true;
+  }
+
+  #mustReadSchedules(): boolean {
+    const interval = this.#isWoken ? LOOK_AT_SCHEDULES_LATE : LOOK_AT_SCHEDULES;
+    return this.#looking && this.#parts.clock.monotonic() - this.#schedulesReadAt >= interval;
   }
 
   /** Waits for more outcomes, to write them together. */
@@ -238,7 +263,10 @@ export class Exchanges {
     if (room.limit <= 0) return null;
     // Counted from now on: another stream may ask for its room before this claim is sent.
     stream.asked = room.limit;
-    const claim = await claimRequest(this.#parts, this.#options, this.#stride, room);
+    const claim = await claimRequest(this.#parts, this.#options, this.#stride, {
+      ...room,
+      immediate: stream.isFirst && this.#isWoken,
+    });
     if (!this.#isStopping) return claim;
     stream.asked = 0;
     return null;
@@ -273,7 +301,10 @@ export class Exchanges {
     if (this.#looking || outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
     if (this.#parts.ticker?.isDue && !this.#isStopping) return yieldToEventLoop();
     const held = this.#runs.buffered() > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
-    await sleep.for(Math.min(this.#options.sleep, held, this.#untilDue()), () => this.wake());
+    // A run that is under way may be cancelled, which the store does not report.
+    const isIdle = this.#parts.store.isWatched && this.#runs.unsettled() === 0;
+    const poll = isIdle ? this.#options.idleSleep : this.#options.sleep;
+    await sleep.for(Math.min(poll, held, this.#untilDue()), () => this.#look());
   }
 
   /** Returns the time until the next tick or due run. A run counts only if there is room: else the loop would spin. */

@@ -100,6 +100,7 @@ function scene(options: Partial<WorkerOptions> = {}) {
     schedules: false,
     batch: GROUP,
     sleep: 600_000,
+    idleSleep: 600_000,
     budget: null,
     untilEmpty: false,
     grace: 0,

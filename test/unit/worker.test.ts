@@ -87,6 +87,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
     schedules: false,
     batch: 100,
     sleep: 600_000,
+    idleSleep: 600_000,
     budget: null,
     untilEmpty: false,
     grace: 0,

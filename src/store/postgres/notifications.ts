@@ -90,15 +90,24 @@ const HEARTBEAT_TIMEOUT = 10_000;
 export class Listener {
   readonly #connect: () => PgOwnClient;
   readonly #channel: string;
+  readonly #announce: () => void;
   readonly #listeners = new Set<() => void>();
   #client: PgOwnClient | null = null;
   /** Cancels the next heartbeat, or the next try to connect. */
   #cancel: () => void = () => {};
   #failures = 0;
+  #isProven = false;
 
-  constructor(connect: () => PgOwnClient, channel: string) {
+  /** `announce` sends a notification on another connection. */
+  constructor(connect: () => PgOwnClient, channel: string, announce: () => void) {
     this.#connect = connect;
     this.#channel = channel;
+    this.#announce = announce;
+  }
+
+  /** Whether a notification has arrived on this connection. Through PgBouncer in transaction mode none does. */
+  get isProven(): boolean {
+    return this.#isProven;
   }
 
   listen(onChange: () => void): () => void {
@@ -125,7 +134,10 @@ export class Listener {
       const mine = client;
       client.on("error", () => this.#onLost(mine));
       client.on("end", () => this.#onLost(mine));
-      client.on("notification", () => this.#callAll());
+      client.on("notification", () => {
+        this.#isProven = true;
+        this.#callAll();
+      });
       client.unref?.();
       await client.connect();
       // Once more: with TLS the client now has another socket.
@@ -135,6 +147,7 @@ export class Listener {
       this.#failures = 0;
       // Counts as a change: notifications sent before `listen` were missed.
       this.#callAll();
+      this.#announce();
       this.#beat(client);
     } catch {
       this.#onLost(client ?? null);
@@ -166,6 +179,7 @@ export class Listener {
     this.#cancel();
     this.#cancel = () => {};
     const client = this.#client;
+    this.#isProven = false;
     this.#client = null;
     client?.end().catch(() => {});
   }

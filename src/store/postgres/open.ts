@@ -44,7 +44,7 @@ export async function postgresParts(
   const callers = new CallerTransactions(db, tables);
   const channel = channelOf(schemaOfTables, prefix);
   const announcer = from.connect && new Announcer(db, channel);
-  const listener = from.connect && new Listener(from.connect, channel);
+  const listener = from.connect && new Listener(from.connect, channel, () => announcer?.announce(null));
   return {
     db,
     schema,
@@ -54,6 +54,7 @@ export async function postgresParts(
     enter: (tx) => callers.enter(tx),
     announcement: () => announcer?.statement() ?? null,
     announce: async (caller) => announcer?.announce(caller),
+    isWatched: () => listener?.isProven ?? false,
     watch: (onChange) => listener?.listen(onChange) ?? (() => {}),
     async close() {
       listener?.close();

@@ -54,6 +54,8 @@ export interface ServerParts {
   announcement(): Statement | null;
   /** Tells other processes of new runs: within the caller's transaction if there is one. */
   announce(caller: Sql | null): Promise<void>;
+  /** See `Store`. */
+  isWatched(): boolean;
   watch(onChange: () => void): () => void;
   /** Tells the wake-up of an exchange. Absent if it has no use for that. */
   exchanging?(work: Promise<unknown>): void;
@@ -231,7 +233,9 @@ export class ServerStore extends SqlStore {
     if (!settles && !request.again) {
       // An idle worker sends one statement and opens no transaction.
       const now = await this.now();
-      facts = await this.#claimer.readFacts({ all: (...read) => db.read(...read) }, { worker, owner }, now);
+      // A poll is one statement. A worker that was woken has no time for planning it.
+      const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
+      facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
       if (!claim || isIdle(facts, now)) {
         return { ...nothing, nextDue: facts.nextDue, cancelled: facts.cancelled };
       }
@@ -294,6 +298,10 @@ export class ServerStore extends SqlStore {
     this.#declared.forget();
     await this.#delivery.receipts.prune(await this.now());
     return report;
+  }
+
+  get isWatched(): boolean {
+    return !this.#parts.clock.manual && this.#parts.isWatched();
   }
 
   watch(onChange: () => void): () => void {

@@ -91,6 +91,7 @@ export abstract class SqlStore implements Store {
   }
   abstract insert(runs: NewRun[], tx?: unknown): Promise<InsertResult[]>;
   abstract exchange(request: ExchangeRequest): Promise<ExchangeResult>;
+  abstract readonly isWatched: boolean;
   abstract watch(onChange: () => void): () => void;
 
   renew(worker: string, renewals: Renewal[]): Promise<RenewalResult> {

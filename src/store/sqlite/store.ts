@@ -31,6 +31,7 @@ export class SqliteStore extends SqlStore {
   readonly #closesHandle: boolean;
   /** One: all exchanges use one connection. */
   readonly streams = 1;
+  readonly isWatched = false;
 
   constructor(options: {
     db: SqliteDatabase;
