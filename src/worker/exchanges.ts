@@ -10,11 +10,8 @@ import type { WorkerParts } from "./parts.ts";
 import { tickSchedules } from "./schedule-ticks.ts";
 import { untilAnswered } from "./waits.ts";
 
-/** Interval at which the schedules are read again: other processes may have changed them. */
-const LOOK_AT_SCHEDULES = 1000;
-
-/** The same while runs are announced all the time: they start first. */
-const LOOK_AT_SCHEDULES_LATE = 5000;
+/** Interval at which the schedules are read although no tick is due: other processes may have changed them. */
+const READ_SCHEDULES_EVERY = 5000;
 
 /** Fewest runs for which a stream claims beside the first one: a smaller group is not worth a transaction. */
 const WORTH_A_CLAIM = 100;
@@ -247,8 +244,8 @@ export class Exchanges {
   }
 
   #mustReadSchedules(): boolean {
-    const interval = this.#isWoken ? LOOK_AT_SCHEDULES_LATE : LOOK_AT_SCHEDULES;
-    return this.#looking && this.#parts.clock.monotonic() - this.#schedulesReadAt >= interval;
+    const age = this.#parts.clock.monotonic() - this.#schedulesReadAt;
+    return this.#looking && age >= READ_SCHEDULES_EVERY;
   }
 
   /** Waits for more outcomes, to write them together. */

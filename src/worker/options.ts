@@ -106,7 +106,7 @@ export interface ForeverOptions extends QueueOptions {
   schedules?: boolean | undefined;
   /** Most runs of one claim. Default: as many as will start within a tenth of a second. */
   batch?: number | undefined;
-  /** How long the worker sleeps when nothing wakes it. Default: 200 ms; 1 s if PostgreSQL notifies it of new runs. */
+  /** How long the worker sleeps when nothing wakes it. Default: 200 ms; 1.5 s if PostgreSQL notifies it of new runs. */
   sleep?: Duration | undefined;
   /** How long handlers may go on after stop() or a signal before they are aborted. Default: 30 s. */
   grace?: Duration | undefined;
@@ -170,7 +170,7 @@ export function toOptions(options: RunOptions & ForeverOptions): WorkerOptions {
     schedules,
     batch: batch === undefined ? null : checkInteger(batch, "batch", 1),
     sleep: Math.max(1, toMilliseconds(options.sleep ?? "200ms", "sleep")),
-    idleSleep: Math.max(1, toMilliseconds(options.sleep ?? "1s", "sleep")),
+    idleSleep: Math.max(1, toMilliseconds(options.sleep ?? "1.5s", "sleep")),
     budget: options.limit === undefined ? null : checkInteger(options.limit, "limit", 1),
     untilEmpty: options.untilEmpty === true,
     grace: toMilliseconds(options.grace ?? 30, "grace"),

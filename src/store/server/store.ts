@@ -1,6 +1,7 @@
 import { realRandom } from "../../random.ts";
 import { type Clock, sleepReal, systemClock, yieldToEventLoop } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
+import type { CancelAnswer } from "../records.ts";
 import type { ServerDatabase, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
 import { underCurrentName } from "../sql/former-names.ts";
 import type { Schema } from "../sql/migrate.ts";
@@ -298,6 +299,34 @@ export class ServerStore extends SqlStore {
     this.#declared.forget();
     await this.#delivery.receipts.prune(await this.now());
     return report;
+  }
+
+  // Workers of other processes learn of these changes by the notification, not by their next poll.
+
+  override async cancel(...args: Parameters<SqlStore["cancel"]>): Promise<CancelAnswer> {
+    return this.#announced(super.cancel(...args));
+  }
+
+  override async revive(...args: Parameters<SqlStore["revive"]>): ReturnType<SqlStore["revive"]> {
+    return this.#announced(super.revive(...args));
+  }
+
+  override async move(...args: Parameters<SqlStore["move"]>): ReturnType<SqlStore["move"]> {
+    return this.#announced(super.move(...args));
+  }
+
+  override async pauseJob(...args: Parameters<SqlStore["pauseJob"]>): Promise<boolean> {
+    return this.#announced(super.pauseJob(...args));
+  }
+
+  override async pauseQueue(...args: Parameters<SqlStore["pauseQueue"]>): Promise<void> {
+    return this.#announced(super.pauseQueue(...args));
+  }
+
+  async #announced<Result>(change: Promise<Result>): Promise<Result> {
+    const result = await change;
+    await this.#parts.announce(null);
+    return result;
   }
 
   get isWatched(): boolean {
