@@ -135,7 +135,11 @@ export class WorkSession {
       beat: () => presence.beat(),
       sync: () => this.#sync(store),
       checkLeases: () => worker.leases.check(),
-      wake: () => worker.wake(),
+      wake: () => {
+        // The clock by which the next tick was expected may have stood still.
+        ticker?.forget();
+        worker.wake();
+      },
     });
     this.#worker = worker;
     this.#ticker = ticker;
