@@ -20,6 +20,14 @@ export const mutants: Mutant[] = [
     stores: ["postgres"],
   },
   {
+    rule: "A partial answer is followed by an exchange that looks at everything.",
+    file: "src/worker/exchanges.ts",
+    find: "if (isPartial) this.#look();",
+    replace: "if (isPartial) this.#isWoken = true;",
+    tests: ["test/unit/streams.test.ts"],
+    only: "partial answer",
+  },
+  {
     rule: "A claim that is sent again closes its stream to the first try.",
     file: "src/store/server/store.ts",
     find: "if (isAgain && request.settle.length === 0) await",

@@ -293,3 +293,25 @@ test("a run that was cancelled while the second stream claimed it is found by an
   await at.on(0)!.answer({ cancelled: [id] });
   expect(at.aborted).toEqual([id]);
 });
+
+test("a woken worker claims immediately, and looks at the rest after a partial answer", async () => {
+  const at = scene();
+  await at.clock.advance(0);
+  expect(at.on(0)!.claim).toMatchObject({ immediate: false });
+  await at.untilIdle();
+  at.worker.wake();
+  await at.clock.advance(0);
+  expect(at.on(0)!.claim).toMatchObject({ immediate: true });
+  await at.on(0)!.answer({ claimed: at.runs(1), isPartial: true });
+  expect(at.on(0)!.claim).toMatchObject({ immediate: false });
+  await at.on(0)!.answer({});
+  expect(at.on(0)).toBeUndefined();
+});
+
+test("a poll does not claim immediately", async () => {
+  const at = scene({ sleep: 1000 });
+  await at.clock.advance(0);
+  await at.untilIdle();
+  await at.clock.advance(1);
+  expect(at.on(0)!.claim).toMatchObject({ immediate: false });
+});
