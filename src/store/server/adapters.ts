@@ -194,6 +194,7 @@ const NUMBERS = new Set([
     " ",
   ),
   ..."dispatched completed retried failed skipped cancelled snoozed released crashed busy".split(" "),
+  ..."grain scope measure bucket total".split(" "),
   ..."stream seq number applied_at compatible_from nonce now n found position at logged".split(" "),
 ]);
 
