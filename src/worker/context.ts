@@ -27,8 +27,16 @@ export interface ContextOwner {
   transact(work: (tx: unknown) => unknown): Promise<void>;
 }
 
-/** Creates its values when they are read: most handlers read few of them (note 34). */
+/** Creates objects and computed values when they are read: most handlers read few of them (note 34). */
 export class Context implements RunContext {
+  readonly id: number;
+  readonly name: string;
+  readonly queue: string;
+  readonly tags: readonly string[];
+  readonly attempt: number;
+  readonly crashes: number;
+  readonly parentId: number | null;
+  readonly traceparent: string | null;
   /** Set when the handler ended its attempt itself, even if it caught the `EndOfTry`. */
   earlyEnd: EarlyEnd | null = null;
   readonly #owner: ContextOwner;
@@ -40,36 +48,21 @@ export class Context implements RunContext {
   #over: AbortController | null = null;
 
   constructor(owner: ContextOwner) {
+    const { run } = owner;
     this.#owner = owner;
-  }
-
-  get id(): number {
-    return this.#owner.run.id;
-  }
-
-  get name(): string {
-    return this.#owner.run.name;
-  }
-
-  get queue(): string {
-    return this.#owner.run.queue;
+    this.id = run.id;
+    this.name = run.name;
+    this.queue = run.queue;
+    this.tags = run.tags;
+    this.attempt = run.attempts;
+    this.crashes = run.crashes;
+    this.parentId = run.parentId;
+    this.traceparent = run.traceparent;
   }
 
   get key(): string | null {
     const { owner, lane, name } = this.#owner.run;
     return owner === null ? keyIn(lane, name) : null;
-  }
-
-  get tags(): readonly string[] {
-    return this.#owner.run.tags;
-  }
-
-  get attempt(): number {
-    return this.#owner.run.attempts;
-  }
-
-  get crashes(): number {
-    return this.#owner.run.crashes;
   }
 
   get maxAttempts(): number {
@@ -96,16 +89,15 @@ export class Context implements RunContext {
     return this.#createdAt;
   }
 
-  get parentId(): number | null {
-    return this.#owner.run.parentId;
-  }
-
-  get traceparent(): string | null {
-    return this.#owner.run.traceparent;
-  }
-
   get signal(): AbortSignal {
     return this.#owner.signal;
+  }
+
+  /** Returns everything that a log line about the run shows. */
+  toJSON(): object {
+    const { earlyEnd, ...own } = this;
+    const { key, maxAttempts, isLastAttempt, scheduledFor, createdAt } = this;
+    return { ...own, key, maxAttempts, isLastAttempt, scheduledFor, createdAt };
   }
 
   progress(value: JsonValue): void {
