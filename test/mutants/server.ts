@@ -178,4 +178,13 @@ export const mutants: Mutant[] = [
     only: "become due at once",
     stores: ["mariadb"],
   },
+  {
+    rule: "A run gives up a key that it holds until it starts, when a server's claim takes it.",
+    file: "src/store/server/claim.ts",
+    find: "scope === UNIQUE_SCOPE.untilStarted;",
+    replace: "scope === UNIQUE_SCOPE.window;",
+    tests: ["test/conformance/mariadb.test.ts"],
+    only: "until started: free again",
+    stores: ["mariadb"],
+  },
 ];

@@ -19,6 +19,19 @@ describe("parameters", () => {
 });
 
 describe("statements", () => {
+  test("a list of ids is padded with its last id, so that few texts are prepared", () => {
+    expect(dialect.paddedIds([7, 8, 9])).toEqual([7, 8, 9, 9]);
+    expect(dialect.paddedIds([7])).toEqual([7]);
+    expect(dialect.paddedIds([])).toBe(null);
+    const most = Array.from({ length: 512 }, (_, index) => index);
+    expect(dialect.paddedIds(most)).toEqual(most);
+    expect(dialect.paddedIds([...most, 512])).toBe(null);
+    expect(dialect.updateListed("t", { a: "?", b: "r.b + 1" }, [7, 7], ["x"])).toEqual({
+      text: "update t r force index (primary) set r.a = ?, r.b = r.b + 1 where r.id in (?, ?)",
+      params: ["x", 7, 7],
+    });
+  });
+
   test("an upsert takes the new values by name", () => {
     expect(dialect.upsert("m", ["a"], ["a", "n"], ["a", { column: "n", to: "m.n + excluded.n" }], 2)).toBe(
       "insert into m (a, n) values (?, ?), (?, ?) on duplicate key update a = values(a), n = m.n + values(n)",

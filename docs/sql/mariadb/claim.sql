@@ -199,6 +199,7 @@ select seq from punctual_exchanges where worker = ? and stream = ? for update;
 -- ?1 = 'default', ?2 = 'default', ?3 = '2'
 select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
   tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
+  unique_scope,
   case when (
     exists (
         select 1
@@ -214,13 +215,11 @@ limit ?
 for update skip locked;
 
 -- Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
--- ?1 = '[[1]]', ?2 = 'token-2', ?3 = 'w1', ?4 = 1767225660000, ?5 = 1767225600000, ?6 = 1767225600000
-update json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
-straight_join punctual_runs r force index (primary) on r.id = v.id
+-- ?1 = 'token-2', ?2 = 'w1', ?3 = 1767225660000, ?4 = 1767225600000, ?5 = 1
+update punctual_runs r force index (primary)
 set r.state = 2, r.attempts = r.attempts + 1, r.lease_token = ?, r.locked_by = ?, r.locked_until = ?,
-  r.started_at = ?,
-  r.unique_key = case when unique_scope = 1 and coalesce(unique_until, 0) <= ? then null else unique_key end,
-  r.unique_scope = case when unique_scope = 1 then 0 else unique_scope end;
+  r.started_at = ?
+where r.id in (?);
 
 -- Commits.
 commit;
@@ -312,7 +311,7 @@ select id from punctual_gates where id in (?, ?, ?) order by id for update skip 
 -- ?1 = '[[3]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged
+  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 where r.state = 1
@@ -342,10 +341,8 @@ limit 1000
 for update skip locked;
 
 -- Turns scheduled runs that are due into ready ones.
--- ?1 = '[[4]]'
-update json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
-straight_join punctual_runs r force index (primary) on r.id = v.id
-set r.state = 1;
+-- ?1 = 4
+update punctual_runs r force index (primary) set r.state = 1 where r.id in (?);
 
 -- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 

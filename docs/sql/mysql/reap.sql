@@ -116,7 +116,7 @@ set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce
 -- ?1 = '[[1]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged
+  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id;
 

@@ -89,6 +89,7 @@ select seq from punctual_exchanges where worker = $1 and stream = $2 for update;
 -- $1 = 'default', $2 = 'default', $3 = 2
 select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
   tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
+  unique_scope,
   case when (
     exists (
         select 1
@@ -104,13 +105,10 @@ limit $3
 for update skip locked;
 
 -- Takes the runs: state running, attempt + 1, lease token, worker, end of the lease.
--- $1 = 'token-2', $2 = 'w1', $3 = 1767225660000, $4 = 1767225600000, $5 = 1767225600000, $6 = '{1}'
+-- $1 = 'token-2', $2 = 'w1', $3 = 1767225660000, $4 = 1767225600000, $5 = '{1}'
 update punctual_runs as r
-set state = 2, attempts = r.attempts + 1, lease_token = $1, locked_by = $2, locked_until = $3,
-  started_at = $4,
-  unique_key = case when unique_scope = 1 and coalesce(unique_until, 0) <= $5 then null else unique_key end,
-  unique_scope = case when unique_scope = 1 then 0 else unique_scope end
-where r.id = any($6::text::bigint[]);
+set state = 2, attempts = r.attempts + 1, lease_token = $1, locked_by = $2, locked_until = $3, started_at = $4
+where r.id = any($5::text::bigint[]);
 
 -- Commits.
 commit;
@@ -176,7 +174,7 @@ from clock
 where r.id = any(array(select id from found where exists (select 1 from stream)))
 returning r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.started_at;
+  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope, r.started_at;
 
 -- Again: Commits.
 
@@ -238,7 +236,7 @@ select id from punctual_gates where id in ($1, $2, $3) order by id for update sk
 -- $1 = '[[3]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged
+  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id
 where r.state = 1

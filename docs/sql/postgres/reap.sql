@@ -91,7 +91,7 @@ where v.id = r.id;
 -- $1 = '[[1]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged
+  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id;
 

@@ -90,7 +90,7 @@ where r.id = v.id and true;
 -- ?1 = '[[1]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
   r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged
+  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select value ->> 0 as id from json_each(?)) v
 join punctual_runs r on r.id = v.id;
 

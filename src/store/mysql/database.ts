@@ -115,6 +115,8 @@ export class MysqlDatabase implements ServerDatabase {
     ids: readonly number[],
     params: Param[],
   ): Statement {
+    const listed = dialect.paddedIds(ids);
+    if (listed) return dialect.updateListed(table, set, listed, params);
     const text = this.updateFrom(table, set, this.rows({ id: "integer" }));
     return { text, params: [idsAsJson(ids), ...params] };
   }

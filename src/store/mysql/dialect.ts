@@ -2,6 +2,7 @@ import {
   type ColumnType,
   type Index,
   type Param,
+  placeholders,
   rowPlaceholders,
   type Statement,
   type Tables,
@@ -43,6 +44,31 @@ export function lookUp(from: string, table: string, on = "r.id = v.id", index?: 
 export function updateFrom(table: string, set: Record<string, string>, from: string, where?: string): string {
   const sets = Object.entries(set).map(([column, to]) => `r.${column} = ${to}`);
   return `update ${lookUp(from, table)} set ${sets.join(", ")}${where ? ` where ${where}` : ""}`;
+}
+
+/** Most ids of a list. Longer ones are joined: MariaDB turns a list of more than 1,000 values into a subquery. */
+const MOST_LISTED = 512;
+
+/**
+ * Returns the ids, the last one repeated until their number is a power of two: few texts are then prepared. Null: they
+ * are too many for a list.
+ */
+export function paddedIds(ids: readonly number[]): number[] | null {
+  if (ids.length === 0 || ids.length > MOST_LISTED) return null;
+  const length = 2 ** Math.ceil(Math.log2(ids.length));
+  return [...ids, ...Array<number>(length - ids.length).fill(ids.at(-1)!)];
+}
+
+/** A list takes a sixth less time than a join with the rows of a JSON text. */
+export function updateListed(
+  table: string,
+  set: Record<string, string>,
+  ids: number[],
+  params: Param[],
+): Statement {
+  const sets = Object.entries(set).map(([column, to]) => `r.${column} = ${to}`);
+  const text = `update ${table} r force index (primary) set ${sets.join(", ")} where r.id in (${placeholders(ids)})`;
+  return { text, params: [...params, ...ids] };
 }
 
 /** Deletes by a join: with `in (select …)` MariaDB scans the table. */

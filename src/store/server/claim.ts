@@ -19,6 +19,7 @@ import {
 } from "../sql/claim.ts";
 import { namesAsJson, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
+import { UNIQUE_SCOPE } from "../sql/new-run.ts";
 import type { ClaimedRun, ClaimRequest } from "../store.ts";
 import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
 import { claimPlaces, inLane } from "./claim-places.ts";
@@ -90,7 +91,6 @@ export class Claimer {
   readonly #limits: Limits;
   readonly #speculation = new Speculation<ClaimFacts, ReadyRuns>(covers);
   readonly immediate: ImmediateClaim;
-
   readonly #continuation: Continuation;
 
   constructor(db: ServerDatabase, tables: Tables, time: DatabaseTime, clock: Clock) {
@@ -250,13 +250,23 @@ export class Claimer {
         JSON.stringify(chained.map((row) => [row.id, row.token, worker, until(row), started(row), now])),
       );
     }
-    // One statement for those that start at once, one for the prefetched, and one for each unusual lease.
+    // One statement for those that start at once, one for the prefetched, one for each unusual lease, and one for those
+    // with keys: MariaDB takes a sixth longer to set the columns of the key, even to the values that they have (note 39).
     const others = rows.filter(({ token }) => token === undefined);
-    const values = startingValues({ token: "?", worker: "?", until: "?", started: "?", now: "?" });
-    for (const group of Map.groupBy(others, (row) => `${until(row)} ${started(row)}`).values()) {
+    const hasKey = ({ unique_scope: scope }: RunRow) => scope === UNIQUE_SCOPE.untilStarted;
+    const kind = (row: RunRow) => `${until(row)} ${started(row)} ${hasKey(row)}`;
+    for (const group of Map.groupBy(others, kind).values()) {
       const [first] = group as [RunRow];
       const ids = group.map(({ id }) => id);
-      const params = [request.token, worker, until(first), started(first), now];
+      const at = hasKey(first) ? [now] : [];
+      const values = startingValues({
+        token: "?",
+        worker: "?",
+        until: "?",
+        started: "?",
+        now: at.length > 0 ? "?" : null,
+      });
+      const params = [request.token, worker, until(first), started(first), ...at];
       const statement = this.#db.updateByIds(this.#t.runs, values, ids, params);
       await tx.run(statement.text, ...statement.params);
     }

@@ -27,6 +27,7 @@ export interface RunRow extends ChainLink {
   created_at: number;
   cancelled_at: number | null;
   logged: number;
+  unique_scope: number | null;
   /** Whether the run is claimed only for its key to be computed. */
   unkeyed?: boolean;
   /** Whether the claim itself marks the run as started. */
@@ -34,7 +35,7 @@ export interface RunRow extends ChainLink {
 }
 
 export const RUN_COLUMNS: string =
-  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged";
+  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged, unique_scope";
 
 /** The same columns of the table with this alias. */
 export function runColumnsOf(alias: string): string {
@@ -48,7 +49,8 @@ export interface StartingValues {
   /** End of the lease. */
   until: string;
   started: string;
-  now: string;
+  /** Null: no run holds a unique key until it starts. */
+  now: string | null;
 }
 
 /** Returns the columns of a run (as `r`) that a claim writes; values are in the order of `StartingValues`. */
@@ -66,7 +68,7 @@ export function startingValues({
     locked_by: worker,
     locked_until: until,
     started_at: started,
-    ...keyAtStart(now),
+    ...(now !== null && keyAtStart(now)),
   };
 }
 
