@@ -12,6 +12,7 @@ import { basename, join, resolve } from "node:path";
 import { root, runTool } from "../scripts/run-tool.ts";
 import { Bench, type Build } from "./lib/bench.ts";
 import { type Contest, holdContest, type Result } from "./lib/contest.ts";
+import { provisionAll } from "./lib/databases.ts";
 import { type Options, readOptions } from "./lib/options.ts";
 import { installPeers, isAnyInstalled } from "./lib/peers.ts";
 import { type Figures, writeReport } from "./lib/report.ts";
@@ -68,7 +69,10 @@ function runStudies(names: string[], quick: boolean, built: string): void {
 
 const options = readOptions();
 const names = chosen(options);
-if (!options.quick) installPeers();
+if (!options.quick) {
+  installPeers();
+  provisionAll();
+}
 if (!isAnyInstalled()) console.log("The peers are not installed: Punctual is measured alone.");
 const folder = mkdtempSync(join(tmpdir(), "punctual-bench-"));
 const builds: Build[] = [{ label: "", folder: build(folder) }];

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import pg from "pg";
 import { isAvailable } from "../../test/servers/find.ts";
-import { label, type ServerKind } from "../../test/servers/server.ts";
+import { findProgram, isRoot } from "../../test/servers/programs.ts";
+import { aptInstall, provision } from "../../test/servers/provision.ts";
+import { label, type ServerKind, serverKinds } from "../../test/servers/server.ts";
 import { startServer, type TestServer } from "../../test/servers/start.ts";
 import { findRedis, type RedisServer, startRedis } from "./redis.ts";
 
@@ -87,6 +89,20 @@ export class Databases {
     const redis = await this.#redis;
     await redis.flush();
     return work({ url: redis.url, pid: redis.pid });
+  }
+}
+
+/** Installs missing servers where that is possible: on Debian, as root. */
+export function provisionAll(): void {
+  for (const kind of serverKinds) attempt(() => provision(kind));
+  if (!findRedis() && isRoot() && findProgram("apt-get")) attempt(() => aptInstall("redis-server"));
+}
+
+function attempt(install: () => void): void {
+  try {
+    install();
+  } catch (error) {
+    console.error(`${(error as Error).message}\nIt is left out.`);
   }
 }
 

@@ -47,7 +47,8 @@ function run(file: string, args: string[]): string {
   throw new Error(`${file} ${args.join(" ")} failed:\n${said}`);
 }
 
-function aptInstall(...packages: string[]): void {
+/** Installs packages of Debian, as root, without starting their services. */
+export function aptInstall(...packages: string[]): void {
   run("apt-get", ["update"]);
   withoutStartingServices(() => run("apt-get", ["install", "-y", "--no-install-recommends", ...packages]));
 }
