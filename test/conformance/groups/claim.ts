@@ -178,9 +178,10 @@ export function claiming(database: Database): void {
       });
 
       test("finds runs in more lanes than it reads one by one, and in each queue", async () => {
-        const jobs = (queue: string) => times(100, (n) => ({ name: `job ${n}`, queue }));
+        // Names behind the excluded one, which is then among the first lanes.
+        const jobs = (queue: string) => times(100, (n) => ({ name: `zebra ${n}`, queue }));
         await insert(at.store, { name: "theirs" }, { name: "theirs", queue: "wide" });
-        const ours = await insert(at.store, ...jobs("wide"), { name: "job 1" });
+        const ours = await insert(at.store, ...jobs("wide"), { name: "zebra 1" });
         expect(ids(await claim(at.store, { exclude, limit: 200 }))).toEqual(ours);
       });
     });
