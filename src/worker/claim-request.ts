@@ -51,7 +51,7 @@ export async function claimRequest(
   parts: WorkerParts,
   { queues, exceptQueues }: WorkerOptions,
   stride: ClaimRequest["stride"],
-  room: Room & Pick<ClaimRequest, "immediate">,
+  room: Room & Pick<ClaimRequest, "behind" | "immediate">,
 ): Promise<ClaimRequest> {
   const { known, registry, id: owner } = parts;
   const exclude = await untilAnswered(() => known.elsewhere(), "reading the names of jobs", parts);
@@ -60,7 +60,6 @@ export async function claimRequest(
     ...room,
     queues,
     exceptQueues,
-    behind: () => 0,
     stride,
     exclude,
     computesKey: (name) => (registry.definition(name)?.settings.perKey ?? 0) > 0,

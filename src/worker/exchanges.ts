@@ -1,6 +1,7 @@
 import { monotonicOf } from "../schedule/ticker.ts";
 import type { ClaimedRun, ClaimRequest, Lease } from "../store/store.ts";
 import { type ClockReading, readClock, yieldToEventLoop } from "../time.ts";
+import { CHAIN_HELD_AT_MOST, type Chains } from "./chains.ts";
 import { claimRequest, NO_ROOM, type Room } from "./claim-request.ts";
 import { ExchangeStream } from "./exchange-stream.ts";
 import { strideOf, type WorkerOptions } from "./options.ts";
@@ -20,6 +21,7 @@ const WORTH_A_CLAIM = 100;
 export interface WorkerRuns {
   /** Number of claimed runs that wait for a slot. */
   buffered(): number;
+  readonly chains: Chains;
   /** Number of claimed runs without an outcome. */
   unsettled(): number;
   /** Whether as many runs were claimed as the worker may run. */
@@ -153,11 +155,11 @@ export class Exchanges {
       this.#runs.fill();
       await this.#tick();
       await this.#gather(stream);
-      const claim = await this.#claim(stream, this.#hungry || stream.outbox.size > 0);
-      if (claim || stream.outbox.size > 0 || this.#looking) {
+      const claim = await this.#claim(stream, this.#hungry || this.#hasOutcomes);
+      if (claim || this.#hasOutcomes || this.#looking) {
         const got = await this.#exchange(stream, claim, this.#runs.newStarts(stream.number));
         await yieldToEventLoop();
-        if (got > 0 || stream.outbox.size > 0) continue;
+        if (got > 0 || this.#hasOutcomes) continue;
       }
       if (this.#isDone()) return this.#end();
       await this.#sleepUntilDue();
@@ -192,6 +194,7 @@ export class Exchanges {
       if (claim) this.#hungry = false;
       this.#looking = false;
       this.#isWoken = false;
+      this.#runs.chains.sent();
     }
     const { nextDue, claimed, cancelled, unclaimed, isPartial } = await stream.outbox.exchange(
       started,
@@ -234,6 +237,11 @@ export class Exchanges {
     this.#first.sleep.end();
   }
 
+  /** Whether the first stream has outcomes to write now. Those of a chain are written when it has ended. */
+  get #hasOutcomes(): boolean {
+    return this.#first.outbox.size > this.#runs.chains.gathered;
+  }
+
   /** Ticks one slice of the due schedules. */
   async #tick(): Promise<void> {
     const { ticker, events, id: worker } = this.#parts;
@@ -262,6 +270,7 @@ export class Exchanges {
     stream.asked = room.limit;
     const claim = await claimRequest(this.#parts, this.#options, this.#stride, {
       ...room,
+      behind: (name) => this.#runs.chains.behind(name),
       immediate: stream.isFirst && this.#isWoken,
     });
     if (!this.#isStopping) return claim;
@@ -294,10 +303,11 @@ export class Exchanges {
 
   /** Sleeps until an outcome, a wake-up, the next due run or tick, or the end of `sleep`. */
   async #sleepUntilDue(): Promise<void> {
-    const { outbox, sleep } = this.#first;
-    if (this.#looking || outbox.size > 0 || (this.#hungry && this.#room().limit > 0)) return;
+    const { sleep } = this.#first;
+    if (this.#looking || this.#hasOutcomes || (this.#hungry && this.#room().limit > 0)) return;
     if (this.#parts.ticker?.isDue && !this.#isStopping) return yieldToEventLoop();
-    const held = this.#runs.buffered() > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
+    const buffered = this.#runs.buffered() > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
+    const held = this.#runs.chains.isEmpty ? buffered : CHAIN_HELD_AT_MOST;
     // A run that is under way may be cancelled, which the store does not report.
     const isIdle = this.#parts.store.isWatched && this.#runs.unsettled() === 0;
     const poll = isIdle ? this.#options.idleSleep : this.#options.sleep;

@@ -12,6 +12,8 @@ export interface ExecutionsParts {
   pace: Pick<Pace, "started" | "done">;
   /** The result may be written. */
   settle(execution: Execution, result: Result): void;
+  /** The result is known. It may be settled later. */
+  ended(execution: Execution, result: Result): void;
   /** The handler has returned, and its slot is free. */
   freed(run: ClaimedRun): void;
 }
@@ -47,6 +49,7 @@ export class Executions implements ExecutionObserver {
 
   ended(execution: Execution, result: Result): void {
     const { logbook } = this.#parts;
+    this.#parts.ended(execution, result);
     // Log lines are written before the outcome: readers of a finished run see all of its lines, and a run that is not
     // kept is deleted together with them.
     if (logbook.holds(execution.run)) void logbook.flush().then(() => this.#settle(execution, result));

@@ -3,6 +3,7 @@ import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.t
 import type { ClockReading } from "../time.ts";
 import { ABORT_GRACE, abortReasons, handlerGone } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
+import { CHAIN_HELD_AT_MOST, Chains, goesBack } from "./chains.ts";
 import { type Room, roomFor } from "./claim-request.ts";
 import { CrashedRuns } from "./crashed-runs.ts";
 import { LAST_WRITES, Overdue } from "./deadline.ts";
@@ -22,6 +23,7 @@ export class Worker {
   readonly #parts: WorkerParts;
   readonly #options: WorkerOptions;
   readonly #buffer: Buffer;
+  readonly #chains = new Chains();
   readonly #executions: Executions;
   readonly #exchanges: Exchanges;
   readonly leases: Leases;
@@ -49,6 +51,7 @@ export class Worker {
       ...parts,
       pace: this.#pace,
       settle: (...of) => this.#settle(...of),
+      ended: (...of) => this.#ended(...of),
       freed: (run) => this.#freed(run),
     });
     this.#executor = parts.executor;
@@ -113,7 +116,12 @@ export class Worker {
     return {
       buffered: () => this.#buffer.size,
       unsettled: () =>
-        this.#buffer.size + this.#isolation.waiting + this.#executions.size + this.#crashed.size,
+        this.#buffer.size +
+        this.#chains.waiting +
+        this.#isolation.waiting +
+        this.#executions.size +
+        this.#crashed.size,
+      chains: this.#chains,
       isBudgetUsed: () => this.#options.budget !== null && this.#claimed >= this.#options.budget,
       room: (asked) => this.#room(asked),
       fill: () => this.#fill(),
@@ -145,7 +153,8 @@ export class Worker {
     for (const run of claimed) this.leases.hold(run, claim.leases[run.name] ?? claim.lease, sent);
     const mayBringMore = this.#isolation.add(claim, claimed);
     const others = claimed.filter((run) => !hasCrashed(run));
-    this.#buffer.add(others, this.#parts.clock.monotonic());
+    const since = this.#parts.clock.monotonic();
+    this.#buffer.add(this.#chains.add(others, since), since);
     return mayBringMore;
   }
 
@@ -168,7 +177,7 @@ export class Worker {
 
   /** Releases buffered runs, so that they are not charged with a crash. Returns whether everything is written. */
   #releaseBuffered(): boolean {
-    for (const run of this.#buffer.takeAll()) this.#release(run);
+    for (const run of [...this.#buffer.takeAll(), ...this.#chains.takeIf(() => true)]) this.#release(run);
     return this.#exchanges.isQuiet;
   }
 
@@ -212,10 +221,22 @@ export class Worker {
     else this.#exchanges.add(run, toOutboxEntry(run, result, duration, job.settings.keep));
   }
 
+  #ended({ run, duration }: Execution, result: Result): void {
+    this.#chains.ended(run, duration);
+    if (goesBack(result)) for (const one of this.#chains.takeBehind(run)) this.#release(one);
+  }
+
   #freed(run: ClaimedRun): void {
+    this.#startNext(run);
     // While a run starts, its synchronous handler has returned, and `#fill()` goes on.
     if (!this.#executions.isStarting) this.#fill();
     this.#exchanges.slotFreed(run);
+  }
+
+  /** Lets the next run of a chain start: this one has returned, or has left the worker. */
+  #startNext(run: ClaimedRun): void {
+    const next = this.#chains.next(run);
+    if (next) this.#buffer.add([next], this.#parts.clock.monotonic());
   }
 
   /**
@@ -237,21 +258,25 @@ export class Worker {
     for (const run of this.#takeIf(() => true)) this.#release(run);
   }
 
-  /** Takes runs that have not started out of the buffer and the isolation. */
+  /** Takes runs that have not started out of the buffer, the chains and the isolation. */
   #takeIf(wanted: (run: ClaimedRun) => boolean): ClaimedRun[] {
-    return [...this.#buffer.takeIf(wanted), ...this.#isolation.takeIf(wanted)];
+    return [this.#buffer, this.#chains, this.#isolation].flatMap((part) => part.takeIf(wanted));
   }
 
+  /** Releases a run, and those behind it: they must not start before it. */
   #release(run: ClaimedRun): void {
-    this.#claimed--;
-    this.#exchanges.add(run, toOutboxEntry(run, { outcome: "released" }, 0, defaultRetention));
+    for (const one of [run, ...this.#chains.takeBehind(run)]) {
+      this.#claimed--;
+      this.#exchanges.add(one, toOutboxEntry(one, { outcome: "released" }, 0, defaultRetention));
+    }
   }
 
-  /** Releases runs that have waited in the buffer for `HELD_AT_MOST`, for other workers. */
+  /** Releases runs that have waited too long in the buffer or in a chain, for other workers. */
   #releaseHeld(): void {
-    if (this.#buffer.size === 0) return;
-    const before = this.#parts.clock.monotonic() - HELD_AT_MOST;
-    for (const run of this.#buffer.takeWaiting(before)) this.#release(run);
+    const now = this.#parts.clock.monotonic();
+    if (this.#buffer.size > 0)
+      for (const run of this.#buffer.takeWaiting(now - HELD_AT_MOST)) this.#release(run);
+    for (const run of this.#chains.takeWaiting(now - CHAIN_HELD_AT_MOST)) this.#release(run);
   }
 
   #lose(run: ClaimedRun, expired: boolean): void {
@@ -259,7 +284,7 @@ export class Worker {
       // The lease may have expired here and not in the database: without a release the run would wait until it expires
       // there too.
       for (const one of this.#takeIf((one) => one === run)) if (expired) this.#release(one);
-    }
+    } else for (const one of this.#chains.takeBehind(run)) this.#release(one);
     this.#isolation.lose(run);
   }
 
@@ -267,6 +292,7 @@ export class Worker {
     this.#executions.cancel(ids);
     const cancelled = new Set(ids);
     for (const run of this.#takeIf((one) => cancelled.has(one.id))) {
+      this.#startNext(run);
       this.#exchanges.add(
         run,
         toOutboxEntry(run, { outcome: "cancelled", reason: null }, 0, defaultRetention),

@@ -87,7 +87,7 @@ export const mutants: Mutant[] = [
   {
     rule: "The runs that were claimed with a crashed run are released before it starts.",
     file: "src/worker/worker.ts",
-    find: "for (const run of this.#buffer.takeAll()) this.#release(run);",
+    find: "for (const run of [...this.#buffer.takeAll(), ...this.#chains.takeIf(() => true)]) this.#release(run);",
     replace: "",
     ...api,
     only: "claimed together",

@@ -19,7 +19,7 @@ function execution(token: string): Execution & { aborts: string[] } {
 function scene() {
   const logbook = { holds: () => false, flush: async () => {} };
   const pace = { started() {}, done() {} };
-  const running = new Executions({ clock: systemClock, logbook, pace, settle() {}, freed() {} });
+  const running = new Executions({ clock: systemClock, logbook, pace, ended() {}, settle() {}, freed() {} });
   return { running, end: (one: Execution) => running.ended(one, { outcome: null }) };
 }
 

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { yieldToEventLoop } from "../../src/time.ts";
+import { heard, open } from "./support/instance.ts";
+
+/** Enough for a worker to know how long the job takes, and to claim long chains of it. */
+const KNOWN = 64;
+
+/** A job whose handler notes which arguments it got, in order, and how many ran at once. */
+function scene(work: (n: number) => unknown = () => {}, concurrency = 1) {
+  const one = open();
+  const seen = { order: [] as number[], most: 0, now: 0 };
+  const job = one.jobs
+    .define("serial", async ({ n }: { n: number }) => {
+      seen.order.push(n);
+      seen.most = Math.max(seen.most, ++seen.now);
+      try {
+        await work(n);
+        await yieldToEventLoop();
+      } finally {
+        seen.now--;
+      }
+    })
+    .concurrency(concurrency)
+    .retries({ max: 2, base: 0, jitter: "none" });
+  const dispatch = (from: number, to: number) =>
+    job.dispatchMany(Array.from({ length: to - from + 1 }, (_, index) => ({ n: from + index })));
+  return { ...one, job, seen, dispatch };
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+describe("a job limited to 1", () => {
+  test("runs one after the other, in order", async () => {
+    const { jobs, seen, dispatch } = scene();
+    await dispatch(1, 400);
+    await jobs.run({ batch: 400 });
+    expect(seen).toMatchObject({ most: 1, order: numbers(1, 400) });
+  });
+
+  test("has one running run, and says which one the others wait for", async () => {
+    let said: unknown[] = [];
+    const { jobs, dispatch } = scene(async (n) => {
+      if (n !== KNOWN) return;
+      const { jobs: known } = await jobs.status();
+      const next = await jobs.find(runs[KNOWN]!.id);
+      said = [known[0]!.running, known[0]!.waiting > 5, next!.startedAt, await jobs.why(next!.id)];
+    });
+    const runs = await dispatch(1, KNOWN + 6);
+    await jobs.run({ batch: 400 });
+    expect(said).toEqual([
+      1,
+      true,
+      null,
+      expect.stringMatching(/^It waits behind run \d+ of its lane: worker .* has claimed both/),
+    ]);
+  });
+
+  test("is not hoarded by a run that takes long: those behind it are released", async () => {
+    const long = Promise.withResolvers<void>();
+    const { jobs, clock, seen, dispatch } = scene((n) => (n === KNOWN ? long.promise : undefined));
+    const runs = await dispatch(1, KNOWN + 3);
+    const pass = jobs.run({ batch: 400 });
+    while (seen.order.length < KNOWN) await heard(jobs, "run.started");
+    expect((await jobs.find(runs[KNOWN]!.id))!.state).toBe("running");
+    await clock.advance("150ms");
+    expect(await jobs.find(runs[KNOWN]!.id)).toMatchObject({ state: "ready", attempts: 0 });
+    long.resolve();
+    await pass;
+    expect(seen).toMatchObject({ most: 1, order: numbers(1, KNOWN + 3) });
+  });
+
+  test("a run that is tried again at once runs before those behind it", async () => {
+    let failures = 0;
+    const { jobs, seen, dispatch } = scene((n) => {
+      if (n === KNOWN + 3 && failures++ === 0) throw new Error("once");
+    });
+    await dispatch(1, KNOWN + 6);
+    await jobs.run({ batch: 400 });
+    expect(seen.order.slice(KNOWN)).toEqual([1, 2, 3, 3, 4, 5, 6].map((n) => KNOWN + n));
+    expect(seen.most).toBe(1);
+  });
+
+  test("a run that is cancelled behind another does not start", async () => {
+    const { jobs, seen, dispatch } = scene(async (n) => {
+      if (n !== KNOWN) return;
+      const gone = heard(jobs, "run.cancelled");
+      await jobs.cancel(runs[KNOWN]!.id);
+      await gone;
+    });
+    const runs = await dispatch(1, KNOWN + 2);
+    await jobs.run({ batch: 400 });
+    expect(seen.order.slice(KNOWN - 1)).toEqual([KNOWN, KNOWN + 2]);
+  });
+});
+
+test("a job limited to n runs n at once, never more", async () => {
+  const { jobs, seen, dispatch } = scene(() => yieldToEventLoop(), 3);
+  await dispatch(1, 300);
+  await jobs.run({ batch: 300 });
+  expect(seen.most).toBe(3);
+  expect(seen.order.toSorted((a, b) => a - b)).toEqual(numbers(1, 300));
+});
