@@ -22,8 +22,8 @@ import { onEachServer } from "./support/kinds.ts";
 
 /** The statement that locks gates, and the one that takes what was chosen. */
 const GATES = /punctual_gates/;
-const TAKE = /locked_by = v\.worker/;
-const GATES_OR_TAKE = /punctual_gates|locked_by = v\.worker/;
+const TAKE = /attempts = r\.attempts \+ 1/;
+const GATES_OR_TAKE = /punctual_gates|attempts = r\.attempts \+ 1/;
 
 onEachServer((kind) => {
   let at: Opened;
