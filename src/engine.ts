@@ -210,7 +210,7 @@ export class Engine {
     // Counted before the first await: parent and children count the calls in the same order, and get the same number.
     const instanceNumber = instanceNumberOf(this);
     const child = childIdentity();
-    if (child) return instanceNumber === child.instanceNumber ? this.#runForParent() : 0;
+    if (child) return instanceNumber === child.instanceNumber ? this.#runForParent(options) : 0;
     const { Supervisor } = await import("./supervisor/supervisor.ts");
     if (this.#stopping) return 0;
     const { sessions, defaults } = this;
@@ -220,14 +220,20 @@ export class Engine {
     return supervised;
   }
 
-  async #runForParent(): Promise<number> {
+  async #runForParent(options: SuperviseOptions): Promise<number> {
     const { ChildRunner } = await import("./supervisor/child-runner.ts");
+    const { toSupervision } = await import("./supervisor/options.ts");
     if (this.#childRunner?.isRunning) throw alreadyWorking("supervise()");
     const flush = async () => {
       await this.sender.flush();
       await this.counts.flush();
     };
-    const childRunner = new ChildRunner({ ...this.#parts, defaults: this.defaults, flush });
+    const childRunner = new ChildRunner({
+      ...this.#parts,
+      defaults: this.defaults,
+      slots: toSupervision(options).parallel,
+      flush,
+    });
     this.#childRunner = childRunner;
     this.sessions.parentLink = childRunner;
     return childRunner.run();

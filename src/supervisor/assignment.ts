@@ -56,6 +56,10 @@ export class Assignment implements Execution {
     this.#expect(ABORT_GRACE, reason);
   }
 
+  get isQueued(): boolean {
+    return !this.hasBegun;
+  }
+
   /** Starts the timeout: the handler is about to run. The child counts too, but its event loop may be blocked. */
   begin(): void {
     this.hasBegun = true;

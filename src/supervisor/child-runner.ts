@@ -1,5 +1,5 @@
 import { deserialize, serialize } from "node:v8";
-import { PunctualError } from "../errors.ts";
+import { type ErrorCode, PunctualError } from "../errors.ts";
 import { type Description, describeJobs } from "../job/description.ts";
 import type { Registry } from "../job/registry.ts";
 import type { Settings } from "../job/settings.ts";
@@ -12,7 +12,8 @@ import { ABORT_GRACE, abortReasons } from "../worker/attempt-ends.ts";
 import { LocalExecution } from "../worker/local-execution.ts";
 import { completeWith } from "../worker/local-executor.ts";
 import type { ExecutionParts } from "../worker/parts.ts";
-import { Mailbox, type ToChild, type ToParent, toMessages, toSent } from "./messages.ts";
+import { ChildQueue } from "./child-queue.ts";
+import { Mailbox, type ToChild, type ToParent, toMessages, toSent, withoutHandler } from "./messages.ts";
 
 export interface ChildRunnerParts {
   /** Opens the child's own connection on first use. */
@@ -21,6 +22,8 @@ export interface ChildRunnerParts {
   registry: Registry;
   queueLimits: ReadonlyMap<string, number>;
   defaults: Settings;
+  /** Most runs at once in this child. */
+  slots: number;
   random(): number;
   instance: object;
   /** Writes the dispatches and counts of this process. */
@@ -34,6 +37,13 @@ export class ChildRunner {
     (envelope) => process.connected && process.send!(envelope, () => {}),
   );
   readonly #executions = new Map<number, LocalExecution>();
+  readonly #queue: ChildQueue;
+  /** The last tickets that were read, begun and reported as read. */
+  #read = 0;
+  #begun = 0;
+  #reported = 0;
+  #isStarting = false;
+  #willStart = false;
   #allReturned: (() => void) | null = null;
   readonly #crashHooks = new Set<Promise<unknown>>();
   readonly #ended = Promise.withResolvers<void>();
@@ -43,6 +53,7 @@ export class ChildRunner {
 
   constructor(parts: ChildRunnerParts) {
     this.#parts = parts;
+    this.#queue = new ChildQueue(parts.clock, (ticket) => this.#drop(ticket, "SHUTDOWN"));
   }
 
   /** Whether it takes runs: a second one in the same process would get the same messages. */
@@ -85,11 +96,10 @@ export class ChildRunner {
     const listeners = {
       message: (received: unknown) => {
         const messages = toMessages<ToChild>(received);
-        this.#begin(messages);
+        this.#take(messages);
         for (const message of messages) {
           if (message.type === "abort") {
-            const reason = new PunctualError(message.code, message.message);
-            this.#executions.get(message.ticket)?.abort(reason);
+            this.#abort(message.ticket, new PunctualError(message.code, message.message));
           } else if (message.type === "crashed") {
             this.#callCrashHooks(message.ticket, message.run, message.message);
           } else if (message.type === "ping") {
@@ -132,14 +142,54 @@ export class ChildRunner {
     this.#mailbox.post({ type: "fault", failure: toFailure(error), during });
   }
 
-  #begin(messages: ToChild[]): void {
+  #take(messages: ToChild[]): void {
     const given = messages.filter((message) => message.type === "run");
-    const last = given.at(-1);
-    if (!last) return;
-    // Sent before the handlers start: one of them may end this process.
-    this.#mailbox.post({ type: "began", upTo: last.ticket });
-    this.#mailbox.flush();
-    for (const { ticket, run } of given) this.#execute(ticket, run);
+    if (given.length === 0) return;
+    this.#read = given.at(-1)!.ticket;
+    this.#queue.add(given);
+    this.#startQueued();
+  }
+
+  /** Starts queued runs in the free slots. A synchronous handler frees its slot at once, for a further group. */
+  #startQueued(): void {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    for (;;) {
+      const group = this.#queue.take(this.#parts.slots - this.#executions.size);
+      if (group.length === 0 && this.#reported === this.#read) break;
+      this.#begun = group.at(-1)?.ticket ?? this.#begun;
+      this.#reported = this.#read;
+      // Sent before the handlers start: one of them may end this process.
+      this.#mailbox.post({ type: "began", upTo: this.#begun, read: this.#read });
+      this.#mailbox.flush();
+      for (const { ticket, run } of group) this.#execute(ticket, run);
+    }
+    this.#isStarting = false;
+  }
+
+  /** Starts queued runs when all microtasks of this turn have run: one report covers all slots that they free. */
+  #startSoon(): void {
+    if (this.#isStarting || this.#willStart) return;
+    this.#willStart = true;
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        this.#willStart = false;
+        this.#startQueued();
+      }),
+    );
+  }
+
+  #abort(ticket: number, reason: PunctualError): void {
+    const execution = this.#executions.get(ticket);
+    if (execution) execution.abort(reason);
+    else this.#drop(ticket, reason.code);
+  }
+
+  /** Ends an attempt whose handler has not begun. */
+  #drop(ticket: number, code: ErrorCode): void {
+    if (!this.#queue.remove(ticket)) return;
+    const result = withoutHandler(code);
+    this.#mailbox.post({ type: "done", ticket, result, duration: 0, returned: true });
   }
 
   #execute(ticket: number, run: ClaimedRun): void {
@@ -168,6 +218,7 @@ export class ChildRunner {
         this.#executions.delete(ticket);
         if (this.#executions.size === 0) this.#allReturned?.();
         if (!isReturnSent) this.#mailbox.post({ type: "returned", ticket });
+        this.#startSoon();
       },
     });
     this.#executions.set(ticket, execution);

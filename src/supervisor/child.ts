@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Result } from "../worker/executor.ts";
+import { Pace } from "../worker/pace.ts";
 import type { Assignment } from "./assignment.ts";
 import { INSTANCE, NUMBER } from "./child-identity.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages } from "./messages.ts";
@@ -66,7 +67,12 @@ export class Child {
   readonly #mailbox: Mailbox<ToChild>;
   readonly #words: LastWords;
   readonly #silence: Silence;
-  /** Since when an assigned run has not begun; monotonic. */
+  /** How fast it finishes runs. */
+  readonly pace: Pace = new Pace(1);
+  /** Whether enough runs wait for a slot in it. */
+  isFilled = false;
+  #lastTicket = 0;
+  /** Since when it has not read an assigned run; monotonic. */
   #waitsSince: number | null = null;
   #answered: (() => void)[] = [];
 
@@ -143,6 +149,11 @@ export class Child {
     return [...this.executions.values()].filter(({ isSettled }) => !isSettled);
   }
 
+  /** Number of runs that it executes; others may wait for a slot in it. */
+  get running(): number {
+    return this.unsettled.filter(({ hasBegun }) => hasBegun).length;
+  }
+
   /** Whether it reads its messages. */
   get isAnswering(): boolean {
     const since = Math.min(this.#waitsSince ?? Infinity, this.#silence.since ?? Infinity);
@@ -155,20 +166,28 @@ export class Child {
 
   assign(assignment: Assignment): void {
     const { ticket, run } = assignment;
+    const now = this.#clock.monotonic();
     this.taken++;
     this.executions.set(ticket, assignment);
-    this.#waitsSince ??= this.#clock.monotonic();
+    this.pace.started(now);
+    this.#lastTicket = ticket;
+    this.#waitsSince ??= now;
     this.post({ type: "run", ticket, run });
   }
 
-  /** Notes that all its runs up to a ticket have begun. */
-  began(upTo: number): void {
-    let waits = false;
+  /** Notes that all its runs up to a ticket have begun, and that it has read those up to `read`. */
+  began(upTo: number, read: number): void {
     for (const [ticket, assignment] of this.executions) {
-      if (ticket > upTo) waits = true;
-      else if (!assignment.hasBegun) assignment.begin();
+      if (ticket > upTo) break;
+      if (!assignment.hasBegun) assignment.begin();
     }
-    this.#waitsSince = waits ? this.#clock.monotonic() : null;
+    this.#waitsSince = read < this.#lastTicket ? this.#clock.monotonic() : null;
+  }
+
+  /** Forgets an assignment whose handler has returned. */
+  forget({ ticket }: Assignment): void {
+    this.executions.delete(ticket);
+    this.pace.done(this.#clock.monotonic());
   }
 
   /** Whether it sends any message within this many milliseconds. */

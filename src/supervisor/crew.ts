@@ -93,11 +93,12 @@ export class Crew {
    * differ.
    */
   get ready(): Child[] {
-    return this.#seats.flatMap(({ current }) =>
-      current && (current.generation === this.#generation || current.digest === this.#digest)
-        ? [current]
-        : [],
-    );
+    const ready: Child[] = [];
+    for (const { current } of this.#seats) {
+      if (current && (current.generation === this.#generation || current.digest === this.#digest))
+        ready.push(current);
+    }
+    return ready;
   }
 
   get children(): Child[] {
@@ -283,8 +284,7 @@ export class Crew {
 
   #gone(child: Child, seat: Seat): void {
     const { clock, events, logger, random, lost } = this.#parts;
-    const { number, pid, exit } = child;
-    const runs = child.unsettled.length;
+    const { number, pid, exit, running: runs } = child;
     this.#children.delete(child);
     events.emit("child.exited", { number, pid, ...exit, runs });
     if (runs > 0 || seat.current === child) {

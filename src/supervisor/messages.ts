@@ -29,8 +29,11 @@ export type ToChild =
 export type ToParent =
   | { type: "ready"; digest: number }
   | { type: "described"; description: Description; digest: number }
-  /** Sent before the handlers begin: one of them may end the process. */
-  | { type: "began"; upTo: number }
+  /**
+   * Sent before the handlers begin: one of them may end the process. `read`: the last ticket that the child has read;
+   * runs after `upTo` wait for a slot in it.
+   */
+  | { type: "began"; upTo: number; read: number }
   /** `returned`: the handler has returned too. */
   | { type: "done"; ticket: number; result: SentResult; duration: number; returned: boolean }
   | { type: "returned"; ticket: number }
@@ -125,8 +128,13 @@ export function afterKill(
   random: () => number,
 ): Result {
   if (reason.code === "RUN_TIMED_OUT") return afterFailure(run, settings.retries, reason, { random });
-  if (reason.code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
-  return reason.code === "LEASE_LOST" ? { outcome: null } : { outcome: "released" };
+  return withoutHandler(reason.code);
+}
+
+/** Returns the result of an attempt that was aborted for this reason and whose handler has no say in it. */
+export function withoutHandler(code: ErrorCode): SentResult & Result {
+  if (code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
+  return code === "LEASE_LOST" ? { outcome: null } : { outcome: "released" };
 }
 
 export function toError(failure: Failure): Error {

@@ -34,6 +34,9 @@ export interface PoolParts {
  */
 const SILENT_DEATHS = 2;
 
+/** Fraction of the runs of `Pace.prefetch()`, those of 100 ms, that wait for a slot in their child. */
+const AHEAD = 0.25;
+
 /** Runs handlers in child processes. */
 export class Pool implements Executor {
   readonly #parts: PoolParts;
@@ -70,14 +73,29 @@ export class Pool implements Executor {
   }
 
   get free(): number {
+    return this.#freeOf(this.#open);
+  }
+
+  #freeOf(open: Child[]): number {
     const { supervision, own } = this.#parts;
     let free = 0;
-    for (const child of this.#open) free += this.#freeIn(child);
+    for (const child of open) free += this.#freeIn(child);
     if (free === 0) return 0;
     // Runs in retiring children and in this process count too: `parallel` bounds all runs together.
     let used = supervision.parallel - own.free;
-    for (const child of this.crew.children) used += child.executions.size;
+    for (const child of this.crew.children) used += Math.min(child.executions.size, supervision.parallel);
     return Math.max(0, Math.min(free, supervision.worker.parallel - used));
+  }
+
+  /**
+   * Children are given some runs before a slot is free, so that they have work while this process is busy with the
+   * database, and so that one message has many runs. Not those under limits: they use their limit while they wait.
+   */
+  hasRoomFor(run: ClaimedRun): boolean {
+    const open = this.#open;
+    if (this.#freeOf(open) > 0) return true;
+    if (run.owner !== null || run.limited) return false;
+    return open.some((child) => this.#roomIn(child) > 0);
   }
 
   /** Of functions in this process; a child's transaction cannot prolong the trust that ends here meanwhile. */
@@ -132,6 +150,7 @@ export class Pool implements Executor {
 
   /** Children that take runs and are not closed. */
   get #open(): Child[] {
+    if (this.#cells.size === 0) return this.crew.ready;
     const closed = new Set([...this.#cells].map(({ child }) => child));
     return this.crew.ready.filter((child) => !closed.has(child));
   }
@@ -165,10 +184,26 @@ export class Pool implements Executor {
     return Math.max(0, Math.min(parallel - child.executions.size, maxJobs - child.taken));
   }
 
+  /** Number of runs that may be assigned to a child whose slots are all in use. */
+  #roomIn(child: Child): number {
+    const { parallel, maxJobs } = this.#parts.supervision;
+    const size = child.executions.size;
+    if (size < parallel || !child.isAnswering) return 0;
+    const ahead = Math.floor(child.pace.prefetch(this.#parts.clock.monotonic()) * AHEAD);
+    // Filled up again when half is left, not run by run: most of a message's cost does not depend on its size.
+    if (size >= parallel + ahead) child.isFilled = true;
+    else if (size <= parallel + ahead / 2) child.isFilled = false;
+    return child.isFilled ? 0 : Math.max(0, Math.min(parallel + ahead - size, maxJobs - child.taken));
+  }
+
   #leastBusy(job: string): Child | null {
+    return this.#best(job, (child) => this.#freeIn(child)) ?? this.#best(job, (child) => this.#roomIn(child));
+  }
+
+  #best(job: string, room: (child: Child) => number): Child | null {
     let best: Child | null = null;
     for (const child of this.#open) {
-      if (this.#freeIn(child) === 0) continue;
+      if (room(child) === 0) continue;
       const isBetter =
         best === null ||
         (best.lacks.has(job) && !child.lacks.has(job)) ||
@@ -181,7 +216,7 @@ export class Pool implements Executor {
   #hear(child: Child, message: ToParent): void {
     const { events, wake } = this.#parts;
     if (message.type === "began") {
-      child.began(message.upTo);
+      child.began(message.upTo, message.read);
       if (this.#silentDeaths.size > 0) this.#forgive(child);
     } else if (message.type === "wake") wake();
     else if (message.type === "fault") events.report(toError(message.failure), message.during);
@@ -219,8 +254,8 @@ export class Pool implements Executor {
   }
 
   #end(assignment: Assignment): void {
-    const { child, ticket } = assignment;
-    child.executions.delete(ticket);
+    const { child } = assignment;
+    child.forget(assignment);
     assignment.end();
     this.crew.idle(child);
   }
@@ -265,7 +300,7 @@ export class Pool implements Executor {
         !child.killed?.spares && (assignment.hasBegun || (!anyBegan && this.#isTooOften(assignment.run.id)));
       const verdict = child.verdict(assignment);
       assignment.settle(verdict ?? (isCharged ? { outcome: "crashed", error } : { outcome: "released" }));
-      child.executions.delete(assignment.ticket);
+      child.forget(assignment);
       assignment.end();
     }
   }
@@ -289,7 +324,7 @@ export class Pool implements Executor {
 
 /** Makes an attempt that releases its run: its child takes no more runs. */
 function release(run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void {
-  const execution: Execution = { run, job, duration: 0, abort: () => {} };
+  const execution: Execution = { run, job, isQueued: false, duration: 0, abort: () => {} };
   observer.began(execution);
   observer.ended(execution, { outcome: "released" });
   observer.returned(execution);

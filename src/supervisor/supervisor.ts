@@ -131,7 +131,7 @@ export class Supervisor {
 
 function toInfo(child: Child): ChildInfo {
   const { number, pid, taken: ran, memory, startedAt } = child;
-  const running = child.unsettled.length;
+  const { running } = child;
   const working = !child.isAnswering ? "stalled" : running > 0 ? "busy" : "idle";
   const state = child.state === "ready" ? working : child.state === "starting" ? "starting" : "retiring";
   return { number, pid, state, running, ran, memory, startedAt: new Date(startedAt) };

@@ -108,13 +108,13 @@ export class Executions implements ExecutionObserver {
   }
 
   /**
-   * Returns the running runs of a stream whose start, or whose child process, has not been written yet, and marks them as written.
-   * Most were prefetched. Runs that have ended meanwhile are left out: their settlement says enough.
+   * Returns the running runs of a stream whose start, or whose child process, has not been written yet, and marks them
+   * as written. Most were prefetched. Runs that have ended meanwhile are left out: their settlement says enough.
    */
   newStarts(stream: number): ClaimedRun[] {
     const started: ClaimedRun[] = [];
-    for (const { run } of this.#executions.values()) {
-      if ((run.stream ?? 0) !== stream) continue;
+    for (const { run, isQueued } of this.#executions.values()) {
+      if (isQueued || (run.stream ?? 0) !== stream) continue;
       if (run.started && (run.child === undefined || this.#announced.has(run))) continue;
       run.started = true;
       if (run.child !== undefined) this.#announced.add(run);

@@ -37,6 +37,8 @@ export interface Execution {
   readonly job: RunnableJob;
   /** In milliseconds, once the result is known. */
   readonly duration: number;
+  /** Whether its handler has not begun, because it waits for a slot of a child process. */
+  readonly isQueued: boolean;
   /** Aborts the handler's signal. If the handler has not returned within `ABORT_GRACE`, the attempt ends without it. */
   abort(reason: PunctualError): void;
 }
@@ -70,6 +72,8 @@ export interface Executor {
   readonly slots: number;
   /** Number of free slots. */
   readonly free: number;
+  /** Whether it takes this run now: a slot is free, or one will be free within milliseconds. */
+  hasRoomFor(run: ClaimedRun): boolean;
   /** Called when a handler's transaction has extended the leases in the database. The worker sets it. */
   leasesExtended: (ms: number) => void;
   /** Makes an attempt. */

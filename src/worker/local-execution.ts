@@ -27,6 +27,7 @@ export class LocalExecution implements Execution, ContextOwner {
   readonly run: ClaimedRun;
   readonly job: RunnableJob;
   readonly parts: ExecutionParts;
+  readonly isQueued = false;
   duration = 0;
   readonly #observer: ExecutionObserver | null;
   readonly #context: Context;

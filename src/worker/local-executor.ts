@@ -54,6 +54,10 @@ export class LocalExecutor implements Executor {
     return this.processes === 0 ? 0 : this.#parallel - this.#busy;
   }
 
+  hasRoomFor(): boolean {
+    return this.free > 0;
+  }
+
   execute(run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void {
     this.#busy++;
     const execution = new LocalExecution(run, job, this.#parts, observer);

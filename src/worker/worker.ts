@@ -163,9 +163,10 @@ export class Worker {
     this.#isolation.admitOthers();
     const isQuiet = !this.#isolation.isClosed || this.#releaseBuffered();
     if (isQuiet) for (const one of this.#isolation.startable()) void this.#startIsolated(one);
-    while (this.#executor.free > 0) {
-      const next = this.#buffer.take();
-      if (!next) return;
+    for (;;) {
+      const next = this.#buffer.peek();
+      if (!next || !this.#executor.hasRoomFor(next)) return;
+      this.#buffer.take();
       // If this process was suspended, another worker may have claimed the run. If none has, a released run is claimed
       // again.
       const isTrusted = this.leases.trusts(next);

@@ -9,6 +9,22 @@ const store: Pick<Mutant, "tests" | "only" | "stores"> = {
 
 export const mutants: Mutant[] = [
   {
+    rule: "A run that waits for a slot of its child has not started.",
+    file: "src/worker/executions.ts",
+    find: "if (isQueued || (run.stream",
+    replace: "if ((run.stream",
+    tests: ["test/unit/executions.test.ts"],
+    only: "waits for a slot",
+  },
+  {
+    rule: "A run that waited too long in its child is released.",
+    file: "src/supervisor/child-queue.ts",
+    find: "if (since <= before) this.#tooLate(ticket);",
+    replace: "if (since < before) this.#tooLate(ticket);",
+    tests: ["test/unit/child-queue.test.ts"],
+    only: "waited too long",
+  },
+  {
     rule: "A claim takes no more crashed runs than the worker can isolate.",
     file: "src/store/sql/claim.ts",
     find: "++crashed > request.crashed",

@@ -9,6 +9,7 @@ function execution(token: string): Execution & { aborts: string[] } {
   return {
     run: { id: 7, token } as ClaimedRun,
     job: {} as RunnableJob,
+    isQueued: false,
     duration: 0,
     aborts,
     abort: ({ code }) => aborts.push(code),
@@ -48,4 +49,13 @@ test("a run that was claimed again: its first try can still be aborted, and the 
   expect([first.aborts, second.aborts]).toEqual([["LEASE_LOST"], []]);
   end(first);
   expect(running.lose(first.run)).toBe(false);
+});
+
+test("a run that waits for a slot of its child has not started: its start is not written", () => {
+  const { running } = scene();
+  const waiting = { ...execution("a"), isQueued: true };
+  running.began(waiting);
+  expect(running.newStarts(0)).toEqual([]);
+  waiting.isQueued = false;
+  expect(running.newStarts(0)).toEqual([waiting.run]);
 });

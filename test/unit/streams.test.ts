@@ -55,11 +55,12 @@ function scene(options: Partial<WorkerOptions> = {}) {
     get free() {
       return free;
     },
+    hasRoomFor: () => free > 0,
     leasesExtended: () => {},
     execute: (run, job, observer) => {
       free--;
       const abort = () => aborted.push(run.id);
-      const execution = { run, job, duration: 0, abort };
+      const execution = { run, job, isQueued: false, duration: 0, abort };
       running.set(run.id, { execution, observer });
       observer.began(execution);
     },

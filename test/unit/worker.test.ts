@@ -48,10 +48,11 @@ function scene(runs: number, { parallel = 1 } = {}) {
     get free() {
       return parallel - began.length;
     },
+    hasRoomFor: () => parallel > began.length,
     leasesExtended: () => {},
     execute: (run, job, observer) => {
       began.push(run.id);
-      observer.began({ run, job, duration: 0, abort: () => {} });
+      observer.began({ run, job, isQueued: false, duration: 0, abort: () => {} });
     },
     close: () => {
       throw new Error("nothing crashed here");
