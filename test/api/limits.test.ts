@@ -1,31 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { Definition } from "../../src/index.ts";
+import { type Busy, busyJob } from "./support/busy.ts";
 import { type Opened, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
-
-interface Busy {
-  /** How many run at this moment, and how many ever did at once. */
-  now: number;
-  most: number;
-  started: number;
-  /** Lets one of them end. */
-  release(): void;
-}
-
-/** A job whose runs go on until they are released. */
-function busyJob({ jobs }: Pick<Opened, "jobs">, name: string): { job: Definition<unknown>; busy: Busy } {
-  const waiting: (() => void)[] = [];
-  const busy: Busy = { now: 0, most: 0, started: 0, release: () => waiting.shift()?.() };
-  const job = jobs.schedule(name, async (_args: unknown) => {
-    busy.now++;
-    busy.started++;
-    busy.most = Math.max(busy.most, busy.now);
-    await new Promise<void>((resolve) => waiting.push(resolve));
-    busy.now--;
-  });
-  return { job, busy };
-}
 
 /** Lets the worker do what it can without time passing. */
 const turns = ({ clock }: Pick<Opened, "clock">) => clock.advance(1);

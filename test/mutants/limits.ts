@@ -179,4 +179,12 @@ export const mutants: Mutant[] = [
     tests: ["test/process/other-code.test.ts"],
     only: 'runs of "keyed" dispatched by code without limits',
   },
+  {
+    rule: "An urgent run starts before less important runs that are prefetched.",
+    file: "src/worker/buffer.ts",
+    find: "    if (!isSorted) this.#sort();",
+    replace: "    if (!isSorted && this.inShares) this.#sort();",
+    tests: ["test/api/priorities.test.ts"],
+    only: "of a job without a limit",
+  },
 ];
