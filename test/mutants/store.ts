@@ -63,7 +63,7 @@ export const mutants: Mutant[] = [
   {
     rule: "The statement that moves runs into history is fenced by the token.",
     file: "src/store/sql/history.ts",
-    find: 'r.lease_token = ${param(first.token, "text")}',
+    find: 'r.lease_token = ${param(token, "text")}',
     replace: 'r.lease_token <> ${param("", "text")}',
     ...postgres,
     only: "fenc|lease|settle",
@@ -162,8 +162,8 @@ export const mutants: Mutant[] = [
   {
     rule: "The first of two settlements of one lease counts.",
     file: "src/store/sql/settle.ts",
-    find: "for (const one of settlements) if (!byLease.has(leaseKey(one))) byLease.set(leaseKey(one), one);",
-    replace: "for (const one of settlements) byLease.set(leaseKey(one), one);",
+    find: "if (!group.has(one.id)) group.set(one.id, one);",
+    replace: "group.set(one.id, one);",
     ...sqlite,
     only: "settle|fenc",
   },

@@ -1,3 +1,5 @@
+import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
+import type { Settlement } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { type ColumnType, idsAsJson, type Param, type Statement, type Tables } from "./database.ts";
 import { rowSource } from "./row-source.ts";
@@ -96,26 +98,9 @@ export async function moveToHistory(tx: SqlContext, endings: RunEnding[], now: n
   await deleteByRun(tx, t.runs, "id", endings);
 }
 
-/** How a run ends of which only the lease is known. */
-export interface LeasedEnding extends Omit<RunEnding, "uniqueUntil" | "attempts"> {
-  token: string;
-}
-
-/** Values of a settlement that the statement below writes, with the types that PostgreSQL has for them. */
-const LEASED_ENDING = {
-  state: "bigint",
-  startedAt: "bigint",
-  keep: "bigint",
-  error: "text",
-  fingerprint: "text",
-  result: "text",
-  child: "text",
-} as const;
-
 /** A run that has left `runs`, as it was there. */
 export interface EndedRun {
   id: number;
-  token: string;
   name: string;
   lane: string;
   queue: string;
@@ -127,63 +112,60 @@ export interface EndedRun {
 }
 
 /**
- * Does the same for runs of which only the lease is known, in one statement for each token; only where `db.movesRows`, on
- * PostgreSQL. Returns the runs whose leases were still held.
+ * Does the same for settled runs that have one token, in one statement; only where `db.movesRows`, on PostgreSQL. Returns
+ * the runs that still had the token.
  */
 export async function moveLeasedToHistory(
   tx: SqlContext,
-  endings: LeasedEnding[],
+  token: string,
+  endings: Settlement[],
   now: number,
 ): Promise<EndedRun[]> {
-  const groups = [...Map.groupBy(endings, ({ token }) => token).values()];
-  const ended = await Promise.all(
-    groups.map(async (group) => {
-      const { text, params } = leasedMove(tx.t, group, now);
-      const { token } = group[0]!;
-      const runs = await tx.all<Omit<EndedRun, "token">>(text, ...params);
-      return runs.map((run): EndedRun => ({ ...run, token }));
-    }),
-  );
-  const newlyLogged = new Map(endings.map(({ id, logged }) => [id, logged]));
-  const all = ended.flat();
-  await deleteTraces(
-    tx,
-    all
-      .filter(({ kept }) => kept === 0)
-      .map((run) => ({ ...run, logged: run.logged + newlyLogged.get(run.id)! })),
-  );
-  return all;
+  if (endings.length === 0) return [];
+  const { text, params } = leasedMove(tx.t, token, endings, now);
+  const ended = await tx.all<EndedRun>(text, ...params);
+  const forgotten = ended.filter(({ kept }) => kept === 0);
+  if (forgotten.length > 0) {
+    const newlyLogged = new Map(endings.map(({ id, logged }) => [id, logged]));
+    await deleteTraces(
+      tx,
+      forgotten.map((run) => ({ ...run, logged: run.logged + newlyLogged.get(run.id)! })),
+    );
+  }
+  return ended;
 }
 
 /**
- * The statement for runs with the same token. An array of ids and single parameters take 0.7 of the time of a join with
- * JSON rows (note 37). Values that differ between the runs are looked up in a JSON object by the run's id.
+ * An array of ids and single parameters take 0.7 of the time of a join with JSON rows (note 37). Values that differ
+ * between the runs are looked up in a JSON object by the run's id.
  */
-function leasedMove(t: Tables, endings: LeasedEnding[], now: number): Statement {
-  const first = endings[0]!;
+function leasedMove(t: Tables, token: string, endings: Settlement[], now: number): Statement {
   const params: Param[] = [];
   // Parameters follow the order of the text.
   const param = (value: Param, type: string) => {
     params.push(value);
     return `cast(? as ${type})`;
   };
-  const value = (column: keyof typeof LEASED_ENDING) => {
-    const type = LEASED_ENDING[column];
-    const shared = first[column] ?? null;
-    if (endings.every((one) => (one[column] ?? null) === shared)) return param(shared, type);
-    const byId = Object.fromEntries(endings.map((one) => [one.id, one[column] ?? null]));
-    return `cast((select ${param(JSON.stringify(byId), "text")}::jsonb) ->> cast(r.id as text) as ${type})`;
+  const value = (type: "bigint" | "text", of: (one: Settlement) => number | string | null) => {
+    const shared = of(endings[0]!);
+    if (endings.every((one) => of(one) === shared)) return param(shared, type);
+    const byId = endings.map((one) => `"${one.id}":${JSON.stringify(of(one))}`);
+    return `cast((select ${param(`{${byId}}`, "text")}::jsonb) ->> cast(r.id as text) as ${type})`;
   };
+  const state = ({ outcome }: Settlement) => stateCodes[outcomeRules[outcome].to as RunState];
   const ids = endings.map(({ id }) => id).sort((a, b) => a - b);
   const copied = COPIED.join(", ");
   const ending = Object.keys(ENDING).join(", ");
   const text = `with gone as (
        delete from ${t.runs} r
-        where r.id = any(${param(`{${ids.join()}}`, "text")}::bigint[]) and r.lease_token = ${param(first.token, "text")}
+        where r.id = any(${param(`{${ids.join()}}`, "text")}::bigint[]) and r.lease_token = ${param(token, "text")}
        returning ${COPIED.map((column) => `r.${column}`).join(", ")}, r.locked_by as worker, r.id,
-         ${value("state")} as state, ${value("startedAt")} as started_at, ${param(now, "bigint")} as finished_at,
-         ${value("keep")} as keep, ${value("error")} as error, ${value("fingerprint")} as fingerprint,
-         ${value("result")} as result, coalesce(${value("child")}, r.child) as child, r.logged),
+         ${value("bigint", state)} as state, ${value("bigint", ({ duration }) => now - duration)} as started_at,
+         ${param(now, "bigint")} as finished_at, ${value("bigint", ({ keep }) => keep)} as keep,
+         ${value("text", ({ error }) => error)} as error,
+         ${value("text", ({ fingerprint }) => fingerprint)} as fingerprint,
+         ${value("text", ({ result }) => result)} as result,
+         coalesce(${value("text", ({ child }) => child ?? null)}, r.child) as child, r.logged),
      moved as (
        insert into ${t.history} (${copied}, worker, ${ending})
        select ${copied}, worker, ${ending.replace("keep_until", "case when keep is not null then greatest(finished_at + keep, coalesce(unique_until, 0)) end")}

@@ -1,4 +1,4 @@
-import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
+import { outcomeRules, stateCodes } from "../../run/states.ts";
 import type { FreedRun } from "../chains.ts";
 import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
 import type { SqlContext } from "./context.ts";
@@ -41,14 +41,10 @@ export interface AttemptEntry {
   fingerprint: string | null;
 }
 
-/** A settlement that was written, and its run as it was before. */
-interface WrittenSettlement {
-  settlement: Settlement;
-  run: FreedRun & { limited: number };
-}
-
-function leaseKey({ id, token }: Lease): string {
-  return `${id} ${token}`;
+/** Settlements that were written, and the runs under limits among them. */
+interface Settled {
+  settlements: Settlement[];
+  freed: FreedRun[];
 }
 
 /**
@@ -60,22 +56,33 @@ export async function settleAll(
   settlements: Settlement[],
   now: number,
 ): Promise<SettleResult> {
-  const byLease = new Map<string, Settlement>();
-  // The first settlement of a lease counts.
-  for (const one of settlements) if (!byLease.has(leaseKey(one))) byLease.set(leaseKey(one), one);
-  const [atOnce, steps] = await Promise.all([
-    settleAtOnce(tx, byLease, now),
+  const groups = byToken(settlements);
+  const counted = [...groups.values()].flatMap((group) => [...group.values()]);
+  const settled = await Promise.all([
+    ...[...groups].map(([token, group]) => settleAtOnce(tx, token, group, now)),
     settleInSteps(
       tx,
-      [...byLease.values()].filter((one) => !endsAtOnce(tx.db, one)),
+      counted.filter((one) => !endsAtOnce(tx.db, one)),
       now,
     ),
   ]);
-  const mine = new Set([...atOnce, ...steps].map(({ settlement }) => settlement));
+  const written = new Set(settled.flatMap((part) => part.settlements));
   return {
-    written: settlements.map((one) => mine.has(one)),
-    freed: [...atOnce, ...steps].map(({ run }) => run).filter(({ limited }) => limited === 1),
+    written: settlements.map((one) => written.has(one)),
+    freed: settled.flatMap(({ freed }) => freed),
   };
+}
+
+/** For each token its settlements, by the id of their runs. */
+function byToken(settlements: Settlement[]): Map<string, Map<number, Settlement>> {
+  const groups = new Map<string, Map<number, Settlement>>();
+  for (const one of settlements) {
+    const group = groups.get(one.token) ?? new Map<number, Settlement>();
+    groups.set(one.token, group);
+    // The first settlement of a lease counts.
+    if (!group.has(one.id)) group.set(one.id, one);
+  }
+  return groups;
 }
 
 /** Whether one statement writes all the settlements: a statement sent right behind it sees their effect. */
@@ -88,30 +95,25 @@ function endsAtOnce(db: Database, { outcome }: Settlement): boolean {
   return db.movesRows && to !== "waiting" && !recorded;
 }
 
-/** Writes the settlements that only move their runs into history. */
+/** Writes the settlements of one token that only move their runs into history. */
 async function settleAtOnce(
   tx: SqlContext,
-  byLease: Map<string, Settlement>,
+  token: string,
+  group: Map<number, Settlement>,
   now: number,
-): Promise<WrittenSettlement[]> {
-  const ending = [...byLease.values()].filter((one) => endsAtOnce(tx.db, one));
-  const endings = ending.map(({ outcome, duration, ...one }) => ({
-    ...one,
-    state: stateCodes[outcomeRules[outcome].to as RunState],
-    startedAt: now - duration,
-  }));
-  const ended = await moveLeasedToHistory(tx, endings, now);
-  return ended.map((run) => ({ run, settlement: byLease.get(leaseKey(run))! }));
+): Promise<Settled> {
+  const endings = [...group.values()].filter((one) => endsAtOnce(tx.db, one));
+  const ended = await moveLeasedToHistory(tx, token, endings, now);
+  return {
+    settlements: ended.map(({ id }) => group.get(id)!),
+    freed: ended.filter(({ limited }) => limited === 1).map((run) => ({ ...run, token })),
+  };
 }
 
 /** Locks the runs, then records attempts, puts back the runs that wait again, and moves the others into history. */
-async function settleInSteps(
-  tx: SqlContext,
-  settlements: Settlement[],
-  now: number,
-): Promise<WrittenSettlement[]> {
+async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: number): Promise<Settled> {
   const { db } = tx;
-  if (settlements.length === 0) return [];
+  if (settlements.length === 0) return { settlements, freed: [] };
   const held = await readHeld(tx, settlements, db.forUpdate);
   const mine = settlements.filter(({ id, token }) => held.get(id)?.token === token);
   const forgets = ({ id, keep, outcome }: Settlement) =>
@@ -136,16 +138,31 @@ async function settleInSteps(
     })),
     now,
   );
-  const endings = mine.flatMap(({ outcome, duration, ...one }): RunEnding[] => {
-    const { to } = outcomeRules[outcome];
+  const endings = mine.flatMap((one): RunEnding[] => {
+    const { to } = outcomeRules[one.outcome];
     if (to === "waiting") return [];
-    const { unique_until: uniqueUntil, attempts, ...before } = held.get(one.id)!;
-    const logged = one.logged + before.logged;
-    // Counted back from the database's time, so that both times are by the same clock.
-    return [{ ...one, state: stateCodes[to], startedAt: now - duration, uniqueUntil, attempts, logged }];
+    const { id, error, fingerprint, result, keep, child = null } = one;
+    const { unique_until: uniqueUntil, attempts, logged } = held.get(id)!;
+    return [
+      {
+        id,
+        state: stateCodes[to],
+        // Counted back from the database's time, so that both times are by the same clock.
+        startedAt: now - one.duration,
+        error,
+        fingerprint,
+        result,
+        keep,
+        uniqueUntil,
+        attempts,
+        logged: one.logged + logged,
+        child,
+      },
+    ];
   });
   await moveToHistory(tx, endings, now);
-  return mine.map((settlement) => ({ settlement, run: held.get(settlement.id)! }));
+  const freed = mine.map(({ id }) => held.get(id)!).filter(({ limited }) => limited === 1);
+  return { settlements: mine, freed };
 }
 
 /** Reads the runs of leases, by id, with the tokens that they have now. */
