@@ -12,9 +12,9 @@ export function chainToken(claim: string, nth: number): string {
   return `${claim}${CHAIN_MARK}${nth}`;
 }
 
-/** Whether the token is a chain's. */
-export function isChain(token: string): boolean {
-  return token.includes(CHAIN_MARK);
+/** Whether the token is a chain's; null: somebody changed the row by hand. */
+export function isChain(token: string | null): boolean {
+  return token?.includes(CHAIN_MARK) ?? false;
 }
 
 /** Returns how many slots running runs with these tokens occupy. */
