@@ -263,15 +263,10 @@ export abstract class Operations implements RunControl {
 
   // -- pausing -----------------------------------------------------------------------------------------------------
 
-  /** Stops workers from claiming runs of a queue, until it is resumed or for a duration. Current runs continue. */
+  /** Stops workers from starting runs of a queue, until it is resumed or for a duration. Current runs continue. */
   async pauseQueue(name: string, options: PauseQueueOptions = {}): Promise<void> {
     checkName(name, "a queue name");
-    await pauseQueues(
-      () => this.openStore(),
-      () => [name],
-      options,
-      "pauseQueue",
-    );
+    await this.#pauseQueues(() => [name], options, "pauseQueue");
   }
 
   async resumeQueue(name: string): Promise<void> {
@@ -281,7 +276,17 @@ export abstract class Operations implements RunControl {
 
   /** Pauses every known queue, and returns their names. */
   pauseAll(options: PauseQueueOptions = {}): Promise<string[]> {
-    return pauseQueues(() => this.openStore(), knownQueues, options, "pauseAll");
+    return this.#pauseQueues(knownQueues, options, "pauseAll");
+  }
+
+  async #pauseQueues(
+    choose: (store: Store) => Promise<string[]> | string[],
+    options: PauseQueueOptions,
+    method: string,
+  ): Promise<string[]> {
+    const names = await pauseQueues(() => this.openStore(), choose, options, method);
+    this.wakeWorker();
+    return names;
   }
 
   /** Resumes every paused queue, and returns their names. */
@@ -293,11 +298,12 @@ export abstract class Operations implements RunControl {
     return paused;
   }
 
-  /** Stops workers from claiming runs of a job until it is resumed. Current runs continue. */
+  /** Stops workers from starting runs of a job until it is resumed. Current runs continue. */
   async pauseJob(name: string, options: PauseOptions = {}): Promise<void> {
     checkKeys(options, { reason: true, by: true }, "pauseJob()");
     const note = toPauseNote(options, "pauseJob");
     await setJobPaused(await this.openStore(), name, true, note);
+    this.wakeWorker();
   }
 
   async resumeJob(name: string): Promise<void> {

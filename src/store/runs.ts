@@ -166,6 +166,12 @@ export interface ExchangeRequest {
   claim: ClaimRequest | null;
 }
 
+/** Names of everything that is paused. A claim takes only ad hoc runs of these jobs and queues. */
+export interface Paused {
+  jobs: string[];
+  queues: string[];
+}
+
 export interface ExchangeResult {
   /** Whether the store has only claimed some ready runs: the next exchange tells the rest. */
   isPartial?: boolean;
@@ -176,6 +182,8 @@ export interface ExchangeResult {
   nextDue: number | null;
   /** Running runs of this worker that someone asked to cancel. */
   cancelled: number[];
+  /** Absent if the answer is partial. */
+  paused?: Paused;
 }
 
 export interface Renewal extends Lease {

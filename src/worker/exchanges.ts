@@ -1,5 +1,5 @@
 import { monotonicOf } from "../schedule/ticker.ts";
-import type { ClaimedRun, ClaimRequest, Lease } from "../store/store.ts";
+import type { ClaimedRun, ClaimRequest, Lease, Paused } from "../store/store.ts";
 import { type ClockReading, readClock, yieldToEventLoop } from "../time.ts";
 import { CHAIN_HELD_AT_MOST, type Chains } from "./chains.ts";
 import { claimRequest, NO_ROOM, type Room } from "./claim-request.ts";
@@ -35,6 +35,8 @@ export interface WorkerRuns {
   /** Holds the runs that a claim brought. Returns true if another claim may bring more. */
   hold(claimed: ClaimedRun[], claim: ClaimRequest, sent: ClockReading): boolean;
   cancel(ids: number[]): void;
+  /** Releases runs that have not started and are paused by now. */
+  releasePaused(paused: Paused): void;
   /** Returns runs of a stream whose start is not written yet, and marks their starts as written. */
   newStarts(stream: number): Lease[];
   /** Releases runs that have not started. */
@@ -196,10 +198,8 @@ export class Exchanges {
       this.#isWoken = false;
       this.#runs.chains.sent();
     }
-    const { nextDue, claimed, cancelled, unclaimed, isPartial } = await stream.outbox.exchange(
-      started,
-      claim,
-    );
+    const answer = await stream.outbox.exchange(started, claim);
+    const { nextDue, claimed, cancelled, paused, unclaimed, isPartial } = answer;
     stream.asked = 0;
     stream.answeredAt = clock.monotonic();
     this.#pace.exchanged(stream.answeredAt - sent.monotonic);
@@ -210,6 +210,7 @@ export class Exchanges {
     }
     if (this.#isStopping) this.#runs.releaseAll();
     this.#cancel(stream, cancelled);
+    if (paused) this.#runs.releasePaused(paused);
     this.#runs.fill();
     // A later answer of another stream may be older.
     if (isPartial) this.#look();

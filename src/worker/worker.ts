@@ -1,5 +1,5 @@
 import { defaultRetention } from "../run/retention.ts";
-import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store/store.ts";
+import { type ClaimedRun, type ClaimRequest, hasCrashed, type Paused } from "../store/store.ts";
 import type { ClockReading } from "../time.ts";
 import { ABORT_GRACE, abortReasons, handlerGone } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
@@ -129,6 +129,7 @@ export class Worker {
       releaseAll: () => this.#releaseAll(),
       hold: (claimed, claim, sent) => this.#hold(claimed, claim, sent),
       cancel: (ids) => this.#cancel(ids),
+      releasePaused: (paused) => this.#releasePaused(paused),
       newStarts: (stream) => this.#executions.newStarts(stream),
       drop: (run) => this.leases.drop(run),
     };
@@ -257,6 +258,16 @@ export class Worker {
 
   #releaseAll(): void {
     for (const run of this.#takeIf(() => true)) this.#release(run);
+  }
+
+  /** Claims take ad hoc runs even if they are paused, and would take them again. */
+  #releasePaused({ jobs, queues }: Paused): void {
+    if (jobs.length === 0 && queues.length === 0) return;
+    const pausedJobs = new Set(jobs);
+    const pausedQueues = new Set(queues);
+    const isPaused = (run: ClaimedRun) =>
+      run.owner === null && (pausedJobs.has(run.name) || pausedQueues.has(run.queue));
+    for (const run of this.#takeIf(isPaused)) this.#release(run);
   }
 
   /** Takes runs that have not started out of the buffer, the chains and the isolation. */

@@ -5,6 +5,9 @@ import { heard, open } from "./support/instance.ts";
 /** Enough for a worker to know how long the job takes, and to claim long chains of it. */
 const KNOWN = 64;
 
+/** A run in the middle of a long chain. */
+const MIDDLE = 40;
+
 /** A job whose handler notes which arguments it got, in order, and how many ran at once. */
 function scene(work: (n: number) => unknown = () => {}, concurrency = 1) {
   const one = open();
@@ -90,6 +93,22 @@ describe("a job limited to 1", () => {
     const runs = await dispatch(1, KNOWN + 2);
     await jobs.run({ batch: 400 });
     expect(seen.order.slice(KNOWN - 1)).toEqual([KNOWN, KNOWN + 2]);
+  });
+
+  test("a job that is paused starts none of the runs behind another", async () => {
+    const { jobs, seen, dispatch } = scene(async (n) => {
+      if (n !== MIDDLE) return;
+      const released = heard(jobs, "run.released");
+      await jobs.pauseJob("serial");
+      await released;
+    });
+    const runs = await dispatch(1, KNOWN);
+    await jobs.run({ batch: 400 });
+    expect(seen.order).toEqual(numbers(1, MIDDLE));
+    expect(await jobs.find(runs[MIDDLE]!.id)).toMatchObject({ state: "ready", attempts: 0 });
+    await jobs.resumeJob("serial");
+    await jobs.run({ batch: 400 });
+    expect(seen).toMatchObject({ most: 1, order: numbers(1, KNOWN) });
   });
 });
 

@@ -51,6 +51,25 @@ describe("a paused queue", () => {
     expect(await run.state()).toBe("completed");
   });
 
+  test("prefetched runs are released, except ad hoc ones", async () => {
+    const { jobs, clock } = open();
+    const ran: string[] = [];
+    const task = jobs.schedule("task", async () => {
+      ran.push("task");
+      // The worker finds its pace.
+      if (ran.length < 30) return clock.advance("1ms");
+      const released = heard(jobs, "run.released");
+      await jobs.pauseQueue("default");
+      await released;
+    });
+    await task.concurrency(0).dispatchMany(Array(59).fill({}));
+    await jobs.dispatch("ad hoc", () => void ran.push("ad hoc"));
+    const last = await task.dispatch({});
+    await jobs.run({ parallel: 1 });
+    expect(ran.slice(29)).toEqual(["task", "ad hoc"]);
+    expect(await jobs.find(last.id)).toMatchObject({ state: "ready", attempts: 0 });
+  });
+
   test("resuming wakes the worker", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});

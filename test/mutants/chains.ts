@@ -141,6 +141,22 @@ export const mutants: Mutant[] = [
     only: "frozen past its lease",
   },
   {
+    rule: "A run of a job that is paused behind another does not start.",
+    file: "src/worker/worker.ts",
+    find: "for (const run of this.#takeIf(isPaused)) this.#release(run);",
+    replace: "",
+    tests: ["test/api/chains.test.ts"],
+    only: "a job that is paused",
+  },
+  {
+    rule: "A pause does not release ad hoc runs: claims take them all the same.",
+    file: "src/worker/worker.ts",
+    find: "run.owner === null && (pausedJobs",
+    replace: "(pausedJobs",
+    tests: ["test/api/pausing.test.ts"],
+    only: "prefetched runs",
+  },
+  {
     rule: "A run that is cancelled behind another does not start.",
     file: "src/worker/worker.ts",
     find: "[this.#buffer, this.#chains, this.#isolation].flatMap",

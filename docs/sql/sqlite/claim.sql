@@ -20,6 +20,13 @@ select 1 from punctual_runs where state = 1 and owner is not null and owner = ? 
 -- ?1 = 'w1'
 select id from punctual_runs where state = 2 and cancelled_at is not null and locked_by = ?;
 
+-- Reads paused jobs.
+select name from punctual_jobs where paused_at is not null;
+
+-- Reads paused queues.
+-- ?1 = 1767225600000
+select name from punctual_queues where paused_at is not null and (paused_until is null or paused_until > ?);
+
 -- ## One run is ready; no limit holds it.
 
 -- Again: Reads when the next scheduled run is due.
@@ -29,18 +36,15 @@ select id from punctual_runs where state = 2 and cancelled_at is not null and lo
 -- Begins the transaction.
 begin immediate;
 
+-- Again: Reads paused jobs.
+
+-- Again: Reads paused queues.
+
 -- Turns scheduled runs that are due into ready ones.
 -- ?1 = 1767225600000
 update punctual_runs
 set state = 1
 where id in (select id from punctual_runs where state = 0 and run_at <= ? order by run_at, id limit 1000);
-
--- Reads paused jobs.
-select name from punctual_jobs where paused_at is not null;
-
--- Reads paused queues.
--- ?1 = 1767225600000
-select name from punctual_queues where paused_at is not null and (paused_until is null or paused_until > ?);
 
 -- Reads the next queue with ready runs without limits.
 -- ?1 = ''
@@ -111,11 +115,11 @@ commit;
 
 -- Again: Begins the transaction.
 
--- Again: Turns scheduled runs that are due into ready ones.
-
 -- Again: Reads paused jobs.
 
 -- Again: Reads paused queues.
+
+-- Again: Turns scheduled runs that are due into ready ones.
 
 -- Again: Reads the next queue with ready runs without limits.
 
@@ -151,11 +155,11 @@ commit;
 
 -- Again: Begins the transaction.
 
--- Again: Turns scheduled runs that are due into ready ones.
-
 -- Again: Reads paused jobs.
 
 -- Again: Reads paused queues.
+
+-- Again: Turns scheduled runs that are due into ready ones.
 
 -- Again: Reads the next queue with ready runs without limits.
 
@@ -213,11 +217,11 @@ where id in (select value from json_each(?));
 
 -- Again: Begins the transaction.
 
--- Again: Turns scheduled runs that are due into ready ones.
-
 -- Again: Reads paused jobs.
 
 -- Again: Reads paused queues.
+
+-- Again: Turns scheduled runs that are due into ready ones.
 
 -- Again: Reads the next queue with ready runs without limits.
 
@@ -253,11 +257,11 @@ where id in (select value from json_each(?));
 
 -- Again: Begins the transaction.
 
--- Again: Turns scheduled runs that are due into ready ones.
-
 -- Again: Reads paused jobs.
 
 -- Again: Reads paused queues.
+
+-- Again: Turns scheduled runs that are due into ready ones.
 
 -- Again: Reads the next queue with ready runs without limits.
 

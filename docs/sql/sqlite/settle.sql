@@ -35,6 +35,13 @@ join punctual_runs r on r.id = v.id;
 -- ?1 = '[[1]]'
 delete from punctual_runs where id in (select v.id from (select value ->> 0 as id from json_each(?)) v);
 
+-- Reads paused jobs.
+select name from punctual_jobs where paused_at is not null;
+
+-- Reads paused queues.
+-- ?1 = 1767225600000
+select name from punctual_queues where paused_at is not null and (paused_until is null or paused_until > ?);
+
 -- Reads when the next scheduled run is due.
 select run_at from punctual_runs where state = 0 order by run_at, id limit 1;
 
@@ -54,6 +61,10 @@ commit;
 -- Again: Reads the runs of these leases. On a server it locks them.
 
 -- Again: Deletes the finished runs from `runs`.
+
+-- Again: Reads paused jobs.
+
+-- Again: Reads paused queues.
 
 -- Again: Reads when the next scheduled run is due.
 
@@ -93,6 +104,10 @@ from (
 ) v
 where r.id = v.id and true;
 
+-- Again: Reads paused jobs.
+
+-- Again: Reads paused queues.
+
 -- Again: Reads when the next scheduled run is due.
 
 -- Again: Reads which runs of this worker somebody asked to cancel.
@@ -112,6 +127,10 @@ where r.id = v.id and true;
 -- Again: Copies the runs to history.
 
 -- Again: Deletes the finished runs from `runs`.
+
+-- Again: Reads paused jobs.
+
+-- Again: Reads paused queues.
 
 -- Again: Reads when the next scheduled run is due.
 

@@ -1,9 +1,10 @@
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 import { cancelledOf } from "../sql/settle.ts";
+import type { Paused } from "../store.ts";
 
 /** Facts that a claim needs before it looks for runs. */
 export interface ClaimFacts {
-  pausedJobs: string[];
+  paused: Paused;
   /** Queues that are not paused and have ready runs without the limit hint. */
   unlimitedQueues: string[];
   /** Queues that are not paused and have ready runs with the limit hint. */
@@ -43,13 +44,13 @@ export async function readFacts(
   );
   const of = (kind: string) => facts.filter((fact) => fact.kind === kind);
   const words = (kind: string) => of(kind).map(({ word }) => word);
-  const paused = new Set(words("queue"));
+  const pausedQueues = new Set(words("queue"));
   const queues = (limited: number) =>
     of("ready")
-      .filter(({ word, number }) => number === limited && !paused.has(word))
+      .filter(({ word, number }) => number === limited && !pausedQueues.has(word))
       .map(({ word }) => word);
   return {
-    pausedJobs: words("job"),
+    paused: { jobs: words("job"), queues: [...pausedQueues] },
     unlimitedQueues: queues(0),
     limitedQueues: queues(1),
     hasOwned: of("owned")[0]?.number === 1,
@@ -78,7 +79,7 @@ export function covers(older: ClaimFacts, newer: ClaimFacts): boolean {
     within(newer.unlimitedQueues, older.unlimitedQueues) &&
     within(newer.limitedQueues, older.limitedQueues) &&
     (older.hasOwned || !newer.hasOwned) &&
-    within(older.pausedJobs, newer.pausedJobs) &&
-    within(newer.pausedJobs, older.pausedJobs)
+    within(older.paused.jobs, newer.paused.jobs) &&
+    within(newer.paused.jobs, older.paused.jobs)
   );
 }

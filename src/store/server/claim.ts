@@ -20,7 +20,7 @@ import {
 import { namesAsJson, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
 import { UNIQUE_SCOPE } from "../sql/new-run.ts";
-import type { ClaimedRun, ClaimRequest } from "../store.ts";
+import type { ClaimedRun, ClaimRequest, Paused } from "../store.ts";
 import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
 import { claimPlaces, inLane } from "./claim-places.ts";
 import { type ClaimSeries, Continuation } from "./continuation.ts";
@@ -55,6 +55,7 @@ export interface ClaimResult {
   nextDue: number | null;
   /** Runs of this worker that somebody asked to cancel, including those just claimed. */
   cancelled: number[];
+  paused: Paused;
   /** Whether other claims held the gate of a run that would have fitted. */
   isGateHeld: boolean;
   /** Whether ready runs are left that the claim has not looked at. If it took nothing, the exchange claims again. */
@@ -119,6 +120,7 @@ export class Claimer {
       claimed: toClaimedRuns(rows, request, now),
       nextDue: facts.nextDue,
       cancelled: [...facts.cancelled, ...cancelled],
+      paused: facts.paused,
       isGateHeld: chosen.isGateHeld,
       isUnfinished: chosen.isUnfinished || strays.length > 0,
     };
@@ -175,7 +177,7 @@ export class Claimer {
   }
 
   async #find(tx: Sql, request: ClaimRequest, facts: ClaimFacts, series: ClaimSeries): Promise<ReadyRuns> {
-    const closed = new Set([...request.exclude, ...facts.pausedJobs]);
+    const closed = new Set([...request.exclude, ...facts.paused.jobs]);
     const served = (queues: string[]) => queues.filter((queue) => serves(request, queue));
     const [rows, limited] = await Promise.all([
       this.#findUnlimited(tx, request, served(facts.unlimitedQueues), {

@@ -238,7 +238,7 @@ export class ServerStore extends SqlStore {
       const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
       facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
       if (!claim || isIdle(facts, now)) {
-        return { ...nothing, nextDue: facts.nextDue, cancelled: facts.cancelled };
+        return { ...nothing, nextDue: facts.nextDue, cancelled: facts.cancelled, paused: facts.paused };
       }
     }
     return db.transaction(async (tx) => {
@@ -257,9 +257,10 @@ export class ServerStore extends SqlStore {
       facts = null;
       if (!claim || isAgain) {
         const { written: settled } = await settling;
-        const { nextDue, cancelled } = known ?? (await this.#claimer.readFacts(tx, { worker, owner }, now));
+        const { nextDue, cancelled, paused } =
+          known ?? (await this.#claimer.readFacts(tx, { worker, owner }, now));
         const claimed = claim ? await this.#claimer.recall(tx, { request: claim, worker, now }) : [];
-        if (!claim || claimed.length > 0) return { ...nothing, settled, claimed, nextDue, cancelled };
+        if (!claim || claimed.length > 0) return { ...nothing, settled, claimed, nextDue, cancelled, paused };
       }
       // A settle of one statement is only sent before the claim's statements, not awaited (note 22).
       if (!isOneStatement(db, request.settle)) await settling;

@@ -18,7 +18,7 @@ import {
 import type { Param, Tables } from "../sql/database.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import { cancelledOf } from "../sql/settle.ts";
-import type { ClaimedRun, ClaimRequest } from "../store.ts";
+import type { ClaimedRun, ClaimRequest, Paused } from "../store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type LanePosition, laneAfter } from "./lanes.ts";
 import { Limits, readUsage } from "./limits.ts";
@@ -45,9 +45,10 @@ export class Claimer {
     request: ClaimRequest,
     worker: string,
     now: number,
+    paused: Paused,
   ): { claimed: ClaimedRun[]; isUnfinished: boolean } {
-    const closed = new Set([...request.exclude, ...this.#pausedJobs()]);
-    const queues = this.#openQueues(request, now);
+    const closed = new Set([...request.exclude, ...paused.jobs]);
+    const queues = this.#openQueues(request, paused);
     const order = new ClaimOrder(request);
     const usage = readUsage(this.#db, this.#t, request, closed);
     const { unlimited, strays } = this.#findUnlimited(request, queues, closed, usage);
@@ -61,25 +62,24 @@ export class Claimer {
     };
   }
 
-  #pausedJobs(): string[] {
-    return this.#db
-      .select<{ name: string }>(`select name from ${this.#t.jobs} where paused_at is not null`)
-      .map((row) => row.name);
+  readPaused(now: number): Paused {
+    const names = (text: string, ...params: Param[]) =>
+      this.#db.select<{ name: string }>(text, ...params).map(({ name }) => name);
+    return {
+      jobs: names(`select name from ${this.#t.jobs} where paused_at is not null`),
+      queues: names(
+        `select name from ${this.#t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)`,
+        now,
+      ),
+    };
   }
 
   /** Returns the served queues that are not paused; if the request names none, those with ready runs. */
-  #openQueues(request: ClaimRequest, now: number): string[] {
-    const paused = new Set(
-      this.#db
-        .select<{ name: string }>(
-          `select name from ${this.#t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)`,
-          now,
-        )
-        .map((row) => row.name),
-    );
+  #openQueues(request: ClaimRequest, paused: Paused): string[] {
+    const pausedQueues = new Set(paused.queues);
     // A set: a queue that is named twice must not return its runs twice.
     const queues = new Set(request.queues ?? [...this.#readyQueues(0), ...this.#readyQueues(1)]);
-    return [...queues].filter((queue) => serves(request, queue) && !paused.has(queue));
+    return [...queues].filter((queue) => serves(request, queue) && !pausedQueues.has(queue));
   }
 
   /** Steps along the index from each queue to the next: `distinct` would read every ready run. */

@@ -88,11 +88,12 @@ export class SqliteStore extends SqlStore {
     if (!settles && !request.again) {
       // Searches without the write lock first: an idle worker must not block the others.
       const idle = await this.#db.read(() => {
+        const now = this.#clock.now();
         const nextDue = this.#claimer.nextDue();
-        if (claim && (this.#claimer.hasReady(claim) || (nextDue !== null && nextDue <= this.#clock.now())))
-          return null;
+        if (claim && (this.#claimer.hasReady(claim) || (nextDue !== null && nextDue <= now))) return null;
         const cancelled = this.#claimer.cancelledOf(worker);
-        return { settled: [], claimed: [], isUnfinished: false, nextDue, cancelled };
+        const paused = this.#claimer.readPaused(now);
+        return { settled: [], claimed: [], isUnfinished: false, nextDue, cancelled, paused };
       });
       if (idle) return idle;
     }
@@ -101,11 +102,12 @@ export class SqliteStore extends SqlStore {
       const { written: settled } = await this.settleOnce(tx, request, now);
       let claimed: ExchangeResult["claimed"] = [];
       let isUnfinished = false;
+      const paused = this.#claimer.readPaused(now);
       if (claim) {
         if (request.again) claimed = this.#claimer.recall(claim, worker, now);
         if (claimed.length === 0) {
           this.#claimer.promote(now);
-          ({ claimed, isUnfinished } = this.#claimer.claim(claim, worker, now));
+          ({ claimed, isUnfinished } = this.#claimer.claim(claim, worker, now, paused));
         }
       }
       const nextDue = this.#claimer.nextDue();
@@ -115,6 +117,7 @@ export class SqliteStore extends SqlStore {
         isUnfinished,
         nextDue,
         cancelled: await readCancelled(this.sql.on(tx), worker),
+        paused,
       };
     });
   }

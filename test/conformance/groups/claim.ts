@@ -252,8 +252,41 @@ export function claiming(database: Database): void {
 
     test("an exchange that asks for nothing changes nothing", async () => {
       const id = await insertOne(at.store);
-      expect(await exchange(at.store)).toEqual({ settled: [], claimed: [], nextDue: null, cancelled: [] });
+      expect(await exchange(at.store)).toEqual({
+        settled: [],
+        claimed: [],
+        nextDue: null,
+        cancelled: [],
+        paused: { jobs: [], queues: [] },
+      });
       expect((await found(at.store, id)).state).toBe("ready");
+    });
+
+    test("every exchange tells what is paused", async () => {
+      await define(at.store, [{ name: "job" }, { name: "other" }]);
+      await insert(at.store, { name: "other" }, { name: "other" });
+      const [first, second] = await claim(at.store);
+      await at.store.pauseJob("job", true);
+      await at.store.pauseQueue("for a while", true, at.clock.now() + 1000);
+      const answers = async () => [
+        await exchange(at.store),
+        await exchange(at.store, { claim: claimRequest() }),
+      ];
+      const paused = { jobs: ["job"], queues: ["for a while"] };
+      expect(await answers()).toMatchObject([{ paused }, { paused }]);
+      expect(await exchange(at.store, { seq: 8, settle: [settlement(first!, "completed")] })).toMatchObject({
+        paused,
+      });
+      await insert(at.store, { name: "other" });
+      const settle = [settlement(second!, "completed")];
+      expect(await exchange(at.store, { seq: 9, settle, claim: claimRequest() })).toMatchObject({
+        claimed: [{ name: "other" }],
+        paused,
+      });
+      await at.clock.advance(1);
+      await at.store.pauseJob("job", false);
+      const nothing = { jobs: [], queues: [] };
+      expect(await answers()).toMatchObject([{ paused: nothing }, { paused: nothing }]);
     });
   });
 
