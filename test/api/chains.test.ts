@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { yieldToEventLoop } from "../../src/time.ts";
-import { heard, open } from "./support/instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 /** Enough for a worker to know how long the job takes, and to claim long chains of it. */
 const KNOWN = 64;
@@ -108,6 +108,19 @@ describe("a job limited to 1", () => {
     expect(await jobs.find(runs[MIDDLE]!.id)).toMatchObject({ state: "ready", attempts: 0 });
     await jobs.resumeJob("serial");
     await jobs.run({ batch: 400 });
+    expect(seen).toMatchObject({ most: 1, order: numbers(1, KNOWN) });
+  });
+
+  test("runs whose leases are not trusted any more when the one before them returns are released", async () => {
+    const { jobs, clock, seen, dispatch } = scene((n) => {
+      // The host was suspended, and no timer has run since.
+      if (n === MIDDLE) clock.set(new Date(clock.now() + 3_600_000));
+    });
+    const released = listen(jobs, "run.released");
+    const runs = await dispatch(1, KNOWN);
+    await jobs.run({ batch: 400 });
+    const [first, second] = runs.slice(MIDDLE);
+    expect(released.slice(0, 2)).toMatchObject([{ id: first!.id }, { id: second!.id }]);
     expect(seen).toMatchObject({ most: 1, order: numbers(1, KNOWN) });
   });
 });

@@ -137,8 +137,8 @@ export const mutants: Mutant[] = [
     file: "src/worker/worker.ts",
     find: "const isTrusted = this.leases.trusts(next);",
     replace: "const isTrusted = this.leases.trusts(next) || next.token.length > 22;",
-    tests: ["test/process/chains.test.ts"],
-    only: "frozen past its lease",
+    tests: ["test/api/chains.test.ts"],
+    only: "are not trusted any more",
   },
   {
     rule: "A run of a job that is paused behind another does not start.",
