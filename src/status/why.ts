@@ -1,6 +1,6 @@
 import { readFailure } from "../run/failure.ts";
 import { serves } from "../store/queue-selection.ts";
-import type { WaitFacts } from "../store/records.ts";
+import type { LastHeartbeat, SlotUsage, WaitFacts } from "../store/records.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
 import { UNDEFINED_AFTER } from "./report.ts";
 
@@ -84,8 +84,12 @@ function times(count: number): string {
   return count === 1 ? "once" : `${count} times`;
 }
 
+function nameWorker(worker: LastHeartbeat): string {
+  return worker ? `worker ${worker.host}:${worker.pid}` : "a dead worker";
+}
+
 function holderOf({ run: { child }, holder }: WaitFacts): string {
-  const worker = holder ? `worker ${holder.host}:${holder.pid}` : "a dead worker";
+  const worker = nameWorker(holder);
   if (child === null) return worker;
   const [number, pid] = child.split(":");
   return `${worker}, child ${number} (pid ${pid})`;
@@ -155,22 +159,18 @@ export function pauseNote(pause: { by: string | null; reason: string | null } | 
 function fullLimits(facts: WaitFacts): string[] {
   const { run, job, queue, runningOfJob, runningOfLane, runningOfQueue } = facts;
   const reasons: string[] = [];
-  if (job && job.limit > 0 && runningOfJob >= job.limit) {
+  if (job && job.limit > 0 && runningOfJob.slots >= job.limit) {
     const hint =
       job.limit === 1 ? " (1 unless the definition says otherwise; concurrency(0) means no limit)" : "";
+    reasons.push(`Its job "${run.name}" may run ${job.limit} at once${hint}, and ${running(runningOfJob)}.`);
+  }
+  if (job && run.key !== null && job.keyLimit > 0 && runningOfLane.slots >= job.keyLimit) {
     reasons.push(
-      `Its job "${run.name}" may run ${job.limit} at once${hint}, and ${runningOfJob} ${are(runningOfJob)} running.`,
+      `Runs with its key "${run.key}" may run ${job.keyLimit} at once, and ${running(runningOfLane)}.`,
     );
   }
-  if (job && run.key !== null && job.keyLimit > 0 && runningOfLane >= job.keyLimit) {
-    reasons.push(
-      `Runs with its key "${run.key}" may run ${job.keyLimit} at once, and ${runningOfLane} ${are(runningOfLane)} running.`,
-    );
-  }
-  if (queue && queue.limit > 0 && runningOfQueue >= queue.limit) {
-    reasons.push(
-      `Its queue "${run.queue}" may run ${queue.limit} at once, and ${runningOfQueue} ${are(runningOfQueue)} running.`,
-    );
+  if (queue && queue.limit > 0 && runningOfQueue.slots >= queue.limit) {
+    reasons.push(`Its queue "${run.queue}" may run ${queue.limit} at once, and ${running(runningOfQueue)}.`);
   }
   if (reasons.length === 0 && job && job.keyLimit > 0 && !facts.keyed) {
     reasons.push(
@@ -180,8 +180,11 @@ function fullLimits(facts: WaitFacts): string[] {
   return reasons;
 }
 
-function are(count: number): string {
-  return count === 1 ? "is" : "are";
+function running({ slots, holders }: SlotUsage): string {
+  const named = holders.map(({ id, worker }) => `run ${id} on ${nameWorker(worker)}`);
+  const rest = slots - named.length;
+  const all = rest > 0 ? [...named, `${rest} more`] : named;
+  return `${slots} ${slots === 1 ? "is" : "are"} running: ${all.join(", ")}`;
 }
 
 /** Formats a duration with one unit: seconds, minutes, hours or days. */

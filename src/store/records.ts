@@ -206,6 +206,13 @@ export interface SlowHook {
   limit: number;
 }
 
+/** The slots of a limit that are in use: the runs of a chain use one. */
+export interface SlotUsage {
+  slots: number;
+  /** Some runs that use them, of a chain the one that is executed, and the workers that hold these runs. */
+  holders: { id: number; worker: LastHeartbeat }[];
+}
+
 /** Everything that `why()` needs to explain a run. */
 export interface WaitFacts {
   now: number;
@@ -220,10 +227,9 @@ export interface WaitFacts {
     seenAt: number | null;
   } | null;
   queue: { limit: number; paused: boolean; pausedUntil: number | null; pause: Pause | null } | null;
-  /** Slots that are in use: the runs of a chain use one. */
-  runningOfJob: number;
-  runningOfLane: number;
-  runningOfQueue: number;
+  runningOfJob: SlotUsage;
+  runningOfLane: SlotUsage;
+  runningOfQueue: SlotUsage;
   /** The run of a chain that its worker executes before it; null: it is in no chain, or first in it. */
   behind: number | null;
   /** Ready runs of the same queue that are claimed before it, counted up to 1,000. */

@@ -1,7 +1,10 @@
+import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { heard, open, stopped } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
+
+const SELF = `worker ${hostname()}:${process.pid}`;
 
 /** A worker that lives, one job of which is busy until it is released. */
 async function scene(concurrency = 1) {
@@ -71,7 +74,7 @@ describe("why() a run is where it is", () => {
     const run = await one.jobs.dispatch("slow");
     await one.clock.advance(1);
     expect(await one.jobs.why(run.id)).toBe(
-      'Its job "slow" may run 1 at once (1 unless the definition says otherwise; concurrency(0) means no limit), and 1 is running.',
+      `Its job "slow" may run 1 at once (1 unless the definition says otherwise; concurrency(0) means no limit), and 1 is running: run ${run.id - 1} on ${SELF}.`,
     );
   });
 
@@ -81,7 +84,9 @@ describe("why() a run is where it is", () => {
     await working(one);
     const run = await one.jobs.dispatch("slow").key("c");
     await one.clock.advance(1);
-    expect(await one.jobs.why(run.id)).toBe('Its job "slow" may run 2 at once, and 2 are running.');
+    expect(await one.jobs.why(run.id)).toBe(
+      `Its job "slow" may run 2 at once, and 2 are running: run ${run.id - 2} on ${SELF}, run ${run.id - 1} on ${SELF}.`,
+    );
   });
 
   test("its key is full", async () => {
@@ -90,7 +95,9 @@ describe("why() a run is where it is", () => {
     await working(one);
     const run = await one.jobs.dispatch("slow").key("ada");
     await one.clock.advance(1);
-    expect(await one.jobs.why(run.id)).toBe('Runs with its key "ada" may run 1 at once, and 1 is running.');
+    expect(await one.jobs.why(run.id)).toBe(
+      `Runs with its key "ada" may run 1 at once, and 1 is running: run ${run.id - 1} on ${SELF}.`,
+    );
   });
 
   test("its queue is full", async () => {
@@ -99,7 +106,9 @@ describe("why() a run is where it is", () => {
     await working(one);
     const run = await one.jobs.dispatch("task").queue("narrow");
     await one.clock.advance(1);
-    expect(await one.jobs.why(run.id)).toBe('Its queue "narrow" may run 1 at once, and 1 is running.');
+    expect(await one.jobs.why(run.id)).toBe(
+      `Its queue "narrow" may run 1 at once, and 1 is running: run ${run.id - 1} on ${SELF}.`,
+    );
   });
 
   test("no worker is alive", async () => {

@@ -27,6 +27,8 @@ const isolated = (id: number, fields: Partial<IsolatedRun> = {}): IsolatedRun =>
   ...fields,
 });
 
+const UNUSED = { slots: 0, holders: [] };
+
 function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
   const whole = { id: 7, name: "quick", queue: "default", crashes: 0, owner: null, ...run } as RunRecord;
   return explain({
@@ -35,9 +37,9 @@ function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
     keyed: true,
     job: { limit: 0, keyLimit: 0, paused: false, pause: null, seenAt: NOW },
     queue: null,
-    runningOfJob: 0,
-    runningOfLane: 0,
-    runningOfQueue: 0,
+    runningOfJob: UNUSED,
+    runningOfLane: UNUSED,
+    runningOfQueue: UNUSED,
     behind: null,
     ahead: 0,
     workers: [worker("w1")],
@@ -51,6 +53,18 @@ function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
 
 describe("a ready run", () => {
   const ready = { state: "ready" } as const;
+
+  test("names some of the runs that use its limit", () => {
+    const job = { limit: 5, keyLimit: 0, paused: false, pause: null, seenAt: NOW };
+    const heartbeat = { host: "web-1", pid: 1, seenAt: NOW };
+    const holders = [
+      { id: 3, worker: heartbeat },
+      { id: 4, worker: null },
+    ];
+    expect(why(ready, { job, runningOfJob: { slots: 5, holders } })).toBe(
+      'Its job "quick" may run 5 at once, and 5 are running: run 3 on worker web-1:1, run 4 on a dead worker, 3 more.',
+    );
+  });
 
   test("names the run that its worker isolates", () => {
     const says = 'Worker w1 isolates run 3 of "long", which has crashed before: its other runs wait';

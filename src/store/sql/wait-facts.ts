@@ -1,7 +1,8 @@
-import { countSlots, isChain } from "../../run/chains.ts";
+import { isChain } from "../../run/chains.ts";
 import { isKeyed } from "../../run/lanes.ts";
-import type { SlowHook, WaitFacts } from "../records.ts";
+import type { SlotUsage, SlowHook, WaitFacts } from "../records.ts";
 import { isolatedRuns } from "./active-runs.ts";
+import { compareRuns } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
 import { toPause } from "./pause.ts";
@@ -12,6 +13,9 @@ import { lastHeartbeats, liveWorkers } from "./workers.ts";
 /** Most runs to count as ahead of a run. */
 const MOST_AHEAD = 1000;
 
+/** Most runs to name of those that use a limit. */
+const MOST_HOLDERS = 3;
+
 /** Reads everything that `why()` needs to explain a run. */
 export async function waitFacts(sql: SqlContext, id: number, now: number): Promise<WaitFacts | null> {
   const { t } = sql;
@@ -21,13 +25,7 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     `select lane, hook, lease_token as token from ${t.runs} where id = ?`,
     id,
   );
-  const count = async (where: string, ...params: (string | number)[]) => {
-    const rows = await sql.all<{ token: string }>(
-      `select lease_token as token from ${t.runs} where state = 2 and owner is null and ${where}`,
-      ...params,
-    );
-    return countSlots(rows.map(({ token }) => token));
-  };
+  const usage = (where: string, ...params: string[]) => slotUsage(sql, where, params);
   const job = await first(
     sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} where name = ?`, run.name),
   );
@@ -45,9 +43,9 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
       seenAt: job.seen_at,
     },
     queue: queue ?? null,
-    runningOfJob: await count("name = ?", run.name),
-    runningOfLane: await count("name = ? and lane = ?", run.name, unfinished?.lane ?? ""),
-    runningOfQueue: await count("queue = ?", run.queue),
+    runningOfJob: await usage("name = ?", run.name),
+    runningOfLane: await usage("name = ? and lane = ?", run.name, unfinished?.lane ?? ""),
+    runningOfQueue: await usage("queue = ?", run.queue),
     behind: unfinished?.token ? await behind(sql, run, unfinished.token) : null,
     ahead: await ahead(sql, run),
     workers: alive,
@@ -55,6 +53,28 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     isolated: await isolatedRuns(sql, now),
     slowHook: unfinished?.hook ? readSlowHook(unfinished.hook) : null,
     ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),
+  };
+}
+
+/** Reads which slots the running runs of a condition use. */
+async function slotUsage(sql: SqlContext, where: string, params: string[]): Promise<SlotUsage> {
+  const rows = await sql.all<{
+    id: number;
+    token: string;
+    worker: string | null;
+    priority: number;
+    run_at: number;
+  }>(
+    `select id, lease_token as token, locked_by as worker, priority, run_at from ${sql.t.runs}
+      where state = 2 and owner is null and ${where}`,
+    ...params,
+  );
+  const slots = Map.groupBy(rows.sort(compareRuns), ({ id, token }) => (isChain(token) ? token : id));
+  const named = [...slots.values()].slice(0, MOST_HOLDERS).map(([current]) => current!);
+  const beats = await lastHeartbeats(sql, [...new Set(named.flatMap(({ worker }) => worker ?? []))]);
+  return {
+    slots: slots.size,
+    holders: named.map(({ id, worker }) => ({ id, worker: beats.get(worker ?? "") ?? null })),
   };
 }
 

@@ -156,7 +156,9 @@ export function chaining(database: Database): void {
         expect(queues).toMatchObject([{ name: "default", running: 1, ready: 3 }]);
         const facts = await Promise.all(all.map((id) => at.store.waitFacts(id)));
         expect(facts.map((one) => one!.behind)).toEqual([null, all[0], all[0], null]);
-        expect(facts[3]).toMatchObject({ runningOfJob: 1, runningOfLane: 1, runningOfQueue: 1 });
+        const usage = { slots: 1, holders: [{ id: all[0], worker: { pid: 1 } }] };
+        const used = { runningOfJob: usage, runningOfLane: usage, runningOfQueue: usage };
+        expect(facts[3]).toMatchObject(used);
       });
 
       test("follow priority, due time and id", async () => {

@@ -10,6 +10,7 @@ import {
   defineLimited,
   finish,
   found,
+  ids,
   insert,
   insertOne,
   LIMITED,
@@ -228,10 +229,10 @@ export function status(database: Database): void {
           null,
           expect.objectContaining({ limit: 0, paused: false, pausedUntil: null }),
         ]),
-        runningOfJob: 0,
+        runningOfJob: { slots: 0, holders: [] },
         behind: null,
-        runningOfLane: 0,
-        runningOfQueue: 0,
+        runningOfLane: { slots: 0, holders: [] },
+        runningOfQueue: { slots: 0, holders: [] },
         ahead: 0,
         workers: [],
         holder: null,
@@ -253,15 +254,16 @@ export function status(database: Database): void {
         },
       );
       await insert(at.store, ...times(2, () => ({ name: "a", key: "k" })), { name: "a" }, { name: "b" });
-      await claim(at.store);
+      const claimed = ids(await claim(at.store));
+      const holders = (...of: number[]) => of.map((n) => ({ id: claimed[n]!, worker: null }));
       const id = await insertOne(at.store, { name: "a", key: "k" });
       expect(await at.store.waitFacts(id)).toMatchObject({
         keyed: true,
         job: { limit: 9, keyLimit: 3, paused: false, seenAt: at.clock.now() },
         queue: { limit: 5, paused: false, pausedUntil: null },
-        runningOfJob: 3,
-        runningOfLane: 2,
-        runningOfQueue: 4,
+        runningOfJob: { slots: 3, holders: holders(0, 1, 2) },
+        runningOfLane: { slots: 2, holders: holders(0, 1) },
+        runningOfQueue: { slots: 4, holders: holders(0, 1, 2) },
       });
     });
 
