@@ -25,7 +25,7 @@ export const mutants: Mutant[] = [
     find: "const chains = tokens.filter(isChain);",
     replace: "const chains = tokens;",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "limits of a job|sqlite limits of a key",
+    only: "over no other queue",
     stores: ["sqlite"],
   },
   {
