@@ -291,14 +291,16 @@ export class Crew {
       const having = runs === 0 ? "" : `, with ${runs === 1 ? "1 run" : `${runs} runs`},`;
       logger.warn(`${child.name}${having} ${child.howItEnded}`);
     }
+    const wasCurrent = seat.current === child;
+    // Before its runs are settled: each of them frees a slot, which the worker fills at once.
+    if (wasCurrent) seat.current = null;
     lost(child);
     if (seat.booting?.child === child) {
       const { end, cancel } = seat.booting;
       seat.booting = null;
       cancel();
       end.reject(cannotBoot(child));
-    } else if (seat.current === child) {
-      seat.current = null;
+    } else if (wasCurrent) {
       const life = { lived: clock.monotonic() - child.readyAt!, ended: child.ended };
       this.#bootLater(seat, seat.restarts.wait(life, random));
     }
