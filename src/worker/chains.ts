@@ -2,8 +2,8 @@ import { isChain } from "../run/chains.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Result } from "./executor.ts";
 
-/** Most runs behind a head. Measured (note 36): more of them gain little, and are lost to others if this process dies. */
-const MOST_BEHIND = 31;
+/** Most runs behind a head: the rest of the window that a claim reads (`CLAIM_WINDOW`). */
+const MOST_BEHIND = 63;
 
 /** A chain is as long as this worker is expected to need for it, in milliseconds. */
 const CHAIN_TIME = 50;

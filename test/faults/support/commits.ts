@@ -10,7 +10,7 @@ function isCommit(kind: ServerKind, sent: Buffer): boolean {
 /** What the transaction has sent before, by which it is known; the texts of prepared statements are sent once. */
 const MARKS: Record<"insert" | "claim" | "completion" | "counts", RegExp> = {
   insert: /insert into punctual_runs/,
-  claim: /punctual_runs[\s\S]*lease_token = v\.token/,
+  claim: /punctual_runs[\s\S]*attempts \+ 1[\s\S]*lease_token = (?!null)/,
   completion: /insert into punctual_history/,
   counts: /insert into punctual_minutes/,
 };
