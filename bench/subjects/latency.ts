@@ -115,7 +115,7 @@ export async function contests(bench: Bench): Promise<Contest[]> {
   for (const [on, name, base, peers, goals] of all.filter(([on]) => bench.isPresent(on))) {
     found.push({
       id: `latency-${on}`,
-      title: `Idle latency from the dispatch call to the handler in another process, ${name}`,
+      title: `Idle latency, dispatch to handler in another process, ${name}`,
       metrics,
       base,
       entries: new Rivals(bench, [...bench.punctual(on), ...(await peers())]).entries,
