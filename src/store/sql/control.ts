@@ -1,7 +1,7 @@
 import { type FinishedState, type RunState, stateCodes, stateName } from "../../run/states.ts";
 import type { CancelAnswer } from "../records.ts";
 import type { SqlContext } from "./context.ts";
-import { first, inGroups, type Statement } from "./database.ts";
+import { first, forGroups, inGroups, placeholders, type Statement } from "./database.ts";
 import { moveToHistory } from "./history.ts";
 
 /** Returns the state of a run, in either table, and locks its row until the transaction ends. */
@@ -76,6 +76,28 @@ interface ForcedEnd {
   error: string | null;
   keep: number | null;
   now: number;
+}
+
+/**
+ * Ends the waiting runs that satisfy a condition. Returns their ids. A plain read finds them, and they are locked by id:
+ * a locking read of MySQL would wait for every row that it passes, such as those of a frozen worker's transaction.
+ */
+export async function endWaiting(
+  sql: SqlContext,
+  { text, params }: Statement,
+  end: ForcedEnd,
+): Promise<number[]> {
+  const found = await sql.all<{ id: number }>(
+    `select id from ${sql.t.runs} where state in (0, 1) and ${text} order by id`,
+    ...params,
+  );
+  return forGroups(
+    found.map(({ id }) => id),
+    (ids) => {
+      const which = { text: `id in (${placeholders(ids)}) and ${text}`, params: [...ids, ...params] };
+      return sql.transaction((tx) => endRuns(tx, which, end));
+    },
+  );
 }
 
 /** Ends the waiting runs that satisfy a condition, with `force` the running ones too. Returns their ids. */

@@ -189,8 +189,7 @@ export abstract class SqlStore implements Store {
   }
 
   #failWaiting(which: Statement, error: string, keep: number | null, now: number): Promise<number[]> {
-    const end = { state: "failed", error, keep, now } as const;
-    return this.sql.transaction((tx) => control.endRuns(tx, which, end));
+    return control.endWaiting(this.sql, which, { state: "failed", error, keep, now });
   }
 
   protected settleOnce(tx: Transaction, request: ExchangeRequest, now: number): Promise<SettleResult> {
