@@ -100,6 +100,25 @@ export class Bench {
     ];
   }
 
+  /** Punctual on every database that is present, and every peer as it is without options. */
+  async everyone(): Promise<Setup[]> {
+    const peers: [Peer, DatabaseKind][] = [
+      ["graphile-worker", "postgres"],
+      ["pg-boss", "postgres"],
+      ["bullmq", "redis"],
+      ["plainjob", "sqlite"],
+      ["sidequest", "mariadb"],
+    ];
+    const setups = this.ownDatabases.flatMap((on) => this.punctual(on));
+    for (const [peer, on] of peers) setups.push(...(await this.peer(peer, on, "default", { name: peer })));
+    return setups;
+  }
+
+  /** The databases that Punctual runs on and that are present. */
+  get ownDatabases(): ("postgres" | "sqlite" | "mariadb" | "mysql")[] {
+    return (["postgres", "sqlite", "mariadb", "mysql"] as const).filter((on) => this.isPresent(on));
+  }
+
   /** Calls `work` with an empty database, and a process of the scheduler that has installed itself there. */
   using<Result>(setup: Setup, work: (scene: Scene) => Promise<Result>): Promise<Result> {
     const { contestant, on, parameters } = setup;

@@ -9,15 +9,7 @@ export async function contests(bench: Bench): Promise<Contest[]> {
     measure: () =>
       bench.using(setup, async ({ first }) => ({ rate: await first.ask("oneByOne", { count }) })),
   });
-  const here = (["postgres", "sqlite", "mariadb", "mysql"] as const).filter((on) => bench.isPresent(on));
-  const setups = [
-    ...here.flatMap((on) => bench.punctual(on)),
-    ...(await bench.peer("graphile-worker", "postgres", "default", { name: "graphile-worker" })),
-    ...(await bench.peer("pg-boss", "postgres", "default", { name: "pg-boss" })),
-    ...(await bench.peer("bullmq", "redis", "default", { name: "bullmq" })),
-    ...(await bench.peer("plainjob", "sqlite", "default", { name: "plainjob" })),
-    ...(await bench.peer("sidequest", "mariadb", "default", { name: "sidequest" })),
-  ];
+  const setups = await bench.everyone();
   const base = "graphile-worker, postgres";
   return [
     {

@@ -32,15 +32,7 @@ export async function contests(bench: Bench): Promise<Contest[]> {
         };
       }),
   });
-  const here = (["postgres", "sqlite", "mariadb", "mysql"] as const).filter((on) => bench.isPresent(on));
-  const setups = [
-    ...here.flatMap((on) => bench.punctual(on)),
-    ...(await bench.peer("graphile-worker", "postgres", "default", { name: "graphile-worker" })),
-    ...(await bench.peer("pg-boss", "postgres", "default", { name: "pg-boss" })),
-    ...(await bench.peer("bullmq", "redis", "default", { name: "bullmq" })),
-    ...(await bench.peer("plainjob", "sqlite", "default", { name: "plainjob" })),
-    ...(await bench.peer("sidequest", "mariadb", "default", { name: "sidequest" })),
-  ];
+  const setups = await bench.everyone();
   return [
     {
       id: "idle",
@@ -48,7 +40,7 @@ export async function contests(bench: Bench): Promise<Contest[]> {
       metrics,
       base: "graphile-worker, postgres",
       entries: setups.map(entry),
-      goals: here.map((on) => ({ entry: `Punctual, ${on}`, metric: "worker CPU", most: 1 })),
+      goals: bench.ownDatabases.map((on) => ({ entry: `Punctual, ${on}`, metric: "worker CPU", most: 1 })),
     },
   ];
 }

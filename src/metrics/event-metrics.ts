@@ -1,4 +1,5 @@
 import type { EventName, Events } from "../events/events.ts";
+import { OUTCOMES } from "../store/rollups.ts";
 import { Counter, Histogram } from "./instruments.ts";
 import type { Family } from "./prometheus.ts";
 
@@ -6,8 +7,6 @@ import type { Family } from "./prometheus.ts";
 export interface InstanceEvents {
   on<Name extends EventName>(name: Name, listener: (event: Events[Name]) => void): () => void;
 }
-
-const OUTCOMES = ["completed", "retried", "failed", "skipped", "cancelled", "snoozed", "released"] as const;
 
 /** Metrics of this process, counted from the events of an instance. */
 export class EventMetrics {

@@ -18,8 +18,8 @@ export interface EndedAttempt {
   job: string;
   queue: string;
   outcome: Outcome;
-  /** Milliseconds from when the run was due until it was claimed; null: it never started. */
-  waited: number | null;
+  /** Milliseconds from when the run was due until it was claimed. */
+  waited: number;
   took: number;
 }
 
@@ -29,17 +29,13 @@ export class Rollups {
   /** The cell of the last attempt: the next one most often has the same. */
   #last: Cell | null = null;
 
-  get isEmpty(): boolean {
-    return this.#cells.size === 0;
-  }
-
   /** `minute`: UTC minutes since 1970. */
   add({ job, queue, outcome, waited, took }: EndedAttempt, minute: number): void {
     const { counts } = this.#cellOf(job, queue, minute);
     increment(counts.outcome, OUTCOMES.indexOf(outcome));
     // A released attempt did not run to its end, and a snoozed one chose its end.
     if (outcome === "released" || outcome === "snoozed") return;
-    if (waited !== null) increment(counts.waited, bucketOf(waited));
+    increment(counts.waited, bucketOf(waited));
     if (outcome !== "skipped") increment(counts.took, bucketOf(took));
   }
 

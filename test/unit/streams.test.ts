@@ -4,11 +4,9 @@ import { Emitter } from "../../src/events/events.ts";
 import { toLogger } from "../../src/events/logger.ts";
 import type { ClaimedRun, ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
-import { Deadline } from "../../src/worker/deadline.ts";
-import type { Execution, ExecutionObserver, Executor, RunnableJob } from "../../src/worker/executor.ts";
+import type { Execution, ExecutionObserver, Executor } from "../../src/worker/executor.ts";
 import type { WorkerOptions } from "../../src/worker/options.ts";
-import type { WorkerParts } from "../../src/worker/parts.ts";
-import { Worker } from "../../src/worker/worker.ts";
+import { claimedRun, workerOver } from "./support/worker.ts";
 
 /** As many as a claim of the second stream must be worth. */
 const GROUP = 100;
@@ -71,63 +69,14 @@ function scene(options: Partial<WorkerOptions> = {}) {
     crashHooksCalled: async () => {},
   };
   const events = new Emitter(toLogger(false), clock);
-  const parts = {
-    id: "w1",
-    store: store as Store,
-    clock,
-    events,
-    registry: {
-      handlerOf: () => ({ settings: { keep: {} } }) as unknown as RunnableJob,
-    } as unknown as WorkerParts["registry"],
-    counts: { settled() {} } as unknown as WorkerParts["counts"],
-    logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
-    logger: toLogger(false),
-    instance: {},
-    random: () => 0,
-    nextSeq: () => 1,
-    known: {
-      elsewhere: async () => [],
-      unusualLeases: () => ({}),
-    } as unknown as WorkerParts["known"],
-    ticker: null,
-    executor,
-    deadline: new Deadline(() => {}),
-  } satisfies WorkerParts;
-  const worker = new Worker(parts, {
-    parallel: free,
-    queues: null,
-    exceptQueues: [],
-    weights: null,
-    schedules: false,
-    batch: GROUP,
-    sleep: 600_000,
-    idleSleep: 600_000,
-    budget: null,
-    untilEmpty: false,
-    grace: 0,
-    ...options,
-  });
+  const worker = workerOver({ clock, store, executor, events }, { parallel: free, batch: GROUP, ...options });
   let ended = false;
   const ran = worker.work();
   void ran.then(() => {
     ended = true;
   });
   const runs = (count: number, fields: Partial<ClaimedRun> = {}) =>
-    Array.from({ length: count }, () => ({
-      id: ++made,
-      token: "token",
-      name: "job",
-      queue: "default",
-      lane: "job",
-      priority: 100,
-      runAt: 0,
-      crashes: 0,
-      attempts: 1,
-      owner: null,
-      logged: 0,
-      started: true,
-      ...fields,
-    })) as unknown as ClaimedRun[];
+    Array.from({ length: count }, () => claimedRun(++made, { started: true, ...fields }));
   const on = (stream: number) => underWay.find((one) => one.stream === stream);
   return {
     clock,

@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
-import { Emitter } from "../../src/events/events.ts";
-import { toLogger } from "../../src/events/logger.ts";
-import type { ClaimedRun, ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
+import type { ExchangeRequest, ExchangeResult, Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
-import { Deadline } from "../../src/worker/deadline.ts";
-import type { Executor, RunnableJob } from "../../src/worker/executor.ts";
-import type { WorkerParts } from "../../src/worker/parts.ts";
-import { Worker } from "../../src/worker/worker.ts";
+import type { Executor } from "../../src/worker/executor.ts";
+import { claimedRun, workerOver } from "./support/worker.ts";
 
 const LEASE = 60_000;
 
@@ -15,19 +11,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
   const clock = new TestClock();
   const began: number[] = [];
   const settled: string[] = [];
-  let left = Array.from({ length: runs }, (_, n) => ({
-    id: n + 1,
-    token: "token",
-    name: "job",
-    queue: "default",
-    lane: "job",
-    priority: 100,
-    runAt: 0,
-    crashes: 0,
-    attempts: 1,
-    owner: null,
-    logged: 0,
-  })) as unknown as ClaimedRun[];
+  let left = Array.from({ length: runs }, (_, n) => claimedRun(n + 1));
   const waiting: (() => void)[] = [];
   let hangs = false;
   const store: Partial<Store> = {
@@ -60,39 +44,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
     callCrashHooks: () => {},
     crashHooksCalled: async () => {},
   };
-  const parts = {
-    id: "w1",
-    store: store as Store,
-    clock,
-    events: new Emitter(toLogger(false), clock),
-    registry: { handlerOf: () => ({}) as RunnableJob } as unknown as WorkerParts["registry"],
-    counts: { settled() {} } as unknown as WorkerParts["counts"],
-    logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
-    logger: toLogger(false),
-    instance: {},
-    random: () => 0,
-    nextSeq: () => 1,
-    known: {
-      elsewhere: async () => [],
-      unusualLeases: () => ({}),
-    } as unknown as WorkerParts["known"],
-    ticker: null,
-    executor,
-    deadline: new Deadline(() => {}),
-  } satisfies WorkerParts;
-  const worker = new Worker(parts, {
-    parallel,
-    queues: null,
-    exceptQueues: [],
-    weights: null,
-    schedules: false,
-    batch: 100,
-    sleep: 600_000,
-    idleSleep: 600_000,
-    budget: null,
-    untilEmpty: false,
-    grace: 0,
-  });
+  const worker = workerOver({ clock, store, executor }, { parallel });
   void worker.work();
   const hang = () => {
     hangs = true;

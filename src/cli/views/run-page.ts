@@ -1,11 +1,11 @@
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { redact } from "../../redact.ts";
 import type { Failure } from "../../run/failure.ts";
 import type { AttemptInfo, RunInfo } from "../../run/info.ts";
 import { isFinished } from "../../run/states.ts";
 import type { StatusReport } from "../../status/report.ts";
 import { plain } from "../output/output.ts";
+import { redact } from "../output/redact.ts";
 import { ago, counted, due, duration } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
 import { type Column, table } from "../render/table.ts";

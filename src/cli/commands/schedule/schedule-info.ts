@@ -1,5 +1,4 @@
 import type { Punctual } from "../../../punctual.ts";
-import { redact } from "../../../redact.ts";
 import type { JsonValue } from "../../../run/payload.ts";
 import { TICK_GRACE } from "../../../schedule/misfire.ts";
 import { shellQuote } from "../../../status/hints.ts";
@@ -8,6 +7,7 @@ import { wholeNumber } from "../../input/arguments.ts";
 import { didYouMean } from "../../input/names.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
+import { redact } from "../../output/redact.ts";
 import { describeCron, type TickingSchedule } from "../../views/schedule-columns.ts";
 
 /** A schedule with its description and state. */

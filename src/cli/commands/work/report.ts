@@ -1,11 +1,11 @@
 import type { EventName, Events } from "../../../events/events.ts";
 import type { Punctual } from "../../../punctual.ts";
-import { redact } from "../../../redact.ts";
 import type { Failure } from "../../../run/failure.ts";
 import { encodeLogData } from "../../../run/log-data.ts";
 import { DEFAULT_MAX_PAYLOAD } from "../../../run/payload.ts";
 import { systemClock } from "../../../time.ts";
 import { type Output, plain, type Style } from "../../output/output.ts";
+import { redact } from "../../output/redact.ts";
 import { clock, duration } from "../../render/formats.ts";
 import { iconsFor } from "../../render/icons.ts";
 import type { Page } from "../../render/page.ts";

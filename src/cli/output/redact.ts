@@ -10,23 +10,18 @@ const PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:@/?#"']*):[^\s/?#"']+@/gi;
 const TOKEN = /\b(https?:\/\/)[^\s:@/?#"']+@/gi;
 const PARAMETER = /([?&;]([^\s=&;#?]+)=)[^\s&;#"']+/g;
 
-// The type of this function is not part of the library that the project compiles with.
-const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
-
 /**
- * Returns a payload for display: hides values whose names match SECRET or `others`, and passwords and secret parameters
- * of URLs inside texts.
+ * Returns a payload for display: hides values whose names match SECRET, and passwords and secret parameters of URLs
+ * inside texts.
  */
-export function redact(value: unknown, others: readonly (string | RegExp)[] = []): unknown {
+export function redact(value: unknown): unknown {
   if (typeof value === "string") return withoutPasswords(value);
-  if (Array.isArray(value)) return value.map((one) => redact(one, others));
-  if (typeof value !== "object" || value === null || isRawJSON(value)) return value;
-  const isSecret = (key: string) =>
-    SECRET.test(key) || others.some((other) => (typeof other === "string" ? other === key : other.test(key)));
+  if (Array.isArray(value)) return value.map(redact);
+  if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      isSecret(key) && inner !== null ? HIDDEN : redact(inner, others),
+      SECRET.test(key) && inner !== null ? HIDDEN : redact(inner),
     ]),
   );
 }
