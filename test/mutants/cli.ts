@@ -114,7 +114,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A password may hold further @ signs.",
-    file: "src/cli/output/redact.ts",
+    file: "src/run/redact.ts",
     find: "):[^\\s/?#\"']+@/gi;",
     replace: "):[^\\s/?#\"'@]+@/gi;",
     tests: ["test/unit/redact.test.ts"],

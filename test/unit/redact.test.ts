@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { redact } from "../../src/cli/output/redact.ts";
 import { hides } from "../../src/cli/views/page-blocks.ts";
+import { redact } from "../../src/run/redact.ts";
 
 test.each([
   [

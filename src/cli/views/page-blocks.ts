@@ -1,5 +1,5 @@
+import { redact } from "../../run/redact.ts";
 import { plain } from "../output/output.ts";
-import { redact } from "../output/redact.ts";
 import { stamp } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
 import { cut, pad } from "../render/width.ts";

@@ -1,7 +1,7 @@
 import type { RunInfo } from "../../run/info.ts";
+import { redact } from "../../run/redact.ts";
 import type { RunState } from "../../run/states.ts";
 import type { Style } from "../output/output.ts";
-import { redact } from "../output/redact.ts";
 import { ago, due, duration, span, stamp } from "../render/formats.ts";
 import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";

@@ -1,11 +1,11 @@
 import type { RunsFilter } from "../../../operate/run-query.ts";
 import type { Punctual } from "../../../punctual.ts";
 import type { RunInfo } from "../../../run/info.ts";
+import { redact } from "../../../run/redact.ts";
 import { shellQuote } from "../../../status/hints.ts";
 import { systemClock } from "../../../time.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
-import { redact } from "../../output/redact.ts";
 import { grouped } from "../../render/formats.ts";
 import type { Page } from "../../render/page.ts";
 import { type Column, selectColumns, table } from "../../render/table.ts";

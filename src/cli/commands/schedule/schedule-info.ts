@@ -1,5 +1,6 @@
 import type { Punctual } from "../../../punctual.ts";
 import type { JsonValue } from "../../../run/payload.ts";
+import { redact } from "../../../run/redact.ts";
 import { TICK_GRACE } from "../../../schedule/misfire.ts";
 import { shellQuote } from "../../../status/hints.ts";
 import { type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
@@ -7,7 +8,6 @@ import { wholeNumber } from "../../input/arguments.ts";
 import { didYouMean } from "../../input/names.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
-import { redact } from "../../output/redact.ts";
 import { describeCron, type TickingSchedule } from "../../views/schedule-columns.ts";
 
 /** A schedule with its description and state. */

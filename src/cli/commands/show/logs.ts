@@ -1,10 +1,10 @@
 import type { Punctual } from "../../../punctual.ts";
 import type { LogLine, RunInfo } from "../../../run/info.ts";
+import { redact } from "../../../run/redact.ts";
 import { isFinished } from "../../../run/states.ts";
 import { sleep, systemClock } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { plain } from "../../output/output.ts";
-import { redact } from "../../output/redact.ts";
 import { clock, day } from "../../render/formats.ts";
 import { type Page, pageOf } from "../../render/page.ts";
 import { cut, widthOf, wrap } from "../../render/width.ts";

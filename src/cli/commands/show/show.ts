@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { Punctual } from "../../../punctual.ts";
 import type { RunInfo } from "../../../run/info.ts";
+import { redact } from "../../../run/redact.ts";
 import { listCommand, queryQuote, shellQuote } from "../../../status/hints.ts";
 import type { Cli } from "../../cli.ts";
 import { wholeNumber } from "../../input/arguments.ts";
 import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { exactJson, plain } from "../../output/output.ts";
-import { redact } from "../../output/redact.ts";
 import { pageOf } from "../../render/page.ts";
 import { findJob, findRun } from "../../views/details.ts";
 import { type JobDetails, jobHints, jobPage } from "../../views/job-page.ts";

@@ -1,0 +1,112 @@
+import { type ErrorCode, isPunctualError } from "../../errors.ts";
+
+/** What a problem+json answer says beside its status. */
+export interface ProblemDetails {
+  /** Stable: callers match on it, not on the text. */
+  code: string;
+  /** What was wrong, in one sentence. */
+  detail: string;
+  /** What to do about it. */
+  hint?: string | undefined;
+  headers?: Record<string, string>;
+}
+
+/** Thrown by a route or a check to answer with this status and a problem+json body. */
+export class HttpProblem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly hint: string | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, { code, detail, hint, headers = {} }: ProblemDetails) {
+    super(detail);
+    this.name = "HttpProblem";
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+    this.headers = headers;
+  }
+}
+
+/** Status of each code that a request can cause. A code that is not listed is a fault of the server: 500. */
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  CLOSED: 503,
+  DATABASE: 503,
+  DATABASE_ACCESS: 503,
+  DATABASE_BUSY: 503,
+  DATABASE_FAILING: 503,
+  DATABASE_MISSING: 503,
+  DATABASE_READ_ONLY: 503,
+  DATABASE_UNAVAILABLE: 503,
+  DATABASE_URL: 503,
+  DATA_REJECTED: 422,
+  DRIVER_MISSING: 503,
+  ENGINE_UNSAFE: 503,
+  INVALID_ARGS: 422,
+  INVALID_CRON: 422,
+  INVALID_DURATION: 422,
+  INVALID_INSTANT: 422,
+  INVALID_NAME: 422,
+  INVALID_OPTION: 422,
+  INVALID_PAYLOAD: 422,
+  INVALID_QUERY: 422,
+  INVALID_ZONE: 422,
+  NOT_A_DATABASE: 503,
+  NOT_INSTALLED: 503,
+  PAYLOAD_TOO_LARGE: 413,
+  RUN_CLAIMED: 409,
+  RUN_FINISHED: 409,
+  RUN_NOT_FOUND: 404,
+  SCHEMA_TOO_NEW: 503,
+  SHUTDOWN: 503,
+  UNKNOWN_JOB: 404,
+  UNKNOWN_SCHEDULE: 404,
+  WAIT_TIMED_OUT: 504,
+  WRONG_DATABASE: 503,
+};
+
+/** What to do about an error whose message does not say it, or says it for a caller of the library. */
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  DATABASE_UNAVAILABLE: "The dashboard tries again with each request.",
+  NOT_INSTALLED: "Create the tables: punctual install",
+};
+
+/** Returns the problem that an error of a handler becomes. The text of an unknown error stays in this process. */
+export function toProblem(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  if (isPunctualError(error)) {
+    const status = STATUS[error.code] ?? 500;
+    return new HttpProblem(status, { code: error.code, detail: error.message, hint: HINTS[error.code] });
+  }
+  return new HttpProblem(500, {
+    code: "INTERNAL",
+    detail: "The dashboard failed to answer the request.",
+    hint: "The log of the process that serves the dashboard has the error.",
+  });
+}
+
+/** Returns a problem as `application/problem+json` (RFC 9457). */
+export function problemResponse({ status, code, message, hint, headers }: HttpProblem): Response {
+  const body = { type: "about:blank", title: TITLES[status] ?? "Error", status, code, detail: message, hint };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...headers, "content-type": "application/problem+json" },
+  });
+}
+
+const TITLES: Record<number, string> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  409: "Conflict",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  421: "Misdirected Request",
+  422: "Unprocessable Content",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
