@@ -1,0 +1,195 @@
+import type { RunState } from "../../../run/states.ts";
+import type { Count, JsonText, PauseView } from "./common.ts";
+import type { TrendView } from "./overview.ts";
+import type { RunLink } from "./runs.ts";
+
+export interface JobView {
+  name: string;
+  queue: string;
+  priority: number;
+  /** Most runs at once, of the job and of each key; 0: no limit. */
+  limit: number;
+  keyLimit: number;
+  pause: PauseView | null;
+  running: number;
+  waiting: Count;
+  lastRun: string | null;
+  lastFailure: string | null;
+  lastError: string | null;
+  /** Failures since the last success. */
+  fails: number;
+  nextRun: string | null;
+  /** When a live worker last defined it; null: it was only dispatched or declared. */
+  seenAt: string | null;
+  /** No live worker defines it. */
+  undefined: boolean;
+  /** Of the last 24 hours. */
+  last24h: { completed: number; failed: number; retried: number; took: { p50: number; p95: number } | null };
+  /** Completed and failed attempts of the last hour in 12 points, the oldest first. */
+  spark: { completed: number; failed: number }[];
+}
+
+/** `GET /jobs/:name`. */
+export interface JobDetail extends JobView {
+  trend: TrendView;
+  schedules: ScheduleView[];
+  failures: FailureGroup[];
+  recent: RunLink[];
+  /** Settings in words, if this process defines the job. */
+  settings: Record<string, string> | null;
+  /** Place of the definition in the code, as `file:line`. */
+  definedAt: string | null;
+  /** Arguments of the last run as JSON text with secrets hidden, to start the dispatch form with. */
+  lastArgs: string | null;
+  commands: { dispatch: string; pause: string; resume: string };
+}
+
+/** `POST /jobs/:name/dispatch`. */
+export interface DispatchRequest {
+  /** JSON text or, for callers without large integers, any JSON value as `value`. */
+  args?: string;
+  value?: unknown;
+  queue?: string;
+  priority?: number;
+  key?: string;
+  /** Seconds or a text such as "5m". */
+  delay?: number | string;
+  at?: string;
+  tags?: string[];
+  unique?: string;
+}
+
+export interface QueueView {
+  name: string;
+  /** Most runs at once; 0: no limit. */
+  limit: number;
+  pause: PauseView | null;
+  ready: Count;
+  scheduled: Count;
+  running: number;
+  oldest: string | null;
+  /** Live workers that serve it. */
+  workers: number;
+  spark: { completed: number; failed: number }[];
+  perMinute: { completed: number; failed: number };
+}
+
+/** `GET /queues/:name`. */
+export interface QueueDetail extends QueueView {
+  trend: TrendView;
+  jobs: string[];
+  commands: { pause: string; resume: string };
+}
+
+/** `POST /queues/:name/pause`, `/jobs/:name/pause`, `/schedules/:id/pause`. */
+export interface PauseRequest {
+  reason?: string;
+  /** Queues only: seconds or a text such as "2h", after which the queue resumes by itself. */
+  for?: number | string;
+}
+
+export interface TickResult {
+  /** When it was due. */
+  at: string;
+  runId: number;
+  state: RunState;
+  took: number | null;
+}
+
+export interface ScheduleView {
+  id: number;
+  job: string;
+  cron: string;
+  words: string;
+  timezone: string;
+  queue: string | null;
+  state: "active" | "late" | "failing" | "running" | "paused" | "ended";
+  pause: PauseView | null;
+  next: string | null;
+  last: string | null;
+  missed: number;
+  /** Why it is late; null if it is not. */
+  why: string | null;
+  /** Up to 20, the oldest first. */
+  recent: TickResult[];
+}
+
+/** `GET /schedules/:id`. */
+export interface ScheduleDetail extends ScheduleView {
+  /** The next ten ticks; `note` says what a clock change does to the tick. */
+  upcoming: { at: string; local: string; note: string | null }[];
+  args: JsonText;
+  misfires: string | null;
+  commands: { run: string; pause: string; resume: string };
+}
+
+/** `GET /schedules`. */
+export interface SchedulesResponse {
+  items: ScheduleView[];
+  /** Number of ticks in each of the next 24 hours. */
+  hours: { at: string; ticks: number; jobs: string[] }[];
+}
+
+export interface FailureGroup {
+  fingerprint: string;
+  error: { name: string; message: string };
+  /** First own frame of the stack. */
+  place: string | null;
+  jobs: string[];
+  count: Count;
+  first: string;
+  last: string;
+  /** Failures in each of the last 24 hours, the oldest first. */
+  spark: number[];
+  /** The newest run of the group. */
+  sample: number;
+  /** Query that finds its runs. */
+  q: string;
+  command: string;
+}
+
+/** `GET /failures?over=`. */
+export interface FailuresResponse {
+  items: FailureGroup[];
+  /** More failed runs exist than were read. */
+  capped: boolean;
+}
+
+export interface WorkerView {
+  id: string;
+  host: string;
+  pid: number;
+  state: "live" | "silent" | "dispatcher";
+  version: string | null;
+  /** Names, or null for all queues; `except` are left out. */
+  queues: string[] | null;
+  except: string[];
+  slots: { used: number; total: number };
+  ticks: boolean;
+  startedAt: string | null;
+  seenAt: string | null;
+  memory: number | null;
+  loopLag: number | null;
+  children: { number: number; pid: number; runs: number }[];
+  /** Runs that it executes now, the oldest first; at most 20. */
+  running: RunLink[];
+  /** Silent workers: when their runs are taken back. */
+  leasedUntil: string | null;
+}
+
+/** One action of an operator. */
+export interface AuditEntry {
+  id: number;
+  at: string;
+  user: string | null;
+  role: string | null;
+  source: string;
+  action: string;
+  target: string;
+  details: string | null;
+}
+
+/** `GET /values?field=job&prefix=em`: completions of the query bar. */
+export interface ValuesResponse {
+  values: string[];
+}
