@@ -1,6 +1,6 @@
 import type { Outcome } from "../../../run/states.ts";
-import type { Count } from "./common.ts";
 import type { QueueView } from "./definitions.ts";
+import type { Count } from "./values.ts";
 
 export type Span = "1h" | "6h" | "24h" | "7d";
 

@@ -1,7 +1,7 @@
 import type { RunState } from "../../../run/states.ts";
-import type { Count, JsonText, PauseView } from "./common.ts";
 import type { TrendView } from "./overview.ts";
 import type { RunLink } from "./runs.ts";
+import type { Count, JsonText, PauseView } from "./values.ts";
 
 export interface JobView {
   name: string;

@@ -2,7 +2,7 @@
  * Requests and responses of the HTTP API, version 1. The page imports these types. Times are ISO 8601 texts in UTC,
  * durations are milliseconds, ids are integers.
  */
-import type { JsonText, Meta, Page } from "./types/common.ts";
+
 import type {
   AuditEntry,
   DispatchRequest,
@@ -16,8 +16,8 @@ import type {
   SchedulesResponse,
   ValuesResponse,
   WorkerView,
-} from "./types/definitions.ts";
-import type { Overview, Span, TrendView } from "./types/overview.ts";
+} from "./contract/definitions.ts";
+import type { Overview, Span, TrendView } from "./contract/overview.ts";
 import type {
   BulkOperation,
   BulkRequest,
@@ -31,12 +31,13 @@ import type {
   RunsChanges,
   RunsResponse,
   StateCounts,
-} from "./types/runs.ts";
+} from "./contract/runs.ts";
+import type { JsonText, Meta, Page } from "./contract/values.ts";
 
-export type * from "./types/common.ts";
-export type * from "./types/definitions.ts";
-export type * from "./types/overview.ts";
-export type * from "./types/runs.ts";
+export type * from "./contract/definitions.ts";
+export type * from "./contract/overview.ts";
+export type * from "./contract/runs.ts";
+export type * from "./contract/values.ts";
 
 /** `GET /events` sends these events, each with the data of its type as JSON; a comment every 15 seconds. */
 export interface LiveEvents {

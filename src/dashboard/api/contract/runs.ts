@@ -1,5 +1,5 @@
 import type { FinishedState, RunState } from "../../../run/states.ts";
-import type { Count, JsonText, Page } from "./common.ts";
+import type { Count, JsonText, Page } from "./values.ts";
 
 /** A bar: `done` of `of`; `of` is null if the handler did not say how much there is. */
 export interface ProgressView {
