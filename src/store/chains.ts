@@ -4,7 +4,7 @@ import type { Candidate, Chooser, LimitSubject } from "./chooser.ts";
 /** The runs of one lane that a claim has chosen, and those that may follow them. */
 export interface LanePlan {
   heads: Candidate[];
-  /** In claim order. No run that waits for the same slots is left out before the last of them. */
+  /** In claim order, without gaps: no run that waits for the same slots is left out before the last of them. */
   followers: Candidate[];
 }
 
@@ -35,7 +35,7 @@ export function laneKey({ name, lane, queue }: LimitSubject): string {
 
 /**
  * Finds the runs that may follow the chosen ones, up to `behind(name)` for each. `window` is in claim order. A lane
- * ends before a run that is not taken and only waits for slots that the lane occupies: that run is next.
+ * ends before a run that is not taken and waits only for slots that the lane occupies: that run must start next.
  */
 export function planChains(
   chosen: Candidate[],

@@ -66,7 +66,7 @@ export interface TickRun {
 
 /** Tells how a due schedule ticks. */
 export interface TickDecision {
-  /** New mark: the last tick that was dealt with; null: unchanged. */
+  /** New mark: the last tick that has a run or was skipped; null: unchanged. */
   last: number | null;
   /** The next tick; null: the schedule has ended. */
   next: number | null;

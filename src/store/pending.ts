@@ -37,8 +37,8 @@ export class Pending {
 
   /**
    * Calls `work` and settles as it does, or rejects as soon as `giveUp()` is called. `work` gets a function that tells
-   * whether it was given up: it should send nothing more then. `mayTakeLong`: the call waits for others, not for the
-   * database.
+   * whether it was given up: it should send nothing more then. `mayTakeLong`: the call does not wait for the database
+   * alone.
    */
   wait<Result>(work: (isGivenUp: () => boolean) => Promise<Result>, mayTakeLong = false): Promise<Result> {
     const before = this.#timesGivenUp;

@@ -81,7 +81,7 @@ export interface RunRecord {
   args: string | null;
   attempts: number;
   crashes: number;
-  /** It crashed before, and no other run is in its process. */
+  /** Whether it crashed before and no other run is in its process. */
   isolated: boolean;
   worker: string | null;
   /** The child process of the worker, as `number:pid`; null without a supervisor. */

@@ -143,9 +143,9 @@ export interface ClaimRequest extends QueueSelection {
   computesKey(name: string): boolean;
   /** The instance whose ad hoc runs may be claimed. */
   owner: string;
-  /** Length of the leases. */
+  /** Length of the leases, in milliseconds. */
   lease: number;
-  /** Lengths for the jobs where it differs. */
+  /** Lengths for jobs whose leases differ, by job name. */
   leases: Record<string, number>;
 }
 
@@ -173,7 +173,7 @@ export interface Paused {
 }
 
 export interface ExchangeResult {
-  /** Whether the store has only claimed some ready runs: the next exchange tells the rest. */
+  /** Whether the answer has claimed runs only; the next exchange returns the rest. */
   isPartial?: boolean;
   /** For each settlement, in order: whether it was written. False: the lease is lost. */
   settled: boolean[];
@@ -212,9 +212,7 @@ export interface JobMinute {
   lastRun: number | null;
   /** When the last attempt failed or crashed. */
   lastFailure: number | null;
-  /**
-   * Null: no attempt ended. `ok`: one succeeded. `failed`: failures since then, or in all; `error`: the last one's.
-   */
+  /** `ok`: an attempt succeeded. `failed`: failures since then; `error`: the last failure. Null: no attempt ended. */
   last: { ok: boolean; failed: number; error: string | null } | null;
 }
 
@@ -238,9 +236,9 @@ export interface ReapedRun {
 
 /** The number of crashes that ends a run. */
 export interface CrashCap {
-  /** If the run was alone in its process at the last crash: no other run can have caused that crash. */
+  /** For a run that was alone in its process at the last crash: no other run can have caused that crash. */
   isolated: number;
-  /** If other runs were in the process. */
+  /** For a run that shared its process with others. */
   shared: number;
 }
 

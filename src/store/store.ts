@@ -140,8 +140,8 @@ export interface Store {
    */
   reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
   /**
-   * Does the same at once for runs that were lost with a child process. Each is charged with a crash. Leases that are
-   * lost are ignored.
+   * Takes back runs that were lost with a child process, without waiting for the end of their leases. Each is charged
+   * with a crash. Leases that are lost are ignored.
    */
   takeBack(leases: Lease[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
   /**
@@ -196,7 +196,7 @@ export interface Store {
   flush(minutes: JobMinute[], rollups?: RollupCount[]): Promise<void>;
   /**
    * Inserts the runs of due schedules and moves the marks of these schedules, in one transaction: each tick happens
-   * once, whichever worker asks, however late, and whatever becomes of its run.
+   * once, also if several workers tick at the same time, and if the run is deleted later.
    */
   tick(request: TickRequest): Promise<TickResult>;
   schedules(): Promise<ScheduleRecord[]>;
@@ -253,7 +253,7 @@ export const EXCHANGE_STREAMS = 2;
 export const WORKER_SEEN_WITHIN = 20_000;
 
 /**
- * A worker that was not seen for this long is dead: its waiting ad hoc runs fail, and its definitions no longer prevent
- * others. Neither is undone if the worker comes back.
+ * A worker that was not seen for this long is dead: its waiting ad hoc runs fail, and any worker may replace its
+ * definitions. Neither is undone if the worker comes back.
  */
 export const WORKER_DEAD_AFTER = 60_000;

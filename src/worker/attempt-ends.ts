@@ -48,7 +48,7 @@ export const abortReasons = {
     ),
 };
 
-/** Returns the error of an ad hoc run whose function another process has. */
+/** Returns the error of an ad hoc run whose function belongs to another process. */
 export function handlerGone(): PunctualError {
   return new PunctualError("HANDLER_GONE", "The function of this run was dispatched by another process.");
 }
@@ -66,7 +66,7 @@ export function afterFailure(
   return { outcome: "retried", error, delay: retryDelay(retries, failures, error, random) };
 }
 
-/** Whether another attempt may end otherwise. Reports what `retries({ when })` throws, and counts it as a yes. */
+/** Whether to try again after this error. If `retries({ when })` throws, reports its error and returns true. */
 export function isWorthRetrying(
   { name }: ClaimedRun,
   { when }: RetryPolicy,
@@ -87,7 +87,7 @@ export function isWorthRetrying(
   }
 }
 
-/** The result of an attempt that completed without a value: most do, and share this object. */
+/** The result of an attempt that completed without a value. Most attempts do, and share this object. */
 const COMPLETED: Result = Object.freeze({
   outcome: "completed",
   result: null,

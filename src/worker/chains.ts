@@ -8,7 +8,7 @@ const MOST_BEHIND = 63;
 /** A chain is as long as this worker is expected to need for it, in milliseconds. */
 const CHAIN_TIME = 50;
 
-/** Longest the runs of a chain wait for the one before them: a chain takes about `CHAIN_TIME`, unless a run is slow. */
+/** Longest that a run waits for the runs before it: a chain takes about `CHAIN_TIME`, unless a run of it is slow. */
 export const CHAIN_HELD_AT_MOST: number = 2 * CHAIN_TIME;
 
 interface Chain {
@@ -43,7 +43,7 @@ export class Chains {
     return this.#chains.size === 0;
   }
 
-  /** Number of outcomes that need not be written yet: their chains go on. */
+  /** Number of outcomes that need not be written yet, because their chains continue. */
   get gathered(): number {
     let gathered = 0;
     for (const { outcomes } of this.#chains.values()) gathered += outcomes;
@@ -61,7 +61,7 @@ export class Chains {
     });
   }
 
-  /** A run has returned, or has left the worker without starting. Returns the run that may start now. */
+  /** Called when a run has returned, or has left the worker without starting. Returns the run that may start now. */
   next(run: ClaimedRun): ClaimedRun | undefined {
     const chain = this.#chains.get(run.token);
     if (chain?.current !== run) return undefined;
@@ -71,7 +71,7 @@ export class Chains {
     return next;
   }
 
-  /** The result of a run is known. */
+  /** Called when the result of a run is known. */
   ended(run: ClaimedRun, duration: number): void {
     if (!run.limited) return;
     const chain = this.#chains.get(run.token);
@@ -80,12 +80,12 @@ export class Chains {
     if (!known) this.#durations.set(run.name, { runs: 1, mean: duration });
     else {
       known.runs++;
-      // A longer duration counts at once: runs that wait behind long ones could start elsewhere.
+      // A longer duration counts at once: runs that wait behind a long one could start on another worker.
       known.mean = duration > known.mean ? duration : (known.mean + duration) / 2;
     }
   }
 
-  /** All outcomes so far have been sent. */
+  /** Called when all outcomes so far have been sent. */
   sent(): void {
     for (const chain of this.#chains.values()) chain.outcomes = 0;
   }

@@ -9,7 +9,7 @@ export const LAST_WRITES = 3000;
 /** Interval between two checks of `setWhen`. */
 const CHECK_EVERY = 500;
 
-/** Thrown to whatever waits when a deadline passes. */
+/** Rejects every wait that the deadline ends. */
 export class Overdue extends Error {}
 
 /**
@@ -22,7 +22,7 @@ export class Deadline {
   #cancel: (() => void) | null = null;
   #cancelCheck: () => void = () => {};
 
-  /** Calls `giveUp` when it passes, to reject the statements without an answer. */
+  /** `giveUp`: called when the deadline passes; rejects the statements without an answer. */
   constructor(giveUp: () => void) {
     this.#giveUp = giveUp;
   }

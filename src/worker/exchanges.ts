@@ -41,7 +41,7 @@ export interface WorkerRuns {
   newStarts(stream: number): Lease[];
   /** Releases runs that have not started. */
   releaseAll(): void;
-  /** A run's outcome is written or lost. */
+  /** Called when the outcome of a run is written or lost. */
   drop(run: ClaimedRun): void;
 }
 
@@ -108,7 +108,7 @@ export class Exchanges {
     sleep.end();
   }
 
-  /** Exchanges now, because a run may be due or cancelled. */
+  /** Makes the streams exchange now, because a run may be due or cancelled. */
   wake(): void {
     this.#look();
     this.#isWoken = true;
@@ -120,12 +120,12 @@ export class Exchanges {
     this.#looking = true;
   }
 
-  /** A slot is free again. */
+  /** Called when a slot is free again. */
   slotFreed(run: ClaimedRun): void {
     // The outcome may have been sent with a claim that did not count this slot as free: claim for it now.
     if (this.#streamOf(run).outbox.size === 0) this.#hungry = true;
     this.#first.sleep.end();
-    // Room grows by one with each slot: earlier than this, the other streams would find none that is worth a claim.
+    // Each freed slot makes room for one run. With fewer slots, another stream's claim is not worth its transaction.
     if (++this.#freed < WORTH_A_CLAIM) return;
     this.#freed = 0;
     this.#endSleeps();
@@ -212,7 +212,7 @@ export class Exchanges {
     this.#cancel(stream, cancelled);
     if (paused) this.#runs.releasePaused(paused);
     this.#runs.fill();
-    // A later answer of another stream may be older.
+    // Only the first stream sets the next due time: the answer of another stream may describe an earlier moment.
     if (isPartial) this.#look();
     else if (stream.isFirst) {
       const readTime = () => monotonicOf(nextDue, this.#parts);
@@ -224,13 +224,13 @@ export class Exchanges {
   /** Holds the runs that a claim brought. Returns true if another claim may bring more. */
   #hold(stream: ExchangeStream, claimed: ClaimedRun[], claim: ClaimRequest, sent: ClockReading): boolean {
     for (const run of claimed) run.stream = stream.number;
-    // No runs for another stream does not mean that none waits: it leaves out limited and crashed ones.
+    // An empty claim of another stream does not mean that no run is ready: it leaves out limited and crashed runs.
     return (stream.isFirst || claimed.length > 0) && this.#runs.hold(claimed, claim, sent);
   }
 
   #cancel(stream: ExchangeStream, ids: number[]): void {
     this.#runs.cancel(ids);
-    // A run that another stream is claiming may be among them. That stream's answer may not say so.
+    // Another stream may be claiming one of these runs, and its answer may not report the cancellation.
     if (ids.length > 0) for (const other of this.#streams) other.mustLook ||= other.asked > 0;
     if (!stream.mustLook) return;
     stream.mustLook = false;
@@ -267,7 +267,7 @@ export class Exchanges {
     if (!isWanted) return null;
     const room = stream.isFirst ? this.#room() : this.#roomBeside();
     if (room.limit <= 0) return null;
-    // Counted from now on: another stream may ask for its room before this claim is sent.
+    // Counted from now on: otherwise another stream could use the same room before this claim is sent.
     stream.asked = room.limit;
     const claim = await claimRequest(this.#parts, this.#options, this.#stride, {
       ...room,

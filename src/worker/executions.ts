@@ -10,11 +10,11 @@ export interface ExecutionsParts {
   clock: Clock;
   logbook: Pick<Logbook, "holds" | "flush">;
   pace: Pick<Pace, "started" | "done">;
-  /** The result may be written. */
+  /** Called when the result may be written. */
   settle(execution: Execution, result: Result): void;
-  /** The result is known. It may be settled later. */
+  /** Called when the result is known. It may be settled later. */
   ended(execution: Execution, result: Result): void;
-  /** The handler has returned, and its slot is free. */
+  /** Called when the handler has returned and its slot is free. */
   freed(run: ClaimedRun): void;
 }
 
@@ -25,7 +25,7 @@ export interface ExecutionsParts {
 export class Executions implements ExecutionObserver {
   readonly #parts: ExecutionsParts;
   readonly #executions = new Map<ClaimedRun, Execution>();
-  /** Whether a run is being started. A synchronous handler ends and returns meanwhile. */
+  /** Whether a run is being started. A synchronous handler returns before its start is over. */
   isStarting = false;
   readonly #announced = new WeakSet<ClaimedRun>();
 
@@ -109,7 +109,7 @@ export class Executions implements ExecutionObserver {
 
   /**
    * Returns the running runs of a stream whose start, or whose child process, has not been written yet, and marks them
-   * as written. Most were prefetched. Runs that have ended meanwhile are left out: their settlement says enough.
+   * as written. Most were prefetched. Runs that have ended meanwhile are left out: their settlement records the start.
    */
   newStarts(stream: number): ClaimedRun[] {
     const started: ClaimedRun[] = [];

@@ -45,11 +45,11 @@ export interface Execution {
 
 /** Follows attempts. All three may be called before `execute()` returns. */
 export interface ExecutionObserver {
-  /** The attempt is about to start. */
+  /** Called when the attempt is about to start. */
   began(execution: Execution): void;
-  /** The result of the attempt is known. */
+  /** Called when the result of the attempt is known. */
   ended(execution: Execution, result: Result): void;
-  /** The handler has returned: until then it uses its slot, even if the run is settled. Comes after `ended`. */
+  /** Called after `ended`, when the handler has returned. Until then it uses its slot, even if the run is settled. */
   returned(execution: Execution): void;
 }
 
@@ -57,7 +57,7 @@ export interface ExecutionObserver {
 export interface Cell {
   /** Whether no run is left in it. */
   isEmpty(): boolean;
-  /** Asks for an empty process instead of waiting for runs that do not end. Returns false if no other can be had. */
+  /** Replaces the process by an empty one instead of waiting for runs that do not end. Returns false if it cannot. */
   vacate(): boolean;
   execute(run: ClaimedRun, job: RunnableJob, observer: ExecutionObserver): void;
   /** Lets the process start other runs again. */

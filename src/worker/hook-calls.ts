@@ -31,7 +31,7 @@ export class HookCalls {
     this.#parts = parts;
   }
 
-  /** Waits no longer for the call under way and for later ones. */
+  /** Stops waiting for the call under way and for later ones. */
   abandon(cause: PunctualError): void {
     this.#abandonedBy = cause;
     this.#abandonCall?.(cause);
@@ -85,7 +85,7 @@ export class HookCalls {
   }
 }
 
-/** Whether a value that user code has returned must be awaited. Throws what a `then` that is a getter throws. */
+/** Whether a value that user code has returned must be awaited. Throws if its `then` is a getter that throws. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
   return typeof (value as { then?: unknown }).then === "function";

@@ -156,7 +156,7 @@ export class Isolation {
     return taken.map(({ run }) => run);
   }
 
-  /** Returns false if the time was over. */
+  /** Lets the last open process be closed at once. Returns false if that was allowed already. */
   #endOpenTime(): boolean {
     const now = this.#clock.monotonic();
     const hadToStayOpen = now < this.#openUntil;

@@ -136,7 +136,7 @@ export class Janitor {
     await this.reap();
   }
 
-  /** Called after a time in which this process did not run. */
+  /** Called when this process runs again after a lapse. */
   #lapsed(): void {
     const { clock, events, checkLeases, wake } = this.#parts;
     checkLeases();
@@ -169,7 +169,7 @@ export class Janitor {
     });
   }
 
-  /** Returns half of the shortest lease, at most `REAP_EVERY`: a job with a short lease wants a lost run back soon. */
+  /** Returns half of the shortest lease, at most `REAP_EVERY`: a lost run then waits at most half a lease longer. */
   #reapInterval(): number {
     let shortest = REAP_EVERY;
     for (const { settings } of this.#parts.registry.definitions())

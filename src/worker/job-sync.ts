@@ -49,7 +49,7 @@ export class JobSync {
     this.changed();
   }
 
-  /** Time on the database's clock: of two workers, the one that started later wins. */
+  /** Returns when these definitions were started, on the database's clock: of two workers, the later start wins. */
   async startedAt(store: Store): Promise<number> {
     this.#startedAt ??= await store.now();
     return this.#startedAt;

@@ -60,7 +60,7 @@ export class LocalExecution implements Execution, ContextOwner {
 
   start(): void {
     this.#startedAt = this.parts.clock.monotonic();
-    // The observer is called outside the run's context: what it dispatches is no child of this run.
+    // The observer is called outside the run's context, so that runs which it dispatches do not get this run as parent.
     const ending = this.#inContext(() => this.#attempt());
     if (ending instanceof Promise) this.#wait(ending);
     else this.#conclude(ending);
@@ -115,7 +115,7 @@ export class LocalExecution implements Execution, ContextOwner {
     return currentRun.run({ id: this.run.id, instance: this.parts.instance }, code);
   }
 
-  /** Waits no longer for the user's code. */
+  /** Stops waiting for the user's code. */
   #abandon(cause: PunctualError): void {
     this.#hooks?.abandon(cause);
     if (!this.#isPending || this.#isAbandoned) return;

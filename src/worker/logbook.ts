@@ -41,7 +41,7 @@ interface Line extends NewLogLine {
   size: number;
 }
 
-/** Lines that the database refused, but not because of their data. */
+/** Lines that the database refused for another reason than their data. */
 interface RefusedLines {
   lines: Set<Line>;
   /** Number of refused groups. */

@@ -75,8 +75,8 @@ function refusal(message: string): PunctualError {
 
 /**
  * Returns how far each run of a queue lies behind the one before it; null: the queues have no weights. Drawn at
- * random for each run (exponentially distributed), so that shares come out right without a memory of earlier claims:
- * also if each claim takes one run, and with any number of workers.
+ * random for each run (exponentially distributed), so that the shares are right without a memory of earlier claims,
+ * even if each claim takes one run, and with any number of workers.
  */
 export function strideOf(
   { weights }: WeightedQueues,
@@ -94,7 +94,7 @@ export interface RunOptions extends QueueOptions {
   parallel?: number | undefined;
   /** Whether the worker ticks schedules. Default: true. */
   schedules?: boolean | undefined;
-  /** How long handlers may go on after stop() before they are aborted. Default: 30 s. */
+  /** How long handlers may run after stop() before they are aborted. Default: 30 s. */
   grace?: Duration | undefined;
 }
 
@@ -108,7 +108,7 @@ export interface ForeverOptions extends QueueOptions {
   batch?: number | undefined;
   /** How long the worker sleeps when nothing wakes it. Default: 200 ms; 1.5 s if PostgreSQL notifies it of new runs. */
   sleep?: Duration | undefined;
-  /** How long handlers may go on after stop() or a signal before they are aborted. Default: 30 s. */
+  /** How long handlers may run after stop() or a signal before they are aborted. Default: 30 s. */
   grace?: Duration | undefined;
   /** Whether SIGINT and SIGTERM stop the worker. Default: true. */
   signals?: boolean | undefined;
@@ -126,7 +126,7 @@ export interface WorkerOptions extends WeightedQueues {
   /** Most runs of one claim; null: as many as will start soon. */
   batch: number | null;
   sleep: number;
-  /** The same if the store reports new runs and none is under way here. */
+  /** The same for a worker without running runs whose store reports new runs. */
   idleSleep: number;
   /** Number of runs after which the worker ends; null: no limit. */
   budget: number | null;

@@ -13,9 +13,9 @@ import { waitAfter, waitToRetry } from "./waits.ts";
 const DUTY = "claiming and settling";
 
 export interface OutboxParts extends WorkerParts {
-  /** The outcome is written or lost, so its lease needs no renewal. */
+  /** Called when the outcome is written or lost, so that the lease needs no renewal. */
   drop(run: ClaimedRun): void;
-  /** An outcome waits to be sent. */
+  /** Called when an outcome waits to be sent. */
   wake(): void;
 }
 
@@ -24,7 +24,7 @@ interface OutboxAnswer extends ExchangeResult {
   unclaimed?: boolean;
 }
 
-/** `settled`: for each outcome whether it was written; null: refused, but not because of its data. */
+/** `settled`: for each outcome whether it was written; null: refused for another reason than its data. */
 interface SendAnswer extends Omit<OutboxAnswer, "settled"> {
   settled: (boolean | null)[];
 }
@@ -38,12 +38,12 @@ const NOTHING = { settled: [], claimed: [], nextDue: null, cancelled: [] };
 export class Outbox {
   readonly #parts: OutboxParts;
   readonly #stream: number;
-  /** Each stream has its own: an outage lasts until every one has succeeded. */
+  /** The name of this stream's duty: an outage lasts until the duty of every stream has succeeded. */
   readonly #duty: string;
   #waiting: OutboxEntry[] = [];
   /** The outcomes being sent; null: no exchange is under way. */
   #underway: OutboxEntry[] | null = null;
-  /** Outcomes that the database refused, with the number of refusals. They are sent again; others go on meanwhile. */
+  /** Outcomes that the database refused, with the number of refusals. They are sent again, without delaying others. */
   readonly #refused = new Map<OutboxEntry, number>();
   #refusedClaims = 0;
 
@@ -161,7 +161,7 @@ export class Outbox {
       } catch (error) {
         if (deadline.isOver) throw error;
         if (!isOutage(error)) {
-          // The database has answered. The next exchange of this stream may be a long time away.
+          // Ends the outage now: the next exchange of this stream may be a long time away.
           events.succeeded(this.#duty);
           throw error;
         }

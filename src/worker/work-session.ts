@@ -76,7 +76,7 @@ export class WorkSession {
     }
   }
 
-  /** Stops claiming, waits for what runs, then ends. */
+  /** Stops claiming, waits for the running runs, then ends. */
   stop(): void {
     this.#isStopped = true;
     if (this.#isOpen) this.setup.stopping?.();
@@ -136,7 +136,7 @@ export class WorkSession {
       sync: () => this.#sync(store),
       checkLeases: () => worker.leases.check(),
       wake: () => {
-        // The clock by which the next tick was expected may have stood still.
+        // The next tick was computed from a clock that may have stood still.
         ticker?.forget();
         worker.wake();
       },

@@ -19,7 +19,7 @@ import { type SessionSetup, WorkSession } from "./work-session.ts";
 /** How long `stop()` waits for dispatches when no worker runs. */
 const DEFAULT_GRACE = 30_000;
 
-/** The end of the channel in a child process: passes on to the parent what a worker here would be told. */
+/** The child's end of the channel to its parent: passes on calls that a worker in this process would get. */
 interface ParentLink {
   wake(): void;
   definitionsChanged(): void;
@@ -31,7 +31,7 @@ export class WorkSessions {
   readonly #jobSync: JobSync;
   readonly #presence: Presence;
   #current: WorkSession | null = null;
-  /** Settles when the sessions asked for so far have ended. */
+  /** Settles when all sessions that were requested so far have ended. */
   #turn: Promise<unknown> = Promise.resolve();
   /** The session that lasts until it is stopped. */
   #lasting: { name: string; ended: Promise<number> } | null = null;
@@ -75,7 +75,7 @@ export class WorkSessions {
     if (this.#current?.setup.jobSync === jobSync) this.#current.syncSoon();
   }
 
-  /** Runs what is due once. Concurrent calls wait for each other. */
+  /** Runs the due runs once. Concurrent calls wait for each other. */
   run(options: RunOptions): Promise<number> {
     checkKeys(options, RUN, "run()");
     this.refuseSecond();

@@ -168,8 +168,8 @@ export class Worker {
       const next = this.#buffer.peek();
       if (!next || !this.#executor.hasRoomFor(next)) return;
       this.#buffer.take();
-      // If this process was suspended, another worker may have claimed the run. If none has, a released run is claimed
-      // again.
+      // If this process was suspended, another worker may have claimed the run. If none has, the release lets a worker
+      // claim it.
       const isTrusted = this.leases.trusts(next);
       const job = isTrusted ? this.#jobOf(next) : null;
       if (job) this.#executions.start(this.#executor, next, job);
@@ -230,7 +230,7 @@ export class Worker {
 
   #freed(run: ClaimedRun): void {
     this.#startNext(run);
-    // While a run starts, its synchronous handler has returned, and `#fill()` goes on.
+    // A synchronous handler returns while its run is being started: the `#fill()` under way then starts the next run.
     if (!this.#executions.isStarting) this.#fill();
     this.#exchanges.slotFreed(run);
   }
@@ -260,7 +260,7 @@ export class Worker {
     for (const run of this.#takeIf(() => true)) this.#release(run);
   }
 
-  /** Claims take ad hoc runs even if they are paused, and would take them again. */
+  /** Releases runs that are paused, except ad hoc runs: claims take these even if they are paused. */
   #releasePaused({ jobs, queues }: Paused): void {
     if (jobs.length === 0 && queues.length === 0) return;
     const pausedJobs = new Set(jobs);

@@ -56,7 +56,7 @@ export class CallerTransactions {
     return entered.sql;
   }
 
-  /** If the reading fails, the next call of `enter` reads again. */
+  /** Reads the identity of the instance's database. If that fails, the next call of `enter` reads again. */
   #readOwnIdentity(): Promise<DatabaseIdentity> {
     const reading = readIdentity(this.#own, this.#t);
     reading.catch(() => {

@@ -191,8 +191,8 @@ function firstValues(
 }
 
 /**
- * Goes from the highest queue to the lowest: the entries of claimed runs, which the server has not purged yet, are at the
- * beginning of each queue, where the lowest value would be looked up.
+ * Steps from the highest queue to the lowest. A lookup of the lowest would read the index entries of claimed runs that
+ * the server has not purged yet: they are at the beginning of each queue.
  */
 export function readyQueues(t: Tables): string {
   const found = (limited: "0" | "1"): Statement => {

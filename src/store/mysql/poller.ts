@@ -3,7 +3,7 @@ import type { Sql, Tables } from "../sql/database.ts";
 import { nextDue, using } from "./dialect.ts";
 
 /**
- * Bounds of the time between two polls, in milliseconds. A run of another process waits half of it on average. Statements
+ * Bounds of the time between two polls, in milliseconds. On average, a run of another process waits half of it. Statements
  * that an idle worker sends anyway make most of the longest ones unnecessary (see `exchanging`).
  */
 const SHORTEST_INTERVAL = 10;
@@ -12,8 +12,8 @@ const LONGEST_INTERVAL = 250;
 /** Between these bounds, the time between two polls as a fraction of the time since the last change (note 39). */
 const FRACTION = 0.05;
 
-/** Longest that exchanges put off a poll, in milliseconds: they may be those of another worker, on other queues. */
-const PUT_OFF_AT_MOST = 1000;
+/** Longest that exchanges delay a poll, in milliseconds: they may be those of another worker, on other queues. */
+const LONGEST_DELAY = 1000;
 
 /** Polls for changes of the runs while there are listeners: these servers have no notifications. */
 export class Poller {
@@ -50,9 +50,7 @@ export class Poller {
     };
   }
 
-  /**
-   * Tells of an exchange, which sees every change by itself and so puts off the next poll.
-   */
+  /** Called when an exchange is under way. It finds new runs itself, so the next poll can wait. */
   async exchanging(work: Promise<unknown>): Promise<void> {
     this.#exchanges++;
     await work.catch(() => {});
@@ -60,9 +58,9 @@ export class Poller {
     this.#exchangedAt = this.#clock.monotonic();
   }
 
-  /** Returns how long the next poll is put off. */
+  /** Returns how long exchanges delay the next poll. */
   #putOff(now: number): number {
-    if (now - this.#polledAt >= PUT_OFF_AT_MOST) return 0;
+    if (now - this.#polledAt >= LONGEST_DELAY) return 0;
     return this.#exchanges > 0 ? this.#interval : this.#exchangedAt + this.#interval - now;
   }
 

@@ -141,7 +141,7 @@ function hot(t: Tables, table: string): string[] {
     `create table if not exists ${t.gates} (id smallint not null primary key) ${table}`,
     `insert into ${t.gates} (id) values ${Array.from({ length: GATES }, (_, id) => `(${id})`).join(", ")}
        on duplicate key update id = ${t.gates}.id`,
-    // The mark identifies these tables wherever they are moved or replicated to. It has a row of its own: a
+    // The mark identifies these tables, also after they were moved or replicated. It has a row of its own: a
     // serializable transaction that reads the mark locks its row, and must not block the row of the counter.
     `create table if not exists ${t.ids} (id tinyint not null primary key, next bigint not null, mark ${NAME} not null) ${table}`,
     `insert into ${t.ids} (id, next, mark) values (1, 0, ''), (2, 0, uuid()) on duplicate key update id = ${t.ids}.id`,

@@ -46,7 +46,7 @@ export function runTransaction<Result>(
     });
     progress.committing = true;
     await pipeline.send("commit", []).catch((error) => {
-      // If the server has answered, if only with an error, the transaction is known not to be committed.
+      // If the server has answered with an error, the transaction is known not to be committed.
       progress.committing = isConnectionLost(error);
       throw error;
     });
@@ -147,7 +147,7 @@ class Pipeline {
       for (const [index, { resolve }] of packet.entries()) resolve(results[index]!);
     } catch (error) {
       const [statement, ...others] = packet as [UnsentStatement, ...UnsentStatement[]];
-      // A duplicate key undoes this one statement only: its caller gets the error, and the transaction can go on.
+      // A duplicate key undoes this one statement only: its caller gets the error, and the transaction continues.
       if (statement.isAwaited && others.length === 0 && isDuplicate(error)) statement.reject(error);
       else this.#failure = { error };
     }

@@ -121,7 +121,7 @@ export class OneConnection implements PgConnections {
     return new Promise((resolve, reject) => {
       const onTurn = () => {
         cancel();
-        // Taken here, not by the caller of #turn: another acquire() may run before that caller resumes.
+        // Set here, not by the caller of #turn: another acquire() may run before that caller resumes.
         this.#isHeld = true;
         resolve();
       };

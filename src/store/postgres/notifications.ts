@@ -20,14 +20,14 @@ export function channelOf(schema: string | null, prefix: string): string {
 /** Shortest time between two notifications of a process, in milliseconds. Later announcements share the next one. */
 const NOTIFY_INTERVAL = 5;
 
-/** No need to wait for the disk: a hint may be lost in a crash. */
+/** Does not wait for the disk: a notification may be lost in a crash. */
 const NOTIFY = "select set_config('synchronous_commit', 'off', true), pg_notify(cast(? as text), '')";
 
 /** Notifies other processes of new runs. A notification is a hint: workers that miss it poll a little later. */
 export class Announcer {
   readonly #sql: Sql;
   readonly #channel: string;
-  /** Ends when everything announced so far was sent. */
+  /** Resolves when all announcements so far were sent. */
   #sending: Promise<void> | null = null;
   #isDue = false;
 

@@ -26,7 +26,7 @@ export const NO_TIMEOUT = 0;
 export interface QueryOptions {
   /** Longest wait for the answer, in milliseconds. Default: one minute. */
   timeout?: number | undefined;
-  /** Prepares the statement under a name from here once it has come often enough; absent: never. */
+  /** Names under which statements that are sent often are prepared; absent: the statement is not prepared. */
   names?: StatementNames | undefined;
 }
 
@@ -75,7 +75,7 @@ export function numbered(text: string): string {
 /** Most statements that stay prepared on a connection: pg never deallocates one. */
 const MAX_PREPARED = 200;
 
-/** A text is prepared when it comes for the third time: one with a long parameter list may never come again. */
+/** A text is prepared when it is sent for the third time: one with a long parameter list may never be sent again. */
 const PREPARE_AT = 3;
 
 /**
@@ -84,7 +84,7 @@ const PREPARE_AT = 3;
  * never mean another statement.
  */
 export class StatementNames {
-  /** For each text its name, or how often it has come before it got one. */
+  /** For each text its name, or how often it was sent before it got one. */
   readonly #texts = new Map<string, number | string>();
   readonly #versions = new Map<string, number>();
   #named = 0;

@@ -59,7 +59,7 @@ export async function runTransaction<Result>(
     return result;
   } catch (error) {
     pipeline.end();
-    // The server has answered, if only with an error: the transaction is known not to be committed.
+    // The server has answered with an error: the transaction is known not to be committed.
     if (!isConnectionLost(error)) {
       progress.committing = false;
       broken = !(await rollBack(client));

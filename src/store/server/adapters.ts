@@ -212,7 +212,7 @@ function asNumber(column: string, value: unknown): unknown {
   return typeof value === "string" && NUMBERS.has(column) ? Number(value) : value;
 }
 
-/** For a test that compares the list with the schema. */
+/** Whether a column is in `NUMBERS`. A test compares the list with the schema. */
 export function isNumber(column: string): boolean {
   return NUMBERS.has(column);
 }

@@ -18,7 +18,7 @@ type Position = Pick<RunRow, "priority" | "run_at" | "id">;
 /** Claims that continue one behind the other. The first one begins at the head of every queue. */
 export class ClaimSeries {
   readonly #since: number;
-  /** The last run that was taken of each queue that may have more. */
+  /** For each queue that may have more runs, the last run that was taken from it. */
   readonly #last = new Map<string, Position>();
   #claims = 0;
 
@@ -31,7 +31,7 @@ export class ClaimSeries {
     return this.#last.size > 0 && this.#claims < MOST_CLAIMS && now - this.#since < LONGEST;
   }
 
-  /** Returns the condition of the runs behind the last one taken of the queue. */
+  /** Returns the condition of the runs behind the last run that was taken from the queue. */
   behindLast(queue: string): Statement {
     const last = this.#last.get(queue);
     if (!last) return { text: "", params: [] };
@@ -42,13 +42,13 @@ export class ClaimSeries {
     };
   }
 
-  /** Whether a queue has fewer than `limit` runs behind the last one taken: more may be before it. */
+  /** Whether fewer than `limit` runs were found behind the last run taken from a queue: more may be before it. */
   isShort(found: RunRow[], limit: number): boolean {
     const counts = countByQueue(found);
     return [...this.#last.keys()].some((queue) => (counts.get(queue) ?? 0) < limit);
   }
 
-  /** Notes which of the runs that a claim found without limits it took. */
+  /** Records the runs without limits that a claim found (`found`), and those that it took (`rows`). */
   took(rows: RunRow[], found: RunRow[], limit: number): void {
     this.#claims++;
     if (rows.length < FEWEST_TAKEN) this.#last.clear();

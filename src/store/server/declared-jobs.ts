@@ -3,12 +3,12 @@ import type { SqlContext } from "../sql/context.ts";
 import { declare, undeclared } from "../sql/jobs.ts";
 import type { DeclaredJob, NewRun } from "../store.ts";
 
-/** How long a row that was seen is trusted to be there. */
+/** How long a row that was seen is assumed to exist, in milliseconds. */
 const REMEMBERED = 1000;
 
 /**
- * Inserts the rows of jobs whose runs are dispatched before any worker has defined them, or after they were pruned. A
- * row is looked for once a second at most, and beside the insert, so that an insert has no extra round trip.
+ * Inserts the rows of jobs whose runs are dispatched before any worker has defined them, or after they were pruned. It
+ * looks for a row at most once a second, and while the insert runs, so that an insert has no extra round trip.
  */
 export class DeclaredJobs {
   readonly #sql: SqlContext;
@@ -48,7 +48,7 @@ export class DeclaredJobs {
     for (const name of jobs.keys()) this.#seen.set(name, at);
   }
 
-  /** Rows may have been deleted. */
+  /** Called when rows may have been deleted. */
   forget(): void {
     this.#seen.clear();
   }

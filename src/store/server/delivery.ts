@@ -90,7 +90,7 @@ export class Delivery {
           if (!this.#doubtful.includes(sent)) this.#doubtful.push(sent);
           return this.#sendAgain(tx);
         }
-        // The receipt was sent with `begin`. It holds for whichever ids its transaction inserts.
+        // The receipt was sent with `begin`. It proves the commit of any ids that its transaction inserts.
         if (!ids.isCurrent(sent)) sent = { ...(await this.#newTry(tx)), receipt: firstTry.receipt };
         return inserter.insert(tx, sent.runs, this.#now);
       },

@@ -35,7 +35,7 @@ export class FormerNamesCache {
   }
 
   async #refresh(): Promise<void> {
-    // The insert leaves first.
+    // Lets the insert be sent first.
     await yieldToEventLoop();
     try {
       this.#names = await readFormerNames(this.#sql);

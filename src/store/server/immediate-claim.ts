@@ -35,8 +35,8 @@ export interface ImmediateResult {
  * rest.
  *
  * The answer may be lost after the statement was sent, and the server may execute it late. The statement therefore locks
- * the row of its stream and takes nothing if the stream has gone on: an exchange that is sent again writes its number
- * into that row before it looks for runs with its token.
+ * the row of its stream and takes nothing if a later exchange has used the stream: an exchange that is sent again writes
+ * its number into that row before it looks for runs with its token.
  */
 export class ImmediateClaim {
   readonly #db: ServerDatabase;

@@ -36,7 +36,7 @@ const EARLIER_TRY = 10_000;
 const GATE_TRIES = 5;
 
 /**
- * Claims in a row that continue an unfinished lane walk. Without this bound they could go on for ever: of several queues,
+ * Claims in a row that continue an unfinished lane walk. Without this bound they could repeat for ever: of several queues,
  * one may start over while another one ends.
  */
 const ROUNDS = 50;
@@ -58,7 +58,7 @@ export interface ServerParts {
   /** See `Store`. */
   isWatched(): boolean;
   watch(onChange: () => void): () => void;
-  /** Tells the wake-up of an exchange. Absent if it has no use for that. */
+  /** Notifies the wake-up that an exchange is under way. Absent if the wake-up does not need to know. */
   exchanging?(work: Promise<unknown>): void;
   close(): Promise<void>;
 }
@@ -147,7 +147,7 @@ export class ServerStore extends SqlStore {
 
   /**
    * Gives the jobs of these runs rows, if they have none. Returns what to wait for after the insert. Inside a caller's
-   * transaction that is nothing: it may hold the only connection, and its end must not depend on ours.
+   * transaction there is nothing to wait for: it may hold the only connection, and must not depend on another one.
    */
   async #declareJobs(
     runs: NewRun[],
@@ -157,7 +157,7 @@ export class ServerStore extends SqlStore {
     const jobs = this.#declared.unsure(runs);
     if (!jobs) return null;
     const isKnown = isCallers || this.#declared.areKnown(jobs);
-    // The insert leaves first, unless a row may be missing.
+    // Sends the insert first, unless a row may be missing.
     const declared = (isKnown ? yieldToEventLoop() : Promise.resolve()).then(() =>
       this.#declared.declare(jobs, now),
     );
@@ -234,7 +234,7 @@ export class ServerStore extends SqlStore {
     if (!settles && !request.again) {
       // An idle worker sends one statement and opens no transaction.
       const now = await this.now();
-      // A poll is one statement. A worker that was woken has no time for planning it.
+      // A poll is one statement. For a worker that was woken it is prepared, which saves the time to plan it.
       const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
       facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
       if (!claim || isIdle(facts, now)) {
@@ -246,14 +246,14 @@ export class ServerStore extends SqlStore {
       const now = await this.now(tx);
       const isAgain = request.again || tx.again;
       if (isAgain) await this.#waitForEarlierTry(tx, request);
-      // An immediate claim that the server executes late takes nothing from here on.
+      // From here on, an immediate claim of an earlier try takes nothing if the server executes it late.
       if (isAgain && request.settle.length === 0) await tx.run(...this.#closeStream(request));
       // Locks the stream's row until the commit, for `#waitForEarlierTry`. A settle writes to that row anyway.
       else if (claim && request.settle.length === 0)
         await tx.run(...this.#selectStream(request, db.forUpdate));
       const settling = this.settleOnce(tx, request, now);
       const known = facts;
-      // A later try of the transaction must read them again.
+      // A retry of the transaction must read the facts again.
       facts = null;
       if (!claim || isAgain) {
         const { written: settled } = await settling;

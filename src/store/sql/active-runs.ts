@@ -7,7 +7,7 @@ import { first, type Index } from "./database.ts";
 /** Most waiting runs of each kind to count: the cost of a status must not grow with the backlog. */
 const MOST_COUNTED = 10_000;
 
-/** Least share of a queue, if more runs wait and `MOST_COUNTED` is divided among the queues. */
+/** Fewest runs to count of a queue when `MOST_COUNTED` is divided among many queues. */
 const LEAST_OF_QUEUE = 200;
 
 /** Most running runs, queues, and priorities of one queue to read. */
@@ -157,7 +157,7 @@ export class ActiveRuns {
   }
 
   async #countReady(where: string, index: "ready" | "owned"): Promise<void> {
-    // Always true, and makes the database use the index.
+    // This condition is always true. It makes the database use the index.
     const all = `${where} and ${index === "ready" ? "queue" : "owner"} > ''`;
     const capped = (await this.#countUpTo(all, index, MOST_COUNTED)) > MOST_COUNTED;
     this.capped ||= capped;

@@ -37,7 +37,7 @@ export interface RunRow extends ChainLink {
 export const RUN_COLUMNS: string =
   "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged, unique_scope";
 
-/** The same columns of the table with this alias. */
+/** Returns `RUN_COLUMNS` qualified with an alias of the table. */
 export function runColumnsOf(alias: string): string {
   return RUN_COLUMNS.replaceAll(/\w+/g, `${alias}.$&`);
 }
@@ -49,7 +49,7 @@ export interface StartingValues {
   /** End of the lease. */
   until: string;
   started: string;
-  /** Null: no run holds a unique key until it starts. */
+  /** The database's time; null: no run holds a unique key that ends when it starts. */
   now: string | null;
 }
 
@@ -137,7 +137,7 @@ export const RECALLED_COLUMNS: string = `${RUN_COLUMNS}, lease_token, started_at
 
 export type RecalledRow = RunRow & { lease_token: string; started_at: number | null };
 
-/** The same for rows that an earlier try of the claim took. */
+/** Converts rows that an earlier try of the claim took. */
 export function toRecalledRuns(
   rows: RecalledRow[],
   chooser: { lacksKey(row: RunRow): boolean },

@@ -70,7 +70,7 @@ export function cancel(
   });
 }
 
-/** How runs end that no worker settled. */
+/** How to end runs that no worker settles. */
 interface ForcedEnd {
   state: "failed" | "cancelled";
   error: string | null;

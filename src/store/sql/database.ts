@@ -47,7 +47,7 @@ export interface Database extends Sql {
   readonly name: DatabaseName;
   /** Appended to a `select`: locks its rows until the transaction ends. Empty on SQLite, which has one write lock. */
   readonly forUpdate: string;
-  /** The same, but skips rows that another transaction has locked. */
+  /** As `forUpdate`, but skips rows that another transaction has locked. */
   readonly skipLocked: string;
   /** Restricts such a lock, behind a join, to the table with this alias. */
   lockOnly(lock: string, alias: string): string;
@@ -114,7 +114,7 @@ export interface Database extends Sql {
   readonly movesRows: boolean;
   /** Finished runs (as `r`) of one job with ids in (`after`, `upTo`], as a range of the index on name and id. */
   historyRange(name: string, after: number, upTo: number): IndexRange;
-  /** Version and relevant settings, for people. */
+  /** Returns the version and the relevant settings, to be printed. */
   about(): Promise<{ version: string; settings: Record<string, string> }>;
   /** Reports on vacuum; absent on databases without one. */
   vacuum?(tables: Tables): Promise<VacuumReport>;
@@ -150,9 +150,9 @@ export interface ServerDatabase extends Database {
   /** Whether reads pass over the index entries of changed rows until the server purges these in the background. */
   readonly purgesLate: boolean;
   /**
-   * Runs two inserts as one transaction, in one packet if possible. After an error that leaves it open whether they
-   * were committed, `again` runs instead. `behind` is sent right behind the inserts, whatever becomes of them; nobody
-   * waits for it, and its error is ignored.
+   * Runs two inserts as one transaction, in one packet if possible. After an error that may have come after the
+   * commit, `again` runs instead. `behind` is sent right behind the inserts, even if they fail; its answer is
+   * not awaited, and its error is ignored.
    */
   both(
     one: Statement,
@@ -161,8 +161,8 @@ export interface ServerDatabase extends Database {
     behind?: Statement | null,
   ): Promise<void>;
   /**
-   * Runs one statement as a transaction, in one round trip if possible. Null: an error left it open whether it was
-   * committed, or a later try may succeed. Absent on databases whose updates return no rows.
+   * Runs one statement as a transaction, in one round trip if possible. Null: it is unknown whether it was committed,
+   * or a later try may succeed. Absent on databases whose updates return no rows.
    */
   atOnce?<Row>(statement: Statement): Promise<Row[] | null>;
   /** Reads as `all` does; keeps the statement prepared if that costs no further round trip. */

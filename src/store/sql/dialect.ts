@@ -13,7 +13,7 @@ export function using(): string {
 /** A path for the JSON functions of SQLite and MySQL. */
 export interface JsonPath {
   text: string;
-  /** Paths on the way that must be arrays: MySQL treats any other value as an array of one element. */
+  /** Prefixes of the path that must be arrays: MySQL treats any other value as an array of one element. */
   lists: string[];
 }
 

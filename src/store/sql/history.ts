@@ -112,8 +112,8 @@ export interface EndedRun {
 }
 
 /**
- * Does the same for settled runs that have one token, in one statement; only where `db.movesRows`, on PostgreSQL. Returns
- * the runs that still had the token.
+ * Moves settled runs of one token to `history`, in one statement. Only for databases with `movesRows` (PostgreSQL).
+ * Returns the runs that still had the token.
  */
 export async function moveLeasedToHistory(
   tx: SqlContext,

@@ -56,7 +56,7 @@ export function declaredValues(
   return [name, queue, priority, limit, keyLimit, "", 0, now];
 }
 
-/** Returns those of the names that have no row and are not former names: a job with waiting runs needs a row. */
+/** Returns the names without a row that are not former names: a job with waiting runs needs a row. */
 export async function undeclared(sql: SqlContext, names: string[]): Promise<string[]> {
   const { db, t } = sql;
   const rows = await sql.all<{ name: string }>(

@@ -94,9 +94,7 @@ export function insertion(
  */
 export const UNIQUE_SCOPE = { window: 0, untilStarted: 1, untilFinished: 2 } as const;
 
-/**
- * New values of the key's columns when a run is claimed. In this order: MySQL reads the columns that it has just set.
- */
+/** New values of the key's columns when a run is claimed. The order matters: MySQL reads the values it has just set. */
 export function keyAtStart(now: string): Record<"unique_key" | "unique_scope", string> {
   const { window, untilStarted } = UNIQUE_SCOPE;
   return {

@@ -71,7 +71,7 @@ export async function* selectFinished(
   else yield* selectByAge(t, request, now);
 }
 
-/** The run does not hold a unique key any more. */
+/** A condition: the run no longer holds a unique key. */
 const HOLDS_NO_KEY = "(r.unique_until is null or r.unique_until <= ?)";
 
 /** Selects finished runs whose retention has ended, and with `finishedFor` those that finished that long ago. */

@@ -121,7 +121,7 @@ async function takeAllBack(
     const failure =
       state === "failed" ? { error, fingerprint: "crashed" } : { error: null, fingerprint: null };
     const { started_at: startedAt, unique_until: uniqueUntil, logged } = run;
-    // One more: the lost attempt is recorded by now.
+    // The lost attempt is recorded by now, and counts.
     const attempts = run.attempts + 1;
     return [
       {
@@ -164,7 +164,7 @@ interface LostRuns {
  * Locks expired runs and decides which had started. A worker marks prefetched runs as started some time after they
  * start. So the first of its unmarked runs count as started too: as many as it has slots, less the runs that it
  * marked. All expired runs of a worker are judged in one transaction, also those beyond the limit, and by one process
- * at a time, which locks the worker's row first: judged in two parts, twice as many runs would be charged.
+ * at a time, which locks the worker's row first: in two transactions, twice as many runs would be charged.
  */
 async function judgeByWorker(
   tx: SqlContext,
@@ -192,7 +192,8 @@ async function judgeByWorker(
 
 /**
  * Returns the unmarked runs that may have started, in claim order. A run that crashed before is marked before it
- * starts. The runs of a chain start one after the other: only its first can have, and none if another one is marked.
+ * starts. The runs of a chain start one after the other: only its first can have started, and
+ * only if none of them is marked.
  */
 function maybeStarted(runs: LostRun[]): LostRun[] {
   const chains = new Set(runs.filter((run) => run.started_at !== null).map(({ token }) => token));

@@ -4,7 +4,7 @@ import { type FormerNames, readFormerNames } from "./former-names.ts";
 import { addMinute, deleteStubs, isDefined, type JobRow, lockJobs, MINUTE_COUNTS } from "./jobs.ts";
 import { moveRollups } from "./rollups.ts";
 
-/** Job `to` takes over everything that belongs to `from`; null: `from` becomes a job of its own again. */
+/** Job `to` takes over everything that belongs to `from`. `to` null: `from` becomes a separate job again. */
 interface Rename {
   from: string;
   to: string | null;

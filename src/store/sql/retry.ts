@@ -8,7 +8,7 @@ export const RETRY_FOR: number = 30_000;
 
 export interface RetryOptions {
   pending: Pending;
-  /** Whether the work may wait for others than the database: a handler in its transaction, another installer. */
+  /** Whether the work may wait for something beside the database: a handler in its transaction, another installer. */
   mayTakeLong?: boolean;
   /** Whether the same work may succeed a moment later: after a conflict, a lost connection, a restart of the server. */
   isTransient(error: unknown): boolean;
@@ -53,7 +53,7 @@ export async function retry<Result>(
   }
 }
 
-/** How far a transaction has got, over all its tries. */
+/** The progress of a transaction, over all its tries. */
 export class TransactionProgress {
   /** Whether an earlier try may have been committed. */
   again = false;

@@ -47,7 +47,7 @@ async function declareJobOf(tx: SqlContext, id: number, now: number): Promise<vo
   );
   if (!pruned || (await undeclared(tx, [pruned.name])).length === 0) return;
   const { name, queue, priority } = pruned;
-  // A limit of 1 until a worker defines the job: the default, and the safe side.
+  // A limit of 1, the default, is safe until a worker defines the job.
   await declare(tx, new Map([[name, { queue, priority, limit: 1, keyLimit: 0 }]]), now);
 }
 

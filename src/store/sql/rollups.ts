@@ -15,7 +15,7 @@ const KEY = ["grain", "scope", "name", "minute", "measure", "bucket"];
 /** Rows of one statement. */
 const ROWS = 100;
 
-/** How long the counts of each grain are kept, in minutes. The longest is kept as long as the minutes of jobs. */
+/** How long the counts of each grain are kept, in minutes. The coarsest is kept as long as the minutes of jobs. */
 const KEPT = { 1: 6 * 60, 10: 2 * 24 * 60 };
 
 /** Rows of this many minutes are deleted by one statement. */
@@ -90,7 +90,7 @@ export async function moveRollups(tx: SqlContext, from: string, to: string): Pro
   }
 }
 
-/** Deletes counts that nobody looks at any more. `before`: the minute before which the longest grain is deleted. */
+/** Deletes counts past their retention (`KEPT`). `before`: the minute before which the coarsest grain is deleted. */
 export async function pruneRollups(sql: SqlContext, now: number, before: number): Promise<void> {
   const { t } = sql;
   const minute = Math.floor(now / 60_000);

@@ -18,7 +18,7 @@ interface Plan {
   clause: Statement;
   /** The condition for which an index gives rows in the order of ids. */
   driver: Statement;
-  /** Whether so few rows satisfy `driver` that one statement may read all of them. */
+  /** Whether the rows that satisfy `driver` are few enough for one statement to read all of them. */
   few: boolean;
 }
 
@@ -27,7 +27,7 @@ interface Plan {
  */
 export async function search(sql: SqlContext, request: RunSearch, now: number): Promise<RunPage> {
   const found = new Map<number, RecordRow>();
-  // Every row above this id was searched, in both tables.
+  // The id down to which both tables were searched.
   let reached = 0;
   for (const plan of plansOf(sql, request.where, now)) {
     const columns = plan.table === "runs" ? UNFINISHED_COLUMNS : FINISHED_COLUMNS;

@@ -14,7 +14,7 @@ interface HeldRun extends FreedRun {
 }
 
 export interface SettleResult {
-  /** For each settlement, in the order given: whether its lease was held, and so whether it was written. */
+  /** For each settlement, in the order given: whether its lease was held. Only then it was written. */
   written: boolean[];
   /** Runs under limits that these settlements ended or put back. */
   freed: FreedRun[];
@@ -147,7 +147,7 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
       {
         id,
         state: stateCodes[to],
-        // Counted back from the database's time, so that both times are by the same clock.
+        // Computed from the database's time, so that start and end are by the same clock.
         startedAt: now - one.duration,
         error,
         fingerprint,

@@ -67,8 +67,8 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
 }
 
 /**
- * The jobs, with those that have runs and no row. An insert makes the row, but a prune may delete it at the same moment:
- * that must not hide the run.
+ * Returns the jobs, including those that have runs and no row: an insert makes the row, but a prune may delete it at
+ * the same moment.
  */
 function withMissing(jobs: JobStatusRow[], { placements }: ActiveRuns): JobStatusRow[] {
   const known = new Set(jobs.map(({ name }) => name));

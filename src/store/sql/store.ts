@@ -129,7 +129,7 @@ export abstract class SqlStore implements Store {
 
   /**
    * Never repeats `work`, which belongs to the handler and may have other effects. The run's row is not locked while
-   * `work` runs, so that renewals can prolong its lease: otherwise the lease may have ended by the time of a
+   * `work` runs, so that renewals can prolong its lease: otherwise the lease could end before a
    * rollback.
    */
   async transaction(...[settlement, work, extended]: Parameters<Store["transaction"]>): Promise<boolean> {

@@ -139,7 +139,7 @@ async function readFacts(
   return new Map(rows.map(({ id, fingerprint, first }) => [id, { fingerprint: fingerprint ?? "", first }]));
 }
 
-/** Moves the marks of schedules. A tick before the mark never happens again, whatever becomes of its run. */
+/** Moves the marks of schedules. A tick before the mark never happens again, even if its run is deleted. */
 async function moveMarks(tx: SqlContext, decided: DecidedSchedule[]): Promise<void> {
   const { db, t } = tx;
   if (decided.length === 0) return;

@@ -1,22 +1,22 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { Clock } from "../../time.ts";
 
-/** Shortest time between two looks, in milliseconds. */
+/** Shortest time between two polls, in milliseconds. */
 const SHORTEST = 1;
 
 /**
- * Longest time between two looks while the file is watched, in milliseconds. Bounds the delay where the operating
- * system reports nothing.
+ * Longest time between two polls while the file is watched, in milliseconds. Bounds the delay if the operating system
+ * reports nothing.
  */
 const LONGEST = 100;
 
-/** Longest time between two looks while the file is not watched, or its events do not arrive, in milliseconds. */
+/** Longest time between two polls while the file is not watched, or its events do not arrive, in milliseconds. */
 const UNWATCHED = 10;
 
-/** Part of the time since the last event that passes between two looks. */
+/** The time between two polls, as a fraction of the time since the last event. */
 const PART = 1 / 8;
 
-/** Changes without an event after which events count as not arriving: an event may be a little later than a look. */
+/** Changes without an event after which events count as not arriving: an event may arrive shortly after a poll. */
 const MISSES = 3;
 
 /** Time until a file that could not be watched is tried again, in milliseconds. */
@@ -35,8 +35,8 @@ export interface WatchedFile {
 
 /**
  * Calls `onChange` after commits of other connections: SQLite has no notifications. An event of the WAL file tells that
- * somebody writes, but it comes before the commit, which may take as long as the disk takes to sync. So the looks at the
- * version follow an event each millisecond, and then at intervals that grow with the time since the event (note 41).
+ * another connection writes. It comes before the commit, which takes as long as the disk takes to sync. After an event,
+ * this class therefore polls the version each millisecond, then at intervals that grow with the time since (note 41).
  */
 export class ChangeWatch {
   readonly #file: WatchedFile;
@@ -44,17 +44,17 @@ export class ChangeWatch {
   #watcher: FSWatcher | null = null;
   #lastTry = Number.NEGATIVE_INFINITY;
   #lastEvent = Number.NEGATIVE_INFINITY;
-  /** Changes in a row that no event came before. */
+  /** Number of changes in a row without an event. */
   #misses = 0;
   #hasEvent = false;
   #isStopped = false;
   #cancel: () => void = () => {};
-  /** Time of the next look. */
+  /** Time of the next poll. */
   #due = Number.POSITIVE_INFINITY;
 
   constructor(file: WatchedFile) {
     this.#file = file;
-    this.#look();
+    this.#poll();
   }
 
   stop(): void {
@@ -64,7 +64,7 @@ export class ChangeWatch {
     this.#watcher = null;
   }
 
-  #look(): void {
+  #poll(): void {
     const now = this.#file.clock.monotonic();
     if (!this.#watcher && now - this.#lastTry >= RETRY) this.#watch(now);
     try {
@@ -75,7 +75,7 @@ export class ChangeWatch {
     } catch {
       // The worker's next exchange fails in the same way and reports the error.
     }
-    if (!this.#isStopped) this.#lookIn(this.#interval(now), now);
+    if (!this.#isStopped) this.#pollIn(this.#interval(now), now);
   }
 
   #changed(): void {
@@ -89,10 +89,10 @@ export class ChangeWatch {
     return Math.min(longest, Math.max(SHORTEST, (now - this.#lastEvent) * PART));
   }
 
-  #lookIn(ms: number, now: number): void {
+  #pollIn(ms: number, now: number): void {
     this.#cancel();
     this.#due = now + ms;
-    this.#cancel = this.#file.clock.after(ms, () => this.#look(), { background: true });
+    this.#cancel = this.#file.clock.after(ms, () => this.#poll(), { background: true });
   }
 
   #watch(now: number): void {
@@ -112,10 +112,10 @@ export class ChangeWatch {
     const now = this.#file.clock.monotonic();
     this.#hasEvent = true;
     this.#lastEvent = now;
-    if (!this.#isStopped && this.#due - now > SHORTEST) this.#lookIn(SHORTEST, now);
+    if (!this.#isStopped && this.#due - now > SHORTEST) this.#pollIn(SHORTEST, now);
   }
 
-  /** Another file has taken the place of this one, or the system reports no more: looks often until the next try. */
+  /** Stops watching: the file was replaced, or the system reports no more. Polls often until the next try. */
   #unwatch(watcher: FSWatcher): void {
     watcher.close();
     if (this.#watcher === watcher) this.#watcher = null;

@@ -44,7 +44,7 @@ export class SqliteDatabase implements Database {
   readonly handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #pending: Pending;
-  /** Ends with the last transaction or statement that was begun. */
+  /** Settles when the last transaction or statement has ended. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(handle: DatabaseSync, pending: Pending = new Pending()) {

@@ -44,7 +44,7 @@ export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult
   return inserted;
 }
 
-/** Returns the runs with the names that their jobs have now, if these were underCurrentName. */
+/** Returns the runs under the current names of their jobs. */
 function withCurrentNames({ sql, t }: InsertContext, runs: NewRun[]): NewRun[] {
   const former = new Map<string, string>();
   for (const name of new Set(runs.map((run) => run.name))) {

@@ -27,12 +27,12 @@ interface Walk {
   isLastLap: boolean;
 }
 
-/** Finds runs that fit under their limits, without reading all that do not. */
+/** Finds runs that fit under their limits, without reading every run that does not fit. */
 export class Limits {
   readonly #db: SqliteDatabase;
   readonly #t: Tables;
   readonly #walks = new Map<string, Walk>();
-  /** A condition of the current claim, as SQL. */
+  /** The condition of the runs that the current claim may take, as SQL. */
   #claimable = "";
 
   constructor(db: SqliteDatabase, tables: Tables) {

@@ -16,7 +16,7 @@ import { schema } from "./schema.ts";
  */
 const ROUNDS = 50;
 
-/** In milliseconds. Shorter transactions delay renewals less than leases allow for. */
+/** Longer transactions extend the leases, in milliseconds. Shorter ones delay renewals by less than leases allow. */
 const LONG_TRANSACTION = 100;
 
 const SAVEPOINT = "punctual_work";
