@@ -114,6 +114,8 @@ const ROOMS: Record<string, string[]> = {
   "dashboard/server/": [
     "punctual.ts",
     "dashboard/api/api.ts",
+    "dashboard/api/contract.ts",
+    "dashboard/api/contract/",
     "metrics/address.ts",
     "run/redact.ts",
     "supervisor/child-identity.ts",

@@ -1,4 +1,5 @@
 import { type ErrorCode, isPunctualError } from "../../errors.ts";
+import type { Problem } from "../api/contract/values.ts";
 
 /** What a problem+json answer says beside its status. */
 export interface ProblemDetails {
@@ -87,7 +88,14 @@ export function toProblem(error: unknown): HttpProblem {
 
 /** Returns a problem as `application/problem+json` (RFC 9457). */
 export function problemResponse({ status, code, message, hint, headers }: HttpProblem): Response {
-  const body = { type: "about:blank", title: TITLES[status] ?? "Error", status, code, detail: message, hint };
+  const body: Problem = {
+    type: "about:blank",
+    title: TITLES[status] ?? "Error",
+    status,
+    code,
+    detail: message,
+    hint: hint ?? null,
+  };
   return new Response(JSON.stringify(body), {
     status,
     headers: { ...headers, "content-type": "application/problem+json" },

@@ -1,10 +1,7 @@
 import type { Punctual } from "../../punctual.ts";
+import type { Role } from "../api/contract/values.ts";
 
-/**
- * Permission of a user. A viewer reads; an operator also retries, cancels, pauses and dispatches; an admin also
- * deletes, edits payloads, prunes and stops workers. Each role includes the ones before it.
- */
-export type Role = "viewer" | "operator" | "admin";
+export type { Role } from "../api/contract/values.ts";
 
 /** Who sends a request. */
 export interface User {
@@ -62,4 +59,6 @@ export interface ApiSettings {
   /** Hides secrets of payloads, results, logs and errors before they are serialised. */
   redact(value: unknown): unknown;
   readOnly: boolean;
+  title: string;
+  environment: string | null;
 }

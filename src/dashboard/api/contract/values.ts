@@ -1,3 +1,7 @@
+/**
+ * Permission of a user. A viewer reads; an operator also retries, cancels, pauses and dispatches; an admin also
+ * deletes, edits payloads, prunes and stops workers. Each role includes the ones before it.
+ */
 export type Role = "viewer" | "operator" | "admin";
 
 /** An error response (RFC 9457, `application/problem+json`). */
@@ -63,4 +67,17 @@ export interface PauseView {
   by: string | null;
   reason: string | null;
   until: string | null;
+}
+
+/** JSON of the element `<script type="application/json" id="bootstrap">` in the page. */
+export interface Bootstrap {
+  /** Relative URL of the mount, with a slash at the end: `./`, `../`, `../../`… The API is at `${root}api/v1/`. */
+  root: string;
+  title: string;
+  environment: string | null;
+  version: string;
+  user: { name: string | null; role: Role };
+  readOnly: boolean;
+  /** Answer of `GET /meta`; null if the database did not answer in time. */
+  meta: Meta | null;
 }
