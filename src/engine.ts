@@ -148,7 +148,7 @@ export class Engine {
         if (!sessions.hasWorker) counts.flushSoon();
         sessions.wake();
       },
-      unawaited: (error) => events.report(error, "a dispatch that nobody awaited"),
+      unawaited: (error) => events.report(error, "a dispatch that was not awaited"),
     });
   }
 

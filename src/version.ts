@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Of this package; empty where it was bundled into another program. */
+/** Returns the version of this package; empty if the package was bundled into another program. */
 export function version(): string {
   try {
     const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");

@@ -27,7 +27,7 @@ export function addCommands(program: Command, cli: Cli, mounted = false): void {
   });
 }
 
-/** On somebody else's program, each command gets the common options and prints its errors itself. */
+/** Prepares a command of a mounted program: it gets the common options and prints its own errors. */
 function prepareMounted(command: Command, cli: Cli): void {
   addCommonOptions(command);
   rewordUsageErrors(command, true);

@@ -19,7 +19,7 @@ export async function main(argv: string[]): Promise<void> {
     process.stderr.write(`punctual: Standard output cannot be written: ${error.message}.\n`);
     process.exit(exitCodes.failed);
   });
-  // A worker must go on when its notes cannot be written.
+  // A worker must continue when its notes cannot be written.
   process.stderr.on("error", () => {});
   const globals: Globals = {};
   const session = new Session(globals, new Output(process.stdout, process.stderr, globals));

@@ -101,7 +101,7 @@ export abstract class ShapeChain<Args> {
     return this.with(() => ({ key: checkName(key, "a key") }));
   }
 
-  /** Inserts no second run while another run holds the key; `inserted` of the handle tells which was the case. */
+  /** Inserts no run while another one holds the key; `inserted` of the handle tells whether the run was inserted. */
   unique(key: string, options: UniqueOptions = {}): this {
     return this.with(() => ({ unique: toUnique(key, options) }));
   }
@@ -221,7 +221,7 @@ export class Dispatch<Args = unknown, Result = unknown>
   extends ShapeChain<Args>
   implements PromiseLike<Run<Result>>
 {
-  /** The job or function to run; only the preparer of the row looks into it. */
+  /** The job or function to run; only `job/prepare.ts` reads it. */
   readonly target: object;
   readonly shape: RunShape;
   readonly parentId: number | null;
@@ -268,7 +268,7 @@ export class Dispatch<Args = unknown, Result = unknown>
       : { ...shape, args: EncodedArgs.of(shape.args, maxPayload) };
   }
 
-  /** In place of the arguments that it was given. */
+  /** Replaces the arguments that were passed to `dispatch()`. */
   override args(args: Args): this {
     return super.args(args) as this;
   }

@@ -14,7 +14,7 @@ export class Outage {
   readonly #events: Pick<Emitter, "emit">;
   /** Duties that have failed and not succeeded since. */
   readonly #failing = new Set<string>();
-  /** When each duty last failed, whether by an outage or by another error. */
+  /** When each duty last failed, by an outage or by another error. */
   readonly #failedAt = new Map<string, number>();
   #since = 0;
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -35,7 +35,7 @@ export class Outage {
     return this.#clock.monotonic() - this.#endedAt < ms;
   }
 
-  /** Whether one of these duties has failed less than `ms` ago, whether by an outage or by another error. */
+  /** Whether one of these duties has failed less than `ms` ago, by an outage or by another error. */
   failedWithin(ms: number, ...duties: string[]): boolean {
     const since = this.#clock.monotonic() - ms;
     return duties.some((duty) => (this.#failedAt.get(duty) ?? Number.NEGATIVE_INFINITY) > since);

@@ -27,7 +27,7 @@ type Configuring<Self> = {
 // deriveMethods() adds the methods of this type below the class.
 export interface AdHocDispatch<Result = unknown> extends Configuring<AdHocDispatch<Result>> {}
 
-/** A dispatch of a function. It has the settings of a job as well: no definition could have them. */
+/** A dispatch of a function. It also has the settings of a job, because a function has no definition to set them on. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: deriveMethods() adds the methods.
 export class AdHocDispatch<Result = unknown> extends Dispatch<unknown, Result> {
   readonly #adHoc: AdHoc;
@@ -46,7 +46,7 @@ export class AdHocDispatch<Result = unknown> extends Dispatch<unknown, Result> {
   }
 
   static {
-    // Retries too: its process keeps them, so that they may have functions, which a row cannot hold.
+    // Retries too: this process keeps the policy in memory, so it may contain functions, which a row cannot store.
     const isOwn = (name: string) =>
       !(name in Dispatch.prototype) || name === "retries" || name === "attempts";
     const settings = methodsOf(Configurable<unknown>).filter(([name]) => isOwn(name));

@@ -46,7 +46,7 @@ export abstract class Configurable<Args, Handled = Args> {
 
   /**
    * How many runs of this job may run at once, in all processes together; 0 = no limit. Default: 1.
-   * `perKey` limits runs that share a key: the key given at dispatch, or what `by` makes of the arguments.
+   * `perKey` limits runs that share a key: the key given at dispatch, or the one that `by` computes from the arguments.
    */
   concurrency(limit: number, options: ConcurrencyOptions<Args> = {}): this {
     checkKeys(options, { perKey: true, by: true }, "concurrency()");

@@ -14,7 +14,7 @@ type Numbers = Pick<
 interface DescribedSchedule {
   slot: string;
   parts: Omit<ScheduleParts, "windows"> & { windows: Window[] };
-  /** The lane of the run that a tick makes: only the definition itself can make a key of arguments. */
+  /** The lane of the run that a tick makes: only the process that defines the job can compute a key from arguments. */
   lane: string;
 }
 
@@ -81,7 +81,7 @@ function numbersOf(settings: Settings): Numbers {
   };
 }
 
-/** Nobody dispatches by a description. */
+/** The home of described jobs, which are never dispatched. */
 const NOWHERE: Home = {
   send: () => {
     throw new PunctualError(

@@ -3,12 +3,12 @@ import { laneOf } from "../run/lanes.ts";
 import { checkName } from "../validate/names.ts";
 import type { Settings } from "./settings.ts";
 
-/** The lane of a run with these arguments; without a function for it here, its key is not computed. */
+/** Returns the lane of a run with these arguments. Without a function for the key, the key stays uncomputed. */
 export function laneFor(job: string, settings: Settings, args: unknown): string {
   return settings.keyOf ? computedLane(job, settings, args) : job;
 }
 
-/** The lane of a run with these arguments as the definition has it: without a function for it, no run has a key. */
+/** Returns the lane of a run with these arguments in the process that defines the job: no function means no key. */
 export function computedLane(job: string, settings: Settings, args: unknown): string {
   let key: unknown;
   try {
@@ -22,7 +22,7 @@ export function computedLane(job: string, settings: Settings, args: unknown): st
   // Ids of tenants and accounts are often numbers.
   const text = Number.isSafeInteger(key) || typeof key === "bigint" ? String(key) : key;
   if (typeof text === "string") return laneOf(job, checkName(text, `the key of "${job}"`));
-  // Its rejection must not end the process as well.
+  // An async function is a mistake here. Its rejection must not end the process.
   if (isThenable(key)) Promise.resolve(key).catch(() => {});
   throw new PunctualError(
     "INVALID_NAME",

@@ -21,7 +21,7 @@ interface LateCall {
 
 /**
  * The draft that a setting call on a sealed job returns. Its static type is that of the job, because the compiler
- * cannot know when the call happens. It therefore has every setting of a job as a method; those that one run cannot
+ * cannot know when the call happens. It therefore has every setting of a job as a method. Settings that one run cannot
  * have throw.
  */
 export class LateDraft extends JobDraft<never> {

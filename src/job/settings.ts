@@ -14,12 +14,12 @@ import { checkHookTimeout, checkInteger, checkKeys, checkTimeout } from "../vali
 
 export type Filter<Args> = (args: Args, run: RunContext) => boolean | Promise<boolean>;
 export type Hook<Args> = (args: Args, run: RunContext) => unknown;
-/** `error` is what was thrown; if that was no error, an error with it as `cause`. */
+/** `error`: the thrown error; if another value was thrown, an error with that value as `cause`. */
 export type ErrorHook<Args> = (error: Error, args: Args, run: RunContext) => unknown;
 
 /**
- * Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. Never
- * changed but replaced, so that definitions that say nothing share the defaults: there may be thousands.
+ * Everything about a job but its name, handler and schedule. Durations are milliseconds, `retries` is in seconds. An
+ * object is replaced, never changed: thousands of definitions without settings of their own share the defaults.
  */
 export interface Settings {
   readonly queue: string;
@@ -48,7 +48,7 @@ export interface Settings {
 /** Settings of every job of an instance: `new Punctual(database, { defaults })`. */
 export interface Defaults {
   queue?: string | undefined;
-  /** Lower runs sooner. */
+  /** Runs with a lower priority start first. */
   priority?: number | undefined;
   lease?: Duration | undefined;
   concurrency?: number | undefined;
@@ -128,7 +128,7 @@ export function checkLease(lease: Duration): number {
   );
 }
 
-/** Null: none. */
+/** Returns the timeout in milliseconds; null: none. */
 export function toTimeout(timeout: Duration | null): number | null {
   return timeout === null ? null : checkTimeout(timeout);
 }

@@ -36,7 +36,7 @@ export interface ProbeOptions {
   clock?: Clock | undefined;
 }
 
-/** A listening probe; in a child process of `supervise()` it stands for the parent's. */
+/** A listening probe. In a child process of `supervise()` it has no socket: the parent's probe listens. */
 export interface Probe {
   readonly url: string;
   readonly host: string;

@@ -31,7 +31,7 @@ export type RunAction = (run: RunRecord) => Promise<RunState | "gone" | null>;
 const PAGE = 500;
 /** Runs that are processed concurrently, each in a transaction of its own. */
 const CONCURRENT = 8;
-/** Counts stop here: a larger number would cost more and help no one. */
+/** Counts stop here: an exact larger number is not worth its cost. */
 export const MOST_COUNTED = 10_000;
 
 /**

@@ -145,7 +145,7 @@ export abstract class Operations implements RunControl {
 
   /**
    * Returns how many attempts of one job, one queue or all ended in which way, how long they waited and how long they
-   * took. It reads sums, not runs, which workers write every ten seconds.
+   * took. It reads sums, which workers write every ten seconds, not runs.
    */
   async trend(options: TrendOptions = {}): Promise<Trend> {
     await this.writeCounts();
@@ -170,8 +170,8 @@ export abstract class Operations implements RunControl {
 
   /**
    * Cancels a waiting run; asks a running one to end, by aborting its handler's signal. With `force`, a running run
-   * ends at once and loses its lease, so that nothing more is written about it. Its handler may still go on for a
-   * while, and no limit counts it any more.
+   * ends at once and loses its lease, so that nothing more is written about it. Its handler may still run for a
+   * while, but no limit counts it.
    */
   async cancel(
     id: number,

@@ -12,7 +12,7 @@ export function chainToken(claim: string, nth: number): string {
   return `${claim}${CHAIN_MARK}${nth}`;
 }
 
-/** Whether the token is a chain's; null: somebody changed the row by hand. */
+/** Whether the token is a chain's. It is null only if an operator changed the row by hand. */
 export function isChain(token: string | null): boolean {
   return token?.includes(CHAIN_MARK) ?? false;
 }

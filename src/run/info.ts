@@ -62,7 +62,7 @@ export function toDate(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** Decodes JSON; returns text that is not JSON, which someone wrote by hand, unchanged. */
+/** Decodes JSON. Returns any other text unchanged: an operator may have written it by hand. */
 export function readable(text: string | null): JsonValue | undefined {
   try {
     return decodePayload(text);

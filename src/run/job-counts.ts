@@ -87,7 +87,7 @@ export class JobCounts {
     return this.#flush(true);
   }
 
-  /** Writes the minutes, and every ten seconds the rollups: for a caller that comes every second. */
+  /** Writes the minutes, and the rollups every ten seconds. Meant to be called every second. */
   flushOften(): Promise<void> {
     return this.#flush(this.#parts.clock.monotonic() - this.#rolledUpAt >= ROLLED_UP_EVERY);
   }

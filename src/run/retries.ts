@@ -45,7 +45,7 @@ export function retryDelay(
 }
 
 /**
- * Returns undefined when the function throws or returns no duration: a broken function must not cost the run its retry.
+ * Returns undefined when the function throws or returns no duration: the run is retried although the function is broken.
  */
 function askPolicy(
   backoff: NonNullable<RetryPolicy["backoff"]>,

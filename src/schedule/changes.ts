@@ -5,7 +5,7 @@ import { type Segment, type Zone, zoneOf } from "./zones.ts";
 
 /** Effect of a clock change on a tick. Times are civil: seconds on the wall clock, counted as if it showed UTC. */
 export type ClockChange =
-  /** The clock skipped these times; the tick stands for all of them. */
+  /** The clock skipped these times; this tick replaces all of them. */
   | { kind: "skipped"; times: number[] }
   /** The clock shows the tick's time twice, this being the first; `both`: the schedule ticks both times. */
   | { kind: "repeated"; both: boolean }

@@ -9,8 +9,8 @@ import { LAST_SECOND, type Segment, type Zone } from "./zones.ts";
  */
 
 /**
- * Largest clock change, in seconds, that counts as daylight saving; after a larger one, skipped times are not made up
- * and repeated ones not dropped.
+ * Largest clock change, in seconds, that counts as daylight saving. After a larger one, skipped times get no tick and
+ * repeated times get two.
  */
 export const LARGEST_CHANGE: number = 3 * 3600;
 

@@ -7,7 +7,7 @@ import { pauseNote, span } from "./why.ts";
 
 /** Problems of jobs, queues and workers, in words. */
 export interface Health {
-  /** `stalled`: work is due and no worker does it. `degraded`: there is a problem, but work goes on. */
+  /** `stalled`: work is due and no worker does it. `degraded`: there is a problem, but due work is done. */
   level: "healthy" | "degraded" | "stalled";
   /** One sentence per problem, the worst first; one sentence without a problem if healthy. */
   sentences: string[];

@@ -226,7 +226,7 @@ export interface ReapedRun {
   /** From the start until now; 0: the attempt had not started. */
   duration: number;
   worker: string | null;
-  /** ready: the run waits again. failed: it crashed too often. cancelled: someone had asked for it. */
+  /** ready: the run waits again. failed: it crashed too often. cancelled: its cancellation was requested. */
   state: "ready" | "failed" | "cancelled";
   /** False: the attempt had not started, and does not count. */
   crashed: boolean;

@@ -261,9 +261,7 @@ export class ChildRunner {
     };
   }
 
-  /**
-   * Aborts all handlers and exits: without the parent nobody renews the leases, so other workers will run these runs.
-   */
+  /** Aborts all handlers and exits: only the parent renews the leases, so other workers will execute these runs. */
   async #orphaned(): Promise<never> {
     const executions = [...this.#executions.values()];
     for (const execution of executions) execution.abort(abortReasons.leaseLost());

@@ -28,7 +28,7 @@ export interface ChildParts {
   instanceNumber: number;
   clock: Clock;
   heard(child: Child, message: ToParent): void;
-  /** The child answers again after a silence. */
+  /** Called when the child answers again after a silence. */
   awake(): void;
   gone(child: Child): void;
 }
@@ -69,7 +69,7 @@ export class Child {
   readonly #silence: Silence;
   /** How fast it finishes runs. */
   readonly pace: Pace = new Pace(1);
-  /** Whether enough runs wait for a slot in it. */
+  /** Whether enough runs wait for a slot in it, so that it gets no more for now. */
   isFilled = false;
   #lastTicket = 0;
   /** Since when it has not read an assigned run; monotonic. */
@@ -265,7 +265,7 @@ const LAST_CHARACTERS = 4000;
 class LastWords {
   #text = "";
 
-  /** Without a stream: the system could not start the process. */
+  /** `stream` is missing if the system could not start the process. */
   constructor(stream: Readable | null | undefined) {
     if (!stream) return;
     stream.setEncoding("utf8");

@@ -35,13 +35,13 @@ export interface CrewParts {
   instanceNumber: number;
   supervision: Supervision;
   heard(child: Child, message: ToParent): void;
-  /** The child has ended: its runs are lost. */
+  /** Called when a child has ended: its runs are lost. */
   lost(child: Child): void;
-  /** A child has described its jobs. `isNewer`: they replace those of the other children; otherwise they are added. */
+  /** Called when a child has described its jobs. `isNewer`: they replace those of the other children. */
   described(description: Description, isNewer: boolean): void;
-  /** The number of free slots has changed. */
+  /** Called when the number of free slots has changed. */
   changed(): void;
-  /** No child can boot: the supervisor ends. */
+  /** Called when no child can boot: the supervisor ends. */
   failed(error: PunctualError): void;
 }
 
@@ -56,7 +56,7 @@ export class Restarts {
 
   /** Returns milliseconds. `life`: how long the child took runs, and how many it finished; null: it took none. */
   wait(life: { lived: number; ended: number } | null, random: () => number): number {
-    // A child that finished runs before it ended was ended by one run, which must not delay the others.
+    // A child that finished runs before it ended can boot: one run ended it, which must not delay the other runs.
     if (life && (life.ended > 0 || life.lived >= HEALTHY_AFTER)) this.#failures = 0;
     if (life && life.lived >= HEALTHY_AFTER) return 0;
     return backoffWait(++this.#failures, RESTART_BACKOFF, random);
@@ -138,8 +138,7 @@ export class Crew {
       );
       logger.info("the definitions were reloaded");
     } catch (error) {
-      if (!this.#isStopping)
-        events.report(error, "reloading: the children go on with the definitions they have");
+      if (!this.#isStopping) events.report(error, "reloading: the children keep the definitions they have");
       // The child that it was to replace may have ended meanwhile.
       if (!first!.current) this.#bootLater(first!, first!.restarts.wait(null, random));
     } finally {

@@ -131,7 +131,7 @@ export function afterKill(
   return withoutHandler(reason.code);
 }
 
-/** Returns the result of an attempt that was aborted for this reason and whose handler has no say in it. */
+/** Returns the result of an aborted attempt whose handler did not return. `code`: why it was aborted. */
 export function withoutHandler(code: ErrorCode): SentResult & Result {
   if (code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
   return code === "LEASE_LOST" ? { outcome: null } : { outcome: "released" };

@@ -34,7 +34,7 @@ export interface PoolParts {
  */
 const SILENT_DEATHS = 2;
 
-/** Fraction of the runs of `Pace.prefetch()`, those of 100 ms, that wait for a slot in their child. */
+/** Fraction of the prefetched runs (100 ms of work) that a child gets before it has a slot for them. */
 const AHEAD = 0.25;
 
 /** Runs handlers in child processes. */
@@ -98,7 +98,7 @@ export class Pool implements Executor {
     return open.some((child) => this.#roomIn(child) > 0);
   }
 
-  /** Of functions in this process; a child's transaction cannot prolong the trust that ends here meanwhile. */
+  /** Set for functions in this process only: a child's transaction cannot extend the leases that this process trusts. */
   set leasesExtended(extended: (ms: number) => void) {
     this.#parts.own.leasesExtended = extended;
   }
@@ -155,7 +155,7 @@ export class Pool implements Executor {
     return this.crew.ready.filter((child) => !closed.has(child));
   }
 
-  /** Replaces a child, which goes on with its runs. At most doubles the number of processes. */
+  /** Replaces a child, which first finishes its runs. At most doubles the number of processes. */
   #replace(child: Child, { id, name }: ClaimedRun): boolean {
     if (this.#vacated.size >= this.#parts.supervision.workers) return false;
     this.#vacated.add(child);
@@ -306,8 +306,8 @@ export class Pool implements Executor {
   }
 
   /**
-   * Whether a run has been in too many children that ended before any run began. One such end says nothing about the
-   * run.
+   * Whether a run has been in too many children that ended before any run began. A single such end does not show that
+   * the run caused it.
    */
   #isTooOften(id: number): boolean {
     const deaths = (this.#silentDeaths.get(id) ?? 0) + 1;

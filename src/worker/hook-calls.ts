@@ -94,7 +94,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 function timedOut(what: string, ms: number): PunctualError {
   return new PunctualError(
     "HOOK_TIMED_OUT",
-    `${what} did not settle within ${ms / 1000} s, and the run goes on without it. Give it more time with hookTimeout(), or make it settle.`,
+    `${what} did not settle within ${ms / 1000} s, and the run continues without it. Give it more time with hookTimeout(), or make it settle.`,
   );
 }
 

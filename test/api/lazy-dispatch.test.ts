@@ -101,9 +101,9 @@ describe("when it leaves", () => {
     void one.jobs.dispatch("nobody");
     expect(await failed).toMatchObject({
       error: { code: "UNKNOWN_JOB" },
-      during: "a dispatch that nobody awaited",
+      during: "a dispatch that was not awaited",
     });
-    expect(log).toEqual([expect.stringMatching(/^a dispatch that nobody awaited: Job "nobody" is neither/)]);
+    expect(log).toEqual([expect.stringMatching(/^a dispatch that was not awaited: Job "nobody" is neither/)]);
     expect(one.errors.splice(0)).toHaveLength(1);
   });
 

@@ -78,7 +78,7 @@ onEachServer((kind) => {
       const other = await start("wrong", skew, { lease: LEASE });
       const runs = await job.dispatchMany([1, 2, 3, 4].map(() => ({ held: true })));
       for (const { id } of runs) await scene.journal.until({ what: "start", run: id });
-      // RenewalResult more than once, and looked for by both; the time of the server tells.
+      // Renewed more than once, and looked for by both; the time of the server tells.
       const seen = async () =>
         (await scene.sql<{ until: number }>("select max(locked_until) as until from punctual_runs"))[0]!
           .until;

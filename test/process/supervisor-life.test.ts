@@ -99,7 +99,7 @@ describe("SIGHUP", () => {
     writeEdition(scene, { version: "2", jobs: [], boot: "throw" });
     parent.signal("SIGHUP");
     const { text } = await scene.journal.until({ what: "error" });
-    expect(text).toContain("the children go on with the definitions they have");
+    expect(text).toContain("the children keep the definitions they have");
     expect(text).toContain("the edition is broken");
     const { id } = await scene.job.free.dispatch({ do: "return" });
     expect(version((await scene.untilFinished(id)).result)).toBe("1");

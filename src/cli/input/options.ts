@@ -14,7 +14,7 @@ export interface Globals {
   quiet?: boolean;
   verbose?: number;
   color?: string | boolean;
-  /** False: never ask. */
+  /** False: the command asks no questions. */
   input?: boolean;
   yes?: boolean;
   timezone?: string;

@@ -12,7 +12,7 @@ export function pathOf(command: Command): string {
 
 /**
  * Rewords the usage errors of a command and of all subcommands added later, and adds a suggestion. `mounted`: the
- * program is somebody else's, and its `help` command does not list our options.
+ * program is the user's own, and its `help` command does not list our options.
  */
 export function rewordUsageErrors(command: Command, mounted = false): void {
   const error = command.error.bind(command);

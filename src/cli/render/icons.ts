@@ -11,7 +11,7 @@ export interface Icons {
   unknown: string;
   skipped: string;
   cancelled: string;
-  /** Stands for an empty value. */
+  /** Printed for an empty value. */
   none: string;
   ellipsis: string;
   arrow: string;

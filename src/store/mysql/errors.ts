@@ -298,7 +298,7 @@ function knownSocketError(code: string, message: string): [ErrorCode, string] | 
     case "ETIMEDOUT":
       return [
         "DATABASE_UNAVAILABLE",
-        `The database server did not answer in time (${describeFailure(code, message)}). Check the host and port in the URL, and firewalls on the way.`,
+        `The database server did not answer in time (${describeFailure(code, message)}). Check the host and port in the URL, and any firewall between the two machines.`,
       ];
     default:
       return null;

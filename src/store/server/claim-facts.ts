@@ -11,7 +11,7 @@ export interface ClaimFacts {
   limitedQueues: string[];
   /** Whether ad hoc runs of the claiming instance are ready. */
   hasOwned: boolean;
-  /** Runs of this worker that somebody asked to cancel. */
+  /** Runs of this worker with a cancellation request. */
   cancelled: number[];
   nextDue: number | null;
   /** The database's time. */

@@ -53,7 +53,7 @@ export interface ClaimCall {
 export interface ClaimResult {
   claimed: ClaimedRun[];
   nextDue: number | null;
-  /** Runs of this worker that somebody asked to cancel, including those just claimed. */
+  /** Runs of this worker with a cancellation request, including those just claimed. */
   cancelled: number[];
   paused: Paused;
   /** Whether other claims held the gate of a run that would have fitted. */

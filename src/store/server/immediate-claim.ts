@@ -25,7 +25,7 @@ interface ClaimingRequest extends ExchangeRequest {
 /** The answer to an immediate claim. */
 export interface ImmediateResult {
   claimed: ClaimedRun[];
-  /** Claimed runs that somebody asked to cancel. */
+  /** Claimed runs with a cancellation request. */
   cancelled: number[];
 }
 

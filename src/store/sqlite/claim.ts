@@ -204,7 +204,7 @@ export class Claimer {
     );
   }
 
-  /** Returns the runs of this worker that somebody asked to cancel. */
+  /** Returns the runs of this worker with a cancellation request. */
   cancelledOf(worker: string): number[] {
     return this.#db.select<{ id: number }>(cancelledOf(this.#db, this.#t), worker).map((row) => row.id);
   }

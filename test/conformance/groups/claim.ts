@@ -35,7 +35,7 @@ export function claiming(database: Database): void {
         { name: "6", priority: 5, queue: "c" },
         { name: "7", priority: 9, runAt: now - 99, queue: "a" },
       ];
-      // InsertResult so that id alone gives another order, and among equals the right one.
+      // Inserted so that id alone gives another order, and among equals the right one.
       const [one, two, three, four, five, six, seven] = inOrder;
       await insert(at.store, seven!, three!, four!, five!, six!, two!, one!);
       expect(names(await claim(at.store))).toEqual(["1", "2", "3", "4", "5", "6", "7"]);

@@ -85,7 +85,7 @@ function tell(cli: Cli, { level, text, cure, details = [] }: Finding): void {
   else {
     const [first, ...rest] = wrap(text, room);
     output.print(`${sign} ${first}`);
-    // A command is not wrapped: it is there to be copied.
+    // A command is not wrapped, so that it can be copied.
     for (const more of remedy === "" ? rest : [...rest, remedy]) output.print(`${indent}${more}`);
   }
   if ((cli.globals.verbose ?? 0) > 0) for (const line of details) output.print(`    ${plain(line)}`);

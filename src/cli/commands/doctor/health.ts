@@ -71,7 +71,7 @@ function workers({ workers: all, queues, jobs, silent: dead }: StatusReport): Fi
   if (alive.length === 0) {
     const ready = waits.reduce((sum, queue) => sum + queue.ready, 0);
     const ticks = jobs.some(({ nextRun }) => nextRun !== null);
-    // The findings about dead workers say what waits.
+    // The findings about dead workers already name the waiting runs.
     if (ready === 0 && !ticks && dead.length > 0) return [];
     if (ready === 0 && !ticks) return [ok("no worker is alive, and nothing waits for one")];
     const why = ready > 0 ? `${counted(ready, "run")} ready` : "schedules to tick";

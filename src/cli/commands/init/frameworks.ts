@@ -137,7 +137,7 @@ let context: Promise<INestApplicationContext> | undefined;
 
 /** The application without its web server, shared by all jobs of this process; created on first use. */
 export function nest(): Promise<INestApplicationContext> {
-  // ImportResult on first use: providers may import jobs to dispatch them.
+  // Imported on first use: providers may import jobs to dispatch them.
   context ??= import("${module}").then(({ AppModule }) => NestFactory.createApplicationContext(AppModule));
   return context;
 }
