@@ -34,6 +34,7 @@ const PURE = [
 const CONTRACT = [
   "store/store.ts",
   "store/records.ts",
+  "store/reads.ts",
   "store/runs.ts",
   "store/maintenance.ts",
   "store/search.ts",
@@ -57,8 +58,10 @@ const ROOMS: Record<string, string[]> = {
   "store/runs.ts": ["store/records.ts", "store/queue-selection.ts"],
   "store/search.ts": ["store/records.ts"],
   "store/definitions.ts": ["store/records.ts"],
+  "store/reads.ts": ["store/records.ts", "store/rollups.ts", "store/search.ts"],
   "store/store.ts": [
     "store/records.ts",
+    "store/reads.ts",
     "store/runs.ts",
     "store/maintenance.ts",
     "store/search.ts",

@@ -73,6 +73,16 @@ export interface Events {
   "child.exited": { number: number; pid: number; code: number | null; signal: string | null; runs: number };
   /** A child process gets no more runs and exits when its current ones have finished. */
   "child.retired": { number: number; pid: number; reason: string };
+  /** An operator did something, on the dashboard or by a command: an entry of the audit trail. */
+  "operator.acted": {
+    at: Date;
+    user: string | null;
+    role: string | null;
+    action: string;
+    target: string;
+    details: unknown;
+    source: string;
+  };
   /** The database has become unavailable. Emitted once per outage. */
   "database.unavailable": { error: unknown; during: string };
   /** Every operation that has failed since `database.unavailable` has succeeded again; `duration` in milliseconds. */

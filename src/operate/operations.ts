@@ -1,27 +1,16 @@
 import type { Emitter } from "../events/events.ts";
-import { type AttemptInfo, type LogLine, type RunInfo, toAttempt, toInfo, toLine } from "../run/info.ts";
 import type { JsonValue } from "../run/payload.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { type RunControl, wrongState } from "../run/run.ts";
-import { isFinished, type RunState } from "../run/states.ts";
-import { type Health, healthOf } from "../status/health.ts";
-import {
-  type DefinedJob,
-  type ScheduleInfo,
-  type StatusReport,
-  toReport,
-  toScheduleInfo,
-} from "../status/report.ts";
-import { type Trend, type TrendOptions, toTrend, toTrendRequest } from "../status/trend.ts";
-import { explain } from "../status/why.ts";
+import { isFinished } from "../run/states.ts";
 import type { PruneForecast, PruneReport } from "../store/maintenance.ts";
 import type { RunRecord } from "../store/records.ts";
-import type { RunCount } from "../store/search.ts";
 import type { Store } from "../store/store.ts";
 import { type Clock, type Duration, type Instant, toInstant, toOffset } from "../time.ts";
 import { checkName } from "../validate/names.ts";
-import { checkInteger, checkKeys } from "../validate/options.ts";
-import { type BulkOptions, type BulkReport, forEachRun, MOST_COUNTED, toSkipReason } from "./bulk.ts";
+import { checkKeys } from "../validate/options.ts";
+import { type OperatorAction, toAuditEntry } from "./audit.ts";
+import { type BulkOptions, type BulkReport, forEachRun, toSkipReason } from "./bulk.ts";
 import {
   knownQueues,
   type PauseOptions,
@@ -32,131 +21,22 @@ import {
   toPauseNote,
 } from "./pause.ts";
 import { type PruneOptions, toPruneRequest } from "./prune-options.ts";
-import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./run-query.ts";
+import { Reports } from "./reports.ts";
+import { checkId, type RunsQuery } from "./run-query.ts";
 import { waitForRun } from "./wait.ts";
 
-/** One page of runs. */
-export interface RunsPage {
-  runs: RunInfo[];
-  /** Value of `before` for the next page; null on the last one. */
-  next: number | null;
-  /**
-   * Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself.
-   */
-  bounded: boolean;
-}
-
-/** Options of `logs()`. */
-export interface LogsOptions {
-  /** Returns only lines after this `position`. */
-  after?: number | undefined;
-  /** Most lines returned. Default: 1,000, which is also the maximum. */
-  limit?: number | undefined;
-}
-
-/** Most lines that `logs()` returns at once. */
-const MOST_LINES_READ = 1000;
-
 /**
- * The part of an instance that reads and operates runs, jobs, queues and schedules. The command line uses the same
- * methods.
+ * The part of an instance that operates runs, jobs, queues and schedules. The command line and the dashboard use the
+ * same methods.
  */
-export abstract class Operations implements RunControl {
+export abstract class Operations extends Reports implements RunControl {
   protected abstract readonly clock: Clock;
   protected abstract readonly events: Emitter;
   protected abstract openStore(): Promise<Store>;
   protected abstract wakeWorker(): void;
-  /** Writes the counts that are still in memory, so that a status is up to date. */
-  protected abstract writeCounts(): Promise<void>;
 
-  abstract definitions(): readonly DefinedJob[];
-
-  // -- looking -----------------------------------------------------------------------------------------------------
-
-  /** Returns a run; null if it does not exist: deleted, pruned or not kept. */
-  async find(id: number): Promise<RunInfo | null> {
-    const record = await (await this.openStore()).find(checkId(id));
-    return record && toInfo(record);
-  }
-
-  /** Returns the state of a run; null if it does not exist. */
-  async state(id: number): Promise<RunState | null> {
-    return (await this.find(id))?.state ?? null;
-  }
-
-  /**
-   * Returns a page of runs, the newest first. With a query a page may be short although `next` is not null: one search
-   * reads a bounded number of rows.
-   */
-  async runs(filter: RunsFilter = {}): Promise<RunsPage> {
-    const store = await this.openStore();
-    const { where, bounded } = toQuery(filter, await store.now(), "runs()", { before: true, limit: true });
-    const limit = checkInteger(filter.limit ?? 50, "runs() limit", 1, 1000);
-    const before = filter.before === undefined ? {} : { before: checkId(filter.before, "runs() before") };
-    const { runs, next } = await store.search({ where, limit, ...before });
-    return { runs: runs.map(toInfo), next, bounded };
-  }
-
-  /** Counts the runs that match a query, up to 10,000. */
-  async count(query: RunsQuery | string = {}): Promise<RunCount> {
-    const store = await this.openStore();
-    const { where } = toQuery(query, await store.now(), "count()");
-    return store.count(where, MOST_COUNTED);
-  }
-
-  /** Returns the attempts of a run that failed or crashed. */
-  async attempts(id: number): Promise<AttemptInfo[]> {
-    return (await (await this.openStore()).attempts(checkId(id))).map(toAttempt);
-  }
-
-  /**
-   * Returns the lines that the handler of a run logged with `run.log()`, in order. A line can be read about a second
-   * after it was logged, and at the latest when the run has finished.
-   */
-  async logs(id: number, options: LogsOptions = {}): Promise<LogLine[]> {
-    checkKeys(options, { after: true, limit: true }, "logs()");
-    const after = checkInteger(options.after ?? 0, "logs() after", 0, Number.MAX_SAFE_INTEGER);
-    const limit = checkInteger(options.limit ?? MOST_LINES_READ, "logs() limit", 1, MOST_LINES_READ);
-    return (await (await this.openStore()).logs(checkId(id), after, limit)).map(toLine);
-  }
-
-  /** Returns the number of stored lines of a run. */
-  async countLogs(id: number): Promise<number> {
-    return (await this.openStore()).countLogs(checkId(id));
-  }
-
-  /** Explains in words why a run is not running, or how it ended. */
-  async why(id: number): Promise<string> {
-    const facts = await (await this.openStore()).waitFacts(checkId(id));
-    if (!facts) throw wrongState("explain", id, null);
-    return explain(facts).join(" ");
-  }
-
-  /** Returns the current jobs, queues and workers. Its cost does not grow with the number of waiting runs. */
-  async status(): Promise<StatusReport> {
-    await this.writeCounts();
-    return toReport(await (await this.openStore()).status(), this.definitions());
-  }
-
-  /** Returns the problems of jobs, queues and workers in words, as `punctual status --check` prints them. */
-  async health(): Promise<Health> {
-    return healthOf(await this.status());
-  }
-
-  /**
-   * Returns how many attempts of one job, one queue or all ended in which way, how long they waited and how long they
-   * took. It reads sums, which workers write every ten seconds, not runs.
-   */
-  async trend(options: TrendOptions = {}): Promise<Trend> {
-    await this.writeCounts();
-    const store = await this.openStore();
-    const request = toTrendRequest(options, await store.now());
-    return toTrend(await store.rollups(request), request);
-  }
-
-  /** Returns every schedule, with its last and next tick and the number of missed ticks. */
-  async schedules(): Promise<ScheduleInfo[]> {
-    return (await (await this.openStore()).schedules()).map(toScheduleInfo);
+  protected override openReads(): Promise<Store> {
+    return this.openStore();
   }
 
   /** Returns the result of a run once it has completed; rejects if it ends otherwise, or not within the timeout. */
@@ -259,6 +139,14 @@ export abstract class Operations implements RunControl {
   /** Counts what `prune()` with the same options would delete. */
   async countPrunable(options: number | PruneOptions = {}): Promise<PruneForecast> {
     return (await this.openStore()).countPrunable(toPruneRequest(options, "countPrunable()"));
+  }
+
+  /** Appends an entry to the audit trail, which `audit()` returns, and emits `operator.acted`. Kept for 90 days. */
+  async recordAction(action: OperatorAction): Promise<void> {
+    const entry = toAuditEntry(action);
+    const at = await (await this.openStore()).recordAction(entry);
+    const details = action.details === undefined ? null : action.details;
+    this.events.emit("operator.acted", { ...entry, details, at: new Date(at) });
   }
 
   // -- pausing -----------------------------------------------------------------------------------------------------

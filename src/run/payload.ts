@@ -19,7 +19,7 @@ const MEASURED = 8;
 export function encodePayload(
   value: unknown,
   maxBytes: number = DEFAULT_MAX_PAYLOAD,
-  what: "args" | "progress" = "args",
+  what: "args" | "progress" | "details" = "args",
 ): string | undefined {
   if (value === undefined) return undefined;
   const encoded = encode(value, what, maxBytes);

@@ -247,3 +247,24 @@ export interface WaitFacts {
  * such run.
  */
 export type CancelAnswer = "cancelled" | "requested" | FinishedState | null;
+
+/** An action of an operator to record. */
+export interface NewAuditEntry {
+  /** Null: unknown. */
+  user: string | null;
+  role: string | null;
+  /** Such as `run.retry`. */
+  action: string;
+  /** The run, job, queue, schedule or query that it concerned. */
+  target: string;
+  /** JSON; null: none. */
+  details: string | null;
+  /** Such as `dashboard` or `cli`. */
+  source: string;
+}
+
+/** An action of an operator. */
+export interface AuditRecord extends NewAuditEntry {
+  id: number;
+  at: number;
+}

@@ -8,19 +8,9 @@ import type {
   PruneReport,
   PruneRequest,
 } from "./maintenance.ts";
-import type {
-  AttemptRecord,
-  CancelAnswer,
-  JobRecord,
-  LogRecord,
-  PauseNote,
-  RunRecord,
-  ScheduleRecord,
-  Status,
-  WaitFacts,
-  WorkerRecord,
-} from "./records.ts";
-import type { RollupCount, RollupRequest, RollupRow } from "./rollups.ts";
+import type { StoreReads } from "./reads.ts";
+import type { CancelAnswer, JobRecord, NewAuditEntry, PauseNote, WorkerRecord } from "./records.ts";
+import type { RollupCount } from "./rollups.ts";
 import type {
   CrashCap,
   ExchangeRequest,
@@ -35,7 +25,6 @@ import type {
   RenewalResult,
   Settlement,
 } from "./runs.ts";
-import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
 
 export type { DefinedJob, JobDetails, SyncRequest } from "./definitions.ts";
 export * from "./runs.ts";
@@ -58,7 +47,7 @@ export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
  *
  * Where a run, job or schedule may not exist, the answer is null or false.
  */
-export interface Store {
+export interface Store extends StoreReads {
   readonly database: DatabaseName;
   /** How many streams of exchanges a worker should use, at most `EXCHANGE_STREAMS`. */
   readonly streams: number;
@@ -82,8 +71,6 @@ export interface Store {
   forgetWorkers(): Promise<number>;
   /** Closes the connections that the store opened. */
   close(): Promise<void>;
-  /** Returns the database's time. */
-  now(): Promise<number>;
 
   // The life of a run: inserted, claimed, renewed, settled.
 
@@ -199,7 +186,6 @@ export interface Store {
    * once, also if several workers tick at the same time, and if the run is deleted later.
    */
   tick(request: TickRequest): Promise<TickResult>;
-  schedules(): Promise<ScheduleRecord[]>;
 
   // Workers.
 
@@ -212,31 +198,10 @@ export interface Store {
   /** Whether `watch` is known to report runs that other processes dispatch: a worker need not poll often. */
   readonly isWatched: boolean;
 
-  // Reading.
+  // Operators.
 
-  find(id: number): Promise<RunRecord | null>;
-  /** Returns the attempts of a run that failed or crashed, in order. */
-  attempts(id: number): Promise<AttemptRecord[]>;
-  /** Returns log lines of a run, in order, after the position `after`. */
-  logs(id: number, after: number, limit: number): Promise<LogRecord[]>;
-  countLogs(id: number): Promise<number>;
-  /**
-   * Returns a page of runs, the newest first. Reads a bounded number of rows: a page may be short without being the
-   * last.
-   */
-  search(search: RunSearch): Promise<RunPage>;
-  /** Counts the runs that a search would find, up to `cap`. */
-  count(where: RunCondition[], cap: number): Promise<RunCount>;
-  /**
-   * Counts runs by job and queue, and lists workers and problems. Its cost is bounded: above some number waiting runs
-   * are not counted.
-   */
-  status(): Promise<Status>;
-  /** Returns everything that `why()` needs to explain a run. */
-  waitFacts(id: number): Promise<WaitFacts | null>;
-
-  /** Returns the counts of one job, one queue or all, in order of time. */
-  rollups(request: RollupRequest): Promise<RollupRow[]>;
+  /** Appends an action of an operator to the audit trail. Returns its time. */
+  recordAction(entry: NewAuditEntry): Promise<number>;
 
   // Deleting.
 

@@ -2,6 +2,8 @@ import { GATES } from "../server/limits.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { collation, type Flavour } from "./dialect.ts";
+import { addColumn } from "./repeatable.ts";
+import { schema5 } from "./schema5.ts";
 
 /** Type of a name, queue, key or id, each of which has at most 191 bytes. */
 const NAME = "varchar(191)";
@@ -88,6 +90,7 @@ export function schemaFor(flavour: Flavour): Schema {
            ) ${table}`,
         ],
       },
+      schema5(table),
     ],
   };
 }
@@ -216,18 +219,6 @@ function logs(t: Tables, table: string): string {
        data text,
        primary key (run_id, position)
      ) ${table}`;
-}
-
-/** Adds a column unless it exists, so that the statement can be repeated: MySQL has no "add column if not exists". */
-function addColumn(table: string, column: string, type: string): string[] {
-  const alter = `alter table ${table} add column ${column} ${type}`;
-  return [
-    `set @punctual_step = (select if(count(*) = 0, '${alter}', 'do 0') from information_schema.columns
-        where table_schema = database() and table_name = '${table}' and column_name = '${column}')`,
-    "prepare punctual_step from @punctual_step",
-    "execute punctual_step",
-    "deallocate prepare punctual_step",
-  ];
 }
 
 function definitions(t: Tables, table: string): string[] {

@@ -25,8 +25,8 @@ import {
   isStatementUnknown,
   translate,
 } from "./errors.ts";
+import { inSchemaOf } from "./object-names.ts";
 import { NO_TIMEOUT, type QueryOptions, query, StatementNames } from "./query.ts";
-import { inSchemaOf } from "./schema.ts";
 import { runAtOnce, runTransaction, type TransactionSettings } from "./transaction.ts";
 import { vacuumReport } from "./vacuum.ts";
 

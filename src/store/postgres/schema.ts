@@ -1,27 +1,12 @@
 import { GATES } from "../server/limits.ts";
-import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
 import { checkVersion } from "./errors.ts";
+import { inSchemaOf, schemaOf, withoutSchema } from "./object-names.ts";
+import { schema5 } from "./schema5.ts";
 
 /** Names are compared by bytes, whatever the collation of the database. */
 const NAME = 'text collate "C"';
-
-/** A table name may be schema-qualified; an index name may not: an index lives in its table's schema. */
-function withoutSchema(name: string): string {
-  return name.slice(name.lastIndexOf(".") + 1);
-}
-
-/** Returns the name qualified with the schema of the tables, if they have one. */
-export function inSchemaOf(t: Tables, name: string): string {
-  const schema = schemaOf(t);
-  return schema === null ? name : `${schema}.${name}`;
-}
-
-function schemaOf(t: Tables): string | null {
-  const dot = t.prefix.lastIndexOf(".");
-  return dot < 0 ? null : t.prefix.slice(0, dot);
-}
 
 /** A column of UTC milliseconds as a readable time, for the views. */
 function readable(column: string): string {
@@ -345,5 +330,6 @@ export const schema: Schema = {
         `create index ${withoutSchema(t.rollups)}_minute on ${t.rollups} (grain, minute)`,
       ],
     },
+    schema5,
   ],
 };

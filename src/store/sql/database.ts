@@ -205,6 +205,7 @@ const TABLES = [
   "exchanges",
   "minutes",
   "rollups",
+  "audit",
   "migrations",
   "gates",
   "ids",

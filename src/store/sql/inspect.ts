@@ -59,17 +59,20 @@ async function missing(sql: SqlContext, schema: Schema): Promise<MissingObject[]
 const OBJECT = /^create (?:[a-z ]*? )?(index|table|view|sequence) (?:if not exists )?(\S+)/i;
 /** An index in the body of a `create table`, as MySQL declares it. */
 const KEY = /^\s*((?:unique )?key) (\S+) (\(.*\)),?$/gm;
-/** An index that a later migration adds or rebuilds on MySQL. */
-const ADDED = /^alter table (\S+) .*\badd ((?:unique )?key) (\S+) (\(.*\))$/is;
+/** Indexes that a later migration adds or rebuilds on MySQL, in a statement of its own or prepared from a variable. */
+const ALTERED = /^(?:set @\w+ = \(select if\(count\(\*\) = 0, ')?alter table (\S+) /i;
+const ADDED = /\badd ((?:unique )?key) (\S+) (\([^)]*\))/gi;
 
 /** Returns the objects that the statements create, each with a statement that creates it alone. */
 export function objectsOf(statements: string[], db: Pick<Database, "name">): MissingObject[] {
   const made = new Map<string, MissingObject>();
   for (const statement of statements) {
-    const [, table, added, index, of] = ADDED.exec(statement) ?? [];
-    if (index !== undefined) {
-      const again = `alter table ${table} add ${added} ${index} ${of}`;
-      made.set(bare(index), { name: bare(index), kind: "index", statement: again });
+    const [, table] = ALTERED.exec(statement) ?? [];
+    if (table !== undefined) {
+      for (const [add, , index] of statement.matchAll(ADDED)) {
+        const again = `alter table ${table} ${add}`;
+        made.set(bare(index!), { name: bare(index!), kind: "index", statement: again });
+      }
     }
     const [, word, name] = OBJECT.exec(statement) ?? [];
     if (word === undefined || name === undefined) continue;

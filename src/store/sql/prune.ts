@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../../time.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "../maintenance.ts";
+import { pruneAudit } from "./audit.ts";
 import type { SqlContext } from "./context.ts";
 import { endRuns } from "./control.ts";
 import { first, idsAsJson, inGroups, type Param, placeholders, type Statement } from "./database.ts";
@@ -63,6 +64,7 @@ export async function prune(
   const minutesBefore = Math.floor(now / 60_000) - MINUTES_KEPT;
   await pruneMinutes(sql, minutesBefore);
   await pruneRollups(sql, now, minutesBefore);
+  await pruneAudit(sql, now);
   await sweeper.sweep(orphansOlderThan !== null);
   return report;
 }

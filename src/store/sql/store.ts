@@ -8,20 +8,7 @@ import type {
   PruneReport,
   PruneRequest,
 } from "../maintenance.ts";
-import type {
-  AttemptRecord,
-  CancelAnswer,
-  JobRecord,
-  LogRecord,
-  PauseNote,
-  RunRecord,
-  ScheduleRecord,
-  Status,
-  WaitFacts,
-  WorkerRecord,
-} from "../records.ts";
-import type { RollupRequest, RollupRow } from "../rollups.ts";
-import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
+import type { CancelAnswer, JobRecord, NewAuditEntry, PauseNote, WorkerRecord } from "../records.ts";
 import {
   type CrashCap,
   type DatabaseName,
@@ -38,6 +25,7 @@ import {
   type SyncRequest,
   WORKER_DEAD_AFTER,
 } from "../store.ts";
+import { record } from "./audit.ts";
 import { SqlContext } from "./context.ts";
 import * as control from "./control.ts";
 import type { Database, Sql, Statement, Tables, Transaction } from "./database.ts";
@@ -48,31 +36,26 @@ import * as logs from "./logs.ts";
 import { install, type Schema, verify } from "./migrate.ts";
 import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
 import * as prune from "./prune.ts";
+import { SqlReads } from "./reads.ts";
 import { reap, takeBack } from "./reap.ts";
 import { revive } from "./revive.ts";
-import { readRollups } from "./rollups.ts";
-import * as runRecords from "./run-records.ts";
-import * as schedules from "./schedules.ts";
-import { count, search } from "./search.ts";
 import { holdsLease, readCancelled, renew, type SettleResult, settleAll, updateHeld } from "./settle.ts";
 import { settleOnce } from "./settle-once.ts";
-import * as status from "./status.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
-import { waitFacts, writeSlowHook } from "./wait-facts.ts";
+import { writeSlowHook } from "./wait-facts.ts";
 import * as workers from "./workers.ts";
 
 /**
  * The part of a store that is the same on every database. Subclasses add how to insert, exchange, watch and tell the
  * time.
  */
-export abstract class SqlStore implements Store {
-  protected readonly sql: SqlContext;
+export abstract class SqlStore extends SqlReads implements Store {
   readonly #schema: Schema;
   readonly #sweeper: logs.LogSweeper;
 
   constructor(database: Database, schema: Schema, tables: Tables) {
-    this.sql = new SqlContext(database, tables);
+    super(new SqlContext(database, tables));
     this.#schema = schema;
     this.#sweeper = new logs.LogSweeper(this.sql);
   }
@@ -84,7 +67,7 @@ export abstract class SqlStore implements Store {
   abstract readonly streams: number;
   abstract close(): Promise<void>;
   /** Asks on the connection of `sql`: while it has a transaction open, no second connection may be free. */
-  abstract now(sql?: Sql): Promise<number>;
+  abstract override now(sql?: Sql): Promise<number>;
   /** Reads the time from the database, also where `now()` computes it from an earlier reading. */
   protected readTime(sql: Sql): Promise<number> {
     return this.now(sql);
@@ -256,20 +239,12 @@ export abstract class SqlStore implements Store {
     return tick(this.sql, request, await this.now());
   }
 
-  schedules(): Promise<ScheduleRecord[]> {
-    return schedules.list(this.sql);
-  }
-
   async pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean> {
     return pauseSchedule(this.sql, id, { paused, note }, await this.now());
   }
 
   flush(...counts: Parameters<Store["flush"]>): Promise<void> {
     return jobs.flush(this.sql, ...counts);
-  }
-
-  rollups(request: RollupRequest): Promise<RollupRow[]> {
-    return readRollups(this.sql, request);
   }
 
   async beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void> {
@@ -280,36 +255,10 @@ export abstract class SqlStore implements Store {
     return workers.leave(this.sql, worker);
   }
 
-  find(id: number): Promise<RunRecord | null> {
-    return runRecords.find(this.sql, id);
-  }
-
-  attempts(id: number): Promise<AttemptRecord[]> {
-    return runRecords.attempts(this.sql, id);
-  }
-
-  logs(id: number, after: number, limit: number): Promise<LogRecord[]> {
-    return logs.read(this.sql, id, after, limit);
-  }
-
-  countLogs(id: number): Promise<number> {
-    return logs.count(this.sql, id);
-  }
-
-  async search(request: RunSearch): Promise<RunPage> {
-    return search(this.sql, request, await this.now());
-  }
-
-  async count(where: RunCondition[], cap: number): Promise<RunCount> {
-    return count(this.sql, where, cap, await this.now());
-  }
-
-  async status(): Promise<Status> {
-    return status.status(this.sql, await this.now());
-  }
-
-  async waitFacts(id: number): Promise<WaitFacts | null> {
-    return waitFacts(this.sql, id, await this.now());
+  async recordAction(entry: NewAuditEntry): Promise<number> {
+    const now = await this.now();
+    await record(this.sql, entry, now);
+    return now;
   }
 
   async prune(request: PruneRequest): Promise<PruneReport> {

@@ -1,4 +1,5 @@
 import type { Schema } from "../sql/migrate.ts";
+import { schema5 } from "./schema5.ts";
 
 /**
  * The tables of SQLite. Times are UTC milliseconds.
@@ -278,5 +279,6 @@ export const schema: Schema = {
         `create index ${t.rollups}_minute on ${t.rollups} (grain, minute)`,
       ],
     },
+    schema5,
   ],
 };

@@ -2,6 +2,7 @@ import { afterAll, describe } from "vitest";
 import type { Database } from "../support/stores.ts";
 import { sendingAgain } from "./again.ts";
 import { agreeing } from "./agreement.ts";
+import { audit } from "./audit.ts";
 import { chaining } from "./chains.ts";
 import { children } from "./children.ts";
 import { claiming } from "./claim.ts";
@@ -77,6 +78,7 @@ export function exercise(database: Database): void {
       logging,
       tallies,
       rollups,
+      audit,
       workers,
       listing,
       searching,

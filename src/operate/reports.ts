@@ -1,0 +1,144 @@
+import { type AttemptInfo, type LogLine, type RunInfo, toAttempt, toInfo, toLine } from "../run/info.ts";
+import { wrongState } from "../run/run.ts";
+import type { RunState } from "../run/states.ts";
+import { type Health, healthOf } from "../status/health.ts";
+import {
+  type DefinedJob,
+  type ScheduleInfo,
+  type StatusReport,
+  toReport,
+  toScheduleInfo,
+} from "../status/report.ts";
+import { type Trend, type TrendOptions, toTrend, toTrendRequest } from "../status/trend.ts";
+import { explain } from "../status/why.ts";
+import type { StoreReads } from "../store/reads.ts";
+import type { RunCount } from "../store/search.ts";
+import { checkInteger, checkKeys } from "../validate/options.ts";
+import { type AuditOptions, type AuditPage, toAuditPage } from "./audit.ts";
+import { MOST_COUNTED } from "./bulk.ts";
+import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./run-query.ts";
+
+/** One page of runs. */
+export interface RunsPage {
+  runs: RunInfo[];
+  /** Value of `before` for the next page; null on the last one. */
+  next: number | null;
+  /**
+   * Whether the search for finished runs was restricted to the last seven days, because the query sets no bound itself.
+   */
+  bounded: boolean;
+}
+
+/** Options of `logs()`. */
+export interface LogsOptions {
+  /** Returns only lines after this `position`. */
+  after?: number | undefined;
+  /** Most lines returned. Default: 1,000, which is also the maximum. */
+  limit?: number | undefined;
+}
+
+/** Most lines that `logs()` returns at once. */
+const MOST_LINES_READ = 1000;
+
+/** The part of an instance that people look at. Every method reads a bounded number of rows, however large the tables. */
+export abstract class Reports {
+  protected abstract openReads(): Promise<StoreReads>;
+  /** Writes the counts that are still in memory, so that a status is up to date. */
+  protected abstract writeCounts(): Promise<void>;
+
+  abstract definitions(): readonly DefinedJob[];
+
+  /** Returns a run; null if it does not exist: deleted, pruned or not kept. */
+  async find(id: number): Promise<RunInfo | null> {
+    const record = await (await this.openReads()).find(checkId(id));
+    return record && toInfo(record);
+  }
+
+  /** Returns the state of a run; null if it does not exist. */
+  async state(id: number): Promise<RunState | null> {
+    return (await this.find(id))?.state ?? null;
+  }
+
+  /**
+   * Returns a page of runs, the newest first. With a query a page may be short although `next` is not null: one search
+   * reads a bounded number of rows.
+   */
+  async runs(filter: RunsFilter = {}): Promise<RunsPage> {
+    const store = await this.openReads();
+    const { where, bounded } = toQuery(filter, await store.now(), "runs()", { before: true, limit: true });
+    const limit = checkInteger(filter.limit ?? 50, "runs() limit", 1, 1000);
+    const before = filter.before === undefined ? {} : { before: checkId(filter.before, "runs() before") };
+    const { runs, next } = await store.search({ where, limit, ...before });
+    return { runs: runs.map(toInfo), next, bounded };
+  }
+
+  /** Counts the runs that match a query, up to 10,000. */
+  async count(query: RunsQuery | string = {}): Promise<RunCount> {
+    const store = await this.openReads();
+    const { where } = toQuery(query, await store.now(), "count()");
+    return store.count(where, MOST_COUNTED);
+  }
+
+  /** Returns the attempts of a run that failed or crashed. */
+  async attempts(id: number): Promise<AttemptInfo[]> {
+    return (await (await this.openReads()).attempts(checkId(id))).map(toAttempt);
+  }
+
+  /**
+   * Returns the lines that the handler of a run logged with `run.log()`, in order. A line can be read about a second
+   * after it was logged, and at the latest when the run has finished.
+   */
+  async logs(id: number, options: LogsOptions = {}): Promise<LogLine[]> {
+    checkKeys(options, { after: true, limit: true }, "logs()");
+    const after = checkInteger(options.after ?? 0, "logs() after", 0, Number.MAX_SAFE_INTEGER);
+    const limit = checkInteger(options.limit ?? MOST_LINES_READ, "logs() limit", 1, MOST_LINES_READ);
+    return (await (await this.openReads()).logs(checkId(id), after, limit)).map(toLine);
+  }
+
+  /** Returns the number of stored lines of a run. */
+  async countLogs(id: number): Promise<number> {
+    return (await this.openReads()).countLogs(checkId(id));
+  }
+
+  /** Explains in words why a run is not running, or how it ended. */
+  async why(id: number): Promise<string> {
+    const facts = await (await this.openReads()).waitFacts(checkId(id));
+    if (!facts) throw wrongState("explain", id, null);
+    return explain(facts).join(" ");
+  }
+
+  /** Returns the current jobs, queues and workers. Its cost does not grow with the number of waiting runs. */
+  async status(): Promise<StatusReport> {
+    await this.writeCounts();
+    return toReport(await (await this.openReads()).status(), this.definitions());
+  }
+
+  /** Returns the problems of jobs, queues and workers in words, as `punctual status --check` prints them. */
+  async health(): Promise<Health> {
+    return healthOf(await this.status());
+  }
+
+  /**
+   * Returns how many attempts of one job, one queue or all ended in which way, how long they waited and how long they
+   * took. It reads sums, which workers write every ten seconds, not runs.
+   */
+  async trend(options: TrendOptions = {}): Promise<Trend> {
+    await this.writeCounts();
+    const store = await this.openReads();
+    const request = toTrendRequest(options, await store.now());
+    return toTrend(await store.rollups(request), request);
+  }
+
+  /** Returns every schedule, with its last and next tick and the number of missed ticks. */
+  async schedules(): Promise<ScheduleInfo[]> {
+    return (await (await this.openReads()).schedules()).map(toScheduleInfo);
+  }
+
+  /** Returns a page of the actions of operators, the newest first. */
+  async audit(options: AuditOptions = {}): Promise<AuditPage> {
+    checkKeys(options, { limit: true, before: true }, "audit()");
+    const limit = checkInteger(options.limit ?? 50, "audit() limit", 1, 1000);
+    const before = options.before === undefined ? null : checkId(options.before, "audit() before");
+    return toAuditPage(await (await this.openReads()).audit(limit, before), limit);
+  }
+}

@@ -1,0 +1,44 @@
+import type {
+  AttemptRecord,
+  AuditRecord,
+  LogRecord,
+  RunRecord,
+  ScheduleRecord,
+  Status,
+  WaitFacts,
+} from "./records.ts";
+import type { RollupRequest, RollupRow } from "./rollups.ts";
+import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
+
+/** The part of a store that people look at. Every method reads a bounded number of rows, however large the tables. */
+export interface StoreReads {
+  /** Returns the database's time. */
+  now(): Promise<number>;
+  find(id: number): Promise<RunRecord | null>;
+  /** Returns the attempts of a run that failed or crashed, in order. */
+  attempts(id: number): Promise<AttemptRecord[]>;
+  /** Returns log lines of a run, in order, after the position `after`. */
+  logs(id: number, after: number, limit: number): Promise<LogRecord[]>;
+  countLogs(id: number): Promise<number>;
+  /**
+   * Returns a page of runs, the newest first. Reads a bounded number of rows: a page may be short without being the
+   * last.
+   */
+  search(search: RunSearch): Promise<RunPage>;
+  /** Counts the runs that a search would find, up to `cap`. */
+  count(where: RunCondition[], cap: number): Promise<RunCount>;
+  /**
+   * Counts runs by job and queue, and lists workers and problems. Its cost is bounded: above some number waiting runs
+   * are not counted.
+   */
+  status(): Promise<Status>;
+  /** Returns everything that `why()` needs to explain a run. */
+  waitFacts(id: number): Promise<WaitFacts | null>;
+
+  /** Returns the counts of one job, one queue or all, in order of time. */
+  rollups(request: RollupRequest): Promise<RollupRow[]>;
+  schedules(): Promise<ScheduleRecord[]>;
+
+  /** Returns actions of operators, the newest first; with `before` only those with a smaller id. */
+  audit(limit: number, before: number | null): Promise<AuditRecord[]>;
+}

@@ -1,0 +1,76 @@
+import type { StoreReads } from "../reads.ts";
+import type {
+  AttemptRecord,
+  AuditRecord,
+  LogRecord,
+  RunRecord,
+  ScheduleRecord,
+  Status,
+  WaitFacts,
+} from "../records.ts";
+import type { RollupRequest, RollupRow } from "../rollups.ts";
+import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
+import * as audit from "./audit.ts";
+import type { SqlContext } from "./context.ts";
+import * as logs from "./logs.ts";
+import { readRollups } from "./rollups.ts";
+import * as runRecords from "./run-records.ts";
+import * as schedules from "./schedules.ts";
+import { count, search } from "./search.ts";
+import * as status from "./status.ts";
+import { waitFacts } from "./wait-facts.ts";
+
+/** The reads of a store, on any connection. */
+export abstract class SqlReads implements StoreReads {
+  protected readonly sql: SqlContext;
+
+  constructor(sql: SqlContext) {
+    this.sql = sql;
+  }
+
+  abstract now(): Promise<number>;
+
+  find(id: number): Promise<RunRecord | null> {
+    return runRecords.find(this.sql, id);
+  }
+
+  attempts(id: number): Promise<AttemptRecord[]> {
+    return runRecords.attempts(this.sql, id);
+  }
+
+  logs(id: number, after: number, limit: number): Promise<LogRecord[]> {
+    return logs.read(this.sql, id, after, limit);
+  }
+
+  countLogs(id: number): Promise<number> {
+    return logs.count(this.sql, id);
+  }
+
+  async search(request: RunSearch): Promise<RunPage> {
+    return search(this.sql, request, await this.now());
+  }
+
+  async count(where: RunCondition[], cap: number): Promise<RunCount> {
+    return count(this.sql, where, cap, await this.now());
+  }
+
+  async status(): Promise<Status> {
+    return status.status(this.sql, await this.now());
+  }
+
+  async waitFacts(id: number): Promise<WaitFacts | null> {
+    return waitFacts(this.sql, id, await this.now());
+  }
+
+  rollups(request: RollupRequest): Promise<RollupRow[]> {
+    return readRollups(this.sql, request);
+  }
+
+  schedules(): Promise<ScheduleRecord[]> {
+    return schedules.list(this.sql);
+  }
+
+  audit(limit: number, before: number | null): Promise<AuditRecord[]> {
+    return audit.read(this.sql, limit, before);
+  }
+}
