@@ -121,6 +121,7 @@ const ROOMS: Record<string, string[]> = {
     "dashboard/api/contract/",
     "metrics/address.ts",
     "run/redact.ts",
+    "run/redaction.ts",
     "supervisor/child-identity.ts",
     "validate/",
     "version.ts",

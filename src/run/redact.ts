@@ -4,8 +4,11 @@ const SECRET =
 
 export const HIDDEN = "[hidden]";
 
-/** `scheme://user:password@`: a password may hold further @ signs. */
-const PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:@/?#"']*):[^\s/?#"']+@/gi;
+/**
+ * `scheme://user:password@`: a password may hold further @ signs. The scheme is bounded, since without a bound a text
+ * such as `a.a.a.a` costs the square of its length.
+ */
+const PASSWORD = /\b([a-z][a-z0-9+.-]{0,40}:\/\/[^\s:@/?#"']*):[^\s/?#"']+@/gi;
 /** In a web URL a user without a password is a token. */
 const TOKEN = /\b(https?:\/\/)[^\s:@/?#"']+@/gi;
 const PARAMETER = /([?&;]([^\s=&;#?]+)=)[^\s&;#"']+/g;
@@ -21,14 +24,22 @@ export function redact(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      SECRET.test(key) && inner !== null ? HIDDEN : redact(inner),
+      isSecretName(key) && inner !== null ? HIDDEN : redact(inner),
     ]),
   );
 }
 
-function withoutPasswords(text: string): string {
+/** Whether values of this name are hidden. */
+export function isSecretName(name: string): boolean {
+  return SECRET.test(name);
+}
+
+/** Returns a text without the passwords and secret parameters of the URLs in it. */
+export function withoutPasswords(text: string): string {
   return text
     .replace(PASSWORD, `$1:${HIDDEN}@`)
     .replace(TOKEN, `$1${HIDDEN}@`)
-    .replace(PARAMETER, (whole, start: string, name: string) => (SECRET.test(name) ? start + HIDDEN : whole));
+    .replace(PARAMETER, (whole, start: string, name: string) =>
+      isSecretName(name) ? start + HIDDEN : whole,
+    );
 }

@@ -1,4 +1,5 @@
 import type { Punctual } from "../../punctual.ts";
+import type { Redaction } from "../../run/redaction.ts";
 import type { Role } from "../api/contract/values.ts";
 
 export type { Role } from "../api/contract/values.ts";
@@ -57,7 +58,7 @@ export interface Api {
 /** Settings of a dashboard that its routes need. */
 export interface ApiSettings {
   /** Hides secrets of payloads, results, logs and errors before they are serialised. */
-  redact(value: unknown): unknown;
+  redaction: Redaction;
   readOnly: boolean;
   title: string;
   environment: string | null;
