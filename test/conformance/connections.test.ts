@@ -24,7 +24,7 @@ if (servers.length === 0) test.todo("no server is selected");
 describe.each(servers)("$name with few connections", (database) => {
   const at = fresh(database);
 
-  test("a pool of one is enough for a transaction of a handler that dispatches", async () => {
+  test("a pool of one connection is enough for a handler's transaction that dispatches", async () => {
     const url = new URL(at.url);
     url.searchParams.set("pool", "1");
     const jobs = new Punctual(url.href, { logger: false });
@@ -44,7 +44,7 @@ describe.each(servers)("$name with few connections", (database) => {
     await jobs.stop();
   });
 
-  test("more handlers with transactions than connections: each has its turn", async () => {
+  test("handlers with transactions take turns if they outnumber the connections", async () => {
     const url = new URL(at.url);
     url.searchParams.set("pool", "3");
     const jobs = new Punctual(url.href, { logger: false });
@@ -55,7 +55,7 @@ describe.each(servers)("$name with few connections", (database) => {
     await jobs.stop();
   });
 
-  test("the one connection of a caller, who dispatches in a transaction on it", async () => {
+  test("a caller's only connection can dispatch inside a transaction on it", async () => {
     const connection = await connect(at.url);
     const jobs = new Punctual(connection, { logger: false });
     jobs.schedule("job", () => {});
@@ -72,7 +72,7 @@ describe.each(servers)("$name with few connections", (database) => {
     await connection.end();
   });
 
-  test("installing once more runs no statement", async () => {
+  test("a second install() runs no statement", async () => {
     const jobs = new Punctual(at.url, { logger: false });
     expect(await jobs.install()).toMatchObject({ statements: [] });
     await jobs.stop();

@@ -58,7 +58,7 @@ describe.each(servers)("the engine of $name", (database) => {
     return jobs;
   };
 
-  test("is safe, and the probe leaves nothing behind, also by several at once", async () => {
+  test("is safe, and the probe leaves nothing behind, even if several processes probe at once", async () => {
     const jobs = open((text) => text);
     await Promise.all([jobs.install(), jobs.install(), open((text) => text).install()]);
     expect((await jobs.inspect()).unsafe).toBeNull();
@@ -81,7 +81,7 @@ describe.each(servers)("the engine of $name", (database) => {
       (text) => text.replace("read committed", "repeatable read"),
       "does not see rows that others commit meanwhile",
     ],
-  ])("that %s is refused by install(), and doctor would say so", async (_, rewrite, reason) => {
+  ])("that %s is refused by install(), and doctor reports it", async (_, rewrite, reason) => {
     const jobs = open(rewrite);
     const refusal = { code: "ENGINE_UNSAFE", message: expect.stringContaining(reason) };
     await expect(jobs.install()).rejects.toMatchObject(refusal);
@@ -91,7 +91,7 @@ describe.each(servers)("the engine of $name", (database) => {
     expect((await jobs.install({ dryRun: true })).statements).toEqual([]);
   });
 
-  test("that waits where it should skip is refused", async () => {
+  test("that waits instead of skipping locked rows is refused", async () => {
     const jobs = open((text) => text.replace(" for update skip locked", " for update"));
     await expect(jobs.install()).rejects.toMatchObject({
       code: "ENGINE_UNSAFE",
@@ -99,7 +99,7 @@ describe.each(servers)("the engine of $name", (database) => {
     });
   });
 
-  test("cannot be asked with one connection, which is no fault", async () => {
+  test("cannot be probed with one connection, which is not reported as a fault", async () => {
     const url = new URL(at.url);
     url.searchParams.set("pool", "1");
     const jobs = new Punctual(url.href, { logger: false });
@@ -114,7 +114,7 @@ const postgres = servers.filter(({ name }) => name === "postgres");
 describe.each(postgres)("dead rows on $name", (database) => {
   const at = fresh(database);
 
-  test("are told, with the last vacuum and the oldest transaction", async () => {
+  test("are reported, with the last vacuum and the oldest transaction", async () => {
     const clean = (await at.store.inspect()).vacuum!;
     expect(clean.tables.map(({ name }) => name)).toContain("punctual_runs");
     expect(clean.enabled).toBe(true);

@@ -17,7 +17,7 @@ if (selected.includes(postgres)) {
 function onlyPostgres(): void {
   const at = fresh(postgres);
 
-  test("a session that has forgotten the prepared statements, as behind a pooler, is no hindrance", async () => {
+  test("a session without the prepared statements, as behind a pooler, prepares them again", async () => {
     const pool = new pg.Pool({ connectionString: at.url, max: 1 });
     const store = await openStore(pool, { clock: at.clock, prefix: "punctual_" });
     const work = async () => {
@@ -35,7 +35,7 @@ function onlyPostgres(): void {
     await pool.end();
   });
 
-  test("a key that an open transaction holds keeps only those waiting who ask for it", async () => {
+  test("a key that an open transaction holds delays only dispatches with that key", async () => {
     const caller = await at.begin();
     const unique = { key: "held", until: "finished" as const, for: 0 };
     await at.store.insert([newRun({ unique })], caller.tx);
@@ -49,7 +49,7 @@ function onlyPostgres(): void {
     await jobs.stop();
   });
 
-  test("a worker with old code that shows its jobs during the rename does not bring the old name back", async () => {
+  test("a worker with old code that syncs during the rename does not bring the old name back", async () => {
     const [oldStore, newStore] = [await at.another(), await at.another()];
     const OLD = { worker: "old code", startedAt: 1_000_000 };
     const NEW = { worker: "new code", startedAt: 2_000_000 };
@@ -73,7 +73,7 @@ function onlyPostgres(): void {
     expect(await at.store.jobNames()).toEqual(["new"]);
   });
 
-  test("tables of a schema of their own, named in the URL", async () => {
+  test("tables in a schema that the URL names", async () => {
     await at.sql("create schema jobs");
     const url = new URL(at.url);
     url.searchParams.set("schema", "jobs");

@@ -43,7 +43,7 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
   const words = async () =>
     (await at.sql<{ word: string }>("select word from words order by id")).map((row) => row.word);
 
-  test("statements whose answers nobody awaits run in order, before later ones", async () => {
+  test("statements that are not awaited run in order, before later ones", async () => {
     const seen = await parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, ?)", 1, "one; 'two' \\ \"?\" \n é 👋");
       await tx.run("insert into words (id, word) values (?, ?)", 2, "x".repeat(90));
@@ -77,7 +77,7 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
     }
   });
 
-  test("queries sent together each get their own answer", async () => {
+  test("queries that are sent together each get their own answer", async () => {
     const answers = await parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, 'a'), (?, 'b')", 1, 2);
       return Promise.all([
@@ -90,7 +90,7 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
     expect(answers).toEqual([[{ n: 2 }], [{ word: "b" }], [], [{ sum: 3 }]]);
   });
 
-  test("an error of a statement that nobody awaits rejects the next answer, and everything is rolled back", async () => {
+  test("an error of a statement that is not awaited rejects the next answer, and everything is rolled back", async () => {
     const after: string[] = [];
     const failing = parts.db.transaction(async (tx) => {
       await tx.run("insert into words (id, word) values (?, 'a')", 1);
@@ -106,7 +106,7 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
     expect(await words()).toEqual(["c"]);
   });
 
-  test("so does a duplicate key, and no later statement runs", async () => {
+  test("a duplicate key does so too, and no later statement runs", async () => {
     const after: string[] = [];
     const failing = parts.db.transaction(async (tx) => {
       await tx.all("insert into words (id, word) values (?, 'a')", 1);

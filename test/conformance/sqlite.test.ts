@@ -57,7 +57,7 @@ function onlySqlite(): void {
   }
 
   describe("settings", () => {
-    test("WAL, and every commit on the disk, unless told otherwise", async () => {
+    test("use WAL and sync every commit by default", async () => {
       const store = await open(`sqlite:${path}`);
       expect(await pragma(store, "journal_mode")).toBe("wal");
       expect(await pragma(store, "synchronous")).toBe(2);
@@ -73,7 +73,7 @@ function onlySqlite(): void {
       expect(await pragma(store, "synchronous")).toBe(number);
     });
 
-    test("a handle of the caller's: the store's own connection beside it is as safe", async () => {
+    test("of a caller's handle do not weaken the store's own connection", async () => {
       const theirs = handle(path);
       theirs.exec("pragma synchronous = off");
       expect(await pragma(await open(theirs), "synchronous")).toBe(2);
@@ -117,7 +117,7 @@ function onlySqlite(): void {
       expect((await exited)[0]).toBe(0);
     });
 
-    test("does not keep this one from reading", async () => {
+    test("does not prevent this one from reading", async () => {
       const store = await open(`sqlite:${path}`);
       const id = await insertOne(store);
       const theirs = handle(path);
@@ -139,7 +139,7 @@ function onlySqlite(): void {
       expect(theirs.prepare("select count(*) as n from t").get()).toEqual({ n: 0 });
     });
 
-    test("takes runs into its own transaction", async () => {
+    test("inserts runs in its own transaction", async () => {
       const theirs = handle(path);
       const store = await open(theirs);
       theirs.exec("begin");
@@ -161,7 +161,7 @@ function onlySqlite(): void {
   });
 
   describe("the caller's handle in memory", () => {
-    test("is shared: the store waits until the caller's transaction is over, and is no part of it", async () => {
+    test("is shared: the store waits for the end of the caller's transaction, and is not part of it", async () => {
       const theirs = handle(":memory:");
       const store = await open(theirs);
       theirs.exec("begin");
@@ -171,7 +171,7 @@ function onlySqlite(): void {
       expect(await store.find(await inserting)).not.toBeNull();
     });
 
-    test("takes runs into its own transaction", async () => {
+    test("inserts runs in its own transaction", async () => {
       const theirs = handle(":memory:");
       const store = await open(theirs);
       theirs.exec("begin");
@@ -191,7 +191,7 @@ function onlySqlite(): void {
       expect(theirs.isOpen).toBe(true);
     });
 
-    test("a handle on a file is not of this database", async () => {
+    test("refuses a handle on a file", async () => {
       const store = await open(handle(":memory:"));
       await open(`sqlite:${path}`);
       const file = handle(path);
@@ -200,7 +200,7 @@ function onlySqlite(): void {
     });
   });
 
-  test.each([":memory:", "sqlite::memory:"])("%s is a database of its own each time", async (url) => {
+  test.each([":memory:", "sqlite::memory:"])("%s is a new database each time", async (url) => {
     const one = await open(url);
     const two = await open(url);
     await insertOne(one);
@@ -253,7 +253,7 @@ function onlySqlite(): void {
       expect(ids(await reap(theirs.store)).sort()).toEqual([mine.run.id, theirs.run.id].sort());
     });
 
-    test("leaves the leases of others when it commits", async () => {
+    test("extends the leases of others when it commits", async () => {
       const { mine, theirs, told, transact, hasOrders } = await scene();
       expect(await transact(() => {})).toBe(true);
       expect(hasOrders()).toBe(true);
@@ -262,7 +262,7 @@ function onlySqlite(): void {
       expect((await found(mine.store, mine.run.id)).state).toBe("completed");
     });
 
-    test("leaves a lease ended that had ended before", async () => {
+    test("does not extend a lease that had ended before", async () => {
       const { clock, mine, theirs, transact } = await scene();
       await clock.advance(0.9);
       await theirs.store.renew("w2", [{ id: theirs.run.id, token: theirs.run.token, lease: LEASE }]);
@@ -286,8 +286,8 @@ function onlySqlite(): void {
     });
   });
 
-  describe("a file that cannot be used", () => {
-    test("a folder that is not there", async () => {
+  describe("an unusable file", () => {
+    test("in a folder that does not exist", async () => {
       const missing = join(folder, "not", "there", "jobs.db");
       await expect(open(`sqlite:${missing}`)).rejects.toMatchObject({
         code: "DATABASE_MISSING",
@@ -295,12 +295,12 @@ function onlySqlite(): void {
       });
     });
 
-    test("a folder in place of the file", async () => {
+    test("that is a folder", async () => {
       await mkdir(path);
       await expect(open(`sqlite:${path}`)).rejects.toMatchObject({ code: "DATABASE_MISSING" });
     });
 
-    test("a file that is no database, which stays as it is", async () => {
+    test("that is not a database is not changed", async () => {
       const text = "this is a letter, not a database. ".repeat(100);
       await writeFile(path, text);
       await expect(open(`sqlite:${path}`)).rejects.toMatchObject({
@@ -310,7 +310,7 @@ function onlySqlite(): void {
       expect(await readFile(path, "utf8")).toBe(text);
     });
 
-    test.each(["delete", "wal"])("a file in mode %s that may only be read", async (mode) => {
+    test.each(["delete", "wal"])("with mode %s is read-only", async (mode) => {
       const db = new DatabaseSync(path);
       db.exec(`pragma journal_mode = ${mode}; create table t (n integer)`);
       db.close();
@@ -324,7 +324,7 @@ function onlySqlite(): void {
       });
     });
 
-    test("a folder where nothing may be made", async () => {
+    test("in a folder without write permission", async () => {
       await chmod(folder, 0o555);
       const answer = JSON.parse(await runScript("unprivileged.ts", path));
       await chmod(folder, 0o755);
@@ -332,7 +332,7 @@ function onlySqlite(): void {
     });
   });
 
-  test("a transaction with the settlement takes no async function, and nothing of it is written", async () => {
+  test("a transaction with a settlement refuses an async function and writes nothing", async () => {
     const store = await open(`sqlite:${path}`);
     const id = await insertOne(store);
     const run = await claimOne(store);

@@ -16,7 +16,7 @@ export const mutants: Mutant[] = [
     find: "(implicit ? IMPLICIT_START : startedAt)",
     replace: "startedAt",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "made from their class alone",
+    only: "defined by their class alone",
     stores: ["sqlite"],
   },
   {

@@ -25,7 +25,7 @@ export const mutants: Mutant[] = [
     find: "const chains = tokens.filter(isChain);",
     replace: "const chains = tokens;",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "over no other queue",
+    only: "of no other queue",
     stores: ["sqlite"],
   },
   {
@@ -61,7 +61,7 @@ export const mutants: Mutant[] = [
     find: "if (!row || row.crashes > 0) break;",
     replace: "if (!row) break;",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "before a run that has crashed",
+    only: "end before a crashed run",
     stores: ["sqlite"],
   },
   {
@@ -70,7 +70,7 @@ export const mutants: Mutant[] = [
     find: "const open = rows.filter(({ crashes }) => crashes === 0);",
     replace: "const open = rows;",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "before a run that has crashed",
+    only: "end before a crashed run",
     stores: ["sqlite"],
   },
   {
@@ -88,7 +88,7 @@ export const mutants: Mutant[] = [
     find: "if (row.follows) return !closed.has(laneKey(row));",
     replace: "if (row.follows) return true;",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "of a head that has no place",
+    only: "of a head that gets no slot",
     stores: ["sqlite"],
   },
   {
@@ -97,7 +97,7 @@ export const mutants: Mutant[] = [
     find: "(lease_token = ? or lease_token like ?)",
     replace: "(lease_token = ? or lease_token = ?)",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "say again which runs they have",
+    only: "are returned again, in order",
     stores: ["sqlite"],
   },
   {

@@ -7,7 +7,7 @@ export const mutants: Mutant[] = [
     find: "coalesce(${column}, 0) < ?`",
     replace: "coalesce(last_run, 0) < ?`",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "the job's last failure only goes forward",
+    only: "the job's last failure forward only",
     stores: ["sqlite"],
   },
   {
@@ -32,7 +32,7 @@ export const mutants: Mutant[] = [
     find: "unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now, orphans)",
     replace: "unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now)",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "goes in one call with the runs",
+    only: "with its waiting runs in one call",
     stores: ["sqlite"],
   },
   {
@@ -42,7 +42,7 @@ export const mutants: Mutant[] = [
     replace:
       '  const orphans = selectOrphans(t, request, now);\n  if (jobsUnseenFor !== null)\n    report.jobs = await pruneJobs(sql, unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now));\n  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))\n    return report;\n',
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "goes in one call with the runs",
+    only: "with its waiting runs in one call",
     stores: ["sqlite"],
   },
   {

@@ -114,7 +114,7 @@ export const mutants: Mutant[] = [
     find: 'reaped.filter(({ state }) => state === "failed").map',
     replace: 'reaped.filter(({ state }) => state !== "ready").map',
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "comes back whole",
+    only: "is returned whole",
     stores: ["sqlite"],
   },
   {

@@ -116,7 +116,7 @@ export const mutants: Mutant[] = [
     find: "if (!(await holdsLease(tx, settlement))) throw lost;",
     replace: "if (!(await updateHeld(tx, settlement, { started_at: 0 }))) throw lost;",
     tests: ["test/conformance/postgres.test.ts"],
-    only: "prolonged while its transaction is open",
+    only: "lease prolonged while it is open",
     stores: ["postgres"],
   },
   {
@@ -125,7 +125,7 @@ export const mutants: Mutant[] = [
     find: "if (!written[0]) throw lost;",
     replace: "",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "lost while its transaction is open",
+    only: "lease is lost while it is open",
     stores: ["sqlite"],
   },
   {
@@ -143,7 +143,7 @@ export const mutants: Mutant[] = [
     find: "owner is not null and owner <> ? and owner not in",
     replace: "owner is not null and (owner <> ? or 1 = 1) and owner not in",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "the worker that asks is alive",
+    only: "the calling worker counts as alive",
     stores: ["sqlite"],
   },
   {

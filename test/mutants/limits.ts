@@ -70,7 +70,7 @@ export const mutants: Mutant[] = [
     find: "(j.lim > 0 or j.key_lim > 0 or",
     replace: "(j.lim > 0 or",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "finds the limit of a key by itself",
+    only: "applies the limit of a key",
     stores: ["sqlite"],
   },
   {
@@ -97,7 +97,7 @@ export const mutants: Mutant[] = [
     find: "r.state = 2 and r.owner is null and r.name = v.name",
     replace: "r.state = 2 and r.owner is null and r.limited = 1 and r.name = v.name",
     tests: ["test/conformance/postgres.test.ts"],
-    only: "new limit of a job counts what has run",
+    only: "new limit of a job counts runs that started",
     stores: ["postgres"],
   },
   {
@@ -106,7 +106,7 @@ export const mutants: Mutant[] = [
     find: "return !this.lacksKey(run) || this.#usage.computesKey(run.name);",
     replace: "return true;",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "cannot compute it leaves it to others",
+    only: "cannot compute the key leaves the run",
     stores: ["sqlite"],
   },
   {
@@ -115,7 +115,7 @@ export const mutants: Mutant[] = [
     find: 'lane: "coalesce(v.lane, r.lane)"',
     replace: 'lane: "coalesce(r.lane, v.lane)"',
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "claimed for its key first",
+    only: "claimed to compute its key first",
     stores: ["sqlite"],
   },
   {
@@ -124,7 +124,7 @@ export const mutants: Mutant[] = [
     find: "const unkeyed = row.owner === null && chooser.lacksKey(row);",
     replace: "const unkeyed = row.owner !== null && chooser.lacksKey(row);",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "says again what the claim is for",
+    only: "returns that the key must be computed",
     stores: ["sqlite"],
   },
   {
@@ -133,7 +133,7 @@ export const mutants: Mutant[] = [
     find: '${limitHint(t, { name: "h.name", queue: "h.queue", owner: "h.owner" })}',
     replace: "h.limited",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "comes back from history",
+    only: "a revived run waits under",
     stores: ["sqlite"],
   },
   {

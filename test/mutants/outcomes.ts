@@ -119,7 +119,7 @@ export const mutants: Mutant[] = [
     find: '        hook: "null",\n',
     replace: "",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "a slow hook is named",
+    only: "a slow hook is recorded",
     stores: ["sqlite"],
   },
   {
@@ -128,7 +128,7 @@ export const mutants: Mutant[] = [
     find: "await addRollups(tx, sumCounts(underCurrentNames));",
     replace: "await addRollups(tx, sumCounts(rollups));",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "count for the name of today",
+    only: "count for the current name",
     stores: ["sqlite"],
   },
   {

@@ -105,7 +105,7 @@ export const mutants: Mutant[] = [
     find: "select max(coalesce(compatible_from, number)) as oldest",
     replace: "select min(coalesce(compatible_from, number)) as oldest",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "one migration on the way",
+    only: "if one of its migrations",
     stores: ["sqlite"],
   },
   {
@@ -139,7 +139,7 @@ export const mutants: Mutant[] = [
     find: "this.#last.size > 0 && this.#claims < MOST_CLAIMS &&",
     replace: "this.#last.size > 0 &&",
     tests: ["test/conformance/mariadb.test.ts"],
-    only: "within five of them",
+    only: "within five claims",
     stores: ["mariadb"],
   },
   {
@@ -148,7 +148,7 @@ export const mutants: Mutant[] = [
     find: " && now - this.#since < LONGEST;",
     replace: ";",
     tests: ["test/conformance/mariadb.test.ts"],
-    only: "when a tenth of a second has passed",
+    only: "after a tenth of a second",
     stores: ["mariadb"],
   },
   {
@@ -157,7 +157,7 @@ export const mutants: Mutant[] = [
     find: "(counts.get(queue) ?? 0) < limit",
     replace: "(counts.get(queue) ?? 0) < 1",
     tests: ["test/conformance/mariadb.test.ts"],
-    only: "fewer than wanted are behind",
+    only: "fewer runs than wanted are behind",
     stores: ["mariadb"],
   },
   {
@@ -166,7 +166,7 @@ export const mutants: Mutant[] = [
     find: "if (rows.length < FEWEST_TAKEN) this.#last.clear();",
     replace: "if (rows.length < 1) this.#last.clear();",
     tests: ["test/conformance/mariadb.test.ts"],
-    only: "of a few runs",
+    only: "if they take few runs",
     stores: ["mariadb"],
   },
   {
@@ -184,7 +184,7 @@ export const mutants: Mutant[] = [
     find: "scope === UNIQUE_SCOPE.untilStarted;",
     replace: "scope === UNIQUE_SCOPE.window;",
     tests: ["test/conformance/mariadb.test.ts"],
-    only: "until started: free again",
+    only: "until started: the key is free again",
     stores: ["mariadb"],
   },
 ];

@@ -98,7 +98,7 @@ export const mutants: Mutant[] = [
     find: "const hasKey = key !== null && (await insertWithKey(tx, { id, at, now }, key));",
     replace: "const hasKey = key === null && (await insertWithKey(tx, { id, at, now }, key));",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "of a run that is revived",
+    only: "of a revived run",
     stores: ["sqlite"],
   },
   {
@@ -107,7 +107,7 @@ export const mutants: Mutant[] = [
     find: "if (hasKey && (await isHeldInHistory(tx, key, now)))",
     replace: "if (hasKey && now < 0 && (await isHeldInHistory(tx, key, now)))",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "of a run that is revived",
+    only: "of a revived run",
     stores: ["sqlite"],
   },
   {
@@ -116,7 +116,7 @@ export const mutants: Mutant[] = [
     find: "then ${UNIQUE_SCOPE.untilStarted} else",
     replace: "then ${UNIQUE_SCOPE.untilFinished} else",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "of a run that is revived",
+    only: "of a revived run",
     stores: ["sqlite"],
   },
   {
@@ -181,7 +181,7 @@ export const mutants: Mutant[] = [
     find: "  declareJobs(context, named);",
     replace: "  declareJobs(context, []);",
     ...sqlite,
-    only: "dispatched and not defined",
+    only: "dispatched but not defined",
   },
   {
     rule: "A server looks for the row of a job again when a second has passed.",
@@ -189,7 +189,7 @@ export const mutants: Mutant[] = [
     find: "const REMEMBERED = 1000;",
     replace: "const REMEMBERED = 60_000;",
     ...postgres,
-    only: "known again once it is dispatched",
+    only: "declared again by a dispatch",
   },
   {
     rule: "A retried run of a pruned job brings the row of the job back.",
@@ -197,7 +197,7 @@ export const mutants: Mutant[] = [
     find: "    await declareJobOf(tx, id, now);",
     replace: "    void declareJobOf;",
     ...sqlite,
-    only: "known again once a run of it is retried",
+    only: "declared again by the retry",
   },
   {
     rule: "A status lists a job by its runs where the row is missing.",
@@ -213,6 +213,6 @@ export const mutants: Mutant[] = [
     find: "filter((id) => !living.has(id))",
     replace: "filter((id) => living.has(id))",
     ...sqlite,
-    only: "without a sign of life",
+    only: "without a heartbeat",
   },
 ];

@@ -26,7 +26,7 @@ export function sendingAgain(database: Database): void {
     const at = fresh(database);
     beforeEach(() => beat(at.store, "w1"));
 
-    test.each(outcomes)("%s sent again applies once", async (outcome) => {
+    test.each(outcomes)("%s that is sent again takes effect once", async (outcome) => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       const request = { seq: 1000, settle: [settlement(run, outcome, { error: "why", delay: 0 })] };
@@ -38,7 +38,7 @@ export function sendingAgain(database: Database): void {
       expect(await everythingOf(at, id)).toEqual(before);
     });
 
-    test("is known as written also when the row is gone", async () => {
+    test("is known to be written even if the row is gone", async () => {
       await insert(at.store, {}, {});
       const runs = await claim(at.store);
       const settle = runs.map((run) => settlement(run, "completed", { keep: 0 }));
@@ -46,7 +46,7 @@ export function sendingAgain(database: Database): void {
       expect((await exchange(at.store, { seq: 1000, again: true, settle })).settled).toEqual([true, true]);
     });
 
-    test("is known as written also when another has the run by now", async () => {
+    test("is known to be written even if another worker has the run by now", async () => {
       const id = await insertOne(at.store);
       const request = { seq: 1000, settle: [settlement(await claimOne(at.store), "retried")] };
       await exchange(at.store, request);
@@ -56,14 +56,14 @@ export function sendingAgain(database: Database): void {
       expect(await everythingOf(at, id)).toEqual(before);
     });
 
-    test("is written the second time if it never arrived", async () => {
+    test("is written by the second try if the first never arrived", async () => {
       const id = await insertOne(at.store);
       const settle = [settlement(await claimOne(at.store), "completed")];
       expect((await exchange(at.store, { seq: 1000, again: true, settle })).settled).toEqual([true]);
       expect((await found(at.store, id)).state).toBe("completed");
     });
 
-    test("the next one of the same worker is another", async () => {
+    test("does not hide the worker's next exchange", async () => {
       const [one, two] = await insert(at.store, {}, {});
       const runs = await claim(at.store);
       await exchange(at.store, { seq: 1000, settle: [settlement(runs[0]!, "completed")] });
@@ -72,7 +72,7 @@ export function sendingAgain(database: Database): void {
       expect((await found(at.store, two!)).state).toBe("completed");
     });
 
-    test("numbers of one worker say nothing about another's", async () => {
+    test("does not affect an exchange of another worker with the same number", async () => {
       await beat(at.store, "w2");
       const [one, two] = await insert(at.store, {}, {});
       const [first] = await claim(at.store, { limit: 1 });
@@ -84,7 +84,7 @@ export function sendingAgain(database: Database): void {
       expect((await found(at.store, two!)).state).toBe("completed");
     });
 
-    test("numbers of one stream say nothing about those of the other", async () => {
+    test("does not affect an exchange of the other stream with the same number", async () => {
       const [one, two] = await insert(at.store, {}, {});
       const [first, second] = await claim(at.store);
       await exchange(at.store, { stream: 1, seq: 1001, settle: [settlement(first!, "completed")] });
@@ -94,7 +94,7 @@ export function sendingAgain(database: Database): void {
       expect((await found(at.store, two!)).state).toBe("completed");
     });
 
-    test("one stream sends an exchange again, while the other one goes on", async () => {
+    test("is sent again by one stream while the other stream continues", async () => {
       await insert(at.store, ...times(8, () => ({})));
       const [lost, ...others] = await claim(at.store, { limit: 4 });
       const request = {
@@ -117,7 +117,7 @@ export function sendingAgain(database: Database): void {
       expect((await found(at.store, lost!.id)).attempts).toBe(1);
     });
 
-    test("a worker that leaves takes the numbers of its streams along, others keep theirs", async () => {
+    test("a worker that leaves deletes the numbers of its own streams only", async () => {
       await beat(at.store, "w2");
       await at.store.leave("w1");
       const rows = await at.sql<{ worker: string; stream: number }>(
@@ -129,7 +129,7 @@ export function sendingAgain(database: Database): void {
       ]);
     });
 
-    test("a number outlives the worker's next sign of life", async () => {
+    test("a heartbeat of the worker keeps the number", async () => {
       const id = await insertOne(at.store);
       const settle = [settlement(await claimOne(at.store), "completed", { keep: 0 })];
       await exchange(at.store, { seq: 1000, settle });
@@ -138,7 +138,7 @@ export function sendingAgain(database: Database): void {
       expect(await at.store.find(id)).toBeNull();
     });
 
-    test("a claim sent again under its token gives the same runs", async () => {
+    test("a claim that is sent again under its token returns the same runs", async () => {
       await defineLimited(at.store);
       await insert(at.store, { priority: 3 }, { priority: 1, ...LIMITED }, { priority: 2 }, { priority: 4 });
       const request = claimRequest({ limit: 3, start: 2 });
@@ -152,13 +152,13 @@ export function sendingAgain(database: Database): void {
       expect(ids(await claim(at.store))).toHaveLength(1);
     });
 
-    test("a claim that never arrived claims", async () => {
+    test("a claim whose first try never arrived claims runs", async () => {
       const id = await insertOne(at.store);
       const { claimed } = await exchange(at.store, { claim: claimRequest(), again: true });
       expect(ids(claimed)).toEqual([id]);
     });
 
-    test("nobody gets another's runs by a token of the same name", async () => {
+    test("a claim does not return another worker's runs under an equal token", async () => {
       await insertOne(at.store);
       const request = claimRequest();
       await exchange(at.store, { claim: request });

@@ -228,7 +228,7 @@ export function agreeing(database: Database): void {
     }
 
     test(
-      "agree after every step, whatever the steps",
+      "agree after every step of a random sequence",
       async () => {
         // Every step is a journey to a server, and all of them have the same to agree on.
         const numRuns = database.name === "sqlite" ? 250 : 80;

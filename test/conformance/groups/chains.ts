@@ -45,7 +45,7 @@ export function chaining(database: Database): void {
         await define(at.store, [{ name: "job", limit: 1 }]);
       });
 
-      test("bring the runs behind the first along, in order, and start only the first", async () => {
+      test("take the runs behind the first along, in order, and start only the first", async () => {
         const all = await inserted(5);
         const claimed = await take();
         expect(ids(claimed)).toEqual(all);
@@ -55,7 +55,7 @@ export function chaining(database: Database): void {
         expect(await others()).toEqual([]);
       });
 
-      test("are as long as asked for, within the size of the claim", async () => {
+      test("are as long as requested, within the size of the claim", async () => {
         const all = await inserted(9);
         expect(ids(await take({ behind: () => 2, limit: 9 }))).toEqual(all.slice(0, 3));
         await define(at.store, [{ name: "other", limit: 1 }]);
@@ -63,7 +63,7 @@ export function chaining(database: Database): void {
         expect(await take({ limit: 4 })).toHaveLength(4);
       });
 
-      test("hold the place until the last of their runs has ended", async () => {
+      test("occupy their slot until the last of their runs has ended", async () => {
         const all = await inserted(4);
         const claimed = await take({ behind: () => 2 });
         for (const run of claimed) {
@@ -73,7 +73,7 @@ export function chaining(database: Database): void {
         expect(ids(await others())).toEqual(all.slice(3));
       });
 
-      test("give the place to the next chain in the exchange that ends them, and not before", async () => {
+      test("free their slot for the next chain in the exchange that ends them, and not before", async () => {
         const all = await inserted(6);
         const [one, two, three] = await take({ behind: () => 2 });
         const next = (...runs: ClaimedRun[]) =>
@@ -86,7 +86,7 @@ export function chaining(database: Database): void {
       });
 
       test.each(["head", "follower"] as const)(
-        "hold the place when the %s is cancelled by force",
+        "keep their slot when the %s is cancelled by force",
         async (which) => {
           const all = await inserted(4);
           const [head, follower] = await take({ behind: () => 1 });
@@ -99,7 +99,7 @@ export function chaining(database: Database): void {
         },
       );
 
-      test("hold the place while a part of them is reaped", async () => {
+      test("keep their slot while some of their runs are reaped", async () => {
         const all = await inserted(3);
         const [head, second, third] = await take({ lease: 1000 });
         await at.clock.advance("900ms");
@@ -122,7 +122,7 @@ export function chaining(database: Database): void {
         expect(await found(at.store, all[0]!)).toMatchObject({ attempts: 1, crashes: 1, state: "ready" });
       });
 
-      test("are reaped as one place: a chain that has not started is charged once", async () => {
+      test("are reaped as one slot: a chain that has not started is charged once", async () => {
         const all = await inserted(4);
         await take({ lease: 1000, start: 0, limited: 1 });
         await at.clock.advance(2);
@@ -130,7 +130,7 @@ export function chaining(database: Database): void {
         expect(reaped.filter(({ crashed }) => crashed).map(({ id }) => id)).toEqual([all[0]]);
       });
 
-      test("end before a run that has crashed, and a crashed run has none behind it", async () => {
+      test("end before a crashed run, and a crashed run has none behind it", async () => {
         const all = await inserted(4);
         await at.sql(`update punctual_runs set crashes = 1 where id = ${all[2]}`);
         const first = await take();
@@ -148,7 +148,7 @@ export function chaining(database: Database): void {
         expect(chains(await take({ crashed: 0 }))).toEqual([[all[0], all[2]]]);
       });
 
-      test("are shown as one running run, and others that wait behind it", async () => {
+      test("appear in status as one running run with others that wait behind it", async () => {
         const all = await inserted(4);
         await take({ behind: () => 2 });
         const { jobs, queues } = await at.store.status();
@@ -167,7 +167,7 @@ export function chaining(database: Database): void {
         expect(chains(await take())).toEqual([[urgent, usual, late]]);
       });
 
-      test("say again which runs they have, in order", async () => {
+      test("are returned again, in order, by a claim that is sent again", async () => {
         const all = await inserted(5);
         const request = claimRequest({ behind: () => 3 });
         const before = await exchange(at.store, { seq: 1000, claim: request });
@@ -210,7 +210,7 @@ export function chaining(database: Database): void {
         expect(await take()).toHaveLength(3);
       });
 
-      test("leave a run under no limit its place in the order", async () => {
+      test("do not pass an unlimited run that comes first in the order", async () => {
         await define(at.store, [{ name: "free" }]);
         const [first] = await inserted(1);
         const free = await insertOne(at.store, { name: "free" });
@@ -222,7 +222,7 @@ export function chaining(database: Database): void {
         expect((await found(at.store, last!)).state).toBe("ready");
       });
 
-      test("use up no place of other runs", async () => {
+      test("do not reduce the number of other runs in the claim", async () => {
         await define(at.store, [{ name: "free" }, { name: "other", limit: 1 }]);
         await inserted(4);
         await insert(at.store, { name: "other" }, { name: "free" });
@@ -232,7 +232,7 @@ export function chaining(database: Database): void {
       });
     });
 
-    test("of a limit of n are n, and share the runs in order", async () => {
+    test("number n under a limit of n, and share the runs in order", async () => {
       await define(at.store, [{ name: "job", limit: 2 }]);
       const [a, b, c, d, e, f] = await inserted(7);
       const claimed = await take({ behind: () => 2 });
@@ -249,7 +249,7 @@ export function chaining(database: Database): void {
       expect(await others()).toHaveLength(1);
     });
 
-    test("end with the lane of a head that has no place", async () => {
+    test("end with the lane of a head that gets no slot", async () => {
       await define(at.store, [{ name: "job", limit: 3 }, { name: "free" }]);
       const [one] = await inserted(1, { priority: 1 });
       await inserted(1, { name: "free", priority: 2 });
@@ -259,7 +259,7 @@ export function chaining(database: Database): void {
       expect(ids(claimed)[0]).toBe(one);
     });
 
-    test("of keys hold their key and the job, each once", async () => {
+    test("with keys use one slot of their key and one of the job", async () => {
       await define(at.store, [{ name: "job", limit: 2, keyLimit: 1 }]);
       const a = await inserted(3, { key: "a" });
       const b = await inserted(3, { key: "b" });
@@ -268,7 +268,7 @@ export function chaining(database: Database): void {
       expect(await others()).toEqual([]);
     });
 
-    test("of a queue hold its limit once", async () => {
+    test("use one slot of their queue's limit", async () => {
       await define(at.store, [{ name: "a" }, { name: "b" }], { queues: [{ name: "default", limit: 2 }] });
       await inserted(3, { name: "a" });
       expect(chains(await take({ limit: 3, limited: 1 }))).toHaveLength(1);
@@ -296,7 +296,7 @@ export function chaining(database: Database): void {
       expect(chains(await take())).toEqual([a]);
     });
 
-    test("are never of runs that are claimed for their keys", async () => {
+    test("are never made of runs that are claimed to compute their keys", async () => {
       await define(at.store, [{ name: "job", limit: 1, keyLimit: 1 }]);
       const all = await inserted(3);
       const claimed = await take();
@@ -304,7 +304,7 @@ export function chaining(database: Database): void {
       expect(claimed[0]!.unkeyed).toBe(true);
     });
 
-    test("are drawn by the shares of their queues", async () => {
+    test("are chosen by the shares of their queues", async () => {
       await define(at.store, [
         { name: "a", limit: 1 },
         { name: "b", limit: 1 },

@@ -22,7 +22,7 @@ export function children(database: Database): void {
     const takeBack = (leases: { id: number; token: string }[], crashCap = 3) =>
       at.store.takeBack(leases, cap(crashCap), "its child ended", null);
 
-    test("which child has a run stands in its row, whether it began at the claim or later", async () => {
+    test("the row of a run names its child, whether the run started at the claim or later", async () => {
       const [one, two, three] = await insert(at.store, {}, {}, {});
       const runs = await claim(at.store, { start: 1 });
       await exchange(at.store, {
@@ -37,7 +37,7 @@ export function children(database: Database): void {
       expect((await found(at.store, three!)).child).toBe("3:300");
     });
 
-    test("the child goes into history: the one in the settlement, or else the one in the row", async () => {
+    test("history names the child of the settlement, or else the one of the row", async () => {
       await insert(at.store, {}, {}, {});
       const runs = await claim(at.store);
       await exchange(at.store, { started: [{ ...runs[1]!, child: "2:200" }] });
@@ -68,7 +68,7 @@ export function children(database: Database): void {
       expect(await found(at.store, id)).toMatchObject({ child: "1:100", progress: "50" });
     });
 
-    test("runs lost with a child are taken back before their leases end, each charged with a crash", async () => {
+    test("runs that were lost with a child are taken back before their leases end, each charged with a crash", async () => {
       await insert(at.store, {}, {}, {});
       const runs = await claim(at.store, { worker: "w7" });
       const claimedAt = at.clock.now();
@@ -100,14 +100,14 @@ export function children(database: Database): void {
       expect(await settle(at.store, runs[2]!, "completed")).toBe(true);
     });
 
-    test("a prefetched run is charged as well, once its start was reported", async () => {
+    test("a prefetched run is charged too, once its start was reported", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { start: 0 });
       expect(await takeBack([run])).toMatchObject([{ id, state: "ready", crashed: true }]);
       expect(await found(at.store, id)).toMatchObject({ attempts: 1, crashes: 1 });
     });
 
-    test("as many crashes as the cap end the run", async () => {
+    test("a run that has crashed as often as the cap ends", async () => {
       const id = await insertOne(at.store);
       for (const state of ["ready", "ready", "failed"] as const) {
         const run = await claimOne(at.store);
@@ -123,7 +123,7 @@ export function children(database: Database): void {
       expect(await at.store.attempts(id)).toHaveLength(3);
     });
 
-    test("one that somebody asked to cancel is cancelled", async () => {
+    test("a run with a cancellation request is cancelled", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       await at.store.cancel(id, null);
@@ -131,7 +131,7 @@ export function children(database: Database): void {
       expect((await found(at.store, id)).state).toBe("cancelled");
     });
 
-    test("what is no longer held is left alone, beside what is", async () => {
+    test("leases that are no longer held are ignored, and the others are taken back", async () => {
       await insert(at.store, {}, {});
       const [held, completed] = await claim(at.store);
       await settle(at.store, completed!, "completed");
@@ -146,7 +146,7 @@ export function children(database: Database): void {
       expect((await found(at.store, completed!.id)).state).toBe("completed");
     });
 
-    test("a lease that has ended and was not taken by anybody is taken back as well", async () => {
+    test("a lease that has ended and that no worker has reaped is taken back", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 1000 });
       await at.clock.advance(60);
@@ -154,7 +154,7 @@ export function children(database: Database): void {
       expect(await reap(at.store)).toEqual([]);
     });
 
-    test("hundreds at once, and none", async () => {
+    test("hundreds of runs are taken back at once, and none", async () => {
       const ids = await insert(at.store, ...times(300, () => ({})));
       const runs = await claim(at.store, { limit: 300 });
       expect(await takeBack(runs)).toHaveLength(300);

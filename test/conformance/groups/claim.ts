@@ -24,7 +24,7 @@ export function claiming(database: Database): void {
   describe("claim", () => {
     const at = fresh(database);
 
-    test("in order of priority, then due time, then id, whatever the queue and the limits", async () => {
+    test("takes runs in order of priority, due time and id, over all queues and limits", async () => {
       const now = at.clock.now();
       const inOrder = [
         { name: "1", priority: -1, queue: "b" },
@@ -41,7 +41,7 @@ export function claiming(database: Database): void {
       expect(names(await claim(at.store))).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
     });
 
-    test("the first of the order, where there is room for only some", async () => {
+    test("takes the first runs of the order if there is not room for all", async () => {
       await insert(
         at.store,
         { name: "late", priority: 3, queue: "a" },
@@ -53,7 +53,7 @@ export function claiming(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("a claimed run says by whom, since when and until when", async () => {
+    test("records the worker, the time and the lease of a run", async () => {
       const id = await insertOne(at.store);
       await at.clock.advance(2);
       const now = at.clock.now();
@@ -68,7 +68,7 @@ export function claiming(database: Database): void {
       });
     });
 
-    test("a job's own lease goes before the common one", async () => {
+    test("prefers the lease of the job to the common one", async () => {
       const [short, long] = await insert(at.store, { name: "short" }, { name: "long" });
       await claim(at.store, { lease: 1000, leases: { long: 9000 } });
       expect((await found(at.store, short!)).lockedUntil).toBe(at.clock.now() + 1000);
@@ -76,7 +76,7 @@ export function claiming(database: Database): void {
     });
 
     test.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
-      "a job named %s has the common lease",
+      "gives a job named %s the common lease",
       async (name) => {
         const id = await insertOne(at.store, { name });
         await claimOne(at.store, { lease: 1000, leases: {} });
@@ -84,7 +84,7 @@ export function claiming(database: Database): void {
       },
     );
 
-    test("a run belongs to one claimer only", async () => {
+    test("gives a run to one worker only", async () => {
       await defineLimited(at.store);
       const inserted = await insert(
         at.store,
@@ -105,7 +105,7 @@ export function claiming(database: Database): void {
       expect(claimed.sort((a, b) => a - b)).toEqual(inserted);
     });
 
-    test("only from the queues asked for", async () => {
+    test("takes runs of the requested queues only", async () => {
       await insert(
         at.store,
         { name: "a", queue: "a" },
@@ -118,7 +118,7 @@ export function claiming(database: Database): void {
       expect(names(await claim(at.store, { queues: null }))).toEqual(["a", "d"]);
     });
 
-    test("a queue asked for twice is asked once", async () => {
+    test("reads a queue that is requested twice once", async () => {
       const inserted = await insert(at.store, { name: "a" }, { name: "b" });
       const claimed = await claim(at.store, { queues: ["default", "default"] });
       expect(ids(claimed)).toEqual(inserted);
@@ -126,7 +126,7 @@ export function claiming(database: Database): void {
       expect((await found(at.store, inserted[0]!)).attempts).toBe(1);
     });
 
-    test("not the jobs that are excluded", async () => {
+    test("leaves out the excluded jobs", async () => {
       await insert(
         at.store,
         { name: "theirs" },
@@ -186,13 +186,13 @@ export function claiming(database: Database): void {
       });
     });
 
-    test("a run with an owner is for its owner alone", async () => {
+    test("gives a run with an owner to its owner only", async () => {
       const id = await insertOne(at.store, { owner: "w2" });
       expect(await claim(at.store, { worker: "w1" })).toEqual([]);
       expect(await claimOne(at.store, { worker: "w2" })).toMatchObject({ id, owner: "w2" });
     });
 
-    test("nothing before it is due", async () => {
+    test("takes no run before it is due", async () => {
       await insert(at.store, { delay: 1000 }, { delay: 1000 }, { delay: 1000, owner: "w1" });
       expect(await claim(at.store)).toEqual([]);
       await at.clock.advance("999ms");
@@ -201,12 +201,12 @@ export function claiming(database: Database): void {
       expect(await claim(at.store)).toHaveLength(3);
     });
 
-    test("nothing before it is due, also when others are", async () => {
+    test("takes no run before it is due, even if others are due", async () => {
       await insert(at.store, { name: "later", delay: 1, priority: 1 }, { name: "now", priority: 2 });
       expect(names(await claim(at.store))).toEqual(["now"]);
     });
 
-    test("only the runs that start at once are marked as started", async () => {
+    test("marks only the runs that start at once as started", async () => {
       const inserted = await insert(at.store, ...times(4, () => ({})));
       const claimed = await claim(at.store, { limit: 3, start: 1 });
       expect(claimed.map(({ started }) => started)).toEqual([true, false, false]);
@@ -216,7 +216,7 @@ export function claiming(database: Database): void {
       expect(ahead.map(({ started }) => started)).toEqual([false]);
     });
 
-    test("what was claimed ahead is marked as started once it has", async () => {
+    test("does not mark a prefetched run as started; a later exchange does", async () => {
       await insert(at.store, {}, {});
       const [one, two] = await claim(at.store, { start: 0 });
       await at.clock.advance(1);
@@ -231,7 +231,7 @@ export function claiming(database: Database): void {
       expect((await found(at.store, two!.id)).startedAt).toBe(now);
     });
 
-    test("a run with a crash behind it is not marked as started by the claim", async () => {
+    test("does not mark a crashed run as started", async () => {
       const id = await insertOne(at.store);
       await claimOne(at.store, { lease: 1000 });
       await at.clock.advance(2);
@@ -240,7 +240,7 @@ export function claiming(database: Database): void {
       expect((await found(at.store, id)).startedAt).toBeNull();
     });
 
-    test("tells when the next run is due", async () => {
+    test("returns when the next run is due", async () => {
       const now = at.clock.now();
       expect((await exchange(at.store, { claim: claimRequest() })).nextDue).toBeNull();
       await insert(at.store, { delay: 9000 }, { delay: 5000 }, { delay: 7000 });
@@ -250,7 +250,7 @@ export function claiming(database: Database): void {
       expect(answer).toMatchObject({ claimed: [{ runAt: now + 5000 }], nextDue: now + 7000 });
     });
 
-    test("an exchange that asks for nothing changes nothing", async () => {
+    test("changes nothing if the exchange requests nothing", async () => {
       const id = await insertOne(at.store);
       expect(await exchange(at.store)).toEqual({
         settled: [],
@@ -262,7 +262,7 @@ export function claiming(database: Database): void {
       expect((await found(at.store, id)).state).toBe("ready");
     });
 
-    test("every exchange tells what is paused", async () => {
+    test("returns the paused jobs and queues with every exchange", async () => {
       await define(at.store, [{ name: "job" }, { name: "other" }]);
       await insert(at.store, { name: "other" }, { name: "other" });
       const [first, second] = await claim(at.store);
@@ -316,7 +316,7 @@ export function claiming(database: Database): void {
       expect(names(claimed)).toEqual(["two"]);
     });
 
-    test("takes nothing of a job that was paused", async () => {
+    test("takes no run of a job that was paused meanwhile", async () => {
       const claimed = await claimAfter(async () => {
         await insert(at.store, { queue: "a" }, { queue: "a", name: "one" });
         await at.store.pauseJob("job", true);
@@ -324,7 +324,7 @@ export function claiming(database: Database): void {
       expect(names(claimed)).toEqual(["one"]);
     });
 
-    test("takes nothing of a queue that was paused", async () => {
+    test("takes no run of a queue that was paused meanwhile", async () => {
       const claimed = await claimAfter(async () => {
         await insert(at.store, { queue: "a" }, { queue: "a", name: "one" });
         await at.store.pauseQueue("a", true, null);

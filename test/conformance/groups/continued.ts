@@ -33,7 +33,7 @@ export function continued(database: Database): void {
   describe("claims of a busy worker", () => {
     const at = fresh(database);
 
-    test("take every run once, in order, of each queue", async () => {
+    test("take every run once, in the order of each queue", async () => {
       const inserted = await insert(
         at.store,
         ...times(3 * LARGE, (index) => ({ queue: index % 3 === 0 ? "a" : "b", priority: index % 2 })),
@@ -47,7 +47,7 @@ export function continued(database: Database): void {
       expect(taken).toEqual(byPriority);
     });
 
-    test("find a more important run that was inserted meanwhile, within five of them", async () => {
+    test("find a run of higher priority that was inserted meanwhile, within five claims", async () => {
       await insert(at.store, ...times((WITHIN + 2) * LARGE, () => ({})));
       const worker = new BusyWorker(at.store);
       // The first settles nothing, the second begins the series.
@@ -59,7 +59,7 @@ export function continued(database: Database): void {
       expect(taken).toContain(urgent);
     });
 
-    test("find it at once if fewer than wanted are behind the last claimed one", async () => {
+    test("find it at once if fewer runs than wanted are behind the last claimed one", async () => {
       await insert(at.store, ...times(2 * LARGE + 10, () => ({})));
       const worker = new BusyWorker(at.store);
       await worker.claim(LARGE);
@@ -80,7 +80,7 @@ export function continued(database: Database): void {
       expect((await worker.claim(LARGE))[0]).toBe(due);
     });
 
-    test("of a few runs find a more important one at once", async () => {
+    test("find it at once if they take few runs", async () => {
       await insert(at.store, ...times(20, () => ({})));
       const worker = new BusyWorker(at.store);
       await worker.claim(5);
@@ -89,7 +89,7 @@ export function continued(database: Database): void {
       expect((await worker.claim(5))[0]).toBe(urgent);
     });
 
-    test("find it at once when a tenth of a second has passed", async () => {
+    test("find it at once after a tenth of a second", async () => {
       await insert(at.store, ...times(4 * LARGE, () => ({})));
       const worker = new BusyWorker(at.store);
       await worker.claim(LARGE);

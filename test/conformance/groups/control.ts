@@ -25,7 +25,7 @@ export function control(database: Database): void {
   describe("cancel", () => {
     const at = fresh(database);
 
-    test.each([0, 1000])("a run that waits, due in %i ms, ends at once", async (delay) => {
+    test.each([0, 1000])("ends a waiting run, due in %i ms, at once", async (delay) => {
       const id = await insertOne(at.store, { delay, args: "[1]" });
       expect(await at.store.cancel(id, null)).toBe("cancelled");
       expect(await at.store.find(id)).toMatchObject({
@@ -40,7 +40,7 @@ export function control(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("a run that waits for its next try keeps its tries", async () => {
+    test("keeps the attempts of a run that waits for its next one", async () => {
       const id = await insertOne(at.store);
       await settle(at.store, await claimOne(at.store), "retried", { error: "first", delay: 1000 });
       expect(await at.store.cancel(id, null)).toBe("cancelled");
@@ -48,14 +48,14 @@ export function control(database: Database): void {
       expect(await at.store.attempts(id)).toMatchObject([{ error: "first" }]);
     });
 
-    test("not kept, it is gone with all its tries", async () => {
+    test("deletes a run that is not kept, with its attempts", async () => {
       const id = await insertOne(at.store);
       await settle(at.store, await claimOne(at.store), "retried", { error: "first", delay: 1000 });
       expect(await at.store.cancel(id, 0)).toBe("cancelled");
       expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
     });
 
-    test("a run that runs is asked to end, and its worker is told until it has", async () => {
+    test("requests the end of a running run, and its worker sees the request until it has ended", async () => {
       const [asked, other] = await insert(at.store, {}, {});
       const [run, theirs] = await claim(at.store);
       expect(await at.store.cancel(asked!, null)).toBe("requested");
@@ -71,7 +71,7 @@ export function control(database: Database): void {
       expect((await found(at.store, other!)).cancelRequested).toBe(false);
     });
 
-    test("by force a run that runs ends at once, and its worker can write nothing more", async () => {
+    test("with force ends a running run at once, and its worker can write nothing more", async () => {
       await define(at.store, [{ name: "job", limit: 1 }]);
       const [id, next] = (await insert(at.store, {}, {})) as [number, number];
       const run = await claimOne(at.store);
@@ -92,14 +92,14 @@ export function control(database: Database): void {
       expect(ids(await claim(at.store))).toEqual([next]);
     });
 
-    test.each([0, 1000])("by force a run that waits, due in %i ms, ends as without", async (delay) => {
+    test.each([0, 1000])("with force ends a waiting run, due in %i ms, as without force", async (delay) => {
       const id = await insertOne(at.store, { delay });
       expect(await at.store.cancel(id, 0, true)).toBe("cancelled");
       expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
       expect(await at.store.cancel(id, 0, true)).toBeNull();
     });
 
-    test("by force, racing its own completion: one of them wins", async () => {
+    test("with force races the completion of the run: one of them wins", async () => {
       const other = await at.another();
       for (let round = 0; round < 50; round++) {
         const id = await insertOne(at.store);
@@ -113,7 +113,7 @@ export function control(database: Database): void {
       }
     });
 
-    test("its worker may be done before it hears of it", async () => {
+    test("has no effect if the worker has settled the run before", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       await at.store.cancel(id, null);
@@ -121,7 +121,7 @@ export function control(database: Database): void {
       expect(await at.store.cancel(id, null)).toBe("completed");
     });
 
-    test("asked for and given back, the next worker is told", async () => {
+    test("of a run that is released is seen by the next worker", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       await at.store.cancel(id, null);
@@ -131,7 +131,7 @@ export function control(database: Database): void {
       expect(next.cancelled).toEqual([id]);
     });
 
-    test.each(finished)("a run that is %s stays so", async (state) => {
+    test.each(finished)("leaves a run that is %s as it is", async (state) => {
       const id = await finish(at.store, state, {}, { error: "why" });
       const before = await everythingOf(at, id);
       await at.clock.advance(1);
@@ -139,11 +139,11 @@ export function control(database: Database): void {
       expect(await everythingOf(at, id)).toEqual(before);
     });
 
-    test("a run that is not there", async () => {
+    test("returns null for a run that does not exist", async () => {
       expect(await at.store.cancel(MISSING, null)).toBeNull();
     });
 
-    test("racing a claim: one of them wins", async () => {
+    test("races a claim: one of them wins", async () => {
       const other = await at.another();
       for (let round = 0; round < 50; round++) {
         const id = await insertOne(at.store);
@@ -160,7 +160,7 @@ export function control(database: Database): void {
   describe("move", () => {
     const at = fresh(database);
 
-    test("to later, to now, to the past", async () => {
+    test("makes a run due later, now, or in the past", async () => {
       const now = at.clock.now();
       const id = await insertOne(at.store);
       expect(await at.store.move(id, now + 5000)).toBe("moved");
@@ -173,7 +173,7 @@ export function control(database: Database): void {
       expect(await claimOne(at.store)).toMatchObject({ id, runAt: now - 5000 });
     });
 
-    test("not a run that somebody has claimed, nor one that has finished", async () => {
+    test("refuses a run that is claimed or finished", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { start: 0 });
       const before = await everythingOf(at, id);
@@ -188,55 +188,58 @@ export function control(database: Database): void {
   describe("revive", () => {
     const at = fresh(database);
 
-    test.each(finished)("a run that is %s is ready again, under its id and with its tries", async (state) => {
-      const id = await insertOne(at.store, {
-        name: "resize",
-        queue: "images",
-        key: "tenant",
-        priority: 3,
-        args: "[1]",
-        timeout: 77,
-        retries: '{"max":2}',
-        tags: ["a"],
-        parentId: 42,
-        batchId: "batch",
-        traceparent: "00-trace",
-      });
-      const created = at.clock.now();
-      await settle(at.store, await claimOne(at.store), "retried", { error: "first" });
-      await settle(at.store, await claimOne(at.store), state, { error: "second", result: "[2]" });
-      await at.clock.advance(60);
-      expect(await at.store.revive(id)).toBe("revived");
-      expect(await at.store.find(id)).toMatchObject({
-        state: "ready",
-        runAt: at.clock.now(),
-        createdAt: created,
-        attempts: 2,
-        finishedAt: null,
-        startedAt: null,
-        error: null,
-        result: null,
-        worker: null,
-      });
-      expect(await claimOne(at.store)).toMatchObject({
-        id,
-        name: "resize",
-        queue: "images",
-        lane: "resize|tenant",
-        priority: 3,
-        args: "[1]",
-        timeout: 77,
-        retries: '{"max":2}',
-        tags: ["a"],
-        parentId: 42,
-        batchId: "batch",
-        traceparent: "00-trace",
-        attempts: 3,
-      });
-      expect((await at.store.attempts(id))[0]).toMatchObject({ attempt: 1, error: "first" });
-    });
+    test.each(finished)(
+      "makes a run that is %s ready again, under its id and with its attempts",
+      async (state) => {
+        const id = await insertOne(at.store, {
+          name: "resize",
+          queue: "images",
+          key: "tenant",
+          priority: 3,
+          args: "[1]",
+          timeout: 77,
+          retries: '{"max":2}',
+          tags: ["a"],
+          parentId: 42,
+          batchId: "batch",
+          traceparent: "00-trace",
+        });
+        const created = at.clock.now();
+        await settle(at.store, await claimOne(at.store), "retried", { error: "first" });
+        await settle(at.store, await claimOne(at.store), state, { error: "second", result: "[2]" });
+        await at.clock.advance(60);
+        expect(await at.store.revive(id)).toBe("revived");
+        expect(await at.store.find(id)).toMatchObject({
+          state: "ready",
+          runAt: at.clock.now(),
+          createdAt: created,
+          attempts: 2,
+          finishedAt: null,
+          startedAt: null,
+          error: null,
+          result: null,
+          worker: null,
+        });
+        expect(await claimOne(at.store)).toMatchObject({
+          id,
+          name: "resize",
+          queue: "images",
+          lane: "resize|tenant",
+          priority: 3,
+          args: "[1]",
+          timeout: 77,
+          retries: '{"max":2}',
+          tags: ["a"],
+          parentId: 42,
+          batchId: "batch",
+          traceparent: "00-trace",
+          attempts: 3,
+        });
+        expect((await at.store.attempts(id))[0]).toMatchObject({ attempt: 1, error: "first" });
+      },
+    );
 
-    test("once more, and the tries go on counting", async () => {
+    test("works a second time, and the attempts keep counting", async () => {
       const id = await insertOne(at.store);
       for (let tries = 1; tries <= 3; tries++) {
         const run = await claimOne(at.store);
@@ -247,7 +250,7 @@ export function control(database: Database): void {
       expect((await at.store.attempts(id)).map(({ error }) => error)).toEqual(["try 1", "try 2", "try 3"]);
     });
 
-    test("a run that was asked to cancel is not asked any more", async () => {
+    test("clears the cancellation request of the run", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       await at.store.cancel(id, null);
@@ -257,7 +260,7 @@ export function control(database: Database): void {
       expect(next).toMatchObject({ claimed: [{ id }], cancelled: [] });
     });
 
-    test("a run with an owner is its owner's still", async () => {
+    test("keeps the owner of the run", async () => {
       const id = await finish(at.store, "failed", { owner: "w1", lane: "1|adhoc" });
       expect(await at.store.find(id)).toMatchObject({ owner: "w1", key: null });
       await at.store.revive(id);
@@ -265,7 +268,7 @@ export function control(database: Database): void {
       expect(ids(await claim(at.store, { worker: "w1" }))).toEqual([id]);
     });
 
-    test("comes back at a time, if it is told one", async () => {
+    test("makes the run due at a given time", async () => {
       const id = await finish(at.store, "failed");
       const later = at.clock.now() + 60_000;
       expect(await at.store.revive(id, later)).toBe("revived");
@@ -275,7 +278,7 @@ export function control(database: Database): void {
       expect(await at.store.find(other)).toMatchObject({ state: "ready", runAt: at.clock.now() - 1 });
     });
 
-    test("not a run that has not finished", async () => {
+    test("refuses an unfinished run", async () => {
       const [ready, scheduled] = await insert(at.store, {}, { delay: 1000 });
       expect(await at.store.revive(ready!)).toBe("ready");
       expect(await at.store.revive(scheduled!)).toBe("scheduled");
@@ -284,7 +287,7 @@ export function control(database: Database): void {
       expect(await at.store.revive(MISSING)).toBeNull();
     });
 
-    test("two at once bring it back once", async () => {
+    test("revives the run once if two processes call it", async () => {
       const id = await finish(at.store, "failed");
       const other = await at.another();
       const answers = await Promise.all([at.store.revive(id), other.revive(id)]);
@@ -296,7 +299,7 @@ export function control(database: Database): void {
   describe("remove", () => {
     const at = fresh(database);
 
-    test("a run that waits or has finished is gone, with its tries", async () => {
+    test("deletes a waiting or finished run, with its attempts", async () => {
       const [ready, scheduled] = await insert(at.store, {}, { delay: 1000 });
       expect(await at.store.remove(ready!)).toBe("removed");
       expect(await at.store.remove(scheduled!)).toBe("removed");
@@ -307,7 +310,7 @@ export function control(database: Database): void {
       expect(await at.store.remove(failed)).toBeNull();
     });
 
-    test("not a run that runs", async () => {
+    test("refuses a running run", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       expect(await at.store.remove(id)).toBe("running");

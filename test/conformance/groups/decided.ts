@@ -40,7 +40,7 @@ export function deciding(database: Database): void {
       define(at.store, [{ name: "job", ...job }], { queues: [{ name: "default", limit: queue }] });
     const held = () => insert(at.store, ...times(6, () => ({ key: "k" })));
 
-    test.each(KINDS)("an insert finds the limit of $what by itself", async (kind) => {
+    test.each(KINDS)("an insert applies the limit of $what", async (kind) => {
       await set(kind);
       const inserted = await held();
       expect(await limitedRows()).toEqual(inserted);
@@ -48,7 +48,7 @@ export function deciding(database: Database): void {
       expect(await limitedRows()).not.toContain(free);
     });
 
-    test("an insert of many jobs and queues finds the limit of each", async () => {
+    test("an insert of many jobs and queues applies the limit of each", async () => {
       await define(at.store, [{ name: "a", limit: 1 }, { name: "b" }, { name: "c", keyLimit: 1 }], {
         queues: [{ name: "small", limit: 1 }],
       });
@@ -64,7 +64,7 @@ export function deciding(database: Database): void {
       expect(await limitedRows()).toEqual([a, c, small, again]);
     });
 
-    test.each(KINDS)("a run that missed a new limit of $what is held by it all the same", async (kind) => {
+    test.each(KINDS)("a run that missed a new limit of $what is held by it nevertheless", async (kind) => {
       await set(kind);
       const inserted = await held();
       await astray();
@@ -73,7 +73,7 @@ export function deciding(database: Database): void {
       expect(await claim(await at.another(), { worker: "w2" })).toEqual([]);
     });
 
-    test("runs that missed it hide no run behind them that is under none", async () => {
+    test("runs that missed a limit do not hide unlimited runs behind them", async () => {
       await define(at.store, [{ name: "job", limit: 1 }, { name: "free" }]);
       await insert(at.store, ...times(30, () => ({ priority: 1 })));
       const free = await insertOne(at.store, { name: "free", priority: 2 });
@@ -86,7 +86,7 @@ export function deciding(database: Database): void {
       expect(claimed[1]!.id).toBe(free);
     });
 
-    test.each(KINDS)("a new limit of $what counts what has run since before it", async (kind) => {
+    test.each(KINDS)("a new limit of $what counts runs that started before it", async (kind) => {
       await set({ job: {}, queue: 0 });
       await held();
       const running = await claim(at.store, { limit: 1 });
@@ -100,7 +100,7 @@ export function deciding(database: Database): void {
     });
 
     test.each(["retried", "released", "snoozed"] as const)(
-      "a run that was started without a limit and is %s waits under the one there is now",
+      "a run that was started without a limit and is %s waits under the current one",
       async (outcome) => {
         await define(at.store, [{ name: "job" }]);
         await insert(at.store, {}, {});
@@ -112,7 +112,7 @@ export function deciding(database: Database): void {
       },
     );
 
-    test("a run that comes back from history waits under the limit there is now", async () => {
+    test("a revived run waits under the current limit", async () => {
       await define(at.store, [{ name: "job" }]);
       const [one, two] = await insert(at.store, {}, {});
       for (const run of await claim(at.store)) await settle(at.store, run, "failed");
@@ -123,7 +123,7 @@ export function deciding(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("the run of a tick finds its limits by itself", async () => {
+    test("the run of a tick is under the limits of its job", async () => {
       await define(at.store, [{ name: "job", schedules: [minutely()] }], {
         queues: [{ name: "default", limit: 1 }],
       });
@@ -132,7 +132,7 @@ export function deciding(database: Database): void {
       expect(await limitedRows()).toHaveLength(1);
     });
 
-    test("a run in the caller's transaction finds its limits, and keeps nobody from the job's row", async () => {
+    test("a run in the caller's transaction is under its limits and locks no row of the job", async () => {
       await define(at.store, [{ name: "job", limit: 1 }]);
       const callers = await at.begin();
       const [inserted] = await at.store.insert([newRun()], callers.tx);
@@ -146,7 +146,7 @@ export function deciding(database: Database): void {
       expect(await limitedRows()).toEqual([inserted!.id]);
     });
 
-    test("removed, a limit leaves nothing behind that waits", async () => {
+    test("removing a limit leaves no run waiting under it", async () => {
       await set(KINDS[0]!);
       await held();
       await set({ job: {}, queue: 0 });
@@ -158,7 +158,7 @@ export function deciding(database: Database): void {
   describe("keys that the producer did not compute", () => {
     const at = fresh(database);
 
-    test("a run is claimed for its key first, and comes back in its lane without a charge", async () => {
+    test("a run is claimed to compute its key first, then waits in its lane without a charge", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       const [first, second] = await insert(at.store, {}, {});
       const claimed = await claim(at.store);
@@ -176,7 +176,7 @@ export function deciding(database: Database): void {
       expect(await claim(at.store)).toMatchObject([{ id: second, lane: "job|a", unkeyed: false }]);
     });
 
-    test("a run without a key, once that is known, is under none", async () => {
+    test("a run whose key was computed as none is under no limit per key", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       await insert(at.store, {}, {});
       const claimed = await claim(at.store);
@@ -186,7 +186,7 @@ export function deciding(database: Database): void {
       expect((await claim(at.store)).map(({ unkeyed }) => unkeyed)).toEqual([false, false]);
     });
 
-    test("a claimer that cannot compute it leaves it to others", async () => {
+    test("a worker that cannot compute the key leaves the run to others", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       const id = await insertOne(at.store);
       const keyed = await insertOne(at.store, { key: "a" });
@@ -194,7 +194,7 @@ export function deciding(database: Database): void {
       expect(ids(await claim(at.store))).toEqual([id]);
     });
 
-    test("without a limit per key nobody asks for it", async () => {
+    test("no worker computes a key without a limit per key", async () => {
       await define(at.store, [{ name: "job", limit: 5 }, { name: "free" }]);
       await insert(at.store, {}, { name: "free" });
       expect((await claim(at.store)).map(({ unkeyed }) => unkeyed)).toEqual([false, false]);
@@ -207,7 +207,7 @@ export function deciding(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("an answer that was lost says again what the claim is for", async () => {
+    test("a claim that is sent again returns that the key must be computed", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       await insert(at.store, {}, { key: "a" });
       const request = claimRequest();
@@ -217,13 +217,13 @@ export function deciding(database: Database): void {
       expect(first.claimed.map(({ unkeyed }) => unkeyed)).toEqual([true, false]);
     });
 
-    test("a run with an owner has none", async () => {
+    test("a run with an owner has no key", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       await insert(at.store, { owner: "w1", lane: "job" });
       expect(await claimOne(at.store)).toMatchObject({ unkeyed: false });
     });
 
-    test("it is known of as the reason to wait", async () => {
+    test("why() gives the missing key as the reason", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       const id = await insertOne(at.store);
       expect(await at.store.waitFacts(id)).toMatchObject({ keyed: false, job: { keyLimit: 1 } });
@@ -231,7 +231,7 @@ export function deciding(database: Database): void {
       expect(await at.store.waitFacts(keyed)).toMatchObject({ keyed: true, run: { key: null } });
     });
 
-    test("a rename keeps what is known of it", async () => {
+    test("a rename keeps the computed key", async () => {
       await define(at.store, [{ name: "old", keyLimit: 1 }]);
       await insert(at.store, { name: "old" }, { name: "old", key: null }, { name: "old", key: "a" });
       await define(at.store, [{ name: "new", keyLimit: 1, formerly: ["old"] }]);

@@ -133,7 +133,7 @@ export function fencing(database: Database): void {
       expect([await everythingOf(at, id), await everythingOf(at, other)]).toEqual(before);
     });
 
-    test("a stale lease and the current one in one group: each gets its own answer", async () => {
+    test("a stale lease and the current one in one group each get their own answer", async () => {
       const { stale, current } = await overtaken();
       const { settled } = await exchange(at.store, {
         settle: [
@@ -145,7 +145,7 @@ export function fencing(database: Database): void {
       expect((await found(at.store, stale.id)).result).toBe("[2]");
     });
 
-    test("the same worker's own earlier lease is as stale as another's", async () => {
+    test("an earlier lease of the same worker is stale too", async () => {
       const id = await insertOne(at.store);
       const stale = await claimOne(at.store);
       await settle(at.store, stale, "released");
@@ -156,7 +156,7 @@ export function fencing(database: Database): void {
       expect(await settle(at.store, current, "completed")).toBe(true);
     });
 
-    test("a revived run is not to be settled by the lease of before", async () => {
+    test("a revived run cannot be settled by its earlier lease", async () => {
       const id = await insertOne(at.store);
       const stale = await claimOne(at.store);
       await settle(at.store, stale, "failed");

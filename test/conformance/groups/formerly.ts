@@ -21,7 +21,7 @@ export function formerly(database: Database): void {
     const at = fresh(database);
     const rename = (fields = {}) => define(at.store, [{ name: "new", formerly: ["old"], ...fields }]);
 
-    test("takes over the runs that wait and run, and history", async () => {
+    test("takes over its waiting and running runs, and its history", async () => {
       await define(at.store, [{ name: "old" }, { name: "other" }]);
       const done = await finish(at.store, "completed", { name: "old" });
       const running = await insertOne(at.store, { name: "old" });
@@ -41,7 +41,7 @@ export function formerly(database: Database): void {
       expect(await found(at.store, running)).toMatchObject({ name: "new", state: "completed" });
     });
 
-    test("takes over the lanes, with their keys as they are", async () => {
+    test("takes over the lanes, and keeps their keys", async () => {
       await define(at.store, [{ name: "old", keyLimit: 1 }]);
       const keys = ["a", "old|x", "old", "🕰️|old|", "a|old|b"];
       const waiting = await insert(at.store, { name: "old" }, ...keys.map((key) => ({ name: "old", key })));
@@ -54,14 +54,14 @@ export function formerly(database: Database): void {
       expect(new Set(lanes)).toEqual(new Set(["new"]));
     });
 
-    test("takes over its name in letters that take more than one unit", async () => {
+    test("takes over a name with characters of several bytes", async () => {
       await define(at.store, [{ name: "⏰🕰️" }]);
       const id = await insertOne(at.store, { name: "⏰🕰️", key: "k" });
       await define(at.store, [{ name: "ü", formerly: ["⏰🕰️"] }]);
       expect(await claimOne(at.store)).toMatchObject({ id, name: "ü", lane: "ü|k" });
     });
 
-    test("its limits count what runs under the former name", async () => {
+    test("counts runs under the former name in its limits", async () => {
       await define(at.store, [{ name: "old", limit: 2, keyLimit: 1 }]);
       await insert(at.store, { name: "old", key: "a" }, { name: "old", key: "a" });
       await claimOne(at.store);
@@ -73,7 +73,7 @@ export function formerly(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("takes over what was counted, and its state", async () => {
+    test("takes over the counts and the state", async () => {
       await define(at.store, [{ name: "old" }]);
       await at.store.pauseJob("old", true);
       const tally = {
@@ -94,7 +94,7 @@ export function formerly(database: Database): void {
       ]);
     });
 
-    test("beside a job that has the new name already", async () => {
+    test("also if a job of the new name exists", async () => {
       await define(at.store, [{ name: "old" }, { name: "new" }]);
       const [one, two] = await insert(at.store, { name: "old" }, { name: "new" });
       await rename({ limit: 5 });
@@ -103,7 +103,7 @@ export function formerly(database: Database): void {
       for (const id of [one!, two!]) expect((await found(at.store, id)).name).toBe("new");
     });
 
-    test("leaves the ad hoc runs of that name alone", async () => {
+    test("leaves ad hoc runs of that name unchanged", async () => {
       await define(at.store, [{ name: "old" }]);
       const id = await insertOne(at.store, { name: "old", owner: "w1", lane: "1|adhoc" });
       const done = await insertOne(at.store, { name: "old", owner: "w2", lane: "2|adhoc" });
@@ -114,7 +114,7 @@ export function formerly(database: Database): void {
       expect(await claimOne(at.store)).toMatchObject({ id, lane: "1|adhoc" });
     });
 
-    test("that nobody knows changes nothing, and the second time neither", async () => {
+    test("changes nothing if the former name is unknown, or was taken over before", async () => {
       await rename();
       await rename();
       expect(await at.store.jobNames()).toEqual(["new"]);
@@ -146,7 +146,7 @@ export function formerly(database: Database): void {
 
       beforeEach(alive);
 
-      test("they do not bring the old name back, and each tick is made once", async () => {
+      test("does not lose its name to them, and each tick happens once", async () => {
         await withOld(OLD);
         await minutePasses();
         await tick(at.store);
@@ -162,13 +162,13 @@ export function formerly(database: Database): void {
         expect(await list(at.store, { name: "new", limit: 100 })).toHaveLength(4);
       });
 
-      test("also where the new code is shown first", async () => {
+      test("does not lose its name if the new code syncs first", async () => {
         await withNew(NEW);
         await withOld(OLD);
         expect(await jobsAndSchedules()).toEqual({ jobs: ["new"], schedules: [["new", start + MINUTE]] });
       });
 
-      test("old code that started later keeps the old name, though the new code is shown after it", async () => {
+      test("keeps the old name if the old code started later, even if the new code syncs after it", async () => {
         await withOld(BACK);
         const early = await insertOne(at.store, { name: "new" });
         await withNew(NEW);
@@ -179,7 +179,7 @@ export function formerly(database: Database): void {
         expect(await jobsAndSchedules()).toEqual({ jobs: ["new"], schedules: [["new", start + MINUTE]] });
       });
 
-      test("many that show their jobs at once leave one name", async () => {
+      test("has one name if many workers sync at once", async () => {
         await withOld(OLD);
         const stores = [at.store, await at.another(), await at.another(), await at.another()];
         for (let turn = 0; turn < 5; turn++) {
@@ -190,7 +190,7 @@ export function formerly(database: Database): void {
         }
       });
 
-      test("a roll-back takes everything back at once, with the marks of its schedules", async () => {
+      test("takes everything back at a rollback, with the marks of its schedules", async () => {
         await withOld(OLD);
         await withNew(NEW);
         await minutePasses();
@@ -209,7 +209,7 @@ export function formerly(database: Database): void {
         expect((await found(at.store, id)).name).toBe("new");
       });
 
-      test("a roll-back to code that never had another name keeps what is due", async () => {
+      test("keeps its due ticks at a rollback to code without formerly()", async () => {
         await withOld(OLD);
         await withNew(NEW);
         await at.clock.advance(90);
@@ -217,7 +217,7 @@ export function formerly(database: Database): void {
         expect(await jobsAndSchedules()).toMatchObject({ schedules: [["old", start + MINUTE]] });
       });
 
-      test("when no worker with the new code is alive, one with the old code takes the job back", async () => {
+      test("is taken back by old code when no worker with the new code is alive", async () => {
         await withOld(OLD);
         await withNew(NEW);
         await at.store.leave(NEW.worker);
@@ -225,7 +225,7 @@ export function formerly(database: Database): void {
         expect(await jobsAndSchedules()).toEqual({ jobs: ["old"], schedules: [["old", start + MINUTE]] });
       });
 
-      test("a later release without formerly() still owns the old name", async () => {
+      test("owns the old name in a later release without formerly()", async () => {
         await withOld(OLD);
         await withNew(NEW);
         await define(at.store, [{ name: "new", schedules: [minutely()] }], BACK);
@@ -234,7 +234,7 @@ export function formerly(database: Database): void {
         expect((await jobsAndSchedules()).jobs).toEqual(["new"]);
       });
 
-      test("code that defines both names has two jobs again", async () => {
+      test("becomes two jobs again if code defines both names", async () => {
         await withOld(OLD);
         await withNew(NEW);
         const both = [
@@ -248,7 +248,7 @@ export function formerly(database: Database): void {
         expect((await found(at.store, id)).name).toBe("old");
       });
 
-      test("a chain of names leads to the last one", async () => {
+      test("has the last name of a chain of renames", async () => {
         await withOld(OLD);
         await withNew(NEW);
         await define(at.store, [{ name: "newest", formerly: ["new"], schedules: [minutely()] }], BACK);
@@ -262,7 +262,7 @@ export function formerly(database: Database): void {
         expect((await found(at.store, await insertOne(old, { name: "old" }))).name).toBe("newest");
       });
 
-      test("what is dispatched under the old name goes to the new one, with its key", async () => {
+      test("gets runs that are dispatched under the old name, with their keys", async () => {
         await withOld(OLD);
         await withNew(NEW);
         const producer = await at.another();
@@ -281,7 +281,7 @@ export function formerly(database: Database): void {
         expect(await at.store.jobNames()).toEqual(["new"]);
       });
 
-      test("a run that came too late to be renamed with the others is moved by its id", async () => {
+      test("adopts a run that was inserted too late to be renamed", async () => {
         await withOld(OLD);
         await withNew(NEW);
         const id = await insertOne(at.store, { name: "new", key: "k" });
@@ -292,7 +292,7 @@ export function formerly(database: Database): void {
         expect(await at.store.adopt(id)).toBe(false);
       });
 
-      test("counts of the old name go to the new one", async () => {
+      test("gets counts that are written under the old name", async () => {
         await withOld(OLD);
         const tally = {
           name: "old",
@@ -313,7 +313,7 @@ export function formerly(database: Database): void {
         ]);
       });
 
-      test("a name that a producer has only declared takes the job over whole", async () => {
+      test("takes over a name that a producer has only declared", async () => {
         await withOld(OLD);
         await at.clock.advance(60);
         await declare(at.store, "new");
@@ -333,7 +333,7 @@ export function formerly(database: Database): void {
         expect((await jobsAndSchedules()).schedules).toEqual([["new", start + MINUTE]]);
       });
 
-      test("pruning the job frees its former names", async () => {
+      test("frees its former names when it is pruned", async () => {
         await withOld(OLD);
         await withNew(NEW);
         await at.clock.advance("2 days");

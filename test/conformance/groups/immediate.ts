@@ -66,7 +66,7 @@ export function claimingImmediately(database: Database): void {
       expect(await insertOne(at.store, { unique: unique("b") })).not.toBe(immediate);
     });
 
-    test("takes as many as can start; the rest is prefetched by the next exchange", async () => {
+    test("takes as many runs as can start; the next exchange prefetches the rest", async () => {
       await insert(at.store, ...times(5, () => ({})));
       const answer = await claimed({ limit: 5, start: 2 });
       const started = await at.sql("select id from punctual_runs where state = 2 and started_at is not null");
@@ -77,7 +77,7 @@ export function claimingImmediately(database: Database): void {
       expect(all).toHaveLength(3);
     });
 
-    test("leaves out jobs and queues that are paused", async () => {
+    test("leaves out paused jobs and queues", async () => {
       await define(at.store, [{ name: "job" }, { name: "paused" }]);
       await insert(at.store, { name: "paused" }, { queue: "other" });
       await at.store.pauseJob("paused", true);
@@ -92,7 +92,7 @@ export function claimingImmediately(database: Database): void {
       expect((await claimed()).claimed).toHaveLength(1);
     });
 
-    test("keeps limits of jobs and queues, also of runs that missed the hint", async () => {
+    test("respects limits of jobs and queues, also for runs that missed the hint", async () => {
       await define(at.store, [{ name: "job", limit: 1 }, { name: "free" }], {
         queues: [{ name: "other", limit: 1 }],
       });
@@ -110,7 +110,7 @@ export function claimingImmediately(database: Database): void {
       expect((await claimed({ exclude: ["foreign"] })).claimed).toEqual([]);
     });
 
-    test("leaves ad hoc runs and queues that the worker does not serve", async () => {
+    test("leaves out ad hoc runs and queues that the worker does not serve", async () => {
       await insert(at.store, { owner: "w9" }, { queue: "other" });
       expect((await claimed({ exceptQueues: ["other"] })).claimed).toEqual([]);
       expect((await claimed({ queues: ["default"] })).claimed).toEqual([]);
@@ -118,14 +118,14 @@ export function claimingImmediately(database: Database): void {
       expect(ids((await claimed({ queues: ["default"] })).claimed)).toEqual([own]);
     });
 
-    test("names runs that somebody asked to cancel", async () => {
+    test("returns runs with a cancellation request", async () => {
       const id = await insertOne(at.store);
       await at.sql("update punctual_runs set cancelled_at = 1");
       const { claimed: runs, cancelled } = await claimed();
       expect([ids(runs), cancelled]).toEqual([[id], [id]]);
     });
 
-    test("sent again returns what it has taken, or takes it once", async () => {
+    test("that is sent again returns the runs it has taken, or takes them once", async () => {
       const inserted = await insert(at.store, {}, {});
       const request = { seq: 100_000, claim: claimRequest({ immediate: true, limit: 1 }) };
       const first = await exchange(at.store, request);

@@ -7,14 +7,14 @@ export function inserting(database: Database): void {
   describe("insert", () => {
     const at = fresh(database);
 
-    test("ids ascend in the order given", async () => {
+    test("returns ascending ids in the order given", async () => {
       const ids = await insert(at.store, ...times(50, (n) => ({ priority: 50 - n, name: `job-${n}` })));
       expect(ids).toEqual([...ids].sort((a, b) => a - b));
       expect(new Set(ids).size).toBe(50);
       for (const [n, id] of ids.entries()) expect((await found(at.store, id)).name).toBe(`job-${n}`);
     });
 
-    test("ids ascend in the order given, also where only some have a unique key", async () => {
+    test("returns ascending ids even if only some runs have a unique key", async () => {
       const ids = await insert(
         at.store,
         ...times(12, (n) => ({
@@ -26,13 +26,13 @@ export function inserting(database: Database): void {
       for (const [n, id] of ids.entries()) expect((await found(at.store, id)).name).toBe(`job-${n}`);
     });
 
-    test("a later insert gets higher ids, also when the run before is gone", async () => {
+    test("returns higher ids than an earlier insert, even if its run is gone", async () => {
       const first = await insertOne(at.store);
       await at.store.remove(first);
       expect(await insertOne(at.store)).toBeGreaterThan(first);
     });
 
-    test("every field is there for the claimer", async () => {
+    test("stores every field for the worker", async () => {
       const now = at.clock.now();
       const id = await insertOne(at.store, {
         name: "resize",
@@ -80,7 +80,7 @@ export function inserting(database: Database): void {
       });
     });
 
-    test("every field is there for people who look", async () => {
+    test("stores every field for find()", async () => {
       const now = at.clock.now();
       const id = await insertOne(at.store, {
         name: "resize",
@@ -124,13 +124,13 @@ export function inserting(database: Database): void {
       });
     });
 
-    test("no arguments and null arguments are two things", async () => {
+    test("distinguishes no arguments from null arguments", async () => {
       const [none, nothing] = await insert(at.store, { args: null }, { args: "null" });
       expect((await found(at.store, none!)).args).toBeNull();
       expect((await found(at.store, nothing!)).args).toBe("null");
     });
 
-    test("5,000 at once, each with its own arguments", async () => {
+    test("stores 5,000 runs at once, each with its own arguments", async () => {
       const ids = await insert(at.store, ...times(5000, (n) => ({ args: `{"n":${n}}` })));
       const runs = await list(at.store, { limit: 5000 });
       expect(runs.reverse().map(({ id, args }) => ({ id, args }))).toEqual(
@@ -138,7 +138,7 @@ export function inserting(database: Database): void {
       );
     });
 
-    test("rows that differ in everything keep what is theirs", async () => {
+    test("stores rows that differ in every column", async () => {
       const now = at.clock.now();
       const runs = times(40, (n) =>
         newRun({
@@ -177,7 +177,7 @@ export function inserting(database: Database): void {
       { what: "a moment to come", fields: { past: 1 }, due: 1, state: "scheduled" },
       { what: "a moment and a delay", fields: { past: 7, delay: 1000 }, due: 7, state: "scheduled" },
     ])(
-      "with $what it is $state",
+      "with $what makes a run $state",
       async ({
         fields: { past, ...fields },
         due,
@@ -193,7 +193,7 @@ export function inserting(database: Database): void {
       },
     );
 
-    test("all or none", async () => {
+    test("inserts all runs or none", async () => {
       const refused = newRun({ name: null as unknown as string });
       await expect(at.store.insert([newRun(), newRun(), refused])).rejects.toThrow();
       const unique = newRun({ unique: { key: "once", until: "finished", for: 0 } });
@@ -201,7 +201,7 @@ export function inserting(database: Database): void {
       expect(await list(at.store, { limit: 10 })).toEqual([]);
     });
 
-    test("nothing to insert is nothing", async () => {
+    test("accepts an empty list", async () => {
       expect(await at.store.insert([])).toEqual([]);
     });
   });

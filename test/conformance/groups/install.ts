@@ -19,7 +19,7 @@ export function installing(database: Database): void {
       await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
     });
 
-    test("brings the tables, and the second time does nothing", async () => {
+    test("creates the tables, and does nothing the second time", async () => {
       const first = await at.store.install();
       expect(first.from).toBe(0);
       expect(first.to).toBeGreaterThan(0);
@@ -30,7 +30,7 @@ export function installing(database: Database): void {
       expect(await at.store.find(id)).not.toBeNull();
     });
 
-    test("brings tables of the first version up to date, with what is in them", async () => {
+    test("migrates tables of the first version and keeps their data", async () => {
       await at.store.install();
       const id = await insertOne(at.store);
       for (const statement of toFirstSchema(database.name)) await at.sql(statement);
@@ -41,7 +41,7 @@ export function installing(database: Database): void {
       expect(await claim(at.store)).toMatchObject([{ id, logged: 0 }]);
     });
 
-    test("several at once: one does it, the others find it done", async () => {
+    test("by several processes: one installs, the others find it done", async () => {
       const stores = await Promise.all(times(4, () => at.another()));
       const reports = await Promise.all(stores.map((store) => store.install()));
       expect(reports.filter(({ statements }) => statements.length > 0)).toHaveLength(1);
@@ -49,13 +49,13 @@ export function installing(database: Database): void {
       await Promise.all(stores.map((store) => store.verify()));
     });
 
-    test("several processes that start together: one does it, the others find it done", async () => {
+    test("by several processes that start together: one installs, the others find it done", async () => {
       const counts = await Promise.all(times(5, () => runScript("installer.ts", at.url)));
       expect(counts.filter((count) => count !== "0")).toHaveLength(1);
       await at.store.verify();
     });
 
-    test("a dry run tells the statements and changes nothing", async () => {
+    test("with dryRun returns the statements and changes nothing", async () => {
       const told = await at.store.install({ dryRun: true });
       await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
       expect(await at.store.install()).toEqual(told);
@@ -66,7 +66,7 @@ export function installing(database: Database): void {
       });
     });
 
-    test("tells what is missing, and how it is made again", async () => {
+    test("inspect() lists missing objects, with the statements that create them", async () => {
       const before = await at.store.inspect();
       expect(before).toMatchObject({
         schema: { found: 0 },
@@ -86,7 +86,7 @@ export function installing(database: Database): void {
       expect((await at.store.inspect()).missing).toEqual([]);
     });
 
-    test("makes again what is missing, while others write", async () => {
+    test("restore() creates missing objects while others write", async () => {
       await at.store.install();
       const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
       for (const index of ["scheduled", "unique"])
@@ -104,7 +104,7 @@ export function installing(database: Database): void {
       expect(await list(at.store, { limit: 100 })).toHaveLength(ids.length);
     });
 
-    test("an index that cannot be made is refused, and can be made when what was in its way is gone", async () => {
+    test("restore() refuses an index that cannot be created, and creates it once the obstacle is removed", async () => {
       await at.store.install();
       const onTable = database.name === "mysql" || database.name === "mariadb" ? " on punctual_runs" : "";
       await at.sql(`drop index punctual_runs_unique${onTable}`);
@@ -118,7 +118,7 @@ export function installing(database: Database): void {
       expect((await at.store.inspect()).missing).toEqual([]);
     });
 
-    test("tells of leases that nobody takes back", async () => {
+    test("inspect() counts leases that have ended and were not reaped", async () => {
       await at.store.install();
       await insertOne(at.store);
       await claim(at.store, { limit: 1, lease: 1000 });
@@ -127,7 +127,7 @@ export function installing(database: Database): void {
       expect((await at.store.inspect()).expired).toEqual({ count: 1, since: clock.now() - 4000 });
     });
 
-    test("tells of workers that died long ago, and forgets them", async () => {
+    test("inspect() counts workers that died long ago, and forgetWorkers() deletes them", async () => {
       await at.store.install();
       await beat(at.store, "w1");
       await clock.advance("10m");
@@ -147,7 +147,7 @@ export function installing(database: Database): void {
         compatibleFrom,
       );
 
-    test("code that a newer schema still admits works on it, and changes nothing of it", async () => {
+    test("a newer schema that admits this code is usable, and install() does not change it", async () => {
       const { to } = await at.store.install();
       await migrateTo(to + 1, to);
       await migrateTo(to + 2, to - 1);
@@ -159,7 +159,7 @@ export function installing(database: Database): void {
       expect(await claim(at.store)).toMatchObject([{ id }]);
     });
 
-    test("one migration on the way that does not admit the code is enough to refuse it", async () => {
+    test("a newer schema is refused if one of its migrations does not admit this code", async () => {
       const { to } = await at.store.install();
       await migrateTo(to + 1, to + 1);
       await migrateTo(to + 2, to);
@@ -172,7 +172,7 @@ export function installing(database: Database): void {
       expect((await at.store.inspect()).schema.usable).toBe(false);
     });
 
-    test("the statements of a dry run are the whole installation", async () => {
+    test("the statements of a dry run are the complete installation", async () => {
       const { statements } = await at.store.install({ dryRun: true });
       for (const statement of statements) await at.sql(statement);
       await at.store.verify();
@@ -180,7 +180,7 @@ export function installing(database: Database): void {
       await insertOne(at.store);
     });
 
-    test("a schema newer than the code that states nothing is refused", async () => {
+    test("a newer schema without compatibleFrom is refused", async () => {
       const { to } = await at.store.install();
       await migrateTo(to + 1, null);
       const refusal = { code: "SCHEMA_TOO_NEW", message: expect.stringContaining(String(to + 1)) };
@@ -189,7 +189,7 @@ export function installing(database: Database): void {
       await expect(at.store.install({ dryRun: true })).rejects.toMatchObject(refusal);
     });
 
-    test("another prefix makes tables of its own", async () => {
+    test("another prefix has its own tables", async () => {
       await at.store.install();
       const other = await at.another({ prefix: "other_" });
       await expect(other.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });

@@ -55,7 +55,7 @@ export function isolation(database: Database): void {
       expect(ids(await claim(at.store, { worker: "w3", crashed: 5 }))).toEqual(five.slice(3));
     });
 
-    test("one bound for those under a limit and those under none", async () => {
+    test("limited and unlimited crashed runs share one bound", async () => {
       await defineLimited(at.store);
       const made = await crashed({}, LIMITED, {}, LIMITED);
       expect(ids(await claim(at.store, { crashed: 2 }))).toEqual(made.slice(0, 2));
@@ -65,7 +65,7 @@ export function isolation(database: Database): void {
       ["under no limit", {}],
       ["under a limit", LIMITED],
       ["in one lane", { ...LIMITED, key: "a" }],
-    ])("crashed runs hide no others from a claim that takes none, %s", async (_, fields) => {
+    ])("crashed runs do not hide others from a claim that takes none, %s", async (_, fields) => {
       await defineLimited(at.store);
       // More than a claim looks at in the order of the queue.
       await crashed(...times(100, () => fields));
@@ -74,25 +74,25 @@ export function isolation(database: Database): void {
       expect(ids(await claim(at.store, { limit: 2, crashed: 0 }))).toEqual(fine.slice(2));
     });
 
-    test("a crashed run that is left does not take the place of another", async () => {
+    test("a crashed run that is left out does not use the room of another", async () => {
       const [first] = await crashed({ priority: 1 }, { priority: 2 });
       const fine = await insertOne(at.store, { priority: 3 });
       expect(ids(await claim(at.store, { limit: 3, crashed: 1 }))).toEqual([first, fine]);
     });
 
-    test("in queues that share by weight, too", async () => {
+    test("the bound holds in queues with weights", async () => {
       const [first] = await crashed({ queue: "a" }, { queue: "a" });
       const fine = await insertOne(at.store, { queue: "b" });
       const claimed = await claim(at.store, { crashed: 1, stride: () => 1 });
       expect(ids(claimed).sort()).toEqual([first, fine]);
     });
 
-    test("a function of one process is not bounded: the process has survived", async () => {
+    test("an ad hoc run is not bounded: its process has survived", async () => {
       const made = await crashed({ owner: "w1" }, { owner: "w1" });
       expect(ids(await claim(at.store, { crashed: 0 }))).toEqual(made);
     });
 
-    test("the cap ends a run that was isolated; one with neighbours has a higher one", async () => {
+    test("the cap ends an isolated run; a run with neighbours has a higher cap", async () => {
       const id = await insertOne(at.store);
       expect(await crash(await claimOne(at.store, { lease: 1000 }), false)).toEqual(["ready"]);
       expect(await crash(await claimOne(at.store, { lease: 1000 }), false)).toEqual(["ready"]);
@@ -113,7 +113,7 @@ export function isolation(database: Database): void {
       }
     });
 
-    test("a run that others joined is isolated no longer; its start stays", async () => {
+    test("a run that others joined is no longer isolated; its start mark stays", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 60_000, start: 0 });
       const now = at.clock.now();
@@ -134,7 +134,7 @@ export function isolation(database: Database): void {
       }
     });
 
-    test("status and facts tell which runs keep others out of a process", async () => {
+    test("status and wait facts name the isolated runs", async () => {
       const [id] = await crashed({ name: "long" });
       await crashed({ owner: "w1" });
       const waiting = await insertOne(at.store);
@@ -159,7 +159,7 @@ export function isolation(database: Database): void {
       expect(await isolated()).toEqual([]);
     });
 
-    test("a child process: the same caps", async () => {
+    test("runs of a child process have the same caps", async () => {
       const id = await insertOne(at.store);
       for (const [isolated, state] of [
         [true, "ready"],

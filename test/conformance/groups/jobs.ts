@@ -21,7 +21,7 @@ export function jobs(database: Database): void {
     const seenAt = async (name: string) =>
       (await at.store.status()).jobs.find((job) => job.name === name)?.seenAt;
 
-    test("are known with what they say once a worker has shown them", async () => {
+    test("have all their settings in the database once a worker has synced them", async () => {
       const job = {
         name: "job",
         queue: "images",
@@ -37,7 +37,7 @@ export function jobs(database: Database): void {
       expect(await at.store.jobNames()).toEqual(["job"]);
     });
 
-    test("5,000 of them, shown twice", async () => {
+    test("are synced 5,000 at once, and again", async () => {
       const all = times(5000, (n) => ({ name: `job-${n}`, priority: n, fingerprint: "code" }));
       await define(at.store, all, { startedAt: 1 });
       await at.clock.advance(5);
@@ -47,7 +47,7 @@ export function jobs(database: Database): void {
       expect(await seenAt("job-4999")).toBe(at.clock.now());
     });
 
-    test("showing them again says that they are still there", async () => {
+    test("that are synced again count as seen", async () => {
       await define(at.store, [{ name: "job", fingerprint: "code" }], { startedAt: 1 });
       const first = at.clock.now();
       expect(await seenAt("job")).toBe(first);
@@ -57,13 +57,13 @@ export function jobs(database: Database): void {
       expect(await seenAt("job")).toBe(first + 30_000);
     });
 
-    test("not showing one drops nothing", async () => {
+    test("that a worker no longer syncs stay", async () => {
       await define(at.store, [{ name: "a" }, { name: "b" }]);
       await define(at.store, [{ name: "a" }]);
       expect((await at.store.jobNames()).sort()).toEqual(["a", "b"]);
     });
 
-    test("of the versions alive the latest started rules, and an old one changes nothing back", async () => {
+    test("are defined by the most recently started live worker, and an older one changes nothing back", async () => {
       await beat(at.store, "old");
       await beat(at.store, "new");
       const old = { name: "job", limit: 1, fingerprint: "old" };
@@ -78,14 +78,14 @@ export function jobs(database: Database): void {
       expect(await seenAt("job")).toBe(at.clock.now());
     });
 
-    test("a rollback rules at once: it started later", async () => {
+    test("follow a rollback at once: it started later", async () => {
       await beat(at.store, "new");
       await define(at.store, [{ name: "job", fingerprint: "new" }], { worker: "new", startedAt: 200 });
       await define(at.store, [{ name: "job", fingerprint: "old" }], { worker: "back", startedAt: 300 });
       expect(await at.store.job("job")).toMatchObject({ fingerprint: "old" });
     });
 
-    describe("made from their class alone", () => {
+    describe("defined by their class alone", () => {
       const implicit = { name: "job", limit: 1, fingerprint: "class", implicit: true };
       const defined = { name: "job", limit: 9, fingerprint: "code" };
 
@@ -107,7 +107,7 @@ export function jobs(database: Database): void {
         expect(await seenAt("job")).toBe(at.clock.now());
       });
 
-      test("of two such the first alive rules", async () => {
+      test("keep the definition of the first live worker", async () => {
         const other = { ...implicit, limit: 2, fingerprint: "other" };
         await beat(at.store, "first");
         await define(at.store, [implicit], { worker: "first", startedAt: 100 });
@@ -125,7 +125,7 @@ export function jobs(database: Database): void {
       });
     });
 
-    test("what a dead worker showed, a living one overrules", async () => {
+    test("of a dead worker are redefined by a live one", async () => {
       await beat(at.store, "new");
       await define(at.store, [{ name: "job", fingerprint: "new" }], { worker: "new", startedAt: 200 });
       const show = () =>
@@ -138,7 +138,7 @@ export function jobs(database: Database): void {
       expect(await at.store.job("job")).toMatchObject({ fingerprint: "old" });
     });
 
-    test("what a worker showed that has left, a living one overrules", async () => {
+    test("of a worker that has left are redefined by a live one", async () => {
       await beat(at.store, "new");
       await define(at.store, [{ name: "job", fingerprint: "new" }], { worker: "new", startedAt: 200 });
       await at.store.leave("new");
@@ -146,7 +146,7 @@ export function jobs(database: Database): void {
       expect(await at.store.job("job")).toMatchObject({ fingerprint: "old" });
     });
 
-    test("two that show theirs at once: the later started rules", async () => {
+    test("of two workers that sync at once are defined by the one that started later", async () => {
       const other = await at.another();
       await Promise.all([beat(at.store, "a"), beat(other, "b")]);
       const all = (fingerprint: string) => times(50, (n) => ({ name: `job-${n}`, fingerprint }));
@@ -159,7 +159,7 @@ export function jobs(database: Database): void {
       }
     });
 
-    test("dispatched and not defined: known, until a worker says more", async () => {
+    test("that are dispatched but not defined are declared until a worker defines them", async () => {
       const job = { queue: "mail", priority: 7, limit: 1, keyLimit: 2 };
       await insert(
         at.store,
@@ -180,14 +180,14 @@ export function jobs(database: Database): void {
       expect(await at.store.job("a")).toMatchObject({ queue: "images", limit: 0 });
     });
 
-    test("dispatched in a transaction of the caller's: known as well", async () => {
+    test("that are dispatched in the caller's transaction are declared too", async () => {
       const { tx, commit } = await at.begin();
       await at.store.insert([newRun({ name: "a", job: DECLARED })], tx);
       await commit();
       await expect.poll(() => at.store.job("a"), { timeout: 20_000 }).toMatchObject({ limit: 1 });
     });
 
-    test("with runs and without a row are in a status all the same", async () => {
+    test("with runs and without a row are in the status", async () => {
       await insert(
         at.store,
         { name: "a", queue: "mail", priority: 7 },
@@ -205,7 +205,7 @@ export function jobs(database: Database): void {
       ]);
     });
 
-    test("paused, none of its runs is claimed until it is resumed", async () => {
+    test("that are paused have no run claimed until they are resumed", async () => {
       await define(at.store, [{ name: "job" }, { name: "other" }]);
       const inserted = await insert(at.store, {}, {}, { delay: 1000 });
       await insertOne(at.store, { name: "other" });
@@ -219,7 +219,7 @@ export function jobs(database: Database): void {
       expect((await at.store.status()).jobs[0]).toMatchObject({ name: "job", paused: false });
     });
 
-    test("pausing outlives a new version of the job", async () => {
+    test("stay paused when a new version is synced", async () => {
       await define(at.store, [{ name: "job" }]);
       await at.store.pauseJob("job", true);
       await define(at.store, [{ name: "job", limit: 3 }]);
@@ -227,7 +227,7 @@ export function jobs(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("pausing a job that is not known says so", async () => {
+    test("that do not exist cannot be paused", async () => {
       expect(await at.store.pauseJob("unknown", true)).toBe(false);
       expect(await at.store.pauseJob("unknown", false)).toBe(false);
     });

@@ -20,7 +20,7 @@ export function lanes(database: Database): void {
   describe("lanes", () => {
     const at = fresh(database);
 
-    test("closed lanes that fill the view do not hide an open one behind them", async () => {
+    test("a closed lane that fills the window does not hide an open one behind it", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       await insert(at.store, ...times(MANY, () => ({ key: "a" })));
       const [first] = await claim(at.store);
@@ -29,7 +29,7 @@ export function lanes(database: Database): void {
       expect(first!.lane).toBe("job|a");
     });
 
-    test("nor an open job behind a closed one, nor one of lower priority", async () => {
+    test("a closed job does not hide an open one behind it, nor one of lower priority", async () => {
       await define(at.store, [
         { name: "closed", limit: 1 },
         { name: "open", limit: 2 },
@@ -40,7 +40,7 @@ export function lanes(database: Database): void {
       expect(ids(await claim(at.store))).toEqual(open.slice(0, 2));
     });
 
-    test("nor in a queue of its own", async () => {
+    test("a closed lane does not hide an open one in another queue", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       for (const queue of ["a", "b"]) {
         await insert(at.store, ...times(MANY, () => ({ queue, key: "full" })));
@@ -54,7 +54,7 @@ export function lanes(database: Database): void {
       ["among the first", 5],
       ["in the middle", 40],
       ["behind all", MANY],
-    ])("nor while it runs one after the other: one %s has its turn within some claims", async (_, place) => {
+    ])("a closed lane does not starve an open %s: it is claimed within some claims", async (_, place) => {
       await define(at.store, [
         { name: "long", limit: 1 },
         { name: "open", limit: 1 },
@@ -75,7 +75,7 @@ export function lanes(database: Database): void {
       expect(seen).toContain("open");
     });
 
-    test("paused and excluded jobs do not hide others either", async () => {
+    test("paused and excluded jobs do not hide others", async () => {
       await define(at.store, [{ name: "paused" }, { name: "theirs", limit: 9 }, { name: "open", limit: 1 }]);
       await insert(
         at.store,
@@ -87,7 +87,7 @@ export function lanes(database: Database): void {
       expect(ids(await claim(at.store, { exclude: ["theirs"] }))).toEqual([open]);
     });
 
-    test("several open lanes behind them, in one claim, in order", async () => {
+    test("one claim takes the runs of several open lanes in order", async () => {
       await define(at.store, [{ name: "job", keyLimit: 2 }]);
       await insert(at.store, ...times(MANY, () => ({ key: "full" })));
       await claim(at.store);
@@ -96,7 +96,7 @@ export function lanes(database: Database): void {
       expect(ids(claimed)).toEqual(open.slice(0, 6));
     });
 
-    test("the one open lane among 2,000 is found", async () => {
+    test("a claim finds the one open lane among 2,000", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       const run = (n: number) => ({ key: String(n).padStart(4, "0") });
       await insert(at.store, ...times(2000, run));
@@ -113,7 +113,7 @@ export function lanes(database: Database): void {
       expect(await claim(at.store, { limit: 5 })).toEqual([]);
     });
 
-    describe("a job that can start nothing", () => {
+    describe("a job that can start no run", () => {
       const KEYS = 2000;
       /** More than a claim looks at in order, each in a lane of its own. */
       const many = (name: string) =>
@@ -130,7 +130,7 @@ export function lanes(database: Database): void {
         return plans.reduce((sum, { rows }) => sum + rows, 0);
       }
 
-      test("at its limit, with 2,000 keys, is passed over in one step", async () => {
+      test("at its limit, with 2,000 keys, is skipped in one step", async () => {
         await define(at.store, [
           { name: "closed", limit: 1, keyLimit: 1 },
           { name: "open", limit: 1 },
@@ -140,7 +140,7 @@ export function lanes(database: Database): void {
         expect(await rowsUntil("open")).toBeLessThan(500);
       });
 
-      test("that is paused, with 2,000 keys, is passed over in one step", async () => {
+      test("that is paused, with 2,000 keys, is skipped in one step", async () => {
         await define(at.store, [
           { name: "paused", keyLimit: 1 },
           { name: "zebra", limit: 1 },
@@ -150,7 +150,7 @@ export function lanes(database: Database): void {
         expect(await rowsUntil("zebra")).toBeLessThan(500);
       });
 
-      test("of another worker, with 2,000 keys, is passed over in one step", async () => {
+      test("of another worker, with 2,000 keys, is skipped in one step", async () => {
         await define(at.store, [
           { name: "theirs", keyLimit: 1 },
           { name: "zebra", limit: 1 },
@@ -170,7 +170,7 @@ export function lanes(database: Database): void {
         expect(ids(await claim(at.store))).toEqual([open]);
       });
 
-      test("is passed over again at every priority, and so is each further one", async () => {
+      test("is skipped at every priority, and so is each further one", async () => {
         const closed = ["b", "c", "d"];
         await define(at.store, [
           ...closed.map((name) => ({ name, limit: 1, keyLimit: 1 })),
@@ -185,7 +185,7 @@ export function lanes(database: Database): void {
       });
     });
 
-    test("a claim of a queue at its limit does not walk its lanes", async () => {
+    test("a claim does not walk the lanes of a queue at its limit", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }], { queues: [{ name: "default", limit: 1 }] });
       await insert(at.store, ...times(MANY, (n) => ({ key: `k${n}` })));
       await claim(at.store);
@@ -195,7 +195,7 @@ export function lanes(database: Database): void {
       expect(plans.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(MANY);
     });
 
-    test("every one of 2,000 lanes has its turn while one floods the queue", {
+    test("a lane that floods its queue does not starve any of 2,000 lanes", {
       timeout: 300_000,
     }, async () => {
       await define(at.store, [{ name: "job", limit: 10, keyLimit: 1 }]);

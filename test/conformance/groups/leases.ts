@@ -36,7 +36,7 @@ export function leases(database: Database): void {
       expect(until).toEqual([now + 5000, now + 9000, now + 100]);
     });
 
-    test("renewing what is not held says so, beside what is", async () => {
+    test("a renewal reports leases that are not held, beside those that are", async () => {
       await insert(at.store, {}, {});
       const [mine, settled] = await claim(at.store);
       await settle(at.store, settled!, "completed");
@@ -48,11 +48,11 @@ export function leases(database: Database): void {
       expect(held).toEqual(new Set([mine!.id]));
     });
 
-    test("renewing nothing is nothing", async () => {
+    test("a renewal of no lease returns nothing", async () => {
       expect(await at.store.renew("w1", [])).toEqual({ held: new Set(), locked: new Set(), cancelled: [] });
     });
 
-    test("a run that another transaction has locked is neither prolonged nor lost, beside those that are", async () => {
+    test("a locked run is neither prolonged nor lost, beside those that are", async () => {
       await insert(at.store, {}, {}, {});
       const [free, locked, settled] = await claim(at.store, { lease: 1000 });
       await settle(at.store, settled!, "completed");
@@ -78,7 +78,7 @@ export function leases(database: Database): void {
       expect([again.held, again.locked]).toEqual([new Set([free!.id, locked!.id]), new Set()]);
     });
 
-    test("of two renewals under way the earlier one may come last, and does not shorten the lease", async () => {
+    test("a renewal that arrives late does not shorten the lease", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 5000 });
       const late = await at.another({ clock: new TestClock(new Date(at.clock.now() + 1000)) });
@@ -89,7 +89,7 @@ export function leases(database: Database): void {
       expect((await found(at.store, id)).lockedUntil).toBe(until);
     });
 
-    test("after the database's clock was set back a renewal counts from then", async () => {
+    test("a renewal after the database's clock was set back counts from the new time", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 5000 });
       at.clock.set(new Date(at.clock.now() - 3_600_000));
@@ -97,7 +97,7 @@ export function leases(database: Database): void {
       expect((await found(at.store, id)).lockedUntil).toBe(at.clock.now() + 5000);
     });
 
-    test("are taken back once they have ended, and not before", async () => {
+    test("are reaped once they have ended, and not before", async () => {
       const id = await insertOne(at.store);
       await claimOne(at.store, { lease: 1000 });
       await at.clock.advance("1000ms");
@@ -119,7 +119,7 @@ export function leases(database: Database): void {
       expect(await reap(at.store)).toEqual([]);
     });
 
-    test("a run that its crashes end comes back whole, kept or not, and no other does", async () => {
+    test("a run that its crashes end is returned whole, kept or not, and no other run is", async () => {
       for (const keep of [0, null]) {
         const id = await insertOne(at.store, { args: "[1]", key: "k", tags: ["t"] });
         const run = await claimOne(at.store, { lease: 1000 });
@@ -138,7 +138,7 @@ export function leases(database: Database): void {
       }
     });
 
-    test("of runs claimed ahead, as many as the worker had slots for may have begun and are charged", async () => {
+    test("of prefetched runs, as many as the worker had slots may have started and are charged", async () => {
       await beat(at.store, "w1", { parallel: 3 });
       await insert(at.store, {}, {}, {}, {}, {});
       // One starts at once; the next two may have followed it before the worker could tell.
@@ -151,7 +151,7 @@ export function leases(database: Database): void {
       expect(attempts).toEqual([1, 1, 1, 0, 0]);
     });
 
-    test("one that was renewed is not taken back", async () => {
+    test("that were renewed are not reaped", async () => {
       await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 1000 });
       await at.clock.advance("900ms");
@@ -161,7 +161,7 @@ export function leases(database: Database): void {
       expect(await settle(at.store, run, "completed")).toBe(true);
     });
 
-    test("one that has ended is good until somebody takes it back", async () => {
+    test("that have ended can still settle until they are reaped", async () => {
       await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 1000 });
       await at.clock.advance(60);
@@ -170,7 +170,7 @@ export function leases(database: Database): void {
       expect(await settle(at.store, run, "completed")).toBe(true);
     });
 
-    test("a crash is counted, kept as a try, and the run is ready in its old place", async () => {
+    test("a crash is counted and recorded as an attempt, and the run is ready at its old position", async () => {
       const id = await insertOne(at.store);
       const claimedAt = at.clock.now();
       const run = await claimOne(at.store, { worker: "w7", lease: 1000 });
@@ -199,7 +199,7 @@ export function leases(database: Database): void {
       expect(await claimOne(at.store)).toMatchObject({ id, attempts: 2, crashes: 1 });
     });
 
-    test("a run that had not started is given back without a crash", async () => {
+    test("a run that had not started is released without a crash", async () => {
       const [started, ahead] = await insert(at.store, {}, {});
       await claim(at.store, { start: 1, lease: 1000 });
       await at.clock.advance(2);
@@ -212,7 +212,7 @@ export function leases(database: Database): void {
       expect(await at.store.find(started!)).toMatchObject({ state: "ready", attempts: 1, crashes: 1 });
     });
 
-    test("one claimed ahead that has started since is charged", async () => {
+    test("a prefetched run that has started since is charged", async () => {
       const [one, two] = await insert(at.store, {}, {});
       const runs = await claim(at.store, { start: 0, lease: 1000 });
       await at.store.start(runs[0]!, false);
@@ -224,7 +224,7 @@ export function leases(database: Database): void {
       ]);
     });
 
-    test("as many crashes as the cap end the run", async () => {
+    test("a run that has crashed as often as the cap ends", async () => {
       const id = await insertOne(at.store);
       for (const state of ["ready", "ready", "failed"]) {
         const run = await claimOne(at.store, { lease: 1000 });
@@ -247,7 +247,7 @@ export function leases(database: Database): void {
       ]);
     });
 
-    test("tries that failed are no crashes", async () => {
+    test("failed attempts do not count as crashes", async () => {
       const id = await insertOne(at.store);
       for (let tries = 0; tries < 3; tries++) await settle(at.store, await claimOne(at.store), "retried");
       await claimOne(at.store, { lease: 1000 });
@@ -256,7 +256,7 @@ export function leases(database: Database): void {
       expect(await at.store.find(id)).toMatchObject({ attempts: 4, crashes: 1 });
     });
 
-    test("a run ended by its crashes is kept as long as it is told", async () => {
+    test("a run that its crashes ended is kept for the given time", async () => {
       const [some, none] = await insert(at.store, {}, {});
       await claim(at.store, { limit: 1, lease: 1000 });
       await at.clock.advance(2);
@@ -271,7 +271,7 @@ export function leases(database: Database): void {
       expect(await at.store.prune(request)).toMatchObject({ history: 1 });
     });
 
-    test("somebody asked for it to be cancelled, and its worker is dead: cancelled", async () => {
+    test("a run with a cancellation request whose worker is dead is cancelled", async () => {
       const [started, ahead] = await insert(at.store, {}, {});
       await claim(at.store, { start: 1, lease: 1000 });
       await at.store.cancel(started!, null);
@@ -285,7 +285,7 @@ export function leases(database: Database): void {
       expect(await at.store.find(ahead!)).toMatchObject({ state: "cancelled" });
     });
 
-    test("at most the given number at a time, the longest expired first, and all in the end", async () => {
+    test("a reap takes at most the given number, the longest expired first, and later ones the rest", async () => {
       const inserted = await insert(at.store, ...times(25, () => ({})));
       const living = await insert(at.store, ...times(30, () => ({ name: "living" })));
       await claim(at.store, { lease: 2000, limit: 15 });
@@ -303,7 +303,7 @@ export function leases(database: Database): void {
       for (const id of living) expect((await found(at.store, id)).state).toBe("running");
     });
 
-    test("a late renewal and the one who takes back: one of them wins", async () => {
+    test("a late renewal races the reaper: one of them wins", async () => {
       const other = await at.another();
       for (let round = 0; round < 50; round++) {
         const id = await insertOne(at.store);
@@ -322,7 +322,7 @@ export function leases(database: Database): void {
       }
     });
 
-    test("a slow hook is named while the lease is held, and until it settles or the run waits again", async () => {
+    test("a slow hook is recorded while the lease is held, until it settles or the run waits again", async () => {
       const id = await insertOne(at.store);
       const slowHook = async () => (await at.store.waitFacts(id))!.slowHook;
       const run = await claimOne(at.store);
@@ -348,7 +348,7 @@ export function leases(database: Database): void {
       expect((await found(at.store, id)).progress).toBe('{"done":2}');
     });
 
-    test("more leases than one pass takes, of one worker: it is charged for its slots once", async () => {
+    test("a worker with more expired leases than one reap takes is charged for its slots once", async () => {
       await beat(at.store, "w1", { parallel: 3 });
       await insert(at.store, ...times(25, () => ({})));
       expect(await claim(at.store, { limit: 25, start: 0, lease: 1000 })).toHaveLength(25);
@@ -361,7 +361,7 @@ export function leases(database: Database): void {
       expect(reaped.filter(({ crashed }) => crashed)).toHaveLength(3);
     });
 
-    test("several that reap at once charge a worker once", async () => {
+    test("several reapers charge a worker once", async () => {
       await beat(at.store, "w1", { parallel: 3 });
       await insert(at.store, ...times(60, () => ({})));
       const claimed = await claim(at.store, { limit: 60, start: 0, lease: 1000 });

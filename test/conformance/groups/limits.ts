@@ -25,7 +25,7 @@ export function limits(database: Database): void {
     const limited = (count: number, fields: RunFields = {}) =>
       insert(at.store, ...times(count, () => ({ ...fields })));
 
-    test("of a job", async () => {
+    test("of a job bound its running runs", async () => {
       await define(at.store, [{ name: "job", limit: 2 }]);
       const inserted = await limited(5);
       expect(ids(await claim(at.store))).toEqual(inserted.slice(0, 2));
@@ -33,7 +33,7 @@ export function limits(database: Database): void {
       expect(await claim(await at.another(), { worker: "w2" })).toEqual([]);
     });
 
-    test("of a key: each key for itself, and runs without one under none", async () => {
+    test("of a key bound the runs of each key, and no run without one", async () => {
       await define(at.store, [{ name: "job", keyLimit: 1 }]);
       await limited(3, { key: "a" });
       await limited(3, { key: "b" });
@@ -45,7 +45,7 @@ export function limits(database: Database): void {
       expect((await claim(at.store)).map(({ lane }) => lane)).toEqual(["job|a"]);
     });
 
-    test("of a queue: over all its jobs, and over no other queue", async () => {
+    test("of a queue bound the runs of all its jobs, and of no other queue", async () => {
       await define(at.store, [{ name: "a" }, { name: "b" }], { queues: [{ name: "small", limit: 3 }] });
       await limited(2, { name: "a", queue: "small" });
       await limited(4, { name: "b", queue: "small" });
@@ -55,7 +55,7 @@ export function limits(database: Database): void {
       expect(names(await claim(at.store))).toEqual(["a", "a"]);
     });
 
-    test("several at once: every one of them holds", async () => {
+    test("hold together if a run is under several", async () => {
       await define(
         at.store,
         [
@@ -76,7 +76,7 @@ export function limits(database: Database): void {
       expect((await claim(at.store)).map(({ lane }) => lane)).toEqual(["a|"]);
     });
 
-    test("a closed limit holds up nobody else", async () => {
+    test("that are full hold back no other runs", async () => {
       await define(at.store, [{ name: "closed", limit: 1 }, { name: "open", limit: 5 }, { name: "free" }]);
       await limited(20, { name: "closed", priority: 1 });
       await insert(at.store, { name: "open", priority: 2 }, { name: "free", priority: 3 });
@@ -84,7 +84,7 @@ export function limits(database: Database): void {
     });
 
     test.each(["completed", "failed", "skipped", "cancelled", "retried", "snoozed", "released"] as const)(
-      "a run that is %s frees its place for the claim of the same exchange",
+      "a run that is %s frees its slot for the claim of the same exchange",
       async (outcome) => {
         await define(at.store, [{ name: "job", limit: 1, keyLimit: 1 }], {
           queues: [{ name: "default", limit: 1 }],
@@ -100,7 +100,7 @@ export function limits(database: Database): void {
       },
     );
 
-    test("a settlement that comes too late frees nothing", async () => {
+    test("a settlement without a lease frees no slot", async () => {
       await define(at.store, [{ name: "job", limit: 1 }]);
       await limited(2);
       const stale = await claimOne(at.store, { lease: 1000 });
@@ -114,7 +114,7 @@ export function limits(database: Database): void {
       expect(answer).toMatchObject({ settled: [false, false], claimed: [] });
     });
 
-    test("a run whose worker died holds its place until it is taken back, then no longer", async () => {
+    test("a run of a dead worker uses its slot until it is reaped", async () => {
       await define(at.store, [{ name: "job", limit: 2 }]);
       await limited(4);
       await claim(at.store, { lease: 1000 });
@@ -124,7 +124,7 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toHaveLength(2);
     });
 
-    test("raised: more at the next claim", async () => {
+    test("raised, admit more runs at the next claim", async () => {
       await define(at.store, [{ name: "job", limit: 1 }]);
       await limited(5);
       expect(await claim(at.store)).toHaveLength(1);
@@ -133,7 +133,7 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("lowered: what runs goes on, and the next starts when there is room", async () => {
+    test("lowered, let running runs finish, and the next start when there is room", async () => {
       await define(at.store, [{ name: "job", limit: 3 }]);
       await limited(6);
       const [one, two, three] = await claim(at.store);
@@ -146,7 +146,7 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toHaveLength(1);
     });
 
-    test("removed: all that waits may run", async () => {
+    test("removed, admit all waiting runs", async () => {
       await define(at.store, [{ name: "job", limit: 1, keyLimit: 1 }], {
         queues: [{ name: "default", limit: 1 }],
       });
@@ -158,7 +158,7 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toHaveLength(4);
     });
 
-    test("0 is no limit", async () => {
+    test("of 0 mean no limit", async () => {
       await define(at.store, [{ name: "job", limit: 0, keyLimit: 0 }], {
         queues: [{ name: "default", limit: 0 }],
       });
@@ -166,12 +166,12 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toHaveLength(5);
     });
 
-    test("a job that nobody has shown has none", async () => {
+    test("do not exist for a job that no worker has synced", async () => {
       await limited(3, { name: "unknown" });
       expect(await claim(at.store)).toHaveLength(3);
     });
 
-    test("a job that is only declared has 1", async () => {
+    test("are 1 for a job that is only declared", async () => {
       await limited(3, { job: DECLARED });
       expect(await claim(at.store)).toHaveLength(1);
       expect(await claim(at.store)).toEqual([]);
@@ -181,7 +181,7 @@ export function limits(database: Database): void {
       { what: "a job", job: { limit: 2 }, queue: 0 },
       { what: "a key", job: { keyLimit: 2 }, queue: 0 },
       { what: "a queue", job: {}, queue: 2 },
-    ])("introduced for $what, it holds for runs that wait and run without one", async ({ job, queue }) => {
+    ])("introduced for $what, hold for runs that wait and run without one", async ({ job, queue }) => {
       await define(at.store, [{ name: "job" }], { queues: [{ name: "default", limit: 0 }] });
       await insert(at.store, ...times(4, () => ({ key: "k" })), { delay: 1000, key: "k" });
       await claim(at.store, { limit: 1 });
@@ -191,14 +191,14 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("shown for the first time with a limit, it holds for runs dispatched before", async () => {
+    test("of a new job hold for runs dispatched before", async () => {
       await insert(at.store, ...times(4, () => ({})));
       await define(at.store, [{ name: "job", limit: 1 }]);
       expect(await claim(at.store)).toHaveLength(1);
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("a run under a limit is never claimed to wait", async () => {
+    test("a run under a limit is not prefetched", async () => {
       await define(at.store, [{ name: "job", limit: 9 }, { name: "free" }]);
       await limited(5, { priority: 1 });
       await insert(at.store, ...times(5, () => ({ name: "free", priority: 2 })));
@@ -208,7 +208,7 @@ export function limits(database: Database): void {
       expect(names(await claim(at.store, { limit: 6, start: 0 }))).toEqual(["free"]);
     });
 
-    test("it may be claimed as the next to start, and counts from then on", async () => {
+    test("a run under a limit may be claimed as the next to start, and counts from then on", async () => {
       await define(at.store, [{ name: "job", limit: 2 }, { name: "free" }]);
       await limited(5, { priority: 1 });
       await insert(at.store, ...times(2, () => ({ name: "free", priority: 2 })));
@@ -221,7 +221,7 @@ export function limits(database: Database): void {
       expect(names(await claim(at.store, { limit: 3, start: 0, limited: 3 }))).toEqual(["job"]);
     });
 
-    test("a run before it in the order takes the place where it would start", async () => {
+    test("a run before it in the order takes the slot in which it would start", async () => {
       await define(at.store, [{ name: "job", limit: 9 }]);
       await insert(at.store, { name: "free", priority: 1 }, { name: "free", priority: 1 });
       await limited(3, { priority: 2 });
@@ -236,7 +236,7 @@ export function limits(database: Database): void {
       expect(await claim(at.store)).toHaveLength(3);
     });
 
-    test("jobs whose names and keys read alike when put together are apart", async () => {
+    test("distinguish jobs and keys whose names concatenate to the same text", async () => {
       await define(at.store, [
         { name: "a", keyLimit: 3 },
         { name: "a|b", keyLimit: 1 },
@@ -262,7 +262,7 @@ export function limits(database: Database): void {
       }
     });
 
-    test("a paused job frees what it holds, and holds its runs", async () => {
+    test("of a paused job free their slots, and its runs wait", async () => {
       await define(
         at.store,
         [

@@ -34,12 +34,12 @@ export function listing(database: Database): void {
       return { completed, failed, cancelled, skipped, running, ready: ready!, scheduled: scheduled! };
     }
 
-    test("all, the newest first, finished or not", async () => {
+    test("returns all runs, the newest first, finished or not", async () => {
       const each = Object.values(await oneOfEach());
       expect(await listed()).toEqual(each.sort((a, b) => b - a));
     });
 
-    test("by state", async () => {
+    test("filters by state", async () => {
       const each = await oneOfEach();
       for (const state of states) expect(await listed({ states: [state] })).toEqual([each[state]]);
       expect(await listed({ states: ["failed", "ready"] })).toEqual([each.ready, each.failed]);
@@ -53,7 +53,7 @@ export function listing(database: Database): void {
       { what: "tag", theirs: { tags: ["x", "a"] }, others: { tags: ["x"] }, filter: { tag: "a" } },
       { what: "batch", theirs: { batchId: "a" }, others: { batchId: "b" }, filter: { batchId: "a" } },
       { what: "parent", theirs: { parentId: 1 }, others: { parentId: 2 }, filter: { parentId: 1 } },
-    ])("by $what, finished or not", async ({ theirs, others, filter }) => {
+    ])("filters by $what, finished or not", async ({ theirs, others, filter }) => {
       const done = await finish(at.store, "completed", theirs);
       await finish(at.store, "completed", others);
       await finish(at.store, "completed");
@@ -61,7 +61,7 @@ export function listing(database: Database): void {
       expect(await listed(filter)).toEqual([waiting, done]);
     });
 
-    test("by all of them at once", async () => {
+    test("filters by all fields at once", async () => {
       const filter = { name: "a", queue: "b", key: "c", tag: "d", batchId: "e", parentId: 6 };
       const fields = { name: "a", queue: "b", key: "c", tags: ["d"], batchId: "e", parentId: 6 };
       const [id] = await insert(
@@ -77,7 +77,7 @@ export function listing(database: Database): void {
       expect(await listed({ ...filter, states: ["ready"] })).toEqual([id]);
     });
 
-    test("by a key, and by no part of it", async () => {
+    test("filters by a whole key, not by a part of it", async () => {
       const [key] = await insert(
         at.store,
         { key: "b" },
@@ -100,7 +100,7 @@ export function listing(database: Database): void {
       ",",
       "é",
       "🕰️",
-    ])("by the key and tag %s, and by nothing it might stand for", async (text) => {
+    ])("takes the key and tag %s literally", async (text) => {
       const others = ["abc", "A_C", "a!b!", "quoted", "backslash", "x", "y", "é", "e"].filter(
         (one) => one !== text,
       );
@@ -112,14 +112,14 @@ export function listing(database: Database): void {
       expect(await listed({ tag: text })).toEqual([id]);
     });
 
-    test("by a tag, in the letters it is written in", async () => {
+    test("compares the case of a tag", async () => {
       const [lower, upper] = await insert(at.store, { tags: ["tag"] }, { tags: ["TAG"] });
       expect(await listed({ tag: "tag" })).toEqual([lower]);
       expect(await listed({ tag: "TAG" })).toEqual([upper]);
       expect(await listed({ tag: "ta" })).toEqual([]);
     });
 
-    test("page by page, each run once, while runs move between the pages", async () => {
+    test("pages through each run once, while runs move between the pages", async () => {
       const inserted = await insert(at.store, ...times(25, (n) => ({ delay: n % 3 === 0 ? 9000 : 0 })));
       const runs = await claim(at.store, { limit: 9 });
       for (const run of runs.slice(0, 5)) await settle(at.store, run, "completed");
@@ -138,7 +138,7 @@ export function listing(database: Database): void {
       expect(seen).toEqual([...inserted].reverse());
     });
 
-    test("as many as asked for", async () => {
+    test("returns at most the limit", async () => {
       await insert(at.store, ...times(5, () => ({})));
       for (let n = 0; n < 5; n++) await finish(at.store, "completed", { priority: 1 });
       expect(await listed({ limit: 3 })).toHaveLength(3);
@@ -149,7 +149,7 @@ export function listing(database: Database): void {
   describe("find", () => {
     const at = fresh(database);
 
-    test("nothing where there is nothing", async () => {
+    test("returns null for a run that does not exist", async () => {
       expect(await at.store.find(999_999)).toBeNull();
       expect(await at.store.attempts(999_999)).toEqual([]);
     });

@@ -38,7 +38,7 @@ export function logging(database: Database): void {
         ...fields,
       });
 
-    test("come back as they were, in order, after a position", async () => {
+    test("are returned unchanged, in order, after a position", async () => {
       const id = await insertOne(at.store);
       const [other] = await insert(at.store, { name: "other" });
       const when = Date.UTC(2026, 10, 16);
@@ -63,7 +63,7 @@ export function logging(database: Database): void {
       expect(await at.store.countLogs(other! + 1)).toBe(0);
     });
 
-    test("that are written again, because the answer was lost, are there once", async () => {
+    test("that are written again, because the answer was lost, exist once", async () => {
       const id = await insertOne(at.store);
       const lines = times(3, (index) => line(id, `line ${index}`));
       await at.store.log(lines);
@@ -71,7 +71,7 @@ export function logging(database: Database): void {
       expect(await said(id)).toEqual(["1 line 0", "1 line 1", "1 line 2", "1 one more"]);
     });
 
-    test("of many runs go in one call, and those of a run that is not there are left out", async () => {
+    test("of many runs are written in one call, without those of a run that does not exist", async () => {
       const ids = await insert(at.store, ...times(50, () => ({})));
       const done = await finish(at.store, "completed");
       await at.store.log([...ids, done, done + 1000].flatMap((id) => times(10, () => line(id))));
@@ -79,7 +79,7 @@ export function logging(database: Database): void {
       expect(await at.store.countLogs(done + 1000)).toBe(0);
     });
 
-    test("stay with the run in history, and a retry goes on behind them", async () => {
+    test("stay with the run in history, and a retry appends to them", async () => {
       await insertOne(at.store);
       const run = await claimOne(at.store);
       await at.store.log([line(run.id, "first try")]);
@@ -91,7 +91,7 @@ export function logging(database: Database): void {
       expect(await said(run.id)).toEqual(["1 first try", "2 second try"]);
     });
 
-    test("are written, whichever worker holds the run by now", async () => {
+    test("are written although another worker holds the run by now", async () => {
       await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 1000 });
       await at.clock.advance(5);
@@ -101,7 +101,7 @@ export function logging(database: Database): void {
       expect(await said(run.id)).toEqual(["1 late"]);
     });
 
-    test("go with a run that is not kept, and its neighbour's stay", async () => {
+    test("are deleted with a run that is not kept; those of other runs stay", async () => {
       const [one, two] = await insert(at.store, {}, {});
       const runs = await claim(at.store);
       await at.store.log([line(one!), line(two!, "stays")]);
@@ -111,7 +111,7 @@ export function logging(database: Database): void {
     });
 
     test.each(["retried", "snoozed", "released"] as const)(
-      "of a try that was %s go with the run that is not kept",
+      "of an attempt that was %s are deleted with a run that is not kept",
       async (outcome) => {
         const id = await insertOne(at.store);
         await at.store.log([line(id)]);
@@ -121,7 +121,7 @@ export function logging(database: Database): void {
       },
     );
 
-    test("of a try that was given back count for the next one under its number", async () => {
+    test("of a released attempt count for the next one under its number", async () => {
       await insertOne(at.store);
       for (const logged of [3, 7]) {
         const run = await claimOne(at.store);
@@ -133,7 +133,7 @@ export function logging(database: Database): void {
       expect(await claimOne(at.store)).toMatchObject({ attempts: 2, logged: 0 });
     });
 
-    test("of a run that was given back, cancelled and brought back go with it too", async () => {
+    test("of a run that was released, cancelled and revived are deleted with it", async () => {
       const id = await insertOne(at.store);
       await at.store.log([line(id)]);
       await settle(at.store, await claimOne(at.store), "snoozed", { logged: 1 });
@@ -145,7 +145,7 @@ export function logging(database: Database): void {
       expect(await left()).toEqual([]);
     });
 
-    test("of a run that was given back and is cancelled go with it where it is not kept", async () => {
+    test("of a run that was released and is cancelled are deleted if it is not kept", async () => {
       const id = await insertOne(at.store);
       await at.store.log([line(id)]);
       await settle(at.store, await claimOne(at.store), "released", { logged: 1 });
@@ -153,7 +153,7 @@ export function logging(database: Database): void {
       expect(await left()).toEqual([]);
     });
 
-    test("go with a run that its process took along, where it is not kept", async () => {
+    test("are deleted with a run that its crashes end, if it is not kept", async () => {
       const id = await insertOne(at.store);
       await claimOne(at.store, { lease: 1000 });
       await at.store.log([line(id)]);
@@ -163,14 +163,14 @@ export function logging(database: Database): void {
       expect(await left()).toEqual([]);
     });
 
-    test("go when the run is deleted", async () => {
+    test("are deleted when the run is removed", async () => {
       const [gone, stays] = [await finish(at.store, "failed"), await finish(at.store, "failed")];
       await at.store.log([line(gone), line(stays)]);
       expect(await at.store.remove(gone)).toBe("removed");
       expect(await left()).toEqual([{ run_id: stays, message: "said" }]);
     });
 
-    test("go when history's time is over, also where they are very many", async () => {
+    test("are deleted when the retention ends, also if there are very many", async () => {
       const over = [];
       for (let index = 0; index < 3; index++)
         over.push(await finish(at.store, "completed", {}, { keep: 1000 }));
@@ -184,7 +184,7 @@ export function logging(database: Database): void {
       expect((await found(at.store, stays)).state).toBe("completed");
     });
 
-    test("go when their run is gone all the same, a stretch with each prune", async () => {
+    test("without a run are deleted by a sweep, some with each prune", async () => {
       const kept = await finish(at.store, "completed", {}, { keep: null });
       const waiting = await insertOne(at.store);
       const gone = [await insertOne(at.store), await insertOne(at.store)];
@@ -199,7 +199,7 @@ export function logging(database: Database): void {
       expect((await left()).map(({ run_id }) => run_id)).toEqual([kept]);
     });
 
-    test("go from one end to the other when a person prunes", async () => {
+    test("without a run are all deleted when a person prunes", async () => {
       const gone = await insert(at.store, ...times(30, () => ({})));
       for (const id of gone) await at.store.log(times(400, () => line(id)));
       await at.sql("delete from punctual_runs");

@@ -36,7 +36,7 @@ export function migratedMeanwhile(database: Database): void {
       await at.sql(`create index ${prefix}runs_later on ${tables.runs} (later)`);
     }
 
-    test("a worker goes on ticking, dispatching, running and retrying", async () => {
+    test("a worker continues to tick, dispatch, run and retry", async () => {
       const jobs = new Punctual(at.url, { clock: at.clock, logger: false });
       onTestFinished(() => jobs.stop());
       const errors: unknown[] = [];
@@ -67,7 +67,7 @@ export function migratedMeanwhile(database: Database): void {
       expect(ran).toEqual({ ticked: 2 * ROUNDS, dispatched: 2 * ROUNDS, tried: 2 * ROUNDS });
     });
 
-    test("a store goes on with everything it does", async () => {
+    test("every call of the store continues to work", async () => {
       const { store, clock } = at;
       const everything = async (round: number) => {
         await beat(store, "w1");

@@ -8,7 +8,7 @@ export function repeatedInstall(database: Database): void {
   describe(`${database.name}: an install that died`, () => {
     const at = fresh(database, "once");
 
-    test("is taken up by the next, whatever it had done", async () => {
+    test("is completed by the next, at whichever statement it stopped", async () => {
       const id = await insertOne(at.store);
       await at.sql("delete from punctual_migrations where number > 1");
       expect(await at.store.install()).toMatchObject({ from: 1 });

@@ -68,7 +68,7 @@ export function unicodeNames(database: Database): void {
   describe("names", () => {
     const at = fresh(database);
 
-    test("of jobs are what they are, to the byte", async () => {
+    test("of jobs are compared byte by byte", async () => {
       await define(
         at.store,
         NAMES.map((name, n) => ({ name, priority: n })),
@@ -85,7 +85,7 @@ export function unicodeNames(database: Database): void {
       expect(names(await claim(at.store, { exclude }))).toEqual(NAMES.filter((_, n) => n % 2 === 1));
     });
 
-    test("of queues are what they are, to the byte", async () => {
+    test("of queues are compared byte by byte", async () => {
       await defineLimited(at.store);
       await insert(
         at.store,
@@ -105,7 +105,7 @@ export function unicodeNames(database: Database): void {
       expect(queues.map(({ name }) => name).sort()).toEqual(["default", ...NAMES].sort());
     });
 
-    test("limits keep jobs, keys and queues of almost the same name apart", async () => {
+    test("that are almost the same have separate limits", async () => {
       await define(
         at.store,
         NAMES.map((name) => ({ name, limit: 2, keyLimit: 1 })),
@@ -123,7 +123,7 @@ export function unicodeNames(database: Database): void {
       expect(keyed.map(({ lane }) => lane).sort()).toEqual(keys.map((key) => `keyed|${key}`).sort());
     });
 
-    test("of unique keys, keys, tags, batches, owners and workers are what they are, to the byte", async () => {
+    test("of unique keys, keys, tags, batches, owners and workers are compared byte by byte", async () => {
       const answers = await at.store.insert(
         NAMES.map((name) =>
           newRun({
@@ -155,7 +155,7 @@ export function unicodeNames(database: Database): void {
       expect((await at.store.status()).workers.map(({ id }) => id).sort()).toEqual([...NAMES].sort());
     });
 
-    test("of keys are what they are when they are looked for", async () => {
+    test("of keys are searched byte by byte", async () => {
       const inserted = await insert(at.store, ...NAMES.map((key) => ({ name: "a|b", key })));
       for (const [n, key] of NAMES.entries()) {
         expect(ids(await list(at.store, { key, limit: 10 }))).toEqual([inserted[n]]);

@@ -17,7 +17,7 @@ export function payloads(database: Database): void {
   describe("payloads", () => {
     const at = fresh(database);
 
-    test("come back as they were sent: arguments, result, error, progress", async () => {
+    test("are returned as they were sent: arguments, result, error, progress", async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(json, { minLength: 1, maxLength: 20 }), async (payloads) => {
           const inserted = await insert(at.store, ...payloads.map((args) => ({ args })));

@@ -7,7 +7,7 @@ export function promotion(database: Database): void {
   describe("promotion", () => {
     const at = fresh(database);
 
-    test("what has come due waits among the ready, in their order", async () => {
+    test("puts due runs among the ready ones, in their order", async () => {
       await insert(
         at.store,
         { name: "later", delay: 2000, priority: 1 },
@@ -18,7 +18,7 @@ export function promotion(database: Database): void {
       expect(names(await claim(at.store))).toEqual(["later", "sooner", "now"]);
     });
 
-    test("is of no queue: a claim for one makes the runs of all ready", async () => {
+    test("ignores queues: a claim for one queue makes the due runs of all ready", async () => {
       await insert(
         at.store,
         { queue: "a", delay: 1000 },
@@ -34,7 +34,7 @@ export function promotion(database: Database): void {
       ]);
     });
 
-    test("goes in groups of 1,000 at most, the longest due first, and ends", async () => {
+    test("takes at most 1,000 runs at a time, the longest due first, and ends", async () => {
       const due = at.clock.now() + 1000;
       const inserted = await insert(at.store, ...times(2500, (n) => ({ runAt: due + (n % 3) })));
       await at.clock.advance("1003ms");

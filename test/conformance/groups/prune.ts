@@ -34,7 +34,7 @@ export function pruning(database: Database): void {
       });
     const nothing = { history: 0, jobs: 0, orphans: 0, workers: 0 };
 
-    test("only those in the states given", async () => {
+    test("deletes only runs in the given states", async () => {
       const each = { completed: 0, failed: 0, cancelled: 0, skipped: 0 };
       for (const state of Object.keys(each) as (keyof typeof each)[])
         each[state] = await finish(at.store, state);
@@ -49,7 +49,7 @@ export function pruning(database: Database): void {
       expect(await prune(old)).toEqual({ ...nothing, history: 1 });
     });
 
-    test("in batches, each of which is told, until somebody says that is enough", async () => {
+    test("deletes in batches, reports each, and stops when the callback returns false", async () => {
       for (let n = 0; n < 7; n++) await finish(at.store, "completed");
       await at.clock.advance(10);
       const told: number[] = [];
@@ -62,7 +62,7 @@ export function pruning(database: Database): void {
       });
     });
 
-    test("once it is enough, runs that wait in vain stay too; they go in batches as well", async () => {
+    test("deletes orphans in batches too, and stops when the callback returns false", async () => {
       await insert(at.store, ...times(5, () => ({ name: "gone", delay: 1 })));
       for (let n = 0; n < 2; n++) await finish(at.store, "completed");
       await at.clock.advance(10);
@@ -75,7 +75,7 @@ export function pruning(database: Database): void {
       expect(await prune(old)).toEqual({ ...nothing, orphans: 1 });
     });
 
-    test("those that stay do not hide those behind them", async () => {
+    test("finds runs behind those that are kept", async () => {
       for (let n = 0; n < 3; n++) await finish(at.store, "failed");
       for (let n = 0; n < 3; n++) await finish(at.store, "completed");
       await at.clock.advance(10);
@@ -84,7 +84,7 @@ export function pruning(database: Database): void {
       expect(await prune({ finishedFor: 5000, batch: 2 })).toEqual({ ...nothing, history: 3 });
     });
 
-    describe("the newest of each job stay", () => {
+    describe("with keep, keeps the newest of each job", () => {
       const forEver = { keep: null };
       const finishMany = async (name: string, ...states: ("completed" | "failed" | "skipped")[]) => {
         const ids: number[] = [];
@@ -98,7 +98,7 @@ export function pruning(database: Database): void {
         return (await at.store.countPrunable({ ...none, ...request })).history;
       };
 
-      test("and older ones go with their tries, whatever their age and retention", async () => {
+      test("and deletes older ones with their attempts, whatever their age and retention", async () => {
         const many = await finishMany("many", "completed", "failed", "completed", "skipped", "completed");
         const few = await finishMany("few", "failed", "completed");
         const one = await finishMany("Few", "completed");
@@ -113,7 +113,7 @@ export function pruning(database: Database): void {
         expect(await left()).toEqual([waiting]);
       });
 
-      test("also those whose retention has ended: their number decides", async () => {
+      test("also deletes those whose retention has ended: their number decides", async () => {
         const ids = await finishMany("job", "completed", "completed");
         const over = await finish(at.store, "completed", {}, { keep: 1000 });
         await at.clock.advance(10);
@@ -121,7 +121,7 @@ export function pruning(database: Database): void {
         expect(await left()).toEqual([ids[1], over]);
       });
 
-      test("of these states only, which alone are counted", async () => {
+      test("of the given states only, which alone are counted", async () => {
         const [, , failed, completed] = await finishMany("job", "failed", "failed", "failed", "completed");
         const skipped = await finishMany("other", "skipped", "failed");
         expect(await count({ keep: 1, states: ["failed"] })).toBe(2);
@@ -132,7 +132,7 @@ export function pruning(database: Database): void {
         expect(await left()).toEqual([completed, ...skipped]);
       });
 
-      test("with an age, where both hold", async () => {
+      test("and with an age deletes only runs that satisfy both", async () => {
         const old = await finishMany("job", "completed", "completed", "completed");
         const alone = await finishMany("alone", "completed");
         await at.clock.advance(10);
@@ -144,7 +144,7 @@ export function pruning(database: Database): void {
         expect(await at.store.find(old[2]!)).toBeNull();
       });
 
-      test("and one that still holds its unique key", async () => {
+      test("and a run that still holds its unique key", async () => {
         const unique = { key: "once", until: "finished" as const, for: 60_000 };
         const holder = await finish(at.store, "completed", { unique });
         const later = await finish(at.store, "completed");
@@ -156,7 +156,7 @@ export function pruning(database: Database): void {
         expect(await prune({ keep: 0 })).toEqual({ ...nothing, history: 1 });
       });
 
-      test("in batches, until somebody says that is enough; the next call goes on", async () => {
+      test("in batches; a call that was stopped early is continued by the next", async () => {
         for (const name of ["a", "b"]) await finishMany(name, ...times(6, () => "completed" as const));
         const told: number[] = [];
         const onBatch = ({ history }: { history: number }) => told.push(history) < 4;
@@ -167,7 +167,7 @@ export function pruning(database: Database): void {
       });
     });
 
-    test("what would go is what goes", async () => {
+    test("countPrunable() returns what prune() deletes", async () => {
       await define(at.store, [{ name: "old" }]);
       await beat(at.store, "w1");
       await finish(at.store, "failed", {}, { keep: 1000 });
@@ -198,7 +198,7 @@ export function pruning(database: Database): void {
       });
     });
 
-    test("finished runs whose retention has ended, with their tries", async () => {
+    test("deletes finished runs whose retention has ended, with their attempts", async () => {
       const short = await finish(at.store, "failed", {}, { keep: 1000, error: "why" });
       const long = await finish(at.store, "failed", {}, { keep: 5000, error: "why" });
       const forEver = await finish(at.store, "failed", {}, { keep: null, error: "why" });
@@ -212,7 +212,7 @@ export function pruning(database: Database): void {
       expect(await at.store.attempts(forEver)).toHaveLength(1);
     });
 
-    test("finished longer ago than told, whatever their retention", async () => {
+    test("deletes runs that finished longer ago than given, whatever their retention", async () => {
       const old = await finish(at.store, "completed", {}, { keep: null });
       await at.clock.advance(10);
       const recent = await finish(at.store, "completed", {}, { keep: null });
@@ -223,7 +223,7 @@ export function pruning(database: Database): void {
       expect(await at.store.find(recent)).toBeNull();
     });
 
-    test("in groups, to the end", async () => {
+    test("deletes all of them, in groups", async () => {
       await insert(at.store, ...times(25, () => ({})));
       for (const run of await claim(at.store)) await settle(at.store, run, "completed", { keep: 1 });
       await at.clock.advance(1);
@@ -231,7 +231,7 @@ export function pruning(database: Database): void {
       expect(await list(at.store, { limit: 10 })).toEqual([]);
     });
 
-    test("nothing that has not finished, however old", async () => {
+    test("deletes no unfinished run, however old", async () => {
       await define(at.store, [{ name: "job" }]);
       const [running, ahead, ready, scheduled] = await insert(at.store, {}, {}, {}, { delay: 900 * DAY });
       const retried = await insertOne(at.store, { priority: 1 });
@@ -247,7 +247,7 @@ export function pruning(database: Database): void {
       expect(await settle(at.store, runs[0]!, "completed")).toBe(true);
     });
 
-    test("a run that was brought back is not finished", async () => {
+    test("does not delete a revived run", async () => {
       const id = await finish(at.store, "failed", {}, { keep: 1000, error: "why" });
       await at.store.revive(id);
       await at.clock.advance(60);
@@ -255,7 +255,7 @@ export function pruning(database: Database): void {
       expect(await at.store.attempts(id)).toHaveLength(1);
     });
 
-    test("jobs that no worker has shown for so long, unless something of them is unfinished", async () => {
+    test("deletes jobs that no worker has synced for the given time, unless they have unfinished runs", async () => {
       await define(at.store, [
         { name: "gone" },
         { name: "waiting" },
@@ -275,7 +275,7 @@ export function pruning(database: Database): void {
       expect((await at.store.jobNames()).sort()).toEqual(["living", "running", "waiting"]);
     });
 
-    test("waiting runs of a job that nobody has shown for so long", async () => {
+    test("deletes waiting runs of a job that no worker has synced for the given time", async () => {
       await define(at.store, [{ name: "gone" }, { name: "living" }]);
       const [gone, later, unknown, living, owned, running] = await insert(
         at.store,
@@ -299,7 +299,7 @@ export function pruning(database: Database): void {
       expect(await settle(at.store, run, "completed")).toBe(true);
     });
 
-    test("a job that nobody has shown goes in one call with the runs that wait for it, as it was forecast", async () => {
+    test("deletes an unseen job with its waiting runs in one call, as it was counted before", async () => {
       const request = { jobsUnseenFor: 5000, orphansOlderThan: 5000, finishedFor: null, batch: 1000 };
       await define(at.store, [{ name: "gone" }, { name: "young" }, { name: "running" }, { name: "living" }]);
       await insertOne(at.store, { name: "running" });
@@ -315,7 +315,7 @@ export function pruning(database: Database): void {
       expect(await prune(request)).toEqual(nothing);
     });
 
-    test("one job alone, with its schedules and all that waits for it, once no worker shows it", async () => {
+    test("deletes one job alone, with its schedules and waiting runs, once no worker syncs it", async () => {
       const request = {
         job: "gone",
         jobsUnseenFor: 5000,
@@ -345,7 +345,7 @@ export function pruning(database: Database): void {
 
     const alone = { job: "gone", jobsUnseenFor: 5000, orphansOlderThan: 5000 };
 
-    test("a job that was pruned is known again once it is dispatched, by whichever process", async () => {
+    test("a pruned job is declared again by a dispatch of any process", async () => {
       const other = await at.another();
       for (const store of [at.store, other]) {
         await insertOne(store, { name: "gone", job: DECLARED });
@@ -359,7 +359,7 @@ export function pruning(database: Database): void {
       }
     });
 
-    test("a job that was pruned is known again once a run of it is retried", async () => {
+    test("a pruned job is declared again by the retry of its run", async () => {
       const id = await finish(at.store, "failed", { name: "gone", queue: "mail", priority: 7 });
       await at.clock.advance(6);
       expect(await prune(alone)).toEqual({ ...nothing, jobs: 1 });
@@ -369,7 +369,7 @@ export function pruning(database: Database): void {
       expect((await at.store.status()).jobs).toMatchObject([{ ...job, waiting: 1 }]);
     });
 
-    test("dispatches at the same time never leave a run that no status lists", async () => {
+    test("a dispatch during a prune never leaves a run that no status lists", async () => {
       const other = await at.another();
       const dispatch = async () => {
         for (let n = 0; n < 5; n++) await insertOne(other, { name: "gone", job: DECLARED });
@@ -389,7 +389,7 @@ export function pruning(database: Database): void {
       }
     });
 
-    test("a run that waits for its next try and is pruned leaves no tries behind", async () => {
+    test("deletes the attempts of a pruned run that waited for its next attempt", async () => {
       const id = await insertOne(at.store, { name: "gone" });
       await settle(at.store, await claimOne(at.store), "retried", { error: "why" });
       await at.clock.advance(10);
@@ -397,7 +397,7 @@ export function pruning(database: Database): void {
       expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
     });
 
-    test("workers that have been dead for long, and counts that nobody looks at any more", async () => {
+    test("deletes workers that died long ago, and counts past their retention", async () => {
       await beat(at.store, "w1");
       const minute = at.clock.now() / 60_000;
       const tally = {

@@ -23,7 +23,7 @@ export function queues(database: Database): void {
     const at = fresh(database);
     const queue = async (name: string) => (await at.store.status()).queues.find((one) => one.name === name);
 
-    test("very many of them, and of jobs that are not for this worker, keep nobody from claiming", async () => {
+    test("very many queues, and runs of jobs of other workers, do not prevent a claim", async () => {
       const foreign = times(100, (n) => `foreign ${n}`);
       const queues = times(700, (n) => `queue ${n}`);
       await define(
@@ -44,7 +44,7 @@ export function queues(database: Database): void {
       expect(names(claimed).filter((name) => name === "held")).toHaveLength(700);
     });
 
-    test("paused, nothing of it is claimed until it is resumed", async () => {
+    test("a paused queue has no run claimed until it is resumed", async () => {
       await defineLimited(at.store);
       const inserted = await insert(at.store, { queue: "a" }, { queue: "a", ...LIMITED });
       await insertOne(at.store, { name: "other", queue: "b" });
@@ -59,7 +59,7 @@ export function queues(database: Database): void {
       expect(await queue("a")).toMatchObject({ paused: false, pausedUntil: null });
     });
 
-    test("what has changed since the last claim counts in the exchange that settles it", async () => {
+    test("a change since the last claim takes effect in the exchange that settles", async () => {
       await define(at.store, [{ name: "job", limit: 3 }, { name: "free" }, { name: "held" }]);
       const both = (queue: string) => [
         { name: "job", queue },
@@ -86,7 +86,7 @@ export function queues(database: Database): void {
       expect(names(await next(third))).toEqual(["held"]);
     });
 
-    test("paused for a while, it opens at the moment it was said", async () => {
+    test("a queue paused for a while opens at the given time", async () => {
       await insertOne(at.store, { queue: "a" });
       const until = at.clock.now() + 10_000;
       await at.store.pauseQueue("a", true, until);
@@ -98,7 +98,7 @@ export function queues(database: Database): void {
       expect(await claim(at.store)).toHaveLength(1);
     });
 
-    test("who paused it, since when and why, until it is resumed", async () => {
+    test("a pause keeps by whom, since when and why, until it is resumed", async () => {
       const since = at.clock.now();
       await at.store.pauseQueue("a", true, null, { by: "ana", reason: "on fire: 100%\nreally é" });
       await at.store.pauseQueue("b", true, since + 1000);
@@ -116,7 +116,7 @@ export function queues(database: Database): void {
       expect(await queue("a")).toMatchObject({ pause: { by: null, reason: null } });
     });
 
-    test("paused again, the last word counts", async () => {
+    test("the last of two pauses holds", async () => {
       await insertOne(at.store, { queue: "a" });
       await at.store.pauseQueue("a", true, at.clock.now() + 1000);
       await at.store.pauseQueue("a", true, null);
@@ -124,7 +124,7 @@ export function queues(database: Database): void {
       expect(await claim(at.store)).toEqual([]);
     });
 
-    test("a pause and a limit do not touch each other", async () => {
+    test("a pause and a limit do not affect each other", async () => {
       await define(at.store, [], { queues: [{ name: "a", limit: 3 }] });
       await at.store.pauseQueue("a", true, null);
       expect(await queue("a")).toMatchObject({ limit: 3, paused: true });
@@ -134,7 +134,7 @@ export function queues(database: Database): void {
       expect(await queue("a")).toMatchObject({ limit: 5, paused: false });
     });
 
-    test("of the versions alive the latest started sets the limit", async () => {
+    test("the most recently started live worker sets the limit", async () => {
       await beat(at.store, "old");
       await beat(at.store, "new");
       const show = (worker: string, startedAt: number, limit: number) =>

@@ -64,7 +64,7 @@ export function racing(database: Database): void {
 
     const audited = () => at.sql<Step>("select step, run, name, lane, queue, token from audit order by seq");
 
-    test("no limit is ever exceeded, and no run is two processes' at once", async () => {
+    test("exceed no limit, and never hold the same run", async () => {
       await at.audit();
       const seen: Seen[] = [];
       let steps: Step[] = [];
@@ -99,7 +99,7 @@ export function racing(database: Database): void {
       expect(await list(at.store, { states: ["running"], limit: 1 })).toEqual([]);
     });
 
-    test("the check itself finds a limit that was exceeded behind the store's back", async () => {
+    test("the check detects a limit that was exceeded behind the store's back", async () => {
       await at.audit();
       const take = (name: string, more: string, count: number) =>
         at.sql(
@@ -121,7 +121,7 @@ export function racing(database: Database): void {
       ]);
     });
 
-    test("the check itself finds a run that two have at once", () => {
+    test("the check detects a run that two workers hold", () => {
       const one = { run: 1, name: "free", lane: "free", queue: "default" };
       const twice = [
         { ...one, from: "10", to: "30" },

@@ -45,7 +45,7 @@ export function rollups(database: Database): void {
       expect(await outcomes({ scope: "job", name: "MAIL" })).toEqual([]);
     });
 
-    test("of a former name count for the name of today, before and after the rename", async () => {
+    test("of a former name count for the current name, before and after the rename", async () => {
       await define(at.store, [{ name: "mail" }]);
       await at.store.flush([], countsOf([{ minute: 60 }]));
       await define(at.store, [{ name: "post", formerly: ["mail"] }]);

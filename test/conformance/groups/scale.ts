@@ -104,18 +104,18 @@ export function scale(database: Database): void {
       await at.clock.advance("1ms");
     }
 
-    test("nothing a worker does scans or sorts", async () => {
+    test("no statement of a worker scans or sorts", async () => {
       await everyKindOfRun();
       await explained();
     });
 
-    test("100,000 ready runs: nothing scans or sorts", async () => {
+    test("100,000 ready runs: no statement scans or sorts", async () => {
       await fill(100_000, { name: "free", limited: 0, state: READY, due: at.clock.now() - 200_000 });
       await everyKindOfRun();
       await explained();
     });
 
-    test("10,000 runs since the database last made its statistics: nothing scans or sorts", async () => {
+    test("10,000 runs since the last statistics of the database: no statement scans or sorts", async () => {
       await at.stopCounting();
       await fill(5000, { name: "free", limited: 0, state: READY, due: at.clock.now() - 200_000 });
       await fill(5000, { name: "job", limited: 1, state: READY, due: at.clock.now() - 200_000 });
@@ -123,7 +123,7 @@ export function scale(database: Database): void {
       await explained();
     });
 
-    test("100,000 runs behind a closed limit: the open job behind them in one exchange, and nothing scans", async () => {
+    test("100,000 runs behind a full limit: one exchange finds the open job behind them, without a scan", async () => {
       await define(at.store, [
         { name: "closed", limit: 1 },
         { name: "open", limit: 1 },
@@ -141,7 +141,7 @@ export function scale(database: Database): void {
       await explained();
     });
 
-    test("behind a closed limit a claim reads as many rows of 50,000 as of 1,000", async () => {
+    test("behind a full limit a claim reads as many rows of 50,000 as of 1,000", async () => {
       const readWith = async (count: number) => {
         await fill(count, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
         await insert(at.store, { name: "open", priority: 2 }, { name: "free", priority: 3 });
@@ -180,7 +180,7 @@ export function scale(database: Database): void {
       );
     });
 
-    test("1,000,000 delayed runs: a claim does not meet them", { timeout: 900_000 }, async () => {
+    test("1,000,000 delayed runs: a claim does not read them", { timeout: 900_000 }, async () => {
       // InnoDB takes minutes to put a million runs into all its indexes.
       await fill(1_000_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
       expect(await claim(at.store)).toEqual([]);
@@ -192,7 +192,7 @@ export function scale(database: Database): void {
       await explained();
     });
 
-    test("100,000 finished runs: what is beyond a number is found and deleted without reading the others", async () => {
+    test("100,000 finished runs: the surplus is found and deleted without reading the others", async () => {
       const columns =
         "id, name, queue, lane, limited, priority, run_at, state, attempts, crashes, finished_at, created_at";
       const finished = (count: number, name: string) => {
@@ -213,7 +213,7 @@ export function scale(database: Database): void {
       expect(told.filter(({ faults }) => faults.length > 0)).toEqual([]);
     });
 
-    test("the check itself finds a statement that goes through the backlog", async () => {
+    test("the check detects a statement that scans the backlog", async () => {
       await fill(10_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
       const plans = await at.plans(async (store) => {
         expect(await list(store, { tag: "nobody has it", limit: 1 })).toEqual([]);

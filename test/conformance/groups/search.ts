@@ -28,7 +28,7 @@ export function searching(database: Database): void {
     const payload = (path: string[], any: TextMatch[], not = false) =>
       found({ field: "payload", path, any, not });
 
-    test("what is asked without values is nothing, and everything without it", async () => {
+    test("a condition without values matches nothing, and its negation everything", async () => {
       const id = await insertOne(at.store);
       expect(await found({ field: "job", any: [] })).toEqual([]);
       expect(await found({ field: "job", any: [], not: true })).toEqual([id]);
@@ -70,7 +70,7 @@ export function searching(database: Database): void {
       "🕰️",
       "ÄÖ",
       "?",
-    ])("%s stands for nothing but itself, alone and in a pattern", async (text) => {
+    ])("takes %s literally, alone and in a pattern", async (text) => {
       const others = ["abc", "aXc", "A", "a", "x", "e", "Äö", "[A-C]", "a\\\\c"].filter(
         (one) => one !== text,
       );
@@ -104,7 +104,7 @@ export function searching(database: Database): void {
       expect(await payload(["v"], like("", text, ""))).toEqual([longer, id]);
     });
 
-    test("not: what has no such value counts in", async () => {
+    test("a negation includes runs without the value", async () => {
       const [with_, other, none] = await insert(
         at.store,
         { batchId: "b", key: "k", tags: ["t"], parentId: 7, args: '{"v":1}' },
@@ -125,7 +125,7 @@ export function searching(database: Database): void {
       }
     });
 
-    test("by state, and by what is left when several conditions tell of it", async () => {
+    test("by state, and by the states that several conditions leave", async () => {
       const failed = await finish(at.store, "failed");
       const completed = await finish(at.store, "completed");
       const [ready, scheduled] = await insert(at.store, {}, { delay: 1000 });
@@ -142,7 +142,7 @@ export function searching(database: Database): void {
       expect(await found([...both, { field: "state", any: ["completed"] }])).toEqual([]);
     });
 
-    test("by id and parent, compared", async () => {
+    test("by comparisons of id and parent", async () => {
       const [a, b, c] = await insert(at.store, { parentId: 10 }, { parentId: 20 }, {});
       const id = (op: "=" | "<" | "<=" | ">" | ">=", value: number) =>
         found({ field: "id", any: [{ op, value }] });
@@ -155,7 +155,7 @@ export function searching(database: Database): void {
       expect(await found({ field: "parent", any: [{ op: ">", value: 10 }] })).toEqual([b]);
     });
 
-    test("by attempts, by how long it took and how long it waited", async () => {
+    test("by attempts, duration and waiting time", async () => {
       const [quick, slow, young] = await insert(at.store, {}, {}, { delay: 60_000 });
       await at.clock.advance(10);
       const [first] = await claim(at.store, { limit: 1 });
@@ -178,7 +178,7 @@ export function searching(database: Database): void {
       expect(await waited(10_000)).toEqual([young, slow]);
     });
 
-    test("by when: it finished, or else was asked for", async () => {
+    test("by time: when it finished, or else was dispatched", async () => {
       const start = at.clock.now();
       const early = await insertOne(at.store);
       await at.clock.advance(100);
@@ -194,7 +194,7 @@ export function searching(database: Database): void {
       expect(await found({ field: "at", from, not: true })).toEqual([]);
     });
 
-    test("runs that are late, that are tried again, that were asked to cancel", async () => {
+    test("by late, retrying and cancelling", async () => {
       await finish(at.store, "failed");
       const [late, cancelled, tried] = await insert(at.store, {}, { priority: 1 }, { priority: 2 });
       const [running, failing] = await claim(at.store, { limit: 2 });
@@ -209,7 +209,7 @@ export function searching(database: Database): void {
       expect(await found({ field: "aspect", any: ["late"], not: true })).toHaveLength(5);
     });
 
-    test("by the message and type of the error, of a run that waits by its last one", async () => {
+    test("by the message and type of the error; of a waiting run by its last error", async () => {
       const error = failure("SmtpError", 'connect "ETIMEDOUT" 10%_\\ é\nsecond line');
       const failed = await finish(at.store, "failed", {}, { error });
       const plain = await finish(at.store, "failed", {}, { error: "connect to nobody" });
@@ -234,7 +234,7 @@ export function searching(database: Database): void {
       expect(await found({ field: "errortype", any: like("Smtp", "") })).toEqual([failed]);
     });
 
-    test("by worker: its id, its host, its host and process", async () => {
+    test("by worker: its id, its host, or its host and process", async () => {
       await beat(at.store, "w1", { host: "web-1", pid: 11 });
       await beat(at.store, "w2", { host: "web-2", pid: 22 });
       await insert(at.store, {}, {});
@@ -293,19 +293,19 @@ export function searching(database: Database): void {
     const put = async (...values: unknown[]) =>
       insert(at.store, ...values.map((value) => ({ args: JSON.stringify(value) })));
 
-    test("as many numbers in a path, and as many values, as a query may have", async () => {
+    test("accepts as many numbers in a path, and as many values, as a query may have", async () => {
       const [lists, mixed] = await put([[[[7]]]], { 0: [{ 0: { 0: 7 } }] }, [[[7]]], { 0: 7 }, [7]);
       const many = times(99, (n) => ({ is: `no ${n}` }));
       expect(await found(["0", "0", "0", "0"], ...many, { is: "7" })).toEqual([mixed, lists]);
     });
 
-    test("a number with a sign is no place in a list", async () => {
+    test("does not take a number with a sign for an index", async () => {
       const [named] = await put({ v: { "+1": "x" } }, { v: ["x", "x", "x"] });
       expect(await found(["v", "-1"], ...is("x"))).toEqual([]);
       expect(await found(["v", "+1"], ...is("x"))).toEqual([named]);
     });
 
-    test("values of every kind, as JSON writes them", async () => {
+    test("finds values of every kind, as JSON writes them", async () => {
       const values = [
         "text",
         "",
@@ -337,7 +337,7 @@ export function searching(database: Database): void {
       expect(await found(["w"], ...like("", ""))).toEqual([]);
     });
 
-    test("numbers beyond what JavaScript holds, to the last digit", async () => {
+    test("finds numbers beyond the precision of JavaScript, to the last digit", async () => {
       const [exact] = await insert(
         at.store,
         { args: '{"id":9007199254740993}' },
@@ -349,7 +349,7 @@ export function searching(database: Database): void {
       expect(await found(["id"], ...is("9223372036854775806"))).toHaveLength(1);
     });
 
-    test("deep within objects and lists; a number is a place or a name", async () => {
+    test("finds values deep within objects and lists; a number is an index or a name", async () => {
       const [list, object, deep] = await put(
         { items: [{ sku: "a" }, { sku: "b" }] },
         { items: { 1: { sku: "b" } } },
@@ -380,7 +380,7 @@ export function searching(database: Database): void {
       "a\nb",
       "a-1",
       "#-1",
-    ])("by the name %j, and no other", async (name) => {
+    ])("finds the name %j, and no other", async (name) => {
       const [id] = await put(
         { [name]: { [name]: "found" } },
         { a: { b: "found" }, x: "found", other: { c: "found" } },
@@ -389,7 +389,7 @@ export function searching(database: Database): void {
       expect(await found([name], ...like("", ""))).toEqual([]);
     });
 
-    test("arguments that a database cannot read as JSON are passed over", async () => {
+    test("skips arguments that a database cannot read as JSON", async () => {
       const half = '{"v":"\\ud800 half","w":"here"}';
       const nul = '{"v":"\\u0000","w":"here"}';
       const escaped = '{"v":"\\\\u0000","w":"here"}';
@@ -410,7 +410,7 @@ export function searching(database: Database): void {
     });
   });
 
-  describe("counting, and searching through many", () => {
+  describe("counting, and searching among many runs", () => {
     const at = fresh(database, "once");
     const COLUMNS =
       "id, name, queue, lane, limited, priority, run_at, state, args, attempts, crashes, created_at";
@@ -426,7 +426,7 @@ export function searching(database: Database): void {
       );
     }
 
-    test("up to a bound", async () => {
+    test("counts up to a bound", async () => {
       await insert(at.store, ...times(7, () => ({ name: "a" })), ...times(3, () => ({ name: "b" })));
       await finish(at.store, "completed", { name: "a", priority: 1 });
       const count = (cap: number) => at.store.count([{ field: "job", any: is("a") }], cap);
@@ -436,7 +436,7 @@ export function searching(database: Database): void {
       expect(await at.store.count([], 100)).toEqual({ count: 11, capped: false });
     });
 
-    test("150,000 finished runs are walked in parts, each run once, none left out", async () => {
+    test("searches 150,000 finished runs in windows, each run once, without gaps", async () => {
       await fill("history", 150_000, 4);
       const rare: RunCondition[] = [
         { field: "payload", path: ["v"], any: is("1") },
@@ -467,7 +467,7 @@ export function searching(database: Database): void {
       expect(await at.store.count([], 10_000)).toEqual({ count: 10_000, capped: true });
     });
 
-    test("what indexes are there for is found among 100,000 without reading them", async () => {
+    test("finds runs among 100,000 by an index, without reading the others", async () => {
       await fill("history", 100_000, 3);
       await at.sql("update punctual_history set state = 4 where id in (5, 50000)");
       await at.sql("update punctual_history set name = 'seldom' where id in (7, 70000)");

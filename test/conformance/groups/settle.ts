@@ -24,14 +24,14 @@ export function settling(database: Database): void {
   describe("settle", () => {
     const at = fresh(database);
 
-    test.each(outcomes)("%s leads where it may", async (outcome) => {
+    test.each(outcomes)("%s leads to the state of the rules", async (outcome) => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       expect(await settle(at.store, run, outcome)).toBe(true);
       expect(transitions.running[outcome]).toContain((await found(at.store, id)).state);
     });
 
-    test.each(finishing)("%s is in history, with all that is known of it", async (outcome) => {
+    test.each(finishing)("%s is in history, with all its columns", async (outcome) => {
       const created = at.clock.now();
       const id = await insertOne(at.store, {
         name: "resize",
@@ -85,7 +85,7 @@ export function settling(database: Database): void {
       expect(await at.sql("select id from punctual_runs")).toEqual([]);
     });
 
-    test.each(finishing)("%s: kept as long as it says", async (outcome) => {
+    test.each(finishing)("%s is kept for the given time", async (outcome) => {
       const [none, some, always] = await insert(at.store, {}, {}, {});
       const runs = await claim(at.store);
       const keeps = [0, 1000, null];
@@ -109,7 +109,7 @@ export function settling(database: Database): void {
       expect(await at.store.find(always!)).not.toBeNull();
     });
 
-    test.each(waiting)("%s without a delay: ready in its old place", async (outcome) => {
+    test.each(waiting)("%s without a delay is ready at its old position", async (outcome) => {
       const [id] = await insert(at.store, {}, {});
       const run = await claimOne(at.store);
       await at.clock.advance(5);
@@ -124,7 +124,7 @@ export function settling(database: Database): void {
       expect((await claimOne(at.store)).id).toBe(id);
     });
 
-    test.each(["retried", "snoozed"] as const)("%s with a delay: scheduled from now", async (outcome) => {
+    test.each(["retried", "snoozed"] as const)("%s with a delay is scheduled from now", async (outcome) => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       await at.clock.advance(5);
@@ -142,7 +142,7 @@ export function settling(database: Database): void {
       expect(await claimOne(at.store)).toMatchObject({ id, runAt: due });
     });
 
-    test.each(waiting)("%s counts as a try or is given back", async (outcome) => {
+    test.each(waiting)("%s counts as an attempt or is released", async (outcome) => {
       const id = await insertOne(at.store);
       await settle(at.store, await claimOne(at.store), outcome);
       const tries = outcomeRules[outcome].counts ? 1 : 0;
@@ -150,7 +150,7 @@ export function settling(database: Database): void {
       expect((await claimOne(at.store)).attempts).toBe(tries + 1);
     });
 
-    test.each(outcomes)("%s: its error is kept with the try, or not", async (outcome) => {
+    test.each(outcomes)("%s keeps its error with the attempt, or not", async (outcome) => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { worker: "w7" });
       await at.clock.advance(3);
@@ -160,7 +160,7 @@ export function settling(database: Database): void {
       expect(await at.store.attempts(id)).toEqual(outcomeRules[outcome].recorded ? [kept] : []);
     });
 
-    test("tries are kept in order, and with the run that completed after them", async () => {
+    test("attempts are kept in order, also those of a run that completed later", async () => {
       const id = await insertOne(at.store);
       for (const error of ["first", "second"]) {
         await settle(at.store, await claimOne(at.store), "retried", { error });
@@ -174,7 +174,7 @@ export function settling(database: Database): void {
       ]);
     });
 
-    test.each(finishing)("%s and not kept: the tries before it go too", async (outcome) => {
+    test.each(finishing)("%s deletes the attempts of a run that is not kept", async (outcome) => {
       const id = await insertOne(at.store);
       await settle(at.store, await claimOne(at.store), "retried", { error: "first" });
       await settle(at.store, await claimOne(at.store), outcome, { keep: 0, error: "last" });
@@ -182,7 +182,7 @@ export function settling(database: Database): void {
       expect(await at.store.attempts(id)).toEqual([]);
     });
 
-    test("texts come back as they were", async () => {
+    test("texts are returned unchanged", async () => {
       const [done, failed] = await insert(at.store, {}, {});
       const [one, two] = await claim(at.store);
       await exchange(at.store, {
@@ -196,14 +196,14 @@ export function settling(database: Database): void {
       expect(await at.store.attempts(failed!)).toMatchObject([{ error: TEXT }]);
     });
 
-    test("an error of a megabyte is no reason to lose the outcome", async () => {
+    test("an outcome with an error of a megabyte is written", async () => {
       const id = await insertOne(at.store);
       const error = "x".repeat(1024 * 1024);
       expect(await settle(at.store, await claimOne(at.store), "failed", { error })).toBe(true);
       expect((await found(at.store, id)).error).toBe(error);
     });
 
-    test("a group of all outcomes, each to its own run", async () => {
+    test("a group of all outcomes settles each run by its own", async () => {
       const inserted = await insert(at.store, ...times(70, () => ({})));
       const claimed = [
         ...(await claim(at.store, { limit: 30 })),
@@ -231,7 +231,7 @@ export function settling(database: Database): void {
       }
     });
 
-    test("the same run twice in a group is settled once", async () => {
+    test("a run that is twice in a group is settled once", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       const { settled } = await exchange(at.store, {

@@ -34,10 +34,10 @@ function seeded(seed: number): () => number {
 }
 
 export function shares(database: Database): void {
-  describe("queues left out", () => {
+  describe("excluded queues", () => {
     const at = fresh(database);
 
-    test("nothing of them is claimed, limited or not", async () => {
+    test("have no run claimed, limited or not", async () => {
       await defineLimited(at.store);
       for (const queue of ["a", "b", "c"]) await insert(at.store, { queue }, { queue, ...LIMITED });
       expect(queuesOf(await claim(at.store, { exceptQueues: ["b", "unknown"] }))).toBe("aacc");
@@ -45,18 +45,18 @@ export function shares(database: Database): void {
       expect(queuesOf(await claim(at.store))).toBe("bb");
     });
 
-    test("also where they are among those named", async () => {
+    test("are left out even if the request names them", async () => {
       await defineLimited(at.store);
       await insert(at.store, { queue: "a" }, { queue: "b", ...LIMITED });
       expect(queuesOf(await claim(at.store, { queues: ["a", "b"], exceptQueues: ["b"] }))).toBe("a");
     });
 
-    test("a function that this process owns is claimed in whatever queue", async () => {
+    test("may contain ad hoc runs of this process, which are claimed", async () => {
       const mine = await insertOne(at.store, { queue: "a", owner: "w1" });
       expect(ids(await claim(at.store, { exceptQueues: ["a"] }))).toEqual([mine]);
     });
 
-    test("any worker promotes a due run, and leaves it to those that serve its queue", async () => {
+    test("any worker promotes a due run, and leaves it to the workers that serve its queue", async () => {
       const id = await insertOne(at.store, { queue: "a", delay: 1000 });
       await at.clock.advance(1);
       expect(await claim(at.store, { exceptQueues: ["a"] })).toEqual([]);
@@ -72,7 +72,7 @@ export function shares(database: Database): void {
     test.each([
       ["without limits", {}],
       ["under limits", LIMITED],
-    ])("in turn, whatever the priorities; what one has not is for the other: %s", async (_, fields) => {
+    ])("alternate, whatever the priorities; one queue takes what the other leaves: %s", async (_, fields) => {
       await defineLimited(at.store);
       await fill("b", 6, { ...fields, priority: -5 });
       await fill("a", 6, fields);
@@ -81,7 +81,7 @@ export function shares(database: Database): void {
       expect(queuesOf(await claim(at.store, { stride }))).toBe("b");
     });
 
-    test("within a queue by priority, due time and id, limited or not", async () => {
+    test("take the runs of a queue by priority, due time and id, limited or not", async () => {
       const now = at.clock.now();
       await defineLimited(at.store);
       const [last, third, first, second] = await insert(
@@ -96,7 +96,7 @@ export function shares(database: Database): void {
       expect(claimed).toEqual([first, second, third, other, last, another]);
     });
 
-    test("those beyond what starts at once are without limits", async () => {
+    test("prefetch unlimited runs only", async () => {
       await defineLimited(at.store);
       await fill("a", 4, { ...LIMITED, priority: 1 });
       await fill("a", 3);
@@ -113,7 +113,7 @@ export function shares(database: Database): void {
       expect(queuesOf(await claim(at.store, { stride }))).toBe("aabb");
     });
 
-    test("a limit that is full leaves its places to the others, and holds", async () => {
+    test("leave the share of a full limit to the others", async () => {
       await define(at.store, [{ name: "job", limit: 2 }]);
       await fill("a", 5);
       await fill("b", 3, { name: "free" });
@@ -121,7 +121,7 @@ export function shares(database: Database): void {
       expect(queuesOf(await claim(at.store, { stride, limit: 4 }))).toBe("b");
     });
 
-    test("by weight, also where each claim takes one run", async () => {
+    test("follow the weights even if each claim takes one run", async () => {
       // Of one of them runs of both kinds: it must not be drawn twice for one place, nor the other.
       await defineLimited(at.store);
       await fill("a", 200, LIMITED);
@@ -139,7 +139,7 @@ export function shares(database: Database): void {
       expect(ofA).toBeLessThan(135);
     });
 
-    test("a queue whose open lane is out of sight has its turn, whatever another has", async () => {
+    test("include a queue whose open lane is beyond the window", async () => {
       await define(at.store, [
         { name: "job", keyLimit: 1 },
         { name: "other", limit: 100 },
@@ -153,14 +153,14 @@ export function shares(database: Database): void {
       expect(claimed).toContain(open);
     });
 
-    test("with queues left out, nothing else is left over", async () => {
+    test("divide all runs among the queues that are not excluded", async () => {
       await defineLimited(at.store);
       for (const queue of ["a", "b", "c"]) await insert(at.store, { queue }, { queue, ...LIMITED });
       expect(queuesOf(await claim(at.store, { stride, exceptQueues: ["c"] }))).toBe("aabb");
       expect(queuesOf(await claim(at.store))).toBe("cc");
     });
 
-    test("sent again, it gives the same runs", async () => {
+    test("return the same runs to a claim that is sent again", async () => {
       await fill("a", 5);
       await fill("b", 5);
       const request = { worker: "w1", stream: 0, seq: 1, settle: [], started: [] };

@@ -38,7 +38,7 @@ export function status(database: Database): void {
       expect(await at.store.now()).toBe(at.clock.now());
     });
 
-    test("counts what runs and waits, by job and by queue", async () => {
+    test("counts running and waiting runs, by job and by queue", async () => {
       await define(at.store, [{ name: "a", limit: 9, queue: "x" }, { name: "b" }]);
       await insert(at.store, ...times(3, () => ({ name: "a", queue: "x" })));
       await claim(at.store, { limit: 2, lease: 1000 });
@@ -68,7 +68,7 @@ export function status(database: Database): void {
     });
   });
 
-  describe("status, of what is wrong", () => {
+  describe("problems in the status", () => {
     const at = fresh(database);
     const schedule = (next: number | null) => ({
       slot: "",
@@ -80,7 +80,7 @@ export function status(database: Database): void {
       next: () => next,
     });
 
-    test("whose lease ends last, and of which worker", async () => {
+    test("names the lease that ends last, and its worker", async () => {
       await define(at.store, [{ name: "a" }, { name: "b" }]);
       await insert(at.store, { name: "a" }, { name: "a" }, { name: "a", owner: "w3", priority: 1 });
       await claim(at.store, { worker: "w3", limit: 1, lease: 99_000 });
@@ -93,7 +93,7 @@ export function status(database: Database): void {
       ]);
     });
 
-    test("leases that nobody takes back", async () => {
+    test("counts leases that have ended and were not reaped", async () => {
       await insert(at.store, {}, {});
       await claim(at.store, { limit: 1, lease: 1000 });
       await claim(at.store, { limit: 1, lease: 60_000 });
@@ -103,7 +103,7 @@ export function status(database: Database): void {
       expect((await at.store.status()).expired).toBe(1);
     });
 
-    test("workers that hold runs without a sign of life, until their leases count as expired", async () => {
+    test("lists workers that hold runs without a heartbeat, until their leases count as expired", async () => {
       await beat(at.store, "w1");
       const seenAt = at.clock.now();
       const [first, second, third] = await insert(at.store, { name: "a" }, { name: "b" }, { name: "b" });
@@ -139,7 +139,7 @@ export function status(database: Database): void {
       expect(await at.store.status()).toMatchObject({ silent: [], expired: 3 });
     });
 
-    test("schedules whose tick nobody makes, unless they are paused", async () => {
+    test("lists schedules whose tick is overdue, unless they are paused", async () => {
       const due = at.clock.now() + 1000;
       await define(at.store, [
         { name: "late", schedules: [schedule(due)] },
@@ -172,7 +172,7 @@ export function status(database: Database): void {
     const at = fresh(database, "once");
     const COLUMNS = "id, name, queue, lane, limited, priority, run_at, state, created_at";
 
-    test("50,000 ready runs are counted so far, the oldest of each queue found, and few rows read", async () => {
+    test("50,000 ready runs: counts up to a bound, finds the oldest of each queue, and reads few rows", async () => {
       const now = at.clock.now();
       // The first in the order of the claim is young; the oldest is of the least priority.
       await at.sql(
@@ -198,7 +198,7 @@ export function status(database: Database): void {
       expect(plans.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(100);
     });
 
-    test("up to 10,000 of a kind are counted to the last", async () => {
+    test("up to 10,000 runs of each kind are counted exactly", async () => {
       const now = at.clock.now();
       await at.sql(
         `insert into punctual_runs (${COLUMNS})
@@ -211,14 +211,14 @@ export function status(database: Database): void {
     });
   });
 
-  describe("what a run waits for", () => {
+  describe("the wait facts of a run", () => {
     const at = fresh(database);
 
-    test("nothing is known of a run that is not there", async () => {
+    test("are null for a run that does not exist", async () => {
       expect(await at.store.waitFacts(999_999)).toBeNull();
     });
 
-    test("a run of a job that nobody has defined", async () => {
+    test("of a job that no worker has defined", async () => {
       const id = await insertOne(at.store);
       expect(await at.store.waitFacts(id)).toEqual({
         now: at.clock.now(),
@@ -242,7 +242,7 @@ export function status(database: Database): void {
       });
     });
 
-    test("its limits and what is in use of them", async () => {
+    test("have its limits and their usage", async () => {
       await define(
         at.store,
         [
@@ -267,7 +267,7 @@ export function status(database: Database): void {
       });
     });
 
-    test("what is paused", async () => {
+    test("have the pauses", async () => {
       await define(at.store, [{ name: "job" }]);
       const id = await insertOne(at.store);
       await at.store.pauseJob("job", true);
@@ -281,7 +281,7 @@ export function status(database: Database): void {
       expect(await at.store.waitFacts(id)).toMatchObject({ queue: { paused: false } });
     });
 
-    test("how many come before it in its queue", async () => {
+    test("have the number of runs before it in its queue", async () => {
       const now = at.clock.now();
       await defineLimited(at.store);
       const [, , , id] = await insert(
@@ -301,7 +301,7 @@ export function status(database: Database): void {
       expect((await at.store.waitFacts(id!))!.ahead).toBe(1000);
     });
 
-    test("who is alive, and whether its owner is", async () => {
+    test("have the live workers, and whether its owner is alive", async () => {
       await beat(at.store, "w1", { queues: ["a"] });
       const id = await insertOne(at.store, { owner: "w1" });
       expect(await at.store.waitFacts(id)).toMatchObject({
@@ -312,7 +312,7 @@ export function status(database: Database): void {
       expect(await at.store.waitFacts(id)).toMatchObject({ workers: [], ownerAlive: false });
     });
 
-    test("a run that has finished is told as it is", async () => {
+    test("of a finished run have the run", async () => {
       const id = await insertOne(at.store);
       await settle(at.store, await claimOne(at.store), "failed", { error: "why" });
       expect(await at.store.waitFacts(id)).toMatchObject({ run: { id, state: "failed", error: "why" } });

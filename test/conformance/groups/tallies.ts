@@ -21,7 +21,7 @@ export function tallies(database: Database): void {
     });
     const job = async () => (await at.store.status()).jobs[0]!;
 
-    test("are added up, by job and minute", async () => {
+    test("are added up by job and minute", async () => {
       const counts = Object.fromEntries(
         [...OUTCOMES, "dispatched", "crashed"].map((what, n) => [what, n + 1]),
       );
@@ -42,7 +42,7 @@ export function tallies(database: Database): void {
       ]);
     });
 
-    test("the job's last run only goes forward", async () => {
+    test("move the job's last run forward only", async () => {
       await define(at.store, [{ name: "job" }]);
       expect(await job()).toMatchObject({ lastRun: null, lastError: null, fails: 0 });
       await at.store.flush([tally({ lastRun: 50 })]);
@@ -51,7 +51,7 @@ export function tallies(database: Database): void {
       expect((await job()).lastRun).toBe(50);
     });
 
-    test("the job's last failure only goes forward, beside its last success", async () => {
+    test("move the job's last failure forward only, beside its last success", async () => {
       await define(at.store, [{ name: "job" }]);
       expect((await job()).lastFailure).toBeNull();
       await at.store.flush([tally({ lastRun: 50, lastFailure: 70 })]);
@@ -60,7 +60,7 @@ export function tallies(database: Database): void {
       expect(await job()).toMatchObject({ lastRun: 60, lastFailure: 70 });
     });
 
-    test("failures in a row are counted until one succeeds", async () => {
+    test("count failures in a row until a success", async () => {
       await define(at.store, [{ name: "job" }]);
       await at.store.flush([tally({ last: { ok: false, failed: 2, error: "first" } })]);
       await at.store.flush([tally({ last: { ok: false, failed: 3, error: "second" } })]);
@@ -73,7 +73,7 @@ export function tallies(database: Database): void {
       expect(await job()).toMatchObject({ fails: 0, lastError: null });
     });
 
-    test("of a job that has no row count for the charts all the same", async () => {
+    test("of a job without a row are kept for the charts", async () => {
       await at.store.flush([tally({ name: "unknown", counts: { completed: 2 }, lastRun: 1 })]);
       expect(await at.sql("select name, completed from punctual_minutes")).toEqual([
         { name: "unknown", completed: 2 },
@@ -92,7 +92,7 @@ export function tallies(database: Database): void {
       ]);
     });
 
-    test("nothing to write is nothing", async () => {
+    test("accept an empty list", async () => {
       await at.store.flush([]);
     });
   });

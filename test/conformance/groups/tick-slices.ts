@@ -37,7 +37,7 @@ export function tickingInSlices(database: Database): void {
       expect(plans.filter(({ faults }) => faults.length > 0)).toEqual([]);
     });
 
-    test("slices of several workers at once: each tick once, and none is left", async () => {
+    test("several workers tick each tick once, and leave none", async () => {
       await manyDue(3000);
       const stores = [at.store, await at.another(), await at.another()];
       let made = 0;
@@ -56,7 +56,7 @@ export function tickingInSlices(database: Database): void {
       expect(counted).toEqual([{ n: 3001, schedules: 3001 }]);
     });
 
-    test("the earliest due come first, whatever order they were defined in", async () => {
+    test("the earliest due schedules come first, whatever the order of their definitions", async () => {
       const due = [5, 1, 4, 2, 3];
       await define(
         at.store,
@@ -74,7 +74,7 @@ export function tickingInSlices(database: Database): void {
       expect(names).toEqual([1, 2, 3, 4, 5].map((seconds) => `after ${seconds}`));
     });
 
-    test("a slice ends early where one schedule has very many ticks to make up for", async () => {
+    test("a slice ends early if one schedule has very many ticks to make up for", async () => {
       await define(
         at.store,
         times(4, (i) => ({ name: `job ${i}`, schedules: [minutely()] })),

@@ -12,7 +12,7 @@ export function ticking(database: Database): void {
     const at = fresh(database);
     const start = Date.parse("2026-01-01T00:00:00Z");
 
-    test("a new schedule ticks for the first time after it was shown", async () => {
+    test("a new schedule ticks for the first time after it was synced", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       expect(await tick(at.store)).toEqual({ ticked: [], nextTick: start + MINUTE });
       await at.clock.advance(60);
@@ -31,7 +31,7 @@ export function ticking(database: Database): void {
       ]);
     });
 
-    test("several that ask at once make one run", async () => {
+    test("several workers that tick at once make one run", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       const stores = [at.store, await at.another(), await at.another(), await at.another()];
       for (let minute = 1; minute <= 5; minute++) {
@@ -42,7 +42,7 @@ export function ticking(database: Database): void {
       expect(await list(at.store, { limit: 100 })).toHaveLength(5);
     });
 
-    test("a mark is not moved back by others that show the job at that moment", async () => {
+    test("a sync at the same moment does not move a mark back", async () => {
       const schedules = [minutely()];
       await define(at.store, [{ name: "a", schedules }]);
       const others = [await at.another(), await at.another(), await at.another()];
@@ -67,7 +67,7 @@ export function ticking(database: Database): void {
       }
     });
 
-    test("a tick is not made again when its run is gone, not even by one that comes late", async () => {
+    test("a tick does not happen again when its run is gone, not even for a late worker", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       await at.clock.advance(60);
       const [first] = (await tick(at.store)).ticked;
@@ -77,7 +77,7 @@ export function ticking(database: Database): void {
       expect(await list(at.store, { limit: 10 })).toEqual([]);
     });
 
-    test("a tick whose run is there already is passed over, and the mark moves", async () => {
+    test("a tick whose run exists already is skipped, and the mark moves", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       await at.clock.advance(60);
       await tick(at.store);
@@ -92,7 +92,7 @@ export function ticking(database: Database): void {
       expect(await at.store.schedules()).toMatchObject([{ lastTick: start + 2 * MINUTE }]);
     });
 
-    test("who is asked learns whether a run of an earlier tick still waits", async () => {
+    test("the decision learns whether a run of an earlier tick still waits", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       const asked: boolean[] = [];
       const noting = (due: DueSchedule, now: number) => {
@@ -110,7 +110,7 @@ export function ticking(database: Database): void {
       expect(asked).toEqual([false, true, false]);
     });
 
-    test("what is missed is counted", async () => {
+    test("missed ticks are counted", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       const missing = (due: DueSchedule, now: number) => ({ ...onTime(due, now), runs: [], missed: 3 });
       for (let minute = 0; minute < 2; minute++) {
@@ -120,7 +120,7 @@ export function ticking(database: Database): void {
       expect(await at.store.schedules()).toMatchObject([{ missed: 6 }]);
     });
 
-    test("a schedule that nobody here may tick, or that is excluded, stays as it is", async () => {
+    test("a schedule that no worker here may tick, or that is excluded, stays as it is", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       await at.clock.advance(60);
       expect(runsOf(await tick(at.store, { decide: () => null }))).toEqual([]);
@@ -128,7 +128,7 @@ export function ticking(database: Database): void {
       expect(runsOf(await tick(at.store))).toEqual([start + MINUTE]);
     });
 
-    test("the answer says whose definition wins", async () => {
+    test("the answer names the definition that wins", async () => {
       await define(at.store, [{ name: "a", fingerprint: "new code", schedules: [minutely()] }]);
       await at.clock.advance(60);
       const heard: string[] = [];
@@ -140,7 +140,7 @@ export function ticking(database: Database): void {
       expect(heard).toEqual(["new code"]);
     });
 
-    test("one transaction ticks no more than its limit, the longest due first", async () => {
+    test("one transaction ticks at most its limit, the longest due first", async () => {
       const jobs = ["a", "b", "c"].map((name) => ({ name, schedules: [minutely()] }));
       await define(at.store, jobs);
       await at.clock.advance(60);
@@ -150,7 +150,7 @@ export function ticking(database: Database): void {
       expect((await tick(at.store)).ticked.map(({ job }) => job)).toEqual(["c"]);
     });
 
-    test("a job may have several schedules; two that fall together make two runs", async () => {
+    test("a job may have several schedules; two ticks at the same time make two runs", async () => {
       const second = minutely({ slot: "second", args: '{"a":1}', queue: "dev" });
       await define(at.store, [{ name: "a", schedules: [minutely(), second] }]);
       await at.clock.advance(60);
@@ -158,7 +158,7 @@ export function ticking(database: Database): void {
       expect(await at.store.schedules()).toMatchObject([{ queue: null }, { queue: "dev", args: '{"a":1}' }]);
     });
 
-    describe("a definition that is shown again", () => {
+    describe("a definition that is synced again", () => {
       test("unchanged, keeps its next tick", async () => {
         const job = { name: "a", fingerprint: "same", schedules: [minutely()] };
         await define(at.store, [job]);
@@ -167,7 +167,7 @@ export function ticking(database: Database): void {
         expect(await at.store.schedules()).toMatchObject([{ nextTick: start + MINUTE }]);
       });
 
-      test("changed, goes on from when a worker last showed it, so that downtime is not lost", async () => {
+      test("changed, continues from the last sync, so that downtime is not lost", async () => {
         await define(at.store, [{ name: "a", schedules: [minutely()] }]);
         await at.clock.advance("1 hour");
         const hourly = minutely({
@@ -178,7 +178,7 @@ export function ticking(database: Database): void {
         expect(await at.store.schedules()).toMatchObject([{ nextTick: start + 30 * MINUTE }]);
       });
 
-      test("changed, does not make up for the time in which a worker showed it and it had no tick", async () => {
+      test("changed, does not make up for the time in which it was synced and had no tick", async () => {
         const day = 24 * 60 * MINUTE;
         const weekly = minutely({ fingerprint: "weekly", next: (after) => after + 7 * day });
         await define(at.store, [{ name: "a", fingerprint: "same", schedules: [weekly] }]);
@@ -193,7 +193,7 @@ export function ticking(database: Database): void {
         ]);
       });
 
-      test("changed, never ticks again what it has ticked", async () => {
+      test("changed, never repeats a tick", async () => {
         await define(at.store, [{ name: "a", schedules: [minutely()] }]);
         await at.clock.advance(60);
         await tick(at.store);
@@ -203,7 +203,7 @@ export function ticking(database: Database): void {
         ]);
       });
 
-      test("without its schedule, drops it; a job that is not shown drops nothing", async () => {
+      test("without its schedule, deletes it; a job that is not synced loses nothing", async () => {
         await define(at.store, [
           { name: "a", schedules: [minutely()] },
           { name: "b", schedules: [minutely()] },
@@ -212,7 +212,7 @@ export function ticking(database: Database): void {
         expect((await at.store.schedules()).map(({ job }) => job)).toEqual(["b"]);
       });
 
-      test("under a new name, takes its schedule along", async () => {
+      test("under a new name, keeps its schedule", async () => {
         await define(at.store, [{ name: "old", schedules: [minutely()] }]);
         await at.clock.advance(60);
         await tick(at.store);
@@ -229,7 +229,7 @@ export function ticking(database: Database): void {
           ? { last: null, next: (Math.floor(due.resumedAt / MINUTE) + 1) * MINUTE, missed: 0, runs: [] }
           : onTime(due, now);
 
-      test("of a schedule: it does not tick, and goes on with the next one", async () => {
+      test("of a schedule stops its ticks, and it continues with the next one", async () => {
         await define(at.store, [{ name: "a", schedules: [minutely()] }]);
         const [schedule] = await at.store.schedules();
         expect(await at.store.pauseSchedule(schedule!.id, true)).toBe(true);
@@ -242,7 +242,7 @@ export function ticking(database: Database): void {
         expect(await at.store.pauseSchedule(999, true)).toBe(false);
       });
 
-      test("of a job holds its schedules too", async () => {
+      test("of a job stops its schedules too", async () => {
         await define(at.store, [{ name: "a", schedules: [minutely()] }]);
         await at.store.pauseJob("a", true);
         await at.clock.advance("10 minutes");
@@ -258,7 +258,7 @@ export function ticking(database: Database): void {
       });
     });
 
-    test("the status tells the next run; pruning a job takes its schedules along", async () => {
+    test("the status has the next tick; pruning a job deletes its schedules", async () => {
       await define(at.store, [{ name: "a", schedules: [minutely()] }]);
       expect((await at.store.status()).jobs).toMatchObject([{ name: "a", nextRun: start + MINUTE }]);
       await at.clock.advance("2 days");
@@ -267,7 +267,7 @@ export function ticking(database: Database): void {
       expect(await at.store.schedules()).toEqual([]);
     });
 
-    test("thousands of schedules are looked through by the index of their next ticks", async () => {
+    test("thousands of schedules are read by the index of their next ticks", async () => {
       const jobs = Array.from({ length: 1000 }, (_, i) => ({
         name: `job ${i}`,
         schedules: [minutely({ next: (after) => after + (i + 1) * MINUTE })],

@@ -24,7 +24,7 @@ export function transactions(database: Database): void {
       newRun({ args: "[3]" }),
     ];
 
-    test("committed: its runs are there", async () => {
+    test("inserts the runs when it commits", async () => {
       const { tx, commit } = await at.begin();
       const inserted = await at.store.insert(runs(), tx);
       expect(inserted.every((one) => one.inserted)).toBe(true);
@@ -35,7 +35,7 @@ export function transactions(database: Database): void {
       expect(claimed.map(({ args }) => args)).toEqual(["[1]", "[2]", "[3]"]);
     });
 
-    test("rolled back: they never were", async () => {
+    test("inserts no run when it rolls back", async () => {
       const { tx, rollback } = await at.begin();
       await at.store.insert(runs(), tx);
       await rollback();
@@ -45,14 +45,17 @@ export function transactions(database: Database): void {
       expect(again!.inserted).toBe(true);
     });
 
-    test.each(["read committed", "repeatable read", "serializable"])("at the level %s", async (level) => {
-      const { tx, commit } = await at.begin(level);
-      const inserted = await at.store.insert(runs(), tx);
-      await commit();
-      expect(ids(await claim(at.store))).toEqual(ids(inserted));
-    });
+    test.each(["read committed", "repeatable read", "serializable"])(
+      "works at the isolation level %s",
+      async (level) => {
+        const { tx, commit } = await at.begin(level);
+        const inserted = await at.store.insert(runs(), tx);
+        await commit();
+        expect(ids(await claim(at.store))).toEqual(ids(inserted));
+      },
+    );
 
-    test("a key that is held outside is found inside", async () => {
+    test("sees a unique key that is held outside", async () => {
       const unique = { key: "once", until: "finished" as const, for: 0 };
       const id = await insertOne(at.store, { unique });
       const { tx, commit } = await at.begin();
@@ -60,7 +63,7 @@ export function transactions(database: Database): void {
       await commit();
     });
 
-    test("a handle that would put the runs somewhere else is refused", async () => {
+    test("is refused if it is on another database", async () => {
       for (const { what, tx, code } of await at.wrongHandles()) {
         await expect(at.store.insert([newRun()], tx), what).rejects.toMatchObject({ code });
       }
@@ -68,7 +71,7 @@ export function transactions(database: Database): void {
     });
   });
 
-  describe("a transaction with the settlement", () => {
+  describe("a transaction with a settlement", () => {
     const at = fresh(database);
 
     test("writes the work and the outcome together", async () => {
@@ -102,7 +105,7 @@ export function transactions(database: Database): void {
       expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
     });
 
-    test("a lease is prolonged while its transaction is open, and a rollback leaves it so", async () => {
+    test("can have its lease prolonged while it is open, and a rollback keeps that", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 1000 });
       const other = await at.another();
@@ -123,7 +126,7 @@ export function transactions(database: Database): void {
       expect(await at.store.transaction(settlement(run, "completed"), () => {})).toBe(true);
     });
 
-    test("a lease lost while its transaction is open: nothing of either is written", async () => {
+    test("writes nothing if the lease is lost while it is open", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store, { lease: 1000 });
       const other = await at.another();
@@ -144,7 +147,7 @@ export function transactions(database: Database): void {
       expect(await list(at.store, { name: "child", limit: 10 })).toEqual([]);
     });
 
-    test("a run can be asked to cancel while its transaction is open", async () => {
+    test("does not prevent a cancellation request", async () => {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       const other = await at.another();

@@ -24,7 +24,7 @@ export function uniqueness(database: Database): void {
       return (await store.insert([run]))[0]!;
     };
 
-    test("a key that is held gives the run that holds it", async () => {
+    test("a second run with a held key gets the id of the holder", async () => {
       const first = await ask();
       expect(first.inserted).toBe(true);
       expect(await ask()).toEqual({ id: first.id, inserted: false });
@@ -33,14 +33,14 @@ export function uniqueness(database: Database): void {
       expect(await list(at.store, { limit: 10 })).toHaveLength(2);
     });
 
-    test("what was asked for second changes nothing", async () => {
+    test("a second run with a held key changes nothing", async () => {
       const { id } = await ask({}, { args: "[1]", delay: 1000 });
       const before = await at.store.find(id);
       await ask({ for: 9000, until: "started" }, { args: "[2]", priority: 1 });
       expect(await at.store.find(id)).toEqual(before);
     });
 
-    test("within one insert too", async () => {
+    test("holds within one insert too", async () => {
       const run = () => newRun({ unique: { key: "once", until: "finished", for: 0 } });
       const [one, two, three] = await at.store.insert([run(), newRun(), run()]);
       expect(one).toMatchObject({ inserted: true });
@@ -49,7 +49,7 @@ export function uniqueness(database: Database): void {
     });
 
     test.each(["completed", "failed", "skipped", "cancelled"] as const)(
-      "until finished: free again once it is %s",
+      "until finished: the key is free again once the run is %s",
       async (outcome) => {
         const { id } = await ask();
         const run = await claimOne(at.store);
@@ -60,7 +60,7 @@ export function uniqueness(database: Database): void {
     );
 
     test.each(["retried", "snoozed", "released"] as const)(
-      "until finished: still held while it is %s",
+      "until finished: the key is still held while the run is %s",
       async (outcome) => {
         const { id } = await ask();
         await settle(at.store, await claimOne(at.store), outcome, {
@@ -70,7 +70,7 @@ export function uniqueness(database: Database): void {
       },
     );
 
-    test("until finished: free again once the waiting run is cancelled or removed", async () => {
+    test("until finished: the key is free again once the waiting run is cancelled or removed", async () => {
       const first = await ask();
       await at.store.cancel(first.id, null);
       const second = await ask();
@@ -79,7 +79,7 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toMatchObject({ inserted: true });
     });
 
-    test("until started: free again with the claim, also of one claimed ahead", async () => {
+    test("until started: the key is free again with the claim, also of a prefetched run", async () => {
       const { id } = await ask({ until: "started" }, { delay: 1000 });
       expect(await ask({ until: "started" })).toEqual({ id, inserted: false });
       await at.clock.advance(1);
@@ -91,7 +91,7 @@ export function uniqueness(database: Database): void {
       expect(await ask({ until: "started" })).toEqual({ id: second.id, inserted: false });
     });
 
-    test("for a while: held after it has finished, until the while is over", async () => {
+    test("for a while: the key is held after the run has finished, until the while is over", async () => {
       const { id } = await ask({ for: 10_000 });
       await settle(at.store, await claimOne(at.store), "completed");
       await at.clock.advance("9999ms");
@@ -100,7 +100,7 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toMatchObject({ inserted: true });
     });
 
-    test("for a while: held also when history does not keep the run that long", async () => {
+    test("for a while: the key is held even if history does not keep the run that long", async () => {
       const first = await ask({ for: 10_000 });
       await settle(at.store, await claimOne(at.store), "completed", { keep: 0 });
       const second = await ask({ key: "other", for: 10_000 });
@@ -117,7 +117,7 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toMatchObject({ inserted: true });
     });
 
-    test("for a while and until finished: the later of the two", async () => {
+    test("for a while and until finished: the later of the two holds", async () => {
       const { id } = await ask({ for: 1000 });
       await at.clock.advance(60);
       expect(await ask()).toEqual({ id, inserted: false });
@@ -125,7 +125,7 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toMatchObject({ inserted: true });
     });
 
-    test("for a while and until started: the later of the two", async () => {
+    test("for a while and until started: the later of the two holds", async () => {
       const { id } = await ask({ for: 10_000, until: "started" });
       await claimOne(at.store);
       await at.clock.advance("9999ms");
@@ -134,7 +134,7 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toMatchObject({ inserted: true });
     });
 
-    test("20 ask at once: one run, and all are given it", async () => {
+    test("20 concurrent dispatches insert one run, and all get its id", async () => {
       const stores = await Promise.all(times(20, () => at.another()));
       const answers = await Promise.all(stores.map((store) => ask({}, {}, store)));
       expect(answers.filter(({ inserted }) => inserted)).toHaveLength(1);
@@ -142,7 +142,7 @@ export function uniqueness(database: Database): void {
       expect(await list(at.store, { limit: 50 })).toHaveLength(1);
     });
 
-    test("a run taken back from a dead worker still holds its key", async () => {
+    test("a run that was reaped still holds its key", async () => {
       const { id } = await ask();
       await claimOne(at.store, { lease: 1000 });
       await at.clock.advance(2);
@@ -150,7 +150,7 @@ export function uniqueness(database: Database): void {
       expect(await ask()).toEqual({ id, inserted: false });
     });
 
-    describe("of a run that is revived", () => {
+    describe("of a revived run", () => {
       const fail = async (store: Store = at.store) => settle(store, await claimOne(store), "failed");
       const keyOf = async (id: number) => (await at.store.find(id))!.uniqueKey;
 
@@ -165,7 +165,7 @@ export function uniqueness(database: Database): void {
         expect(await ask()).toMatchObject({ inserted: true });
       });
 
-      test("is held until the start, where it was, if its window or a cancellation has kept it", async () => {
+      test("is held until the start again, if its window or a cancellation has kept it", async () => {
         const windowed = await ask({ until: "started", for: 60_000 });
         await fail();
         await at.clock.advance(61);
@@ -185,14 +185,14 @@ export function uniqueness(database: Database): void {
         }
       });
 
-      test("stays free if the run gave it up at its start", async () => {
+      test("stays free if the run released it at its start", async () => {
         const { id } = await ask({ until: "started" });
         await fail();
         await at.store.revive(id);
         expect(await ask({ until: "started" })).toMatchObject({ inserted: true });
       });
 
-      test("is held for the window of the dispatch, no longer", async () => {
+      test("is held for the window of the dispatch only", async () => {
         const { id } = await ask({ for: 60_000 });
         await fail();
         await at.store.revive(id);
@@ -225,7 +225,7 @@ export function uniqueness(database: Database): void {
         expect(ids(await claim(at.store))).toEqual([first.id]);
       });
 
-      test("is taken from a running one whose window has ended", async () => {
+      test("is taken from a running run whose window has ended", async () => {
         const first = await ask();
         await fail();
         const second = await ask({ until: "started", for: 60_000 });
@@ -236,7 +236,7 @@ export function uniqueness(database: Database): void {
         expect(await keyOf(second.id)).toBeNull();
       });
 
-      test("one run holds it, when two are revived and others dispatch at once", async () => {
+      test("has one holder when two runs are revived and others are dispatched at once", async () => {
         const other = await at.another();
         const third = await at.another();
         for (let round = 0; round < 15; round++) {

@@ -28,7 +28,7 @@ export function volume(database: Database): void {
       expect(await count("schedules")).toBe(0);
     }, 120_000);
 
-    test("jobs are shown, left out of a tick, and pruned", async () => {
+    test("jobs are synced, excluded from a tick, and pruned", async () => {
       const jobs = times(20_000, (n) => ({ name: `job ${n}`, fingerprint: "same" }));
       await define(at.store, [...jobs, { name: "mine", schedules: [minutely()] }]);
       await define(at.store, jobs);
@@ -75,7 +75,7 @@ export function volume(database: Database): void {
       expect(await count("queues")).toBe(3000);
     }, 120_000);
 
-    test("runs are inserted together, with and without unique keys, claimed, renewed and taken back", async () => {
+    test("runs are inserted together, with and without unique keys, claimed, renewed and reaped", async () => {
       const unique = (n: number) => ({ key: `key ${n}`, until: "finished" as const, for: 0 });
       await insert(at.store, ...times(5000, (n) => ({ unique: unique(n), tags: [`tag ${n}`] })));
       const again = await at.store.insert(times(5000, (n) => newRun({ unique: unique(n) })));
@@ -91,7 +91,7 @@ export function volume(database: Database): void {
       expect(await at.store.takeBack(claimed, cap(3), "lost", null)).toHaveLength(5000);
     }, 120_000);
 
-    test("runs of jobs that nobody defines are withdrawn together", async () => {
+    test("runs of jobs that no worker defines are pruned together", async () => {
       await insert(at.store, ...times(5000, () => ({ name: "undefined-here" })));
       await at.clock.advance("2 days");
       const request = { finishedFor: null, jobsUnseenFor: null, batch: 5000 };
@@ -100,7 +100,7 @@ export function volume(database: Database): void {
       });
     }, 120_000);
 
-    test("a search asks for as many things as its language allows", async () => {
+    test("conditions are in one search, as many as its language allows", async () => {
       const [id] = await insert(at.store, { tags: ["tag 7"] });
       const any = times(100, (n) => ({ is: `tag ${n}` }));
       const where = times(30, () => ({ field: "tag" as const, any }));

@@ -30,17 +30,17 @@ export function watching(database: Database): void {
       }
     }
 
-    test("another connection's insert calls back", async () => {
+    test("an insert of another connection calls back", async () => {
       const other = await at.another();
       await calledBy(() => insertOne(other));
     });
 
-    test("each of several watchers is called", async () => {
+    test("every watcher is called", async () => {
       const other = await at.another();
       await Promise.all([calledBy(() => insertOne(other)), calledBy(() => insertOne(other))]);
     });
 
-    test("once stopped it is not called any more", async () => {
+    test("a watcher that was stopped is not called", async () => {
       const other = await at.another();
       let calls = 0;
       at.store.watch(() => calls++)();

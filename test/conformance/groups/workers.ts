@@ -10,7 +10,7 @@ export function workers(database: Database): void {
     const at = fresh(database);
     const alive = async () => (await at.store.status()).workers;
 
-    test("show what they are", async () => {
+    test("describe themselves", async () => {
       const startedAt = at.clock.now() - 5000;
       await beat(at.store, "w1", { host: "here", pid: 7, parallel: 3, queues: ["a", "b"], startedAt });
       expect(await alive()).toEqual([
@@ -32,7 +32,7 @@ export function workers(database: Database): void {
       expect(await alive()).toMatchObject([{ parallel: 9, queues: null, seenAt: at.clock.now() }]);
     });
 
-    test("which queues they leave out, how those they serve share them, and whether they tick", async () => {
+    test("describe the queues they exclude, their weights, and whether they tick", async () => {
       const shown: Partial<WorkerRecord>[] = [
         { queues: null, exceptQueues: ["a", "!b", "c*2"], weights: null, schedules: true },
         { queues: ["a"], exceptQueues: [], weights: { a: 7, constructor: 2 }, schedules: true },
@@ -49,7 +49,7 @@ export function workers(database: Database): void {
       ]);
     });
 
-    test("not seen for some heartbeats they are not alive", async () => {
+    test("that were not seen for some heartbeats are not alive", async () => {
       await beat(at.store, "w1");
       await at.clock.advance((WORKER_SEEN_WITHIN - 1) / 1000);
       expect(await alive()).toHaveLength(1);
@@ -67,7 +67,7 @@ export function workers(database: Database): void {
       expect(await alive()).toMatchObject([{ id: "w2" }]);
     });
 
-    test("runs that wait for an owner who is gone fail", async () => {
+    test("ad hoc runs of an owner that is gone fail", async () => {
       await beat(at.store, "living");
       await beat(at.store, "dying");
       const [ready, scheduled, gone, theirs, nobodys] = await insert(
@@ -92,7 +92,7 @@ export function workers(database: Database): void {
       for (const id of [theirs!, nobodys!]) expect((await found(at.store, id)).state).toBe("ready");
     });
 
-    test("the worker that asks is alive, however long ago it was seen", async () => {
+    test("the calling worker counts as alive, however long ago it was seen", async () => {
       await beat(at.store, "w1");
       await beat(at.store, "w2");
       const [mine, theirs] = await insert(at.store, { owner: "w1" }, { owner: "w2" });
@@ -101,7 +101,7 @@ export function workers(database: Database): void {
       expect((await found(at.store, mine!)).state).toBe("ready");
     });
 
-    test("a run that its owner has claimed is not touched", async () => {
+    test("a run that its owner has claimed is left as it is", async () => {
       const id = await insertOne(at.store, { owner: "w1" });
       const run = await claimOne(at.store);
       expect(await at.store.reapOwnerless("another", "gone", null)).toEqual([]);
@@ -110,7 +110,7 @@ export function workers(database: Database): void {
       expect((await found(at.store, id)).state).toBe("completed");
     });
 
-    test("an owner who goes fails its own and no other's", async () => {
+    test("an owner that stops fails its own runs and no others", async () => {
       const [mine, later, theirs, nobodys] = await insert(
         at.store,
         { owner: "w1" },
