@@ -20,7 +20,7 @@ export type { AuditEntry, AuditOptions, AuditPage, OperatorAction } from "./oper
 export type { BulkOptions, BulkReport } from "./operate/bulk.ts";
 export type { PauseOptions, PauseQueueOptions } from "./operate/pause.ts";
 export type { PruneOptions } from "./operate/prune-options.ts";
-export type { LogsOptions, RunsPage } from "./operate/reports.ts";
+export type { LogsOptions, RunsPage, StoredLogLine, StoredRun, StoredRunsPage } from "./operate/reports.ts";
 export type { RunsFilter, RunsQuery } from "./operate/run-query.ts";
 export type { PunctualOptions } from "./options.ts";
 export { Punctual } from "./punctual.ts";

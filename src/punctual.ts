@@ -143,7 +143,8 @@ export class Punctual<Known = any> extends Jobs<Known> {
     return this.#engine;
   }
 
-  protected override get clock(): Clock {
+  /** The clock that timers and times of this process follow. */
+  override get clock(): Clock {
     return this.#engine.clock;
   }
 

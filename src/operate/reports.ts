@@ -12,6 +12,7 @@ import {
 import { type Trend, type TrendOptions, toTrend, toTrendRequest } from "../status/trend.ts";
 import { explain } from "../status/why.ts";
 import type { StoreReads } from "../store/reads.ts";
+import type { LogRecord, RunRecord } from "../store/records.ts";
 import type { RunCount } from "../store/search.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { type AuditOptions, type AuditPage, toAuditPage } from "./audit.ts";
@@ -28,6 +29,17 @@ export interface RunsPage {
    */
   bounded: boolean;
 }
+
+/** A run as it is stored. */
+export type StoredRun = RunRecord;
+
+/** One page of runs as they are stored. */
+export interface StoredRunsPage extends Omit<RunsPage, "runs"> {
+  runs: StoredRun[];
+}
+
+/** A log line as it is stored: its data is JSON text. */
+export type StoredLogLine = LogRecord;
 
 /** Options of `logs()`. */
 export interface LogsOptions {
@@ -64,12 +76,29 @@ export abstract class Reports {
    * reads a bounded number of rows.
    */
   async runs(filter: RunsFilter = {}): Promise<RunsPage> {
-    const store = await this.openReads();
-    const { where, bounded } = toQuery(filter, await store.now(), "runs()", { before: true, limit: true });
-    const limit = checkInteger(filter.limit ?? 50, "runs() limit", 1, 1000);
-    const before = filter.before === undefined ? {} : { before: checkId(filter.before, "runs() before") };
-    const { runs, next } = await store.search({ where, limit, ...before });
+    const { runs, next, bounded } = await this.#search(filter, "runs()");
     return { runs: runs.map(toInfo), next, bounded };
+  }
+
+  /**
+   * Returns a run as it is stored: arguments, result, progress and error as JSON text, in which integers beyond 2^53
+   * are exact, and times in UTC milliseconds. Null if it does not exist.
+   */
+  async storedRun(id: number): Promise<StoredRun | null> {
+    return (await this.openReads()).find(checkId(id));
+  }
+
+  /** Returns a page of runs as they are stored: see `runs()` and `storedRun()`. */
+  storedRuns(filter: RunsFilter = {}): Promise<StoredRunsPage> {
+    return this.#search(filter, "storedRuns()");
+  }
+
+  async #search(filter: RunsFilter, method: string): Promise<StoredRunsPage> {
+    const store = await this.openReads();
+    const { where, bounded } = toQuery(filter, await store.now(), method, { before: true, limit: true });
+    const limit = checkInteger(filter.limit ?? 50, `${method} limit`, 1, 1000);
+    const before = filter.before === undefined ? {} : { before: checkId(filter.before, `${method} before`) };
+    return { ...(await store.search({ where, limit, ...before })), bounded };
   }
 
   /** Counts the runs that match a query, up to 10,000. */
@@ -89,10 +118,19 @@ export abstract class Reports {
    * after it was logged, and at the latest when the run has finished.
    */
   async logs(id: number, options: LogsOptions = {}): Promise<LogLine[]> {
-    checkKeys(options, { after: true, limit: true }, "logs()");
-    const after = checkInteger(options.after ?? 0, "logs() after", 0, Number.MAX_SAFE_INTEGER);
-    const limit = checkInteger(options.limit ?? MOST_LINES_READ, "logs() limit", 1, MOST_LINES_READ);
-    return (await (await this.openReads()).logs(checkId(id), after, limit)).map(toLine);
+    return (await this.#readLogs(id, options, "logs()")).map(toLine);
+  }
+
+  /** Returns log lines as they are stored: see `logs()` and `storedRun()`. */
+  storedLogs(id: number, options: LogsOptions = {}): Promise<StoredLogLine[]> {
+    return this.#readLogs(id, options, "storedLogs()");
+  }
+
+  async #readLogs(id: number, options: LogsOptions, method: string): Promise<StoredLogLine[]> {
+    checkKeys(options, { after: true, limit: true }, method);
+    const after = checkInteger(options.after ?? 0, `${method} after`, 0, Number.MAX_SAFE_INTEGER);
+    const limit = checkInteger(options.limit ?? MOST_LINES_READ, `${method} limit`, 1, MOST_LINES_READ);
+    return (await this.openReads()).logs(checkId(id), after, limit);
   }
 
   /** Returns the number of stored lines of a run. */

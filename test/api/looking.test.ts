@@ -226,3 +226,33 @@ describe("remove()", () => {
     );
   });
 });
+
+describe("storedRun(), storedRuns() and storedLogs()", () => {
+  test("JSON as text, times as numbers", async () => {
+    const { jobs, clock } = open();
+    jobs.define("big", (_args: unknown, run) => {
+      run.log("line", { n: 1 });
+      run.progress({ n: 2 });
+      return [3];
+    });
+    const { id } = await jobs.dispatch("big", { to: ["a"] });
+    await jobs.run();
+    const run = await jobs.storedRun(id);
+    expect(run).toMatchObject({
+      id,
+      args: '{"to":["a"]}',
+      result: "[3]",
+      progress: '{"n":2}',
+      createdAt: clock.now(),
+    });
+    expect((await jobs.storedRuns({ job: "big" })).runs).toEqual([run]);
+    expect(await jobs.storedLogs(id)).toMatchObject([{ message: "line", data: '{"n":1}', at: clock.now() }]);
+    expect(await jobs.storedRun(id + 1)).toBeNull();
+  });
+
+  test("errors name the method", async () => {
+    const { jobs } = open();
+    await expectRefusal(() => jobs.storedRuns({ limit: 0 }), "INVALID_OPTION", /storedRuns\(\) limit/);
+    await expectRefusal(() => jobs.storedLogs(1, { after: -1 }), "INVALID_OPTION", /storedLogs\(\) after/);
+  });
+});
