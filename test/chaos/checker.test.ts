@@ -83,11 +83,11 @@ const without = (id: number) => fair.finished.filter((one) => one.id !== id);
 const inserted = (...more: Entry[]) => [...fair.entries, ...more].sort((a, b) => a.at - b.at);
 const left = (wanted: (one: Entry) => boolean) => fair.entries.filter((one) => !wanted(one));
 
-test("a journal in which all is well", () => {
+test("the checker accepts a journal without faults", () => {
   expect(check(fair)).toEqual([]);
 });
 
-test("a child that was killed just before its supervisor is charged as a part of it", () => {
+test("the checker charges a child that was killed just before its supervisor as part of it", () => {
   const entries = inserted(
     given(12, 4, 6),
     start(13, 4, 6, "free"),
@@ -214,7 +214,7 @@ describe("the checker catches", () => {
   });
 });
 
-test("a recovery is measured from the kill until the runs are ready, and until they begin", () => {
+test("the checker measures a recovery from the kill until the runs are ready, and until they start", () => {
   expect(recoveries(fair.entries)).toEqual([{ ready: 1, first: 3, last: 3 }]);
   expect(summary([3, 1, 2])).toEqual({ median: 2, p95: 3, max: 3 });
 });

@@ -29,8 +29,8 @@ const untilFinished = ({ jobs }: Chaos, id: number) =>
     return run?.finishedAt && run;
   });
 
-describe("a child that dies before it has begun anything", () => {
-  test("has what it was given taken from it, and nothing is charged", async ({ chaosWith }) => {
+describe("a child that dies before any of its runs has started", () => {
+  test("loses its assigned runs, and none is charged", async ({ chaosWith }) => {
     const chaos = await chaosWith({ workers: 1 }, { dieWhenGiven: 2 });
     const { id } = await chaos.job.free.dispatch({ ms: 0 });
     chaos.start();
@@ -38,7 +38,7 @@ describe("a child that dies before it has begun anything", () => {
     expect(chaos.journal.find({ what: "dies" })).toHaveLength(2);
   });
 
-  test("every time, by a run that it cannot even read: that run ends", async ({ chaosWith }) => {
+  test("again and again, because of a run that it cannot read, fails that run", async ({ chaosWith }) => {
     const chaos = await chaosWith({ workers: 3 }, { dieWhenGiven: 100 });
     const { id } = await chaos.job.free.dispatch({ ms: 0 });
     chaos.start();

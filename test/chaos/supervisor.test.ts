@@ -107,7 +107,7 @@ async function unleash(database: Database, seed: number): Promise<void> {
 describe.for(databases)("processes that are killed under load, on $name", (database) => {
   const seed = given === undefined ? Math.floor(Math.random() * 1e9) : Number(given);
 
-  test(`nothing is lost, and every limit holds (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () =>
+  test(`lose no run, and every limit holds (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () =>
     unleash(database, seed),
   );
 });

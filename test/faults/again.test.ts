@@ -53,7 +53,7 @@ onEachServer((kind) => {
     return working;
   }
 
-  test("a claim gives what the first try has claimed", async () => {
+  test("a claim that is sent again returns the runs that its first try claimed", async () => {
     await insert(store, {}, {}, {}, {});
     const claimed = await loseTwice(commitOfClaim(), () => claim(store, { limit: 2 }));
     expect(claimed).toHaveLength(2);
@@ -68,7 +68,7 @@ onEachServer((kind) => {
     await exchange(store, { settle });
   }
 
-  test("an immediate claim gives what the first try has claimed", async () => {
+  test("an immediate claim that is sent again returns the runs that its first try claimed", async () => {
     await remember();
     await insert(store, {}, {}, {}, {});
     const request = { seq: 1000, claim: claimRequest({ immediate: true, limit: 2 }) };
@@ -114,7 +114,7 @@ onEachServer((kind) => {
     return Promise.race([work.then(() => false), waits]);
   }
 
-  test("a claim that is sent again waits for the first try, which the server is still committing", async () => {
+  test("a claim that is sent again waits for its first try, which the server is still committing", async () => {
     await insert(store, {}, {}, {}, {});
     const first = await begin(kind, at.scene.direct, "read committed");
     await first.sql(HOLD_STREAM);
@@ -128,7 +128,7 @@ onEachServer((kind) => {
     expect(await at.scene.sql("select id from punctual_runs where state = 2")).toHaveLength(2);
   });
 
-  test("an outcome that is sent again waits for the first try, too", async () => {
+  test("an outcome that is sent again waits for its first try too", async () => {
     await insert(store, {});
     const [run] = await claim(store, { limit: 1 });
     const first = await begin(kind, at.scene.direct, "read committed");
@@ -141,7 +141,7 @@ onEachServer((kind) => {
     expect((await again).settled).toEqual([true]);
   });
 
-  test("a claim without outcomes holds the row that the second try waits for", async () => {
+  test("a claim without outcomes locks the row that its second try waits for", async () => {
     await insert(store, {});
     const other = await begin(kind, at.scene.direct, "read committed");
     await other.sql(HOLD_STREAM);

@@ -52,7 +52,7 @@ onEachServer((kind) => {
       return worker;
     };
 
-    test("starts nothing before it is due, and everything after; ticks neither early nor an hour late", async () => {
+    test("starts no run before it is due and every due run, and ticks neither early nor an hour late", async () => {
       await start("wrong", skew, { ticks: true });
       const runs = await Promise.all([1, 2, 3].map(async (delay) => job.dispatch({}).delay(delay)));
       for (const { id } of runs) await scene.journal.until({ what: "run.completed", run: id });
@@ -70,7 +70,7 @@ onEachServer((kind) => {
       expect(scene.errors()).toEqual([]);
     });
 
-    test("takes no run from a worker that holds its lease, nor loses one to it", async () => {
+    test("takes no run from a worker that holds its lease, and loses none to it", async () => {
       await start("right", 0, { lease: LEASE, parallel: 2 });
       const held = await job.dispatch({ held: true });
       await scene.journal.until({ what: "start", by: "right", run: held.id });

@@ -56,7 +56,7 @@ onEachServer((kind) => {
     { how: "delivered, and the answer is lost", deliver: true },
     { how: "not delivered", deliver: false },
   ])("$how", ({ deliver }) => {
-    test("an insert", async () => {
+    test("an insert takes effect once", async () => {
       await work();
       const cut = at.proxy.cutWhen(isInsert, { deliver });
       const runs = await dispatchAll();
@@ -64,7 +64,7 @@ onEachServer((kind) => {
       await expectEachOnce(runs);
     });
 
-    test("the commit of an insert with unique keys: they are one's own", async () => {
+    test("the commit of an insert with unique keys is recognised as its own", async () => {
       const inserted: boolean[] = [];
       jobs.on("run.dispatched", (event) => inserted.push(event.inserted));
       const cut = at.proxy.cutWhen(commitOf(kind, "insert"), { deliver });
@@ -77,7 +77,7 @@ onEachServer((kind) => {
       await expectEachOnce(runs);
     });
 
-    test("the commit of a claim", async () => {
+    test("the commit of a claim takes effect once", async () => {
       const runs = await dispatchAll();
       const cut = at.proxy.cutWhen(commitOf(kind, "claim"), { deliver });
       await work();
@@ -85,7 +85,7 @@ onEachServer((kind) => {
       await expectEachOnce(runs);
     });
 
-    test("the commit of a completion", async () => {
+    test("the commit of a completion takes effect once", async () => {
       const runs = await dispatchAll();
       const cut = at.proxy.cutWhen(commitOf(kind, "completion"), { deliver });
       await work();
@@ -94,7 +94,7 @@ onEachServer((kind) => {
     });
   });
 
-  test("the commit of counts, not delivered, while the instance stops", async () => {
+  test("the commit of counts takes effect once while the instance stops", async () => {
     await work();
     const cut = at.proxy.cutWhen(commitOf(kind, "counts"), { deliver: false });
     const runs = await dispatchAll();
@@ -103,7 +103,7 @@ onEachServer((kind) => {
     await expectEachOnce(runs);
   });
 
-  test("every connection at once, again and again", async () => {
+  test("work continues if every connection is cut again and again", async () => {
     await work();
     // Ever more seldom: on a busy machine it takes a while until a connection is of any use.
     let wait = 50;

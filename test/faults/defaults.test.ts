@@ -106,11 +106,14 @@ onOwnServer((kind) => {
   });
   afterAll(() => server.stop());
 
-  test.each(kind === "postgres" ? postgres : innodb)("$what: all is as on a plain server", async (odd) => {
-    expect(await performOn(odd)).toEqual(plain);
-  });
+  test.each(kind === "postgres" ? postgres : innodb)(
+    "$what: everything works as on a plain server",
+    async (odd) => {
+      expect(await performOn(odd)).toEqual(plain);
+    },
+  );
 
-  test("and that is what it should be", () => {
+  test("the server has the settings of the scene", () => {
     expect(plain).toMatchObject({ keys: 6, most: 1, ticked: true, dueInView: "2031-02-03 04:05:06.789" });
   });
 });

@@ -82,7 +82,7 @@ onEachServer((kind) => {
     expect(new Set(accepted).size).toBe(accepted.length);
   }
 
-  test("ids that were reserved before a connection was lost are given up", async () => {
+  test("ids that were reserved before a connection was lost are discarded", async () => {
     const [first] = await dispatch(survivor, SOME);
     at.proxy.cut();
     await rewind(first!);
@@ -91,7 +91,7 @@ onEachServer((kind) => {
   });
 
   test.each([undefined, "key"])(
-    "an id that is taken leads to others: by dispatches with the key %s",
+    "a dispatch with the key %s whose id is taken gets another id",
     async (key) => {
       const [first] = await dispatch(survivor, SOME);
       // No connection was lost, as behind a pooler that hides it.
@@ -101,7 +101,7 @@ onEachServer((kind) => {
     },
   );
 
-  test("ids that the new primary has not reached yet, but runs have, are passed over", async () => {
+  test("ids that runs have and the new primary has not reached yet are skipped", async () => {
     const [first] = await dispatch(survivor, SOME);
     await rewind(first!);
     const ours = await dispatch(survivor, 5);
@@ -125,7 +125,7 @@ onEachServer((kind) => {
   });
 
   test.each([undefined, "key"])(
-    "a receipt of another's insert is none of one's own: with the key %s",
+    "the receipt of another insert is not taken for one's own: with the key %s",
     async (key) => {
       const [first] = await dispatch(survivor, SOME);
       const cut = at.proxy.cutWhen(key ? commitOf(kind, "insert") : isDispatch, { deliver: true });
@@ -139,21 +139,18 @@ onEachServer((kind) => {
     },
   );
 
-  test.each([undefined, "key"])(
-    "an insert that is sent again takes new ids: with the key %s",
-    async (key) => {
-      const [first] = await dispatch(survivor, SOME);
-      const cut = at.proxy.cutWhen(key ? commitOf(kind, "insert") : isDispatch, { deliver: true });
-      const inFlight = dispatch(survivor, 1, key);
-      await cut;
-      at.proxy.pause();
-      await rewind(first!);
-      at.proxy.resume();
-      const ours = await inFlight;
-      await expectAll([first!, ...ours, ...(await dispatch(other, MANY))]);
-      expect(ours[0]).toBeLessThan(SOME);
-    },
-  );
+  test.each([undefined, "key"])("an insert with the key %s that is sent again takes new ids", async (key) => {
+    const [first] = await dispatch(survivor, SOME);
+    const cut = at.proxy.cutWhen(key ? commitOf(kind, "insert") : isDispatch, { deliver: true });
+    const inFlight = dispatch(survivor, 1, key);
+    await cut;
+    at.proxy.pause();
+    await rewind(first!);
+    at.proxy.resume();
+    const ours = await inFlight;
+    await expectAll([first!, ...ours, ...(await dispatch(other, MANY))]);
+    expect(ours[0]).toBeLessThan(SOME);
+  });
 });
 
 const isHere = findServer("postgres") !== undefined && !/sqlite|mysql|mariadb/.test(process.env.STORES ?? "");
@@ -161,7 +158,7 @@ const isHere = findServer("postgres") !== undefined && !/sqlite|mysql|mariadb/.t
 describe.runIf(isHere)("PostgreSQL with a standby that lags when it is promoted", () => {
   const kind: ServerKind = "postgres";
 
-  test("every dispatch that was accepted afterwards is there, and runs once", async () => {
+  test("has every dispatch that was accepted afterwards, and each run runs once", async () => {
     const primary = await startServer(kind);
     onTestFinished(() => primary.stop());
     const link = await startProxy(primary.port);

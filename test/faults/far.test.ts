@@ -8,7 +8,7 @@ const RUNS = 600;
 onEachServer((kind) => {
   const at = behindProxy(kind);
 
-  test("the farther a server is, the more runs go in one exchange", async () => {
+  test("exchanges have more runs if the server is farther away", async () => {
     const jobs = at.scene.punctual();
     const job = jobs.schedule("short", () => sleep(5)).concurrency(0);
     await job.dispatchMany(Array.from({ length: RUNS }, () => ({})));

@@ -22,7 +22,7 @@ onEachServer((kind) => {
     await store.close();
   });
 
-  test("the duties of other workers do not wait for it", async () => {
+  test("the transaction of a frozen worker does not block the duties of others", async () => {
     await insert(store, ...Array.from({ length: 500 }, () => ({})));
     await claim(store, { limit: 2 });
     const frozen = await begin(kind, at.scene.direct, "read committed");

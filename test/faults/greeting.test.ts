@@ -19,7 +19,7 @@ const GREETING = Buffer.concat([
   packet("E", Buffer.from("SFATAL\0C57P02\0Mterminating connection due to unexpected postmaster exit\0\0")),
 ]);
 
-describe("a PostgreSQL server that ends in the moment in which it greets", () => {
+describe("a PostgreSQL server that ends while it accepts a connection", () => {
   if (!selected.some(({ name }) => name === "postgres")) {
     test.todo("PostgreSQL is not selected");
     return;
@@ -49,7 +49,7 @@ describe("a PostgreSQL server that ends in the moment in which it greets", () =>
   afterEach(() => void listener.close());
 
   // An error that nobody hears would end a process, and fails this test.
-  test.each(["a URL", "a pool of the caller's"])("by %s: tries again", async (how) => {
+  test.each(["a URL", "a pool of the caller's"])("by %s is retried", async (how) => {
     const pool = how === "a URL" ? null : new pg.Pool({ connectionString: url });
     const jobs = new Punctual(pool ?? url, { logger: false });
     const report = await jobs.install({ dryRun: true });

@@ -41,9 +41,9 @@ onEachServer((kind) => {
   describe.each([
     { whose: "its own connections", pool: false },
     { whose: "a pool of the caller's", pool: true },
-  ])("a worker that sleeps, on $whose", ({ pool }) => {
+  ])("a sleeping worker, on $whose", ({ pool }) => {
     // An hour: only what tells it of new runs wakes it, and that must have found a new connection.
-    test.each(["200ms", "1 hour"])("looks again after %s", async (sleep) => {
+    test.each(["200ms", "1 hour"])("looks for runs again after %s", async (sleep) => {
       const worker = scene.worker("worker", { sleep, pool });
       await scene.journal.until({ what: "worker.started" });
       for (let round = 0; round < 4; round++) {

@@ -13,7 +13,7 @@ import { Scene } from "./support/server-scene.ts";
 const options = { clock: systemClock, prefix: "punctual_" };
 
 onEachServer((kind) => {
-  test("a migration gives up its place in line while a reader is open: dispatches go on, and it ends after the reader", async () => {
+  test("a migration leaves the lock queue while a reader is open, so that dispatches continue, and ends after it", async () => {
     const scene = await Scene.on(kind, (await sharedServer(kind)).url);
     onTestFinished(() => scene.clear());
     const store = await openStore(scene.url, options);
@@ -47,7 +47,7 @@ onEachServer((kind) => {
     }
   });
 
-  test("install() ends with DATABASE_BUSY when another session keeps a table for 30 s, and works once it is free", async () => {
+  test("install() rejects with DATABASE_BUSY when another session locks a table for 30 s, and works afterwards", async () => {
     const scene = await Scene.on(kind, (await sharedServer(kind)).url);
     onTestFinished(() => scene.clear());
     for (const statement of toFirstSchema(kind)) await scene.sql(statement);

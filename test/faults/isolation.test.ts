@@ -12,7 +12,7 @@ onEachServer((kind) => {
   });
   afterEach(() => scene.clear());
 
-  test("the runs of a killed worker are shared by idle ones, and delay others by seconds", async () => {
+  test("idle workers share the runs of a killed worker, and delay other runs by seconds only", async () => {
     const job = scene
       .punctual()
       .schedule<Act>("work", () => {})

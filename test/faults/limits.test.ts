@@ -62,7 +62,7 @@ onEachServer((kind) => {
     expect(await running("default")).toHaveLength(1);
   });
 
-  test("a run takes the place of a settled one only in the same queue", async () => {
+  test("a run takes the slot of a settled one only in the same queue", async () => {
     await define(
       at.store,
       [
@@ -86,7 +86,7 @@ onEachServer((kind) => {
     expect(names(await running("small"))).toEqual(["two"]);
   });
 
-  test("a run takes the place of a settled one only in the same lane", async () => {
+  test("a run takes the slot of a settled one only in the same lane", async () => {
     await define(at.store, [{ name: "job", keyLimit: 1 }]);
     await insertOne(at.store, { key: "a" });
     const before = await claimOne(at.store);
@@ -103,7 +103,7 @@ onEachServer((kind) => {
     expect(await running("other")).toHaveLength(1);
   });
 
-  test("a chain that goes on keeps its slot in the exchange that settles a part of it", async () => {
+  test("a chain that continues keeps its slot in the exchange that settles a part of it", async () => {
     await define(at.store, [{ name: "job", limit: 2 }]);
     await insert(at.store, {}, {});
     const [head] = await claim(at.store, { limited: 1, behind: () => 1 });
@@ -152,7 +152,7 @@ onEachServer((kind) => {
     expect(claimed).toEqual(all.slice(0, 2));
   });
 
-  test("a limit that appears while a claim takes runs without one counts them", async () => {
+  test("a limit that appears while a claim takes unlimited runs counts them", async () => {
     await define(at.store, [{ name: "job" }]);
     await insert(at.store, ...times(6, () => ({})));
     const store = await interrupting({
@@ -164,7 +164,7 @@ onEachServer((kind) => {
     expect(await claim(at.store, { worker: "w2" })).toEqual([]);
   });
 
-  test("a limit that appears while a run is inserted holds it", async () => {
+  test("a limit that appears while a run is inserted holds the run", async () => {
     await define(at.store, [{ name: "job" }]);
     const callers = await at.begin();
     await at.store.insert(

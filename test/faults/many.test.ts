@@ -14,7 +14,7 @@ onEachServer((kind) => {
   });
   afterEach(() => scene.clear());
 
-  test(`${WORKERS} processes run ${RUNS} runs, each exactly once`, { timeout: 150_000 }, async () => {
+  test(`${WORKERS} processes execute ${RUNS} runs, each exactly once`, { timeout: 150_000 }, async () => {
     const job = scene
       .punctual()
       .schedule<Act>("work", () => {})

@@ -34,7 +34,7 @@ onEachServer((kind) => {
   describe.each(["silent", "refusing"] as const)("a server that is %s for longer than a lease", (how) => {
     const goes = () => (how === "silent" ? at.proxy.pause() : at.proxy.refuse());
 
-    test("the run is aborted here before it begins again, here or elsewhere, and only the last try is written", {
+    test("aborts the run before it starts again on any worker, and only the last attempt is written", {
       timeout: 120_000,
     }, async () => {
       const worker = at.scene.worker("cut off", { lease: LEASE, parallel: 5 });
@@ -62,7 +62,7 @@ onEachServer((kind) => {
     });
   });
 
-  test("while a worker is cut off, another one begins its run only after it was aborted there", {
+  test("a run of a worker that is cut off starts on another one only after it was aborted", {
     timeout: 120_000,
   }, async () => {
     const cutOff = at.scene.worker("cut off", { lease: LEASE, parallel: 5 });
@@ -81,7 +81,7 @@ onEachServer((kind) => {
     expect(await at.scene.history()).toMatchObject([{ id, state: 3, attempts: 2, crashes: 1 }]);
   });
 
-  test("a server that is away for less than a lease costs nothing: each run runs once", {
+  test("an outage shorter than a lease costs no attempt: each run runs once", {
     timeout: 120_000,
   }, async () => {
     const worker = at.scene.worker("blinking", { lease: 10, parallel: 5 });

@@ -54,7 +54,7 @@ onEachServer((kind) => {
   ] as const;
 
   test.each(faults)(
-    "%s for longer than the lease: no outcome is lost and no handler runs twice",
+    "%s for longer than the lease loses no outcome and repeats no handler",
     async (_what, code, error) => {
       const jobs = scene.punctual(scene.url, { defaults: { lease: 2 } });
       const starts: number[] = [];

@@ -36,7 +36,7 @@ onEachServer((kind) => {
   test.each([
     { how: "suspended", wall: 0 },
     { how: "paused, and no clock of it shows it", wall: PAUSE },
-  ])("a host that was $how claims and renews with whole leases", async ({ wall }) => {
+  ])("a host that was $how claims and renews with full leases", async ({ wall }) => {
     await insertOne(store);
     const id = await insertOne(store);
     await claimOne(store);

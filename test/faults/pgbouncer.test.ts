@@ -96,7 +96,7 @@ describe("PgBouncer in transaction mode", () => {
   test.each([
     { how: "told not to listen", query: "?notify=off" },
     { how: "listening for what nobody hears there", query: "" },
-  ])("$how: workers find every run, and run it once", async ({ query }) => {
+  ])("$how: workers find every run and execute it once", async ({ query }) => {
     const url = `${scene.url}${query}`;
     const names = ["first", "second"];
     const workers = names.map((name) => scene.worker(name, { url, ticks: true }));

@@ -8,7 +8,7 @@ import { onEachServer } from "./support/kinds.ts";
 import { Scene } from "./support/server-scene.ts";
 
 onEachServer((kind) => {
-  test("a job that is dispatched while prune() deletes it stays", async () => {
+  test("a job that is dispatched while prune() deletes it is kept", async () => {
     const scene = await Scene.on(kind, (await sharedServer(kind)).url);
     onTestFinished(() => scene.clear());
     const other = await openStore(scene.url, { clock: systemClock, prefix: "punctual_" });

@@ -93,7 +93,7 @@ onEachServer((kind) => {
 
     const audited = () => at.sql<Step>("select step, run, name, lane, queue, token from audit order by seq");
 
-    test("none is ever exceeded, and nobody hears of a deadlock", async () => {
+    test("exceed no limit, and no caller sees a deadlock", async () => {
       const seen: Seen[] = [];
       // Otherwise nothing was put to the test.
       const isEnough = () => seen.length > 100 && new Set(seen.map(({ name }) => name)).size === 4;
@@ -108,7 +108,7 @@ onEachServer((kind) => {
       expect(await list(at.store, { states: ["running"], limit: 1 })).toEqual([]);
     });
 
-    test("the check itself: without locks on the gates they are exceeded", async () => {
+    test("exceed them without locks on the gates, which the check detects", async () => {
       let found: string[] = [];
       for (let tries = 0; found.length === 0 && tries < 10; tries++) {
         await race(at.url, "open", 1500);
@@ -118,7 +118,7 @@ onEachServer((kind) => {
     });
   });
 
-  test("20 clients that want the same unique keys: one of them gets each", async () => {
+  test("20 clients that dispatch with the same unique keys insert one run for each", async () => {
     const separator = at.url.includes("?") ? "&" : "?";
     const open = () => openStore(`${at.url}${separator}pool=1`, { clock: systemClock, prefix: "punctual_" });
     const clients: Store[] = await Promise.all(times(20, open));

@@ -52,7 +52,7 @@ onOwnServer((kind) => {
     });
   }
 
-  test("a server that takes no writes for a while: workers wait, nothing is lost or run twice", async () => {
+  test("a server that is read-only for a while makes workers wait; no run is lost or repeated", async () => {
     const names = ["first", "second"];
     const workers = names.map((name) => scene.worker(name, { parallel: 3 }));
     for (const by of names) await scene.journal.until({ what: "worker.started", by });

@@ -61,17 +61,17 @@ onEachServer((kind) => {
     );
   });
 
-  test("many at once", async () => {
+  test("many dispatches at once", async () => {
     expectEachOnce(await loseAnswer(isInsert, async () => job.dispatchMany(each((n) => ({ n })))));
   });
 
-  test("more at once than fit into one packet", async () => {
+  test("more dispatches than fit into one packet", async () => {
     const text = "x".repeat(8_000);
     const to = kind === "postgres" ? isInsert : commitOf(kind, "insert");
     expectEachOnce(await loseAnswer(to, async () => job.dispatchMany(each((n) => ({ n, text })))));
   });
 
-  test("unique keys", async () => {
+  test("dispatches with unique keys", async () => {
     expectEachOnce(
       await loseAnswer(commitOf(kind, "insert"), () =>
         Promise.all(each((n) => job.dispatch({ n }).unique(`key ${n}`) as PromiseLike<Run>)),
@@ -79,7 +79,7 @@ onEachServer((kind) => {
     );
   });
 
-  test("a unique key that another holds stays the other's", async () => {
+  test("a unique key that another run holds stays with it", async () => {
     const other = at.scene.punctual(at.scene.direct);
     const holder = await define(other).dispatch({ n: 0 }).unique("held").delay("1 hour");
     const cut = at.proxy.cutWhen(commitOf(kind, "insert"), { deliver: true });
@@ -96,7 +96,7 @@ onEachServer((kind) => {
     ]);
   });
 
-  test("receipts are taken away in time", async () => {
+  test("old receipts are deleted", async () => {
     await job.dispatch({ n: 0 });
     await job.dispatch({ n: 1 });
     const [old, young] = await at.scene.sql("select id from punctual_receipts order by id");

@@ -102,7 +102,7 @@ onOwnServer((kind) => {
     }
   }
 
-  test("a server that crashes under load: every run is run, and none twice", {
+  test("a server that crashes under load: every run is executed, and none twice", {
     timeout: 120_000,
   }, async () => {
     const workers = NAMES.map((name) => scene.worker(name, { parallel: 5, lease: 60 }));
@@ -133,7 +133,7 @@ onOwnServer((kind) => {
     expect(scene.errors()).toEqual([]);
   });
 
-  test("away for longer than a lease: what was interrupted runs again, the rest only once", {
+  test("a server that is away for longer than a lease: interrupted runs run again, all others once", {
     timeout: 120_000,
   }, async () => {
     const workers = NAMES.map((name) => scene.worker(name, { parallel: 5, lease: 3 }));

@@ -65,11 +65,11 @@ onEachServer((kind) => {
 
   describe.each(faults)("a network that %s", (_what, fail) => {
     test.each(["forever", "supervise"] as const)(
-      "%s() that is stopped ends within its grace, and says which outcome it could not write",
+      "a %s() that is stopped ends within its grace, and reports the outcome that it could not write",
       (way) => expectOutcomeNamed(way, fail),
     );
 
-    test("SIGTERM ends an idle worker soon, however long its grace; the outage is logged once", async () => {
+    test("SIGTERM ends an idle worker soon, whatever its grace, and the outage is logged once", async () => {
       const worker = at.scene.worker("first", { grace: "10m" });
       await at.scene.journal.until({ what: "worker.started" });
       await fail();
@@ -93,11 +93,11 @@ onEachServer((kind) => {
     });
   });
 
-  test("run() that is stopped ends within its grace, and says which outcome it could not write", () =>
+  test("a run() that is stopped ends within its grace, and reports the outcome that it could not write", () =>
     expectOutcomeNamed("run", async () => at.proxy.pause()));
 
   test.each(["supervise", "run"] as const)(
-    "%s() that is stopped while a handler runs aborts it after its grace, and ends",
+    "a %s() that is stopped while a handler runs aborts it after its grace, and ends",
     async (way) => {
       const id = await dispatchHeld();
       const worker = at.scene.worker("first", { grace: "1s", way });
@@ -114,7 +114,7 @@ onEachServer((kind) => {
     },
   );
 
-  test("collect ends soon after a second SIGTERM, and says which outcome it could not write", async () => {
+  test("collect ends soon after a second SIGTERM, and reports the outcome that it could not write", async () => {
     const id = await dispatchHeld();
     const cwd = project({ "jobs/work.ts": HELD_JOB });
     const env = { PUNCTUAL_DATABASE_URL: at.scene.url };

@@ -13,7 +13,7 @@ onEachServer((kind) => {
   });
   afterEach(() => scene.clear());
 
-  test("a supervisor's children run on it, and what one of them takes down with it runs again", async () => {
+  test("a supervisor's children execute runs, and runs that a crash interrupts run again", async () => {
     const producer = scene.punctual();
     const work = producer.declare<{ ms?: number }>("work");
     const runs = await work.dispatchMany(Array.from({ length: 200 }, () => ({ ms: 10 })));

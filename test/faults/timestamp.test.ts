@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 const ELSEWHEN = { postgres: "select 1", mysql: "set timestamp = 86400", mariadb: "set timestamp = 86400" };
 
 onEachServer((kind) => {
-  test("a time that a caller has set for their session is not taken for the database's", async () => {
+  test("the time that a caller has set for its session is not taken for the database's time", async () => {
     const scene = await Scene.on(kind, (await sharedServer(kind)).url);
     const store = await openStore(scene.url, { clock: systemClock, prefix: "punctual_" });
     const { connection, commit, sql } = await begin(kind, scene.direct, "read committed");

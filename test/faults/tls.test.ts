@@ -61,7 +61,7 @@ onOwnServer((kind) => {
       .dispatch();
   }
 
-  test("a certificate of the authority that the URL names", async () => {
+  test("a certificate of the authority that the URL names is accepted", async () => {
     await dispatch(url(ours));
     expect(await scene.sql("select name from punctual_runs")).toEqual([{ name: "work" }]);
     if (kind !== "postgres") return;
@@ -81,7 +81,7 @@ onOwnServer((kind) => {
   });
 
   if (kind !== "postgres") {
-    test("who must come by TLS and does not is refused", async () => {
+    test("a connection without TLS is refused if the server requires TLS", async () => {
       await expect(dispatch(url(null))).rejects.toThrow(expect.objectContaining({ code: "DATABASE_ACCESS" }));
     });
   }

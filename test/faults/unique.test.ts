@@ -116,7 +116,7 @@ onEachServer((kind) => {
       return answer!;
     }
 
-    test("a run that finishes between any two statements goes on holding its key", async () => {
+    test("a run that finishes between any two statements keeps its key", async () => {
       for (let number = 1; ; number++) {
         const key = `key ${number}`;
         const [holder] = await store.insert([once(key)]);
@@ -129,7 +129,7 @@ onEachServer((kind) => {
       }
     });
 
-    test("so does one that was dispatched and finished between any two statements", async () => {
+    test("a run that was dispatched and finished between any two statements keeps its key", async () => {
       for (let number = 1; ; number++) {
         const key = `key ${number}`;
         let holder = 0;
@@ -152,7 +152,7 @@ onEachServer((kind) => {
     });
   });
 
-  test("a run that is revived while an open transaction takes its key comes back without it", async () => {
+  test("a run that is revived while an open transaction takes its key is revived without it", async () => {
     const store = await open();
     const other = await open();
     const key = { unique: { key: "once", until: "finished", for: 0 } } as const;
@@ -172,7 +172,7 @@ onEachServer((kind) => {
     expect(await store.find(second!.id)).toMatchObject({ state: "ready", uniqueKey: "once" });
   });
 
-  test("twelve dispatchers and short runs: one run for each key", async () => {
+  test("twelve dispatchers with short runs insert one run for each key", async () => {
     const until = systemClock.monotonic() + 3000;
     const answers = { found: 0, inserted: 0 };
     const race = async (name: string) => {

@@ -25,7 +25,7 @@ export const mutants: Mutant[] = [
     find: "super.definition(name) ?? this.#method(name)",
     replace: "super.definition(name)",
     tests: ["test/process/supervisor.test.ts"],
-    only: "methods that another process registers",
+    only: "methods that another process dispatches",
   },
   {
     rule: "A dispatch captures the definition's arguments at the call, not when it leaves.",

@@ -34,7 +34,7 @@ export const mutants: Mutant[] = [
     find: "if (!alive.has(run.token)) slots",
     replace: "if (alive.size >= 0) slots",
     tests: ["test/faults/limits.test.ts"],
-    only: "a chain that goes on",
+    only: "a chain that continues",
     stores: ["postgres"],
   },
   {

@@ -42,7 +42,7 @@ export const mutants: Mutant[] = [
     find: "if (found === null) return this.#exchange({ ...request, again: true });",
     replace: "if (found === null) return this.#exchange(request);",
     tests: ["test/faults/again.test.ts"],
-    only: "immediate claim gives what",
+    only: "immediate claim that is sent again",
     stores: ["postgres"],
   },
   {
@@ -96,7 +96,7 @@ export const mutants: Mutant[] = [
     find: "return losses === this.#db.losses;",
     replace: "return losses <= this.#db.losses;",
     tests: ["test/faults/failover.test.ts"],
-    only: "given up|takes new ids",
+    only: "are discarded|takes new ids",
     stores: ["postgres"],
   },
   {
@@ -130,7 +130,7 @@ export const mutants: Mutant[] = [
     find: "if (isAgain) await this.#waitForEarlierTry(tx, request);",
     replace: 'if (isAgain) await tx.run(...this.#selectStream(request, ""));',
     tests: ["test/faults/again.test.ts"],
-    only: "waits for the first try",
+    only: "waits for its first try",
     stores: ["postgres"],
   },
   {

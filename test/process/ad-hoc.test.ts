@@ -16,7 +16,7 @@ function forget(scene: Scene, pid: number): void {
 }
 
 describe("an ad hoc run whose process was killed", () => {
-  test("fails, its handler gone, where it was still waiting", async ({ scene }) => {
+  test("fails with HANDLER_GONE if it was waiting", async ({ scene }) => {
     const { child, id } = await owner(scene, "waits");
     child.signal("SIGKILL");
     await child.exit();
@@ -32,7 +32,7 @@ describe("an ad hoc run whose process was killed", () => {
     expect(second.isAlive).toBe(true);
   });
 
-  test("fails, its handler gone, where it was running", async ({ scene }) => {
+  test("fails with HANDLER_GONE if it was running", async ({ scene }) => {
     const { child, id } = await owner(scene, "runs");
     await scene.journal.until({ by: "owner", what: "start" });
     child.signal("SIGKILL");
@@ -71,7 +71,7 @@ test("a process that was frozen for more than a minute does not fail its own wai
   expect(scene.unfinished(frozen.id)).toMatchObject({ state: 0 });
 });
 
-test("an ad hoc run whose process lives between two passes is not taken for lost", async ({ scene }) => {
+test("an ad hoc run whose process lives between two passes does not fail", async ({ scene }) => {
   const { child, id } = await owner(scene, "dispatches again");
   scene.worker("second");
   await scene.journal.until({ by: "second", what: "worker.started" });

@@ -4,7 +4,9 @@ import { eventually } from "../support/eventually.ts";
 import { STACK_TRACE } from "../support/start-child.ts";
 import { test } from "./support/scene.ts";
 
-test("a write lock held for a second: workers wait, their event loops go on", async ({ scene }) => {
+test("a write lock held for a second makes workers wait without blocking their event loops", async ({
+  scene,
+}) => {
   // Enough that neither worker runs out of work before the lock is taken, and so long that it has some in hand then.
   const runs = await scene.dispatchMany("free", 500, { do: "pause", ms: 50 });
   const names = ["first", "second"];
@@ -36,7 +38,7 @@ test("a write lock held for a second: workers wait, their event loops go on", as
   expect(scene.journal.find({ what: "error" })).toEqual([]);
 });
 
-test("a lease that cannot be renewed in time is not trusted any more, though nobody answers", async ({
+test("a lease that cannot be renewed in time is no longer trusted, even without an answer", async ({
   scene,
 }) => {
   const { id } = await scene.job.held.dispatch({ do: "obey" });

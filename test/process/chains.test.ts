@@ -16,7 +16,7 @@ function charged(scene: Scene): Map<number, number> {
 }
 
 describe("a worker that holds a chain", () => {
-  test("is killed: another takes the lane, and one run is charged", async ({ scene }) => {
+  test("is killed: another worker takes the lane, and one run is charged", async ({ scene }) => {
     expect(SINGLE).toBe(1);
     const runs = await scene.dispatchMany("single", 200);
     const first = scene.worker("first", { whenAhead: "kill" });
@@ -37,7 +37,9 @@ describe("a worker that holds a chain", () => {
     expect(byFirst).toEqual(runs.slice(0, byFirst.length).map(({ id }) => id));
   });
 
-  test("is frozen past its lease: it starts none of the runs that another has taken", async ({ scene }) => {
+  test("is frozen past its lease: it starts none of the runs that another worker has taken", async ({
+    scene,
+  }) => {
     await scene.dispatchMany("single", 200);
     scene.worker("first", { whenAhead: "block" });
     const behind = await claimedBehind(scene);

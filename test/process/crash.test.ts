@@ -2,8 +2,8 @@ import { describe, expect } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { test } from "./support/scene.ts";
 
-describe("a worker is killed", () => {
-  test("in the middle of a run: another runs it after its lease, as attempt 2", async ({ scene }) => {
+describe("a worker that is killed", () => {
+  test("during a run: another worker executes it after its lease, as attempt 2", async ({ scene }) => {
     const held = await scene.job.held.dispatch({ do: "return" });
     const behind = await scene.dispatchMany("free", 20);
     const first = scene.worker("first", { parallel: 1, holds: ["held"] });
@@ -29,7 +29,7 @@ describe("a worker is killed", () => {
     ]);
   });
 
-  test("what it had logged is there, beside what the next one logs", async ({ scene }) => {
+  test("leaves its log lines, and the next attempt adds its own", async ({ scene }) => {
     const run = await scene.job.held.dispatch({ do: "log" });
     const first = scene.worker("first", { acts: { held: { do: "log and stay" } } });
     await eventually("the line", async () => (await scene.jobs.countLogs(run.id)) === 1);
@@ -43,7 +43,7 @@ describe("a worker is killed", () => {
     ]);
   });
 
-  test("between a claim and the start of its runs: they are given back uncharged", async ({ scene }) => {
+  test("between a claim and the start of its runs: they are released without a charge", async ({ scene }) => {
     await scene.dispatchMany("free", 1000);
     const first = scene.worker("first", { parallel: 1, whenAhead: "kill" });
     expect(await first.exit()).toEqual({ code: null, signal: "SIGKILL" });

@@ -2,9 +2,7 @@ import { expect } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { test } from "./support/scene.ts";
 
-test("two processes that make a pass each second, beside one that works for ever: each run once", async ({
-  scene,
-}) => {
+test("two processes that run a pass each second beside a worker execute each run once", async ({ scene }) => {
   const crontabs = ["one", "two"];
   for (const name of crontabs) {
     scene.start(name, "child-crontab.ts", [scene.path, scene.journal.path, name]);

@@ -50,7 +50,7 @@ const LANGUAGES: Record<string, string> = {
   Dockerfile: "dockerfile",
 };
 
-test.each(files)("the guide shows %s as it is", (name) => {
+test.each(files)("the guide contains %s unchanged", (name) => {
   const language = LANGUAGES[name.split(".").at(-1)!] ?? "sh";
   expect(read("docs/guide/deploying.md")).toContain(`\n\`\`\`${language}\n${fileNamed(name)}\`\`\`\n`);
 });
@@ -80,23 +80,26 @@ describe("systemd", () => {
     expect(status).toBe(0);
   });
 
-  test.each(["punctual.service", "punctual@.service"])("what %s starts works until SIGTERM", async (unit) => {
-    const cwd = app();
-    const { ExecStart, Environment, WorkingDirectory, TimeoutStopSec } = settings(unit);
-    const env = Object.fromEntries(Environment!.map((one) => one.split(/=(.*)/)));
-    const [program, ...args] = ExecStart![0]!
-      .replaceAll("%i", "default")
-      .replace(/\$\{(\w+)\}/g, (_, name) => env[name])
-      .replace("--probe-port 4481", "--probe-port 0")
-      .split(" ");
-    expect([program, WorkingDirectory]).toEqual(["/srv/app/node_modules/.bin/punctual", ["/srv/app"]]);
-    expect(Number(TimeoutStopSec)).toBeGreaterThan(drainTimeout(args) + 5);
-    await worksAndStops(start(args, { cwd, env }), cwd, "ok", async (url) => {
-      expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    });
-  });
+  test.each(["punctual.service", "punctual@.service"])(
+    "the command of %s works until SIGTERM",
+    async (unit) => {
+      const cwd = app();
+      const { ExecStart, Environment, WorkingDirectory, TimeoutStopSec } = settings(unit);
+      const env = Object.fromEntries(Environment!.map((one) => one.split(/=(.*)/)));
+      const [program, ...args] = ExecStart![0]!
+        .replaceAll("%i", "default")
+        .replace(/\$\{(\w+)\}/g, (_, name) => env[name])
+        .replace("--probe-port 4481", "--probe-port 0")
+        .split(" ");
+      expect([program, WorkingDirectory]).toEqual(["/srv/app/node_modules/.bin/punctual", ["/srv/app"]]);
+      expect(Number(TimeoutStopSec)).toBeGreaterThan(drainTimeout(args) + 5);
+      await worksAndStops(start(args, { cwd, env }), cwd, "ok", async (url) => {
+        expect((await fetch(`${url}/readyz`)).status).toBe(200);
+      });
+    },
+  );
 
-  test("what is sent to reload replaces each child once", async () => {
+  test("its reload signal replaces each child once", async () => {
     const cwd = app();
     const { ExecStart, ExecReload } = settings("punctual.service");
     const [, ...args] = ExecStart![0]!.replace("--probe-port 4481", "--probe-port 0").split(" ");
@@ -120,7 +123,7 @@ describe("systemd", () => {
     expect((await working.ended).code).toBe(0);
   });
 
-  test("what the timer starts runs what is due", async () => {
+  test("the command of the timer runs due runs", async () => {
     const cwd = app();
     await dispatch(cwd, "ok", "broken");
     const { ExecStart, SuccessExitStatus } = settings("punctual-collect.service");
@@ -138,7 +141,7 @@ describe("crontab", () => {
     .map((match) => match![2]!);
   const line = (what: string) => lines.find((command) => command.includes(what))!;
 
-  test("collects what is due, into its log", async () => {
+  test("collects due runs, and writes to its log", async () => {
     const cwd = app();
     await dispatch(cwd, "ok");
     // The jobs of this project say on standard error that they ran.
@@ -147,7 +150,7 @@ describe("crontab", () => {
     expect(readFileSync(join(cwd, "collect.log"), "utf8")).toMatch(/^ran 1 run .*1 completed/);
   });
 
-  test("has nothing to mail while all is well", async () => {
+  test("prints nothing to mail without a problem", async () => {
     const cwd = app();
     await dispatch(cwd, "ok");
     inShell(line("collect"), cwd);
@@ -176,7 +179,7 @@ describe("compose", () => {
     stop_grace_period: string;
   }
 
-  test("starts each service after what it needs", () => {
+  test("starts each service after its dependencies", () => {
     expect(Object.keys(services)).toEqual(["database", "install", "worker", "web"]);
     expect(services.install!.depends_on).toEqual({ database: { condition: "service_healthy" } });
     for (const name of ["worker", "web"]) {
@@ -186,7 +189,7 @@ describe("compose", () => {
     }
   });
 
-  test("what it starts installs, works, is healthy and stops", async () => {
+  test("installs, works, is healthy and stops", async () => {
     const cwd = app();
     const { install, worker } = services as { install: Service; worker: Service };
     const [program, ...args] = worker.command;

@@ -91,7 +91,7 @@ function keep(server: Server, cwd: string, env: Record<string, string>): () => P
 }
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (kind) => {
-  test.each(Object.entries(deployments))("%s: each run and each tick once", async (_, servers) => {
+  test.each(Object.entries(deployments))("%s: each run and each tick happens once", async (_, servers) => {
     const folder = project({
       "jobs/one.ts": jobFile("asked", "ticking"),
       "jobs/other.ts": jobFile("asked elsewhere", "ticking elsewhere"),

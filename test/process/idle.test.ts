@@ -17,7 +17,7 @@ test("a full worker claims again as soon as a long run is settled", async ({ sce
   await scene.untilDrained();
 });
 
-test("a worker hears of runs that another process dispatches", async ({ scene }) => {
+test("a worker is woken by runs that another process dispatches", async ({ scene }) => {
   scene.worker("only", { sleep });
   await scene.journal.until({ what: "worker.started" });
   const [run] = await scene.dispatchMany("free", 1);
@@ -31,7 +31,7 @@ test("a worker wakes up when a delayed run is due", async ({ scene }) => {
   await scene.untilFinished(id);
 });
 
-test("what was claimed ahead is not kept from others while a handler takes long", async ({ scene }) => {
+test("prefetched runs are released to others while a handler takes long", async ({ scene }) => {
   await scene.dispatchMany("free", 1000);
   const first = scene.worker("first", { sleep, parallel: 1, whenAhead: "hold" });
   const { ids } = await scene.journal.until({ what: "ahead" });

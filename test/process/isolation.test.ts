@@ -18,7 +18,7 @@ function makeDue(scene: Scene, runs: Run[]): void {
 }
 
 describe("without a supervisor", () => {
-  test("a long run that was killed with its worker delays others by seconds, and one can see why", async ({
+  test("a long run that was killed with its worker delays others by seconds, and why() says so", async ({
     scene,
   }) => {
     const long = await scene.job.held.dispatch({ do: "obey" });
@@ -41,7 +41,7 @@ describe("without a supervisor", () => {
     expect((await scene.jobs.health()).sentences.join()).not.toContain("isolates");
   });
 
-  test("the runs of a killed worker are shared by idle ones, one for each", async ({ scene }) => {
+  test("idle workers share the runs of a killed worker, one for each", async ({ scene }) => {
     const runs = await scene.dispatchMany("held", 5, { do: "obey" });
     const first = scene.worker("first", { parallel: 5 });
     for (const { id } of runs) await scene.journal.until({ by: "first", what: "start", run: id });
@@ -57,7 +57,7 @@ describe("without a supervisor", () => {
 });
 
 describe("under a supervisor", () => {
-  test("a crashed run gets an empty child: it takes no innocent run down, though all children are busy", async ({
+  test("a crashed run gets an empty child and harms no other run, even if all children are busy", async ({
     scene,
   }) => {
     const poison = await crashed(scene, "held", { do: "exit" });
@@ -81,7 +81,7 @@ describe("under a supervisor", () => {
     ]);
   });
 
-  test("two crashed runs run in two idle children at once, and a third child goes on with everything else", async ({
+  test("two crashed runs run in two idle children at once, while a third child executes all others", async ({
     scene,
   }) => {
     const two = [await crashed(scene, "held", { do: "obey" }), await crashed(scene, "held", { do: "obey" })];
@@ -102,7 +102,7 @@ describe("under a supervisor", () => {
     expect((await scene.jobs.health()).level).toBe("healthy");
   });
 
-  test("crashed runs in all children: the others wait for some seconds only", async ({ scene }) => {
+  test("crashed runs in all children delay others by some seconds only", async ({ scene }) => {
     const two = [await crashed(scene, "held", { do: "obey" }), await crashed(scene, "held", { do: "obey" })];
     supervisor(scene, { workers: 2, parallel: 4 });
     await eventually("the children", () => scene.journal.find({ what: "child.started" }).length === 2);

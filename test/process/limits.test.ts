@@ -52,9 +52,7 @@ test("the limit of a queue holds across processes, and is used", async ({ scene 
   expect(processesOf(all)).toBeGreaterThanOrEqual(NARROW);
 });
 
-test("limits of different kinds hold beside one another, whichever worker takes the slots", async ({
-  scene,
-}) => {
+test("limits of different kinds hold together, whichever worker uses the slots", async ({ scene }) => {
   const all = await runOnFour(scene, ["pair", "keyed", "narrow", "single", "free"], 3);
   const gate = ({ job, key }: Try) => (key === null ? job : `${job} ${key}`);
   const most = mostAtOnce(all, gate);
@@ -68,7 +66,7 @@ test("limits of different kinds hold beside one another, whichever worker takes 
   expect(processesOf(all)).toBe(PROCESSES.length);
 });
 
-test("the slots of a killed worker are free again after the lease, all of them", async ({ scene }) => {
+test("all slots of a killed worker are free again after the lease", async ({ scene }) => {
   const stuck = await scene.dispatchMany("pair", PAIR);
   const first = scene.worker("first", { holds: ["pair"] });
   for (const { id } of stuck) await scene.journal.until({ what: "start", run: id });

@@ -31,14 +31,14 @@ function expectNothingLost(scene: Scene, ids: number[]): void {
 const hasWritten = (scene: Scene) =>
   scene.rows("select name from sqlite_schema where name = 'written'").length > 0;
 
-test("a transaction longer than the lease that is rolled back costs no lease", async ({ scene }) => {
+test("a transaction longer than the lease loses no lease when it rolls back", async ({ scene }) => {
   const { id, neighbour } = await work(scene, "roll back and return");
   expectNothingLost(scene, [id, neighbour]);
   expect(scene.finished(id)).toMatchObject({ attempts: 1 });
   expect(hasWritten(scene)).toBe(false);
 });
 
-test("a transaction longer than the lease that is committed costs no lease of its neighbours", async ({
+test("a transaction longer than the lease loses no lease of other runs when it commits", async ({
   scene,
 }) => {
   const { id, neighbour } = await work(scene, "commit");

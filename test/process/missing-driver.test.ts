@@ -27,7 +27,7 @@ test.each([
   ["postgres://127.0.0.1:1/shop", "npm i pg"],
   ["mysql://127.0.0.1:1/shop", "npm i mysql2"],
   ["mariadb://127.0.0.1:1/shop", "npm i mysql2"],
-])("%s without its driver says what to install", async (url, cure) => {
+])("%s without its driver names the package to install", async (url, cure) => {
   const told = await openWithout(["pg", "mysql2", "mysql2/promise"], url);
   expect(told).toMatch(/^DRIVER_MISSING: /);
   expect(told).toContain(cure);

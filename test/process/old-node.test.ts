@@ -52,7 +52,7 @@ function onOldNode(script: string): Child {
     : startChild(join(built, `pretend-${script}.js`), []);
 }
 
-test("an older Node is told so in one sentence, whatever else it could not understand", async () => {
+test("an older Node prints one sentence about the version it needs, and no syntax error", async () => {
   const child = onOldNode("uses");
   expect(await child.exit()).toEqual({ code: 1, signal: null });
   expect(child.stderr).toMatch(
@@ -62,7 +62,7 @@ test("an older Node is told so in one sentence, whatever else it could not under
   expect(child.stderr).not.toContain("SyntaxError");
 });
 
-test("the command line says no more than that sentence", async () => {
+test("the command line prints only that sentence", async () => {
   const child = onOldNode("calls");
   expect(await child.exit()).toEqual({ code: 1, signal: null });
   expect(child.stderr).toMatch(
@@ -70,7 +70,7 @@ test("the command line says no more than that sentence", async () => {
   );
 });
 
-test("a Node that is new enough imports the package and says nothing", async () => {
+test("a Node that is new enough imports the package without a message", async () => {
   writeFileSync(join(built, "imports.js"), 'import { Punctual } from "./dist/index.js";\nvoid Punctual;\n');
   const child = startChild(join(built, "imports.js"), []);
   expect(await child.exit()).toEqual({ code: 0, signal: null });

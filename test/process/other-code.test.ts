@@ -56,7 +56,7 @@ for (const job of ["pair", "keyed", "narrow"] as const) {
     });
   }
 
-  test(`runs of "${job}" that were dispatched before any worker knew of a limit are held by it`, async ({
+  test(`runs of "${job}" that were dispatched before any worker had synced a limit are held by it`, async ({
     scene,
   }) => {
     await dispatchFrom(scene, "without limits", job);

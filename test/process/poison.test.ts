@@ -18,9 +18,11 @@ const deaths: [what: string, act: Act, exit: object][] = [
   ["throws where nobody catches it", { do: "throw in a timer" }, { code: 1, signal: null }],
 ];
 
-describe.concurrent("a handler that takes its process down", () => {
+describe.concurrent("a handler that ends its process", () => {
   for (const [what, act, exit] of deaths) {
-    test(`${what}: its run fails as crashed the third time, the innocent end well`, async ({ scene }) => {
+    test(`${what}: its run fails as crashed the third time, and all other runs complete`, async ({
+      scene,
+    }) => {
       const poison = await scene.job.held.dispatch(act);
       const beside = await scene.dispatchMany("free", 3, { do: "pause", ms: 20 });
       const first = scene.worker("first", { parallel: 4, holds: ["held", "free"] });
@@ -57,7 +59,7 @@ describe.concurrent("a handler that takes its process down", () => {
   }
 });
 
-test("what was claimed together with a crashed run, and has not started, is not charged with its crash", async ({
+test("runs that were claimed with a crashed run and have not started are not charged with its crash", async ({
   scene,
 }) => {
   const poison = await scene.job.held.dispatch({ do: "exit" });
@@ -75,7 +77,7 @@ test("what was claimed together with a crashed run, and has not started, is not 
   for (const { id } of fresh) expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });
 });
 
-test("one that is cancelled while it waits to run alone does not keep its worker from working", async ({
+test("a crashed run that is cancelled while it waits to be alone does not block its worker", async ({
   scene,
 }) => {
   const crashed = await scene.job.held.dispatch({ do: "return" });

@@ -4,7 +4,7 @@ import { STACK_TRACE } from "../support/start-child.ts";
 import { test } from "./support/scene.ts";
 
 for (const behaviour of ["awaits", "does not await", "dispatches a function"]) {
-  test(`a script that ${behaviour}: it ends by itself, and its run is there`, async ({ scene }) => {
+  test(`a script that ${behaviour}: it ends by itself, and its run is inserted`, async ({ scene }) => {
     const child = scene.start("producer", "child-producer.ts", [scene.path, behaviour]);
     expect(await child.exit()).toEqual({ code: 0, signal: null });
     expect(child.stderr).toBe("");
@@ -12,7 +12,9 @@ for (const behaviour of ["awaits", "does not await", "dispatches a function"]) {
   });
 }
 
-test("a dispatch that fails unheard is told on standard error and ends nothing", async ({ scene }) => {
+test("a failed dispatch that is not awaited is reported on standard error and does not end the process", async ({
+  scene,
+}) => {
   const child = scene.start("producer", "child-producer.ts", [scene.path, "fails unheard"]);
   expect(await child.exit()).toEqual({ code: 0, signal: null });
   expect(child.stderr).toMatch(/^punctual: error: .*"no such job"/);
@@ -21,7 +23,7 @@ test("a dispatch that fails unheard is told on standard error and ends nothing",
   expect(scene.rows("select * from punctual_runs")).toMatchObject([{ name: "mail" }]);
 });
 
-test("a dispatch waits for a locked database, and its script with it", async ({ scene }) => {
+test("a dispatch waits for a locked database, and keeps its script alive", async ({ scene }) => {
   await scene.jobs.install();
   scene.database.exec("begin immediate");
   const child = scene.start("producer", "child-producer.ts", [scene.path, "is kept waiting"]);

@@ -25,7 +25,7 @@ async function startVersion(scene: Scene, name: string, version: Version) {
 }
 
 describe("a job that is renamed while workers with the old code are alive", () => {
-  test("each tick and each dispatch runs once, also after a roll-back", { timeout: 120_000 }, async ({
+  test("runs each tick and each dispatch once, also after a rollback", { timeout: 120_000 }, async ({
     scene,
   }) => {
     await startVersion(scene, "old 1", "old");

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { cameAbout } from "../support/came-about.ts";
 import { test } from "./support/scene.ts";
 
-test("four processes run 20,000 runs, each exactly once", async ({ scene }) => {
+test("four processes execute 20,000 runs, each exactly once", async ({ scene }) => {
   const runs = [
     ...(await scene.dispatchMany("free", 17_000)),
     ...(await scene.dispatchMany("pair", 1000)),

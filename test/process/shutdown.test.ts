@@ -13,7 +13,7 @@ async function stopping(scene: Scene, child: Child, signal: NodeJS.Signals): Pro
 }
 
 describe("the first signal", () => {
-  test("lets what runs finish and gives back what has not started", async ({ scene }) => {
+  test("lets running runs finish and releases those that have not started", async ({ scene }) => {
     await scene.dispatchMany("free", 1000);
     const child = scene.worker("first", { parallel: 1, whenAhead: "terminate" });
     expect(await child.exit()).toEqual({ code: 0, signal: null });
@@ -39,7 +39,7 @@ describe("the first signal", () => {
     expect(scene.rows("select id from punctual_workers")).toEqual([]);
   });
 
-  test("waits for longer than a lease, and nobody else runs what it finishes", async ({ scene }) => {
+  test("lets a run finish for longer than a lease, and no other worker executes it", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "return" });
     const first = scene.worker("first", { holds: ["held"] });
     await scene.journal.until({ by: "first", what: "start", run: id });
@@ -58,7 +58,7 @@ describe("the first signal", () => {
     expect(scene.journal.find({ what: "abort" })).toEqual([]);
   });
 
-  test("aborts after the grace; the run is free at once and has its attempt back", async ({ scene }) => {
+  test("aborts after the grace; the run is ready at once and keeps its attempt number", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "obey" });
     const first = scene.worker("first", { grace: "100ms" });
     await scene.journal.until({ by: "first", what: "start", run: id });
@@ -76,7 +76,7 @@ describe("the first signal", () => {
     expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 1 });
   });
 
-  test("is heard while the worker still waits for the database", async ({ scene }) => {
+  test("is handled while the worker still waits for the database", async ({ scene }) => {
     await scene.jobs.install();
     scene.database.exec("begin immediate");
     const child = scene.worker("first");
@@ -87,7 +87,7 @@ describe("the first signal", () => {
     expect(child.stderr).not.toMatch(STACK_TRACE);
   });
 
-  test("is not needed where stop() is called, at once or later", async ({ scene }) => {
+  test("is not needed if stop() is called, at once or later", async ({ scene }) => {
     const jobs = new Punctual(`sqlite:${scene.path}`, { logger: false });
     const working = jobs.forever({ signals: false });
     await jobs.stop();
@@ -106,7 +106,7 @@ describe.concurrent("a handler that ignores its signal", () => {
     expect(scene.journal.find({ what: "end", run: id })).toEqual([]);
   });
 
-  test("loses it also where it runs alone, with a crash behind it", async ({ scene }) => {
+  test("loses its run also if it is isolated after a crash", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "ignore" });
     const first = scene.worker("first");
     await scene.journal.until({ by: "first", what: "start", run: id });
@@ -152,7 +152,7 @@ describe("further signals", () => {
     });
   }
 
-  test("at any moment, in any number, leave nothing broken behind", async ({ scene }) => {
+  test("at any moment, in any number, leave the database consistent", async ({ scene }) => {
     const count = 400;
     const runs = await scene.dispatchMany("free", count, { do: "pause", ms: 20 });
     const seed = Math.floor(Math.random() * 2 ** 31);

@@ -13,7 +13,7 @@ function lock(scene: Scene): void {
 }
 
 describe("a worker whose database is locked by another process", () => {
-  test("ends within its grace, and says which outcome it could not write", async ({ scene }) => {
+  test("ends within its grace, and reports the outcome that it could not write", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "return" });
     const child = scene.worker("first", { holds: ["held"], grace: "1s", lease: 60 });
     await scene.journal.until({ what: "start", run: id });
@@ -33,7 +33,7 @@ describe("a worker whose database is locked by another process", () => {
     expect(scene.unfinished(id)).toMatchObject({ state: 2, attempts: 1 });
   });
 
-  test("ends soon when nothing runs, however long its grace", async ({ scene }) => {
+  test("ends soon without running runs, whatever its grace", async ({ scene }) => {
     const child = scene.worker("first", { grace: "10m" });
     await scene.journal.until({ what: "worker.started" });
     lock(scene);
@@ -42,7 +42,7 @@ describe("a worker whose database is locked by another process", () => {
     scene.database.exec("commit");
   });
 
-  test("ends soon when it has not even started", async ({ scene }) => {
+  test("ends soon if it has not started yet", async ({ scene }) => {
     await scene.jobs.install();
     lock(scene);
     const child = scene.worker("first", { grace: "10m" });
@@ -69,7 +69,7 @@ describe("a worker whose database is locked by another process", () => {
     scene.database.exec("commit");
   });
 
-  test("writes all it has when the lock ends within its grace", async ({ scene }) => {
+  test("writes all its outcomes when the lock ends within its grace", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "return" });
     const child = scene.worker("first", { holds: ["held"], lease: 60 });
     await scene.journal.until({ what: "start", run: id });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runScript } from "../api/support/child.ts";
 import { freePort } from "../servers/free-port.ts";
 
-test("a program that starts a probe and then supervises: only the parent listens", async () => {
+test("only the parent listens in a program that starts a probe and then supervises", async () => {
   const port = await freePort();
   const { code, stdout, stderr } = await runScript(
     `import { Punctual, startProbe } from "punctual";

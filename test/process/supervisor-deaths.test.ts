@@ -6,7 +6,7 @@ import { isAlive, supervisor, told } from "./support/supervised.ts";
 import { neighbours, tries } from "./support/sweep.ts";
 
 describe("a child that dies", () => {
-  test("has its runs taken back at once, under load, and nothing is lost", async ({ scene }) => {
+  test("has its runs taken back at once, under load, and none is lost", async ({ scene }) => {
     const runs = await scene.dispatchMany("free", 300, { do: "pause", ms: 20 });
     const held = await scene.job.held.dispatch({ do: "pause", ms: 1000 });
     const parent = supervisor(scene, { workers: 2, parallel: 4 });
@@ -40,7 +40,7 @@ describe("a child that dies", () => {
   ];
 
   test.for(deaths)(
-    "by a run that %s: it fails as crashed the third time, its neighbours complete, and crashed runs are alone",
+    "because a run %s: that run fails as crashed the third time, others complete, and crashed runs are alone",
     async ([, act], { scene }) => {
       const poison = await scene.job.held.dispatch(act);
       const beside = await scene.dispatchMany("free", 40, { do: "pause", ms: 50 });
@@ -82,7 +82,7 @@ test("a run that its crashes end calls onError once, in a child", async ({ scene
 });
 
 describe("a child that blocks its event loop", () => {
-  test("keeps its leases; past the timeout it is killed, its neighbours are not charged", async ({
+  test("keeps its leases; after the timeout it is killed, and its other runs are not charged", async ({
     scene,
   }) => {
     const neighbour = await scene.job.held.dispatch({ do: "obey" });
@@ -105,7 +105,7 @@ describe("a child that blocks its event loop", () => {
     expect(await scene.jobs.find(blocking.id)).toMatchObject({ error: { code: "RUN_TIMED_OUT" } });
   });
 
-  test("without a timeout it is killed when it has stalled, and its runs count a crash", async ({
+  test("without a timeout is killed when it has stalled, and its runs are charged with a crash", async ({
     scene,
   }) => {
     supervisor(scene, { workers: 2, stall: 5 });
@@ -126,7 +126,7 @@ describe("a child that blocks its event loop", () => {
     expect(first!.error!.message).toContain("no sign of life for 5 s");
   });
 
-  test("one that only ignores its timeout is not mistaken for one that is blocked", async ({ scene }) => {
+  test("differs from one that only ignores its timeout", async ({ scene }) => {
     const { id } = await scene.jobs.declare<Act>("timed").dispatch({ do: "ignore" });
     supervisor(scene, { workers: 1 });
     expect(await scene.untilFinished(id)).toMatchObject({ state: 4, attempts: 2, crashes: 0 });

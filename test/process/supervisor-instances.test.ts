@@ -9,7 +9,7 @@ function start(scene: Scene, way: Way): Child {
   return scene.start(way, "child-instances.ts", [way, scene.folder, scene.journal.path]);
 }
 
-test("two instances of one program have children of their own, whichever database answers first", async ({
+test("two instances of one program have their own children, whichever database answers first", async ({
   scene,
 }) => {
   const program = start(scene, "two");
@@ -58,7 +58,7 @@ test("the default instance can be supervised", async ({ scene }) => {
   expect(scene.journal.find({ what: "run.completed" })).toMatchObject([{ text: "default" }]);
 });
 
-test("a child that was silent for a while is given runs as soon as it answers, however long the sleep", async ({
+test("a child that was silent for a while gets runs as soon as it answers, whatever the sleep", async ({
   scene,
 }) => {
   const program = start(scene, "silent");

@@ -9,7 +9,7 @@ const reasons = (scene: Scene) =>
 
 const version = (result: unknown) => (JSON.parse(String(result)) as { version: string }).version;
 
-describe("children are replaced", () => {
+describe("a child is replaced", () => {
   test("after maxJobs runs, without losing one", async ({ scene }) => {
     const runs = await scene.dispatchMany("free", 50, { do: "pause", ms: 5 });
     const parent = supervisor(scene, { workers: 2, parallel: 2, maxJobs: 10 });
@@ -43,7 +43,7 @@ describe("children are replaced", () => {
     expect(child).not.toBe(scene.finished(id)!.child);
   });
 
-  test("when somebody sends them SIGTERM: what they have is finished first", async ({ scene }) => {
+  test("after SIGTERM, once its runs have finished", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "pause", ms: 1500 });
     supervisor(scene, { workers: 1 });
     const { pid } = await scene.journal.until({ what: "start", run: id });
@@ -90,7 +90,7 @@ describe("SIGHUP", () => {
     expect(scene.unfinished(gone.id)).toMatchObject({ state: 1, attempts: 0 });
   });
 
-  test("with definitions that cannot be loaded: the old children go on, and it is said", async ({
+  test("keeps the old children if the definitions cannot be loaded, and reports the error", async ({
     scene,
   }) => {
     const edition = writeEdition(scene, { version: "1", jobs: [] });
@@ -119,7 +119,7 @@ describe("children that cannot boot", () => {
     ["exit", "ended with code 7 before it did", "must reach the same call of supervise()"],
     ["return", "ended with code 0 before it did", "must reach the same call of supervise()"],
   ] as const)(
-    "because they %s: the supervisor gives up and says why",
+    "because they %s: the supervisor ends with the reason",
     async ([boot, how, hint], { scene }) => {
       const { id } = await scene.job.free.dispatch({ do: "return" });
       const parent = supervisor(scene, { workers: 2 }, writeEdition(scene, { version: "1", jobs: [], boot }));

@@ -5,7 +5,7 @@ import { test } from "./support/scene.ts";
 import { supervisor, told, writeEdition } from "./support/supervised.ts";
 import { mostAtOnce, tries } from "./support/sweep.ts";
 
-describe("never more runs at once than there are slots", () => {
+describe("no more runs at once than slots", () => {
   test("when children are replaced while they have long ones", async ({ scene }) => {
     await scene.dispatchMany("free", 4, { do: "pause", ms: 1500 });
     supervisor(scene, { workers: 1, parallel: 1, maxJobs: 1 });
@@ -15,7 +15,7 @@ describe("never more runs at once than there are slots", () => {
     expect(mostAtOnce(all, () => "all")).toEqual(new Map([["all", 1]]));
   });
 
-  test("functions that the parent runs itself take part", async ({ scene }) => {
+  test("when the parent runs functions itself", async ({ scene }) => {
     supervisor(scene, { workers: 1, parallel: 2 }, undefined, { functions: 8 });
     await eventually(
       "all functions",
@@ -42,7 +42,7 @@ test("a child that dies while broken definitions are loaded in its place is repl
 });
 
 test.runIf(process.platform === "linux")(
-  "a child that cannot be started for want of files is started when there are some",
+  "a child that cannot start because the system has no free file descriptors starts later",
   async ({ scene }) => {
     const parent = supervisor(scene, { workers: 1 });
     const { pid } = told<{ pid: number }>(await scene.journal.until({ what: "child.started" }));
@@ -58,7 +58,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a child that boots while newer definitions are loaded leaves nothing behind that keeps the supervisor from its end", async ({
+test("a child that boots while newer definitions are loaded does not prevent the supervisor from ending", async ({
   scene,
 }) => {
   const edition = writeEdition(scene, { version: "1", jobs: [], boot: "wait" });
@@ -70,7 +70,7 @@ test("a child that boots while newer definitions are loaded leaves nothing behin
   expect(await scene.stop(parent)).toEqual({ code: 0, signal: null });
 });
 
-test("children whose supervisor was killed end before the leases do, whatever their handlers do", async ({
+test("children whose supervisor was killed end before their leases do, whatever their handlers do", async ({
   scene,
 }) => {
   const lease = 3;
@@ -84,7 +84,7 @@ test("children whose supervisor was killed end before the leases do, whatever th
   expect(scene.journal.find({ what: "end", pid })).toEqual([]);
 });
 
-test("what a handler logs and no channel can carry is logged as it is kept", async ({ scene }) => {
+test("log data that the channel cannot carry is logged as it is stored", async ({ scene }) => {
   const { id } = await scene.jobs.declare("sharing").dispatch();
   supervisor(scene, { workers: 1 });
   expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });

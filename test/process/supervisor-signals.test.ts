@@ -11,7 +11,7 @@ async function untilGone(pids: number[]): Promise<void> {
 }
 
 describe("signals to a supervisor", () => {
-  test("the first one: what runs is finished, what waits is left", async ({ scene }) => {
+  test("the first one lets running runs finish and leaves the waiting ones", async ({ scene }) => {
     const running = await scene.dispatchMany("held", 2, { do: "pause", ms: 1500 });
     const parent = supervisor(scene, { workers: 2, parallel: 1 });
     for (const { id } of running) await scene.journal.until({ what: "start", run: id });
@@ -24,7 +24,7 @@ describe("signals to a supervisor", () => {
     await untilGone(childrenOf(scene));
   });
 
-  test("the second one: handlers are aborted, and their runs are free at once", async ({ scene }) => {
+  test("the second one aborts the handlers, and their runs are ready at once", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "obey" });
     const parent = supervisor(scene, { workers: 2 });
     await scene.journal.until({ what: "start", run: id });
@@ -39,7 +39,7 @@ describe("signals to a supervisor", () => {
     await untilGone(childrenOf(scene));
   });
 
-  test("the third one: the children are killed, and it exits", async ({ scene }) => {
+  test("the third one kills the children, and the supervisor exits", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "ignore" });
     const parent = supervisor(scene, { workers: 2 });
     await scene.journal.until({ what: "start", run: id });
@@ -56,7 +56,7 @@ describe("signals to a supervisor", () => {
     expect(scene.unfinished(id)).toMatchObject({ state: 2, attempts: 1 });
   });
 
-  test("a child that holds its event loop does not hold up the second one", async ({ scene }) => {
+  test("the second one does not wait for a child that blocks its event loop", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "block", ms: 60_000 });
     const parent = supervisor(scene, { workers: 1 });
     await scene.journal.until({ what: "start", run: id });
@@ -72,7 +72,7 @@ describe("signals to a supervisor", () => {
 });
 
 describe("a supervisor that is killed", () => {
-  test("takes its children with it: they abort their handlers and write nothing", async ({ scene }) => {
+  test("ends its children: they abort their handlers and write nothing", async ({ scene }) => {
     const runs = await scene.dispatchMany("held", 2, { do: "obey" });
     const ignoring = await scene.job.held.dispatch({ do: "ignore" });
     const parent = supervisor(scene, { workers: 2, parallel: 4 });

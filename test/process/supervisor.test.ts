@@ -48,7 +48,7 @@ describe("under a supervisor", () => {
     expect(scene.journal.find({ what: "ended", by: "supervisor" })).toMatchObject([{ ids: [60] }]);
   });
 
-  test("a run says which child has it, while it runs, and why() says it in words", async ({ scene }) => {
+  test("a running run names its child, and so does why()", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "obey" });
     supervisor(scene, { workers: 2 });
     const { pid, by } = await scene.journal.until({ what: "start", run: id });
@@ -61,7 +61,7 @@ describe("under a supervisor", () => {
     expect(scene.journal.find({ what: "abort", run: id })).toMatchObject([{ code: "RUN_CANCELLED", pid }]);
   });
 
-  test("progress and log lines go through the parent, also what cannot be sent", async ({ scene }) => {
+  test("progress and log lines go through the parent, also values that cannot be sent", async ({ scene }) => {
     const { id } = await scene.jobs.declare("talking").dispatch();
     const parent = supervisor(scene, { workers: 1 });
     await eventually("the progress", () => scene.unfinished(id)?.progress === '{"step":1}');
@@ -75,7 +75,7 @@ describe("under a supervisor", () => {
     expect(await scene.jobs.logs(id)).toMatchObject([line]);
   });
 
-  test("methods that another process registers are found in classes that the children know", async ({
+  test("methods that another process dispatches are found in classes that the children know", async ({
     scene,
   }) => {
     class Reports {
@@ -102,7 +102,7 @@ describe("under a supervisor", () => {
     await eventually("the hook", async () => /the hook onSuccess has been/.test(await scene.jobs.why(id)));
   });
 
-  test("hooks that never settle keep neither the outcome nor the slot of a child longer than hookTimeout", async ({
+  test("hooks that never settle delay the outcome and the slot of a child by hookTimeout at most", async ({
     scene,
   }) => {
     const bounded = scene.jobs.declare("bounded");
@@ -122,7 +122,7 @@ describe("under a supervisor", () => {
     expect(scene.journal.find({ what: "child.exited" })).toHaveLength(1);
   });
 
-  test("a handler dispatches from its child, as the parent of what it dispatches", async ({ scene }) => {
+  test("a handler dispatches from its child, and its run is the parent of the new run", async ({ scene }) => {
     const { id } = await scene.jobs.declare("parent").dispatch();
     supervisor(scene, { workers: 1 });
     const { run } = await scene.journal.until({ what: "dispatched" });
@@ -130,7 +130,7 @@ describe("under a supervisor", () => {
     expect(await scene.untilFinished(id)).toMatchObject({ state: 3 });
   });
 
-  test("a handler completes its run in a transaction of its child, and the parent is told", async ({
+  test("a handler completes its run in a transaction of its child, and the parent learns of it", async ({
     scene,
   }) => {
     const { id } = await scene.jobs.declare("atomic").dispatch();
@@ -155,7 +155,7 @@ describe("under a supervisor", () => {
     expect(warned.map(({ text }) => text)).toContainEqual(expect.stringContaining("forever() does nothing"));
   });
 
-  test("a job that one child has defined while it worked is run by that child", async ({ scene }) => {
+  test("a job that one child has defined later is executed by that child", async ({ scene }) => {
     await scene.jobs.declare("late").dispatch();
     supervisor(scene, { workers: 2 });
     const { run, pid } = await scene.journal.until({ what: "dispatched" });

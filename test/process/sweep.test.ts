@@ -27,7 +27,7 @@ const fair: Entry[] = [
 
 const most = (entries: Entry[]) => mostAtOnce(tries(entries), ({ job }) => job).get("pair");
 
-test("counts what runs at the same time in all processes", () => {
+test("counts runs that overlap in all processes", () => {
   expect(most(fair)).toBe(2);
 });
 
@@ -36,7 +36,7 @@ test("catches a planted overlap", () => {
   expect(most(planted.sort((a, b) => a.at - b.at))).toBe(3);
 });
 
-test("catches an overlap with a try whose process died, until it was gone", () => {
+test("catches an overlap with an attempt whose process died, until its death", () => {
   const killed = (gone: number) =>
     [entry(0, "start", 1), entry(gone, "gone", 0), entry(5, "start", 2, { pid: 2 })].sort(
       (a, b) => a.at - b.at,

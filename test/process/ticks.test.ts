@@ -49,7 +49,7 @@ function expectEachSecondOnce(ticks: number[]): void {
 const errorsOf = ({ journal }: Scene) => journal.entries.filter(({ what }) => what === "error");
 
 describe("a job that ticks every second", () => {
-  test("eight workers for a minute: each second exactly one run, none missing", { timeout: 150_000 }, async ({
+  test("has exactly one run per second with eight workers for a minute", { timeout: 150_000 }, async ({
     scene,
   }) => {
     for (let i = 0; i < WORKERS; i++) ticker(scene, `worker ${i}`, "1 day");
@@ -58,9 +58,9 @@ describe("a job that ticks every second", () => {
     expect(scene.rows("select missed from punctual_schedules")).toEqual([{ missed: 0 }]);
   });
 
-  test("workers that come and go, and a history that keeps nothing", { timeout: 120_000 }, async ({
-    scene,
-  }) => {
+  test("has one run per second while workers come and go and history keeps nothing", {
+    timeout: 120_000,
+  }, async ({ scene }) => {
     const workers = [ticker(scene, "worker 0", "0")];
     for (let i = 1; i < WORKERS; i++) {
       await tickFor(scene, i);
@@ -74,7 +74,7 @@ describe("a job that ticks every second", () => {
     expect(errorsOf(scene)).toEqual([]);
   });
 
-  test("workers beside crontabs: none twice", { timeout: 90_000 }, async ({ scene }) => {
+  test("has no run twice with workers beside crontabs", { timeout: 90_000 }, async ({ scene }) => {
     ticker(scene, "worker", "1 day");
     for (let i = 0; i < 3; i++) ticker(scene, `crontab ${i}`, "1 day", "crontab");
     expectEachSecondOnce(await tickFor(scene, 12));
@@ -82,7 +82,7 @@ describe("a job that ticks every second", () => {
   });
 });
 
-test("the check of the seconds catches one that is missing, and one that came twice", () => {
+test("the check detects a second that is missing or doubled", () => {
   expect(() => expectEachSecondOnce([1, 2, 4])).toThrow();
   expect(() => expectEachSecondOnce([1, 2, 2, 3])).toThrow();
   expectEachSecondOnce([2, 1, 3]);

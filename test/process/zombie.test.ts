@@ -27,8 +27,8 @@ function stored(scene: Scene, id: number): string {
   return JSON.stringify({ runs, history, attempts });
 }
 
-describe("a worker is stopped past its lease and goes on", () => {
-  test("after attempt 2 has completed: the row in history stays as it is", async ({ scene }) => {
+describe("a worker that is stopped past its lease and continues", () => {
+  test("after attempt 2 has completed leaves the row in history unchanged", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "return" });
     const first = scene.worker("first", { holds: ["held"] });
     await scene.journal.until({ by: "first", what: "worker.started" });
@@ -48,7 +48,9 @@ describe("a worker is stopped past its lease and goes on", () => {
     expect(stored(scene, id)).toBe(before);
   });
 
-  test("while attempt 2 is running: its signal aborts, and attempt 2 keeps its lease", async ({ scene }) => {
+  test("while attempt 2 is running has its signal aborted, and attempt 2 keeps its lease", async ({
+    scene,
+  }) => {
     const { id } = await scene.job.held.dispatch({ do: "return" });
     const first = scene.worker("first", { holds: ["held"] });
     await scene.journal.until({ by: "first", what: "start", run: id });
@@ -68,7 +70,7 @@ describe("a worker is stopped past its lease and goes on", () => {
     expect(JSON.parse(row.result!)).toEqual({ by: "second", attempt: 2 });
   });
 
-  test("and fails: no error is recorded and no retry is scheduled", async ({ scene }) => {
+  test("and whose handler fails records no error and schedules no retry", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "return" });
     const first = scene.worker("first", { holds: ["held"], acts: { held: { do: "fail" } } });
     await scene.journal.until({ by: "first", what: "start", run: id });
@@ -86,7 +88,7 @@ describe("a worker is stopped past its lease and goes on", () => {
     expect(await scene.jobs.attempts(id)).toMatchObject([{ attempt: 1, outcome: "crashed" }]);
   });
 
-  test("under a limit: its slot is not freed a second time", async ({ scene }) => {
+  test("under a limit does not free its slot a second time", async ({ scene }) => {
     const { id } = await scene.job.single.dispatch({ do: "return" });
     const next = await scene.job.single.dispatch({ do: "return" });
     const first = scene.worker("first", { holds: ["single"] });
@@ -116,7 +118,7 @@ describe("a worker is stopped past its lease and goes on", () => {
   });
 });
 
-test("a worker that was stopped past its lease aborts its runs before it takes them back itself", async ({
+test("a worker that was stopped past its lease aborts its runs before it reaps them itself", async ({
   scene,
 }) => {
   const { id } = await scene.job.held.dispatch({ do: "return" });
@@ -141,10 +143,10 @@ test("a worker that was stopped past its lease aborts its runs before it takes t
   await scene.journal.until({ by: "only", what: "run.lost", run: id, attempt: 1 });
 });
 
-describe("a handler keeps the event loop for three leases", () => {
+describe("a handler that blocks the event loop for three leases", () => {
   // It ends in the very turn in which it comes back: before any renewal could have told it of the loss.
   for (const act of ["block", "block and fail"] as const) {
-    test(`and ends while attempt 2 is running (${act}): nothing is written`, async ({ scene }) => {
+    test(`and ends while attempt 2 is running (${act}) writes nothing`, async ({ scene }) => {
       const { id } = await scene.job.held.dispatch({ do: "return" });
       scene.worker("first", { acts: { held: { do: act } } });
       await scene.journal.until({ by: "first", what: "start", run: id });
@@ -163,7 +165,7 @@ describe("a handler keeps the event loop for three leases", () => {
     });
   }
 
-  test("its run is run elsewhere once, and nothing stale is written", async ({ scene }) => {
+  test("has its run executed elsewhere once, and writes nothing stale", async ({ scene }) => {
     const { id } = await scene.job.held.dispatch({ do: "return" });
     const first = scene.worker("first", { acts: { held: { do: "block", ms: 3000 * scene.lease } } });
     await scene.journal.until({ by: "first", what: "start", run: id });
@@ -182,7 +184,7 @@ describe("a handler keeps the event loop for three leases", () => {
     expect(first.stderr).toBe("");
   });
 
-  test("what it had claimed ahead is run elsewhere, and not here again", async ({ scene }) => {
+  test("has its prefetched runs executed elsewhere, and not here again", async ({ scene }) => {
     const runs = await scene.dispatchMany("free", 1000);
     const first = scene.worker("first", { parallel: 1, whenAhead: "block" });
     const ahead = await scene.journal.until({ by: "first", what: "ahead" });

@@ -52,13 +52,13 @@ test("passes everything on, in both directions", async () => {
   expect(proxy.connections).toBe(2);
 });
 
-test("gives a server's URL by way of itself", () => {
+test("returns a server's URL with its own port", () => {
   expect(proxy.url("postgres://me:secret@db.example:5432/app?x=1")).toBe(
     `postgres://me:secret@127.0.0.1:${proxy.port}/app?x=1`,
   );
 });
 
-test("cut: every connection ends, new ones are taken", async () => {
+test("cut: every connection ends, and new ones are accepted", async () => {
   const sockets = [await client(), await client()];
   for (const socket of sockets) await ask(socket, "hello");
   const closed = sockets.map(closing);
@@ -67,7 +67,7 @@ test("cut: every connection ends, new ones are taken", async () => {
   expect(await ask(await client(), "again")).toBe("AGAIN");
 });
 
-test("pause: nothing passes, and after resume it all does", async () => {
+test("pause: nothing passes until resume", async () => {
   const socket = await client();
   await ask(socket, "before");
   proxy.pause();
@@ -83,7 +83,7 @@ test("pause: nothing passes, and after resume it all does", async () => {
   await other.close();
 });
 
-test("cut when something is sent, before it is delivered", async () => {
+test("cut on the next message, before it is delivered", async () => {
   const [one, two] = [await client(), await client()];
   const cut = proxy.cutWhen((sent) => sent.includes("commit"), { deliver: false });
   expect(await ask(one, "begin")).toBe("BEGIN");
@@ -94,7 +94,7 @@ test("cut when something is sent, before it is delivered", async () => {
   expect(await ask(two, "commit")).toBe("COMMIT");
 });
 
-test("cut when something is sent, after it was delivered and before the answer", async () => {
+test("cut on the next message, after it was delivered and before the answer", async () => {
   const socket = await client();
   const cut = proxy.cutWhen((sent) => sent.includes("commit"), { deliver: true });
   expect(await ask(socket, "begin")).toBe("BEGIN");

@@ -41,7 +41,7 @@ describe.each(found)("a server of our own: %s", (kind) => {
   let server: TestServer | undefined;
   afterEach(() => server?.stop());
 
-  test("keeps what was committed when it is killed, and comes back on the same port", async () => {
+  test("keeps committed data when it is killed, and restarts on the same port", async () => {
     server = await startServer(kind);
     const { pid, url, dataDir } = server;
     expect(server.version).toBe(findServer(kind)!.version);
@@ -60,7 +60,7 @@ describe.each(found)("a server of our own: %s", (kind) => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test("says what is wrong when it does not start", async () => {
+  test("reports why it does not start", async () => {
     const wrong = kind === "postgres" ? ["-c", "no_such=1"] : ["--no-such-option"];
     await expect(startServer(kind, { args: wrong })).rejects.toThrow(/ended at once.*no.such/s);
   });
