@@ -47,10 +47,15 @@ function run(file: string, args: string[]): string {
   throw new Error(`${file} ${args.join(" ")} failed:\n${said}`);
 }
 
+/** Lets apt wait for another apt instead of failing at once. */
+const LOCK_WAIT = "DPkg::Lock::Timeout=300";
+
 /** Installs packages of Debian, as root, without starting their services. */
 export function aptInstall(...packages: string[]): void {
-  run("apt-get", ["update"]);
-  withoutStartingServices(() => run("apt-get", ["install", "-y", "--no-install-recommends", ...packages]));
+  run("apt-get", ["-o", LOCK_WAIT, "update"]);
+  withoutStartingServices(() =>
+    run("apt-get", ["-o", LOCK_WAIT, "install", "-y", "--no-install-recommends", ...packages]),
+  );
 }
 
 /** Debian starts every server it installs, unless this file says no. */
