@@ -1,13 +1,13 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PunctualError } from "../errors.ts";
 import type { ScheduleInfo, StatusReport } from "../status/report.ts";
 import type { InstallReport } from "../store/maintenance.ts";
 import { childIdentity } from "../supervisor/child-identity.ts";
 import { type Clock, systemClock } from "../time.ts";
-import { type Address, LOOPBACK } from "./address.ts";
+import { LOOPBACK } from "./address.ts";
 import { DatabaseMetrics } from "./database-metrics.ts";
 import { EventMetrics, type InstanceEvents } from "./event-metrics.ts";
+import { listen, urlOf } from "./listen.ts";
 import { Liveness } from "./liveness.ts";
 import { type ChildMetrics, processMetrics } from "./process-metrics.ts";
 import { CONTENT_TYPE, toText } from "./prometheus.ts";
@@ -92,7 +92,7 @@ export async function startProbe(jobs: ProbeTarget, options: ProbeOptions): Prom
   // Low limits: these requests are small and short, and a client must not tie up the process with slow or many ones.
   Object.assign(server, { headersTimeout: 5000, requestTimeout: 10_000, maxConnections: 100 });
   try {
-    await listen(server, { host, port });
+    await listen(server, { host, port }, "The probe");
   } catch (error) {
     stopListening();
     throw error;
@@ -111,10 +111,6 @@ export async function startProbe(jobs: ProbeTarget, options: ProbeOptions): Prom
       });
     },
   };
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 async function respond(
@@ -148,22 +144,3 @@ function ok(): Answer {
 function unavailable(why: string): Answer {
   return { status: 503, body: `${why}\n` };
 }
-
-function listen(server: Server, { host, port }: Address): Promise<void> {
-  return new Promise((listening, refused) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = LISTEN_FAULTS[cause.code ?? ""] ?? cause.message;
-      refused(
-        new PunctualError("CANNOT_LISTEN", `The probe cannot listen on ${host}:${port}: ${why}.`, { cause }),
-      );
-    });
-    server.listen({ host, port }, () => listening());
-  });
-}
-
-const LISTEN_FAULTS: Record<string, string> = {
-  EADDRINUSE: "the port is in use. Stop the other process, or choose another port",
-  EACCES: "permission denied. Choose a port above 1023",
-  EADDRNOTAVAIL: "this machine does not have that address",
-  ENOTFOUND: "the host name cannot be resolved",
-};

@@ -1,13 +1,13 @@
 import { type ErrorCode, isPunctualError } from "../../errors.ts";
 import type { Problem } from "../api/contract/values.ts";
 
-/** What a problem+json answer says beside its status. */
+/** Content of a problem+json response, without its status. */
 export interface ProblemDetails {
   /** Stable: callers match on it, not on the text. */
   code: string;
-  /** What was wrong, in one sentence. */
+  /** The fault with its value, and the expectation. */
   detail: string;
-  /** What to do about it. */
+  /** The next step for the caller. */
   hint?: string | undefined;
   headers?: Record<string, string>;
 }
@@ -66,7 +66,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   WRONG_DATABASE: 503,
 };
 
-/** What to do about an error whose message does not say it, or says it for a caller of the library. */
+/** Next steps for errors whose message names none, or one for callers of the library. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   DATABASE_UNAVAILABLE: "The dashboard tries again with each request.",
   NOT_INSTALLED: "Create the tables: punctual install",

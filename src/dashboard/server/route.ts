@@ -4,14 +4,14 @@ import type { Role } from "../api/contract/values.ts";
 
 export type { Role } from "../api/contract/values.ts";
 
-/** Who sends a request. */
+/** The user of a request. */
 export interface User {
   /** Shown on the page, and written to the audit log. */
   name: string;
   role: Role;
 }
 
-/** What the handler of a route gets. Every check of the request has passed before. */
+/** Argument of a route's handler. Every check of the request has passed before. */
 export interface RouteContext {
   jobs: Punctual;
   /** Values of the `:name` segments of the path, percent-decoded: they may contain `/`, `.` and spaces. */

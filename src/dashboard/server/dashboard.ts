@@ -1,0 +1,204 @@
+import type { Punctual } from "../../punctual.ts";
+import { systemClock } from "../../time.ts";
+import { version } from "../../version.ts";
+import { createApi } from "../api/api.ts";
+import type { Meta } from "../api/contract/values.ts";
+import { secured } from "./headers.ts";
+import { type Place, placeOf } from "./mount.ts";
+import { type Answering, OpenRequests } from "./open-requests.ts";
+import { type DashboardOptions, type Settings, toSettings } from "./options.ts";
+import { problemPage, renderPage, rootOf } from "./page.ts";
+import { PageFiles } from "./page-files.ts";
+import { HttpProblem, problemResponse, toProblem } from "./problem.ts";
+import {
+  authenticate,
+  checkContentType,
+  checkHost,
+  checkOrigin,
+  checkRole,
+  readJson,
+} from "./request-checks.ts";
+import type { Api, JsonResult, RouteContext, User } from "./route.ts";
+import { methodNotAllowed, Router } from "./router.ts";
+
+/**
+ * The dashboard as a Fetch handler: it serves the page and the API below `api/v1`. Frameworks on `Request` and
+ * `Response` call it as it is; `toNodeHandler()` adapts it to `node:http`.
+ */
+export interface Dashboard {
+  /** Answers one request. Never rejects. Further arguments of a framework are ignored. */
+  (request: Request, ...rest: never[]): Promise<Response>;
+  /** Path of the mount that the options name. */
+  readonly basePath: string;
+  /** Ends open streams, and answers further requests with 503. Does not stop the instance. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that the page waits for data before it is sent without. */
+const BOOTSTRAP_TIME = 250;
+
+/**
+ * Returns the web dashboard of an instance.
+ *
+ * ```ts
+ * app.use("/admin/jobs", toNodeHandler(dashboard(jobs, { auth: (request) => signedIn(request) })));
+ * ```
+ */
+export function dashboard(jobs: Punctual, options: DashboardOptions = {}): Dashboard {
+  const settings = toSettings(options);
+  const host = new DashboardHost(jobs, settings, createApi(jobs, settings));
+  const handler = (request: Request) => host.handle(request);
+  return Object.assign(handler, { basePath: settings.basePath, close: () => host.close() });
+}
+
+/** Checks each request and passes it to its route or to the page. */
+export class DashboardHost {
+  readonly #jobs: Punctual;
+  readonly #settings: Settings;
+  readonly #api: Api;
+  readonly #router: Router;
+  readonly #files = new PageFiles();
+  readonly #open = new OpenRequests();
+
+  constructor(jobs: Punctual, settings: Settings, api: Api) {
+    this.#jobs = jobs;
+    this.#settings = settings;
+    this.#api = api;
+    this.#router = new Router(api.routes);
+  }
+
+  async handle(request: Request): Promise<Response> {
+    let isApi = true;
+    try {
+      if (this.#open.isClosed) throw closed();
+      const place = placeOf(request, this.#settings.basePath);
+      isApi = isApiPath(place.path);
+      return await this.#admit(request, place);
+    } catch (error) {
+      const problem = toProblem(error);
+      if (problem.status === 500)
+        this.#settings.logger.error(`dashboard: ${request.method} failed: ${stackOf(error)}`);
+      return secured(isApi ? problemResponse(problem) : problemPageResponse(problem));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#open.close();
+    await this.#api.close();
+  }
+
+  /** The only way to a route or a file: every request passes these checks, in this order. */
+  async #admit(request: Request, place: Place): Promise<Response> {
+    checkHost(request, this.#settings);
+    const user = await authenticate(request, this.#settings);
+    if (user instanceof Response) return user;
+    if (!isApiPath(place.path)) return secured(await this.#page(request, place, user));
+    const { route, params } = this.#router.find(request.method, place.path);
+    checkRole(user, route.role);
+    const isWrite = route.method !== "GET";
+    if (isWrite) {
+      checkOrigin(request);
+      checkContentType(request);
+    }
+    const body = isWrite ? await readJson(request) : undefined;
+    const query = new URL(request.url).searchParams;
+    return this.#open.run(request, async (answering) => {
+      const context = { jobs: this.#jobs, params, query, body, user, signal: answering.signal, request };
+      return secured(toResponse(await route.handler(context), answering, request));
+    });
+  }
+
+  async #page(request: Request, { base, path }: Place, user: User): Promise<Response> {
+    if (request.method !== "GET" && request.method !== "HEAD")
+      throw methodNotAllowed(request.method, ["GET", "HEAD"]);
+    const { search } = new URL(request.url);
+    // Relative, because a proxy may have removed a prefix.
+    if (path === "") return redirect(`./${base.split("/").at(-1)}/${search}`);
+    const name = path.slice(1);
+    if (name !== "index.html" && (await this.#files.has(name))) return this.#files.response(name, request);
+    if (name.startsWith("assets/"))
+      throw new HttpProblem(404, {
+        code: "NO_FILE",
+        detail: `The page has no file ${JSON.stringify(name)}.`,
+      });
+    const html = await this.#files.index();
+    const { title, environment, readOnly } = this.#settings;
+    const meta = await this.#meta(request, user);
+    const page = renderPage(html, {
+      root: rootOf(path),
+      title,
+      environment,
+      version: version(),
+      user,
+      readOnly,
+      meta,
+    });
+    return new Response(request.method === "HEAD" ? null : page, {
+      headers: { "content-type": "text/html; charset=utf-8" },
+    });
+  }
+
+  /** Returns what `GET /meta` answers, for the first paint; null if it fails or takes long. */
+  async #meta(request: Request, user: User): Promise<Meta | null> {
+    const route = this.#api.routes.find(({ method, path }) => method === "GET" && path === "/api/v1/meta");
+    if (!route) return null;
+    const late = new AbortController();
+    const cancel = systemClock.after(BOOTSTRAP_TIME, () => late.abort(), { background: true });
+    const context: RouteContext = {
+      jobs: this.#jobs,
+      params: {},
+      query: new URLSearchParams(),
+      body: undefined,
+      user,
+      signal: late.signal,
+      request,
+    };
+    const overdue = new Promise<null>((resolve) =>
+      late.signal.addEventListener("abort", () => resolve(null)),
+    );
+    const answer = (async () => (await route.handler(context)) as JsonResult)().catch(() => null);
+    const result = await Promise.race([answer, overdue]).finally(cancel);
+    return (result?.body as Meta | undefined) ?? null;
+  }
+}
+
+function isApiPath(path: string): boolean {
+  return path === "/api" || path.startsWith("/api/");
+}
+
+function toResponse(result: JsonResult | Response, answering: Answering, request: Request): Response {
+  const isHead = request.method === "HEAD";
+  if (result instanceof Response) {
+    if (!isHead) return answering.stream(result);
+    void result.body?.cancel();
+    return new Response(null, result);
+  }
+  const { body, headers = {} } = result;
+  if (body === undefined) return new Response(null, { status: result.status ?? 204, headers });
+  const bytes = Buffer.from(JSON.stringify(body));
+  return new Response(isHead ? null : bytes, {
+    status: result.status ?? 200,
+    headers: {
+      "content-type": "application/json",
+      "content-length": String(bytes.byteLength),
+      ...headers,
+    },
+  });
+}
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 308, headers: { location } });
+}
+
+function problemPageResponse({ status, message, hint, headers }: HttpProblem): Response {
+  const html = problemPage(`${status}`, [message, ...(hint === undefined ? [] : [hint])]);
+  return new Response(html, { status, headers: { ...headers, "content-type": "text/html; charset=utf-8" } });
+}
+
+function closed(): HttpProblem {
+  return new HttpProblem(503, { code: "CLOSED", detail: "The dashboard has been closed." });
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,126 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { type Clock, MINUTE } from "../../time.ts";
+import { connectionOf } from "./connection.ts";
+import { secured } from "./headers.ts";
+import { placeOf } from "./mount.ts";
+import type { Authenticate, Identity } from "./options.ts";
+import { problemPage } from "./page.ts";
+import { HttpProblem } from "./problem.ts";
+
+/** Wrong tokens that one address may send in a minute. */
+const MOST_FAILURES = 10;
+/** Addresses whose failures are counted; above it the oldest is forgotten. */
+const MOST_ADDRESSES = 1000;
+
+/** Returns a random token of 256 bits. */
+export function newToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+export interface LoginOptions {
+  token: string;
+  basePath: string;
+  /** Distinguishes the cookies of dashboards on one host, which differ in their ports only. */
+  cookieName: string;
+  identity: Identity;
+  clock: Clock;
+}
+
+/**
+ * Authenticates by a token. A browser sends it once in the URL and gets a cookie for it; a program sends it with each
+ * request as a bearer token. The cookie is a secret of its own that ends with the process, so that it cannot be
+ * guessed from a weak token.
+ */
+export class Login {
+  readonly #options: LoginOptions;
+  readonly #session = newToken();
+  readonly #failures = new Map<string, { count: number; since: number }>();
+
+  constructor(options: LoginOptions) {
+    this.#options = options;
+  }
+
+  readonly authenticate: Authenticate = (request) => {
+    const { identity } = this.#options;
+    const bearer = /^bearer\s+(.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+    if (bearer !== undefined) return this.#isToken(bearer.trim(), request) ? identity : null;
+    const { path } = placeOf(request, this.#options.basePath);
+    const isPage = request.method === "GET" && !path.startsWith("/api/");
+    const token = isPage ? new URL(request.url).searchParams.get("token") : null;
+    if (token !== null) return this.#isToken(token, request) ? this.#signIn(request) : askForToken(true);
+    const cookie = cookieOf(request, this.#options.cookieName);
+    if (cookie !== null && isEqual(cookie, this.#session)) return identity;
+    return isPage && /\btext\/html\b/.test(request.headers.get("accept") ?? "") ? askForToken(false) : null;
+  };
+
+  /** Sets the cookie, and removes the token from the URL of the browser. */
+  #signIn(request: Request): Response {
+    const { cookieName, basePath } = this.#options;
+    const { pathname, searchParams } = new URL(request.url);
+    searchParams.delete("token");
+    const query = searchParams.size === 0 ? "" : `?${searchParams}`;
+    const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Strict; Path=${basePath || "/"}`;
+    return secured(
+      new Response(null, {
+        status: 303,
+        // Relative, so that it stays on this host whatever the path is.
+        headers: { location: `./${pathname.split("/").at(-1)}${query}`, "set-cookie": cookie },
+      }),
+    );
+  }
+
+  /** Compares in constant time. Throws 429 for an address that has sent too many wrong tokens. */
+  #isToken(given: string, request: Request): boolean {
+    const { clock, token } = this.#options;
+    const address = connectionOf(request).address ?? "";
+    const now = clock.monotonic();
+    let failures = this.#failures.get(address);
+    if (failures && now - failures.since >= MINUTE) {
+      this.#failures.delete(address);
+      failures = undefined;
+    }
+    if (failures && failures.count >= MOST_FAILURES) {
+      throw new HttpProblem(429, {
+        code: "TOO_MANY_LOGINS",
+        detail: `${address} has sent ${MOST_FAILURES} wrong tokens.`,
+        hint: "Try again in a minute.",
+        headers: { "retry-after": String(Math.ceil((MINUTE - (now - failures.since)) / 1000)) },
+      });
+    }
+    if (isEqual(given, token)) return true;
+    if (failures) failures.count++;
+    else this.#failures.set(address, { count: 1, since: now });
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > MOST_ADDRESSES) this.#failures.delete(oldest!);
+    return false;
+  }
+}
+
+function isEqual(given: string, expected: string): boolean {
+  // Hashes have equal lengths, which timingSafeEqual() requires.
+  const hash = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash(given), hash(expected));
+}
+
+function cookieOf(request: Request, name: string): string | null {
+  const cookies = request.headers.get("cookie")?.split(";") ?? [];
+  const found = cookies.map((one) => one.trim()).find((one) => one.startsWith(`${name}=`));
+  return found?.slice(name.length + 1) ?? null;
+}
+
+const FORM =
+  '<form method="get"><label>Token <input type="password" name="token" required autocomplete="off" autofocus></label> <button>Open</button></form>';
+
+function askForToken(isWrong: boolean): Response {
+  const html = problemPage(
+    "Punctual",
+    [
+      isWrong ? "This token is wrong, or of an earlier start." : "This dashboard needs its token.",
+      "Open the address that the command printed when it started, or enter its token:",
+    ],
+    FORM,
+  );
+  return secured(
+    new Response(html, { status: 401, headers: { "content-type": "text/html; charset=utf-8" } }),
+  );
+}

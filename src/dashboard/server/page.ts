@@ -1,0 +1,38 @@
+import type { Bootstrap } from "../api/contract/values.ts";
+
+/**
+ * Returns the relative URL of the mount from a page at `path` below it: `./` from `/runs`, `../` from `/runs/12`.
+ * Relative URLs hold behind proxies that add or remove a prefix of which this process does not know.
+ */
+export function rootOf(path: string): string {
+  const depth = path.split("/").length - 2;
+  return depth <= 0 ? "./" : "../".repeat(depth);
+}
+
+/** Returns `index.html` with URLs relative to the mount, the title and the bootstrap data. */
+export function renderPage(html: string, bootstrap: Bootstrap): string {
+  // "<" inside a JSON text would let a name end the element.
+  const json = JSON.stringify(bootstrap).replaceAll("<", "\\u003c");
+  const element = `<script type="application/json" id="bootstrap">${json}</script>`;
+  const title = `<title>${escapeHtml(bootstrap.title)}</title>`;
+  return html
+    .replace(/(\s(?:src|href)=")\.\//g, (_, before: string) => before + bootstrap.root)
+    .replace(/<title>[^<]*<\/title>/, () => title)
+    .replace(/<script type="application\/json" id="bootstrap">[^<]*<\/script>/, "")
+    .replace("</head>", () => `${element}</head>`);
+}
+
+/** Returns a page that shows a problem to a person: no script, no style, nothing to load. */
+export function problemPage(title: string, paragraphs: readonly string[], form = ""): string {
+  const body = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join("");
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${escapeHtml(title)}</title>`;
+  return `<!doctype html><html lang="en"><head>${head}</head><body><h1>${escapeHtml(title)}</h1>${body}${form}</body></html>`;
+}
+
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
