@@ -6,6 +6,7 @@ export const root: string = fileURLToPath(new URL("..", import.meta.url));
 const TOOLS = {
   tsc: "node_modules/typescript/bin/tsc",
   biome: "node_modules/@biomejs/biome/bin/biome",
+  vite: "node_modules/vite/bin/vite.js",
   vitest: "node_modules/vitest/vitest.mjs",
 };
 

@@ -75,6 +75,7 @@ function runBenchmarks(): boolean {
 const missing = findServers();
 const early = [
   step("types", runTool("tsc", "-p", "tsconfig.json")),
+  step("types of the dashboard's page", runTool("tsc", "-p", "dashboard/tsconfig.json")),
   step("lint and format", runTool("biome", "check", "--error-on-warnings", ".")),
 ];
 const tests = runTests();

@@ -1,0 +1,93 @@
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Problem } from "../../../src/dashboard/api/contract.ts";
+import { paused, refreshes, version } from "../live/live.ts";
+import { type GetRoute, type Input, type Response, request, toProblem } from "./client.ts";
+
+/** What a page shows of one route. While it reads again, the data before stays. */
+export interface Resource<Data> {
+  data: Data | null;
+  /** Why the last read failed; the data of an earlier one may still be there. */
+  problem: Problem | null;
+  /** Whether the first read for this input is under way. */
+  loading: boolean;
+  /** Reads again now, as after an action. */
+  refresh(): void;
+}
+
+type Send<R extends GetRoute> = (route: R, input: Input<R>, signal: AbortSignal) => Promise<Response<R>>;
+
+interface Options {
+  /** Read again whenever a run changed. Default: true. */
+  live?: boolean;
+  /** False: do not read yet. */
+  enabled?: boolean;
+}
+
+/**
+ * Reads a route for a component, and reads it again when runs changed. One read is under way at a time; a change
+ * during a read leads to one more. Paused and hidden pages read only what the user asks for.
+ */
+export function useResource<R extends GetRoute>(
+  route: R,
+  input: Input<R>,
+  { live = true, enabled = true }: Options = {},
+): Resource<Response<R>> {
+  const key = `${route} ${JSON.stringify(input)}`;
+  const state: Signal<{ key: string; data: Response<R> | null; problem: Problem | null }> = useSignal({
+    key: "",
+    data: null,
+    problem: null,
+  });
+  const reader = useRef<() => void>(() => {});
+
+  useEffect(() => {
+    if (!enabled) return;
+    const abort = new AbortController();
+    let reading = false;
+    let again = false;
+    const read = async () => {
+      if (reading) {
+        again = true;
+        return;
+      }
+      reading = true;
+      try {
+        const data = await (request as Send<R>)(route, input, abort.signal);
+        if (!abort.signal.aborted) state.value = { key, data, problem: null };
+      } catch (error) {
+        if (!abort.signal.aborted) {
+          const kept = state.peek();
+          state.value = { key, data: kept.key === key ? kept.data : null, problem: toProblem(error) };
+        }
+      }
+      reading = false;
+      if (again && !abort.signal.aborted) {
+        again = false;
+        read();
+      }
+    };
+    reader.current = read;
+    read();
+    if (!live) return () => abort.abort();
+    const onChange = () => {
+      if (!first && !paused.peek() && !document.hidden) read();
+    };
+    let first = true;
+    const stops = [version.subscribe(onChange), refreshes.subscribe(onChange)];
+    first = false;
+    return () => {
+      abort.abort();
+      for (const stop of stops) stop();
+    };
+  }, [key, enabled, live]);
+
+  const { key: readKey, data, problem } = state.value;
+  const current = readKey === key;
+  return {
+    data: current ? data : null,
+    problem: current ? problem : null,
+    loading: enabled && (!current || (data === null && problem === null)),
+    refresh: () => reader.current(),
+  };
+}

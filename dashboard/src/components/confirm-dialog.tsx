@@ -1,0 +1,86 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { Problem } from "../../../src/dashboard/api/contract.ts";
+import { toProblem } from "../api/client.ts";
+import { Button } from "./button.tsx";
+import { CommandLine } from "./copy-button.tsx";
+import { Dialog } from "./dialog.tsx";
+import { ProblemText } from "./problem.tsx";
+
+interface ConfirmDialogProps {
+  title: string;
+  /** What will happen, and to how many. */
+  children: ComponentChildren;
+  /** Text of the button that acts, such as "Retry 27 runs". */
+  confirm: string;
+  /** The command line that does the same. */
+  command?: string | undefined;
+  danger?: boolean;
+  /** Text that must be typed first, for what is large or cannot be undone. */
+  typed?: string | undefined;
+  /** Acts. A rejected request shows its problem in the dialog. */
+  act(): Promise<unknown>;
+  onClose(): void;
+}
+
+/** Asks before an action. It stays open until the action has succeeded. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { title, children, confirm, command, danger = false, typed, act, onClose } = props;
+  const text = useSignal("");
+  const busy = useSignal(false);
+  const problem = useSignal<Problem | null>(null);
+  const blocked = busy.value || (typed !== undefined && text.value.trim() !== typed);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (blocked) return;
+    busy.value = true;
+    problem.value = null;
+    try {
+      await act();
+      onClose();
+    } catch (error) {
+      problem.value = toProblem(error);
+    }
+    busy.value = false;
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        {children}
+        {typed !== undefined && (
+          <label class="field">
+            <span>
+              Type <strong>{typed}</strong> to confirm
+            </span>
+            <input
+              class="input"
+              autocomplete="off"
+              value={text.value}
+              onInput={({ currentTarget }) => {
+                text.value = currentTarget.value;
+              }}
+            />
+          </label>
+        )}
+        {command && (
+          <div class="stack-tight">
+            <span class="caption">The same on the command line</span>
+            <CommandLine command={command} />
+          </div>
+        )}
+        {problem.value && <ProblemText problem={problem.value} />}
+        <div class="dialog-actions">
+          <Button onClick={onClose}>Keep as it is</Button>
+          <Button
+            type="submit"
+            kind={danger ? "danger" : "primary"}
+            disabled={blocked}
+            autofocus={typed === undefined}
+          >
+            {busy.value ? "Working…" : confirm}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

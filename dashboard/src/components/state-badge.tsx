@@ -1,0 +1,81 @@
+import type { RunSummary, ScheduleView, WorkerView } from "../../../src/dashboard/api/contract.ts";
+import type { IconName } from "./icon.tsx";
+import { Icon } from "./icon.tsx";
+
+/** States of runs, queues, schedules and workers that have a colour. Several words share one. */
+export type Tone =
+  | "scheduled"
+  | "ready"
+  | "running"
+  | "retrying"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | "skipped"
+  | "late"
+  | "paused";
+
+interface StateBadgeProps {
+  tone: Tone;
+  /** The word; default: the name of the tone. */
+  label?: string;
+  title?: string;
+  icon?: IconName;
+}
+
+/** A state: icon, word and colour. */
+export function StateBadge({ tone, label = tone, title, icon = tone }: StateBadgeProps) {
+  return (
+    <span class={`state state-${tone}`} title={title}>
+      <Icon name={icon} size={14} />
+      <span>{label}</span>
+    </span>
+  );
+}
+
+/** The state of a run as people see it: waiting for another attempt is "retrying", overdue is "late". */
+export function toneOf(run: Pick<RunSummary, "state" | "retrying" | "late">): Tone {
+  if (run.state !== "scheduled" && run.state !== "ready") return run.state;
+  if (run.retrying) return "retrying";
+  return run.late ? "late" : run.state;
+}
+
+export function RunState({
+  run,
+}: {
+  run: Pick<RunSummary, "state" | "retrying" | "late" | "cancelRequested">;
+}) {
+  const tone = toneOf(run);
+  if (run.cancelRequested && run.state === "running")
+    return <StateBadge tone="cancelled" label="cancelling" title="Running, and asked to cancel" />;
+  return <StateBadge tone={tone} />;
+}
+
+const SCHEDULE_TONES: Record<ScheduleView["state"], Tone> = {
+  active: "completed",
+  late: "late",
+  failing: "failed",
+  running: "running",
+  paused: "paused",
+  ended: "cancelled",
+};
+
+export function ScheduleState({ state }: { state: ScheduleView["state"] }) {
+  return <StateBadge tone={SCHEDULE_TONES[state]} label={state} />;
+}
+
+const WORKER_TONES: Record<WorkerView["state"], Tone> = {
+  live: "completed",
+  silent: "failed",
+  dispatcher: "ready",
+};
+
+export function WorkerState({ state }: { state: WorkerView["state"] }) {
+  return <StateBadge tone={WORKER_TONES[state]} label={state} />;
+}
+
+/** Whether a queue or job takes runs. */
+export function PauseState({ paused, title }: { paused: boolean; title?: string }) {
+  if (paused) return <StateBadge tone="paused" {...(title ? { title } : {})} />;
+  return <StateBadge tone="completed" label="active" icon="play" />;
+}

@@ -1,0 +1,133 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useId } from "preact/hooks";
+import { request } from "../api/client.ts";
+import { Dialog } from "../components/dialog.tsx";
+import { Icon, type IconName } from "../components/icon.tsx";
+import { PAGES } from "../pages.tsx";
+import { pathTo } from "../router/path.ts";
+import { navigate } from "../router/router.ts";
+
+interface Entry {
+  label: string;
+  detail: string;
+  icon: IconName;
+  to: string;
+}
+
+const MOST_JOBS = 8;
+
+/** Pages, jobs and runs by name or id: opened with ⌘K. */
+export function Palette({ onClose }: { onClose(): void }) {
+  const text = useSignal("");
+  const chosen = useSignal(0);
+  const jobs = useSignal<string[]>([]);
+  const list = useId();
+
+  useEffect(() => {
+    const abort = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        const { values } = await request(
+          "GET /values",
+          { query: { field: "job", prefix: text.value } },
+          abort.signal,
+        );
+        jobs.value = values;
+      } catch {
+        // Without suggestions the palette still finds pages and ids.
+      }
+    }, 80);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text.value]);
+
+  const entries = entriesFor(text.value.trim(), jobs.value);
+  const at = Math.min(chosen.value, entries.length - 1);
+  const open = (entry: Entry | undefined) => {
+    if (!entry) return;
+    onClose();
+    navigate(entry.to);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0) chosen.value = (at + step + entries.length) % entries.length;
+    else if (event.key === "Enter") open(entries[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Go to" onClose={onClose}>
+      <input
+        class="input palette-input"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls={list}
+        aria-activedescendant={entries[at] ? `${list}-${at}` : undefined}
+        aria-label="Page, job or run id"
+        placeholder="Page, job or run id"
+        autocomplete="off"
+        autofocus
+        value={text.value}
+        onInput={({ currentTarget }) => {
+          text.value = currentTarget.value;
+          chosen.value = 0;
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div class="palette-list" role="listbox" id={list} aria-label="Results">
+        {entries.map((entry, index) => (
+          <div
+            key={entry.to}
+            id={`${list}-${index}`}
+            role="option"
+            tabIndex={-1}
+            class="palette-entry"
+            aria-selected={index === at}
+            onMouseMove={() => {
+              chosen.value = index;
+            }}
+            onClick={() => open(entry)}
+            onKeyDown={onKeyDown}
+          >
+            <Icon name={entry.icon} />
+            <span class="palette-label">{entry.label}</span>
+            <span class="muted">{entry.detail}</span>
+          </div>
+        ))}
+      </div>
+    </Dialog>
+  );
+}
+
+function entriesFor(text: string, jobs: readonly string[]): Entry[] {
+  const wanted = text.toLowerCase();
+  const id = /^#?(\d{1,15})$/.exec(text)?.[1];
+  const pages = PAGES.filter(({ title }) => title.toLowerCase().includes(wanted)).map(
+    ({ title, path }): Entry => ({ label: title, detail: "page", icon: "right", to: path }),
+  );
+  const matching = jobs.filter((job) => job.toLowerCase().includes(wanted)).slice(0, MOST_JOBS);
+  const entries: Entry[] = [
+    ...(id
+      ? [{ label: `Run ${id}`, detail: "run", icon: "play" as const, to: pathTo("/runs/:id", { id }) }]
+      : []),
+    ...pages,
+    ...matching.map(
+      (job): Entry => ({
+        label: job,
+        detail: "job",
+        icon: "worker",
+        to: pathTo("/jobs/:name", { name: job }),
+      }),
+    ),
+  ];
+  if (text)
+    entries.push({
+      label: `Runs that match "${text}"`,
+      detail: "search",
+      icon: "search",
+      to: pathTo("/runs", {}, { q: text }),
+    });
+  return entries;
+}

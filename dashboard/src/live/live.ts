@@ -1,0 +1,107 @@
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { BulkOperation, LiveEvents, Overview } from "../../../src/dashboard/api/contract.ts";
+import { ApiProblem, request, urlOf } from "../api/client.ts";
+import { bootstrap } from "../state/bootstrap.ts";
+import { syncClock } from "../time/clock.ts";
+import { Connection, type ConnectionStatus } from "./connection.ts";
+
+/** State of the connection, for the header. */
+export const status: Signal<ConnectionStatus> = signal("reconnecting");
+/** Whether the page polls because event streams do not pass. */
+export const polling: Signal<boolean> = signal(false);
+/** The newest overview; null until the first arrived. */
+export const overview: Signal<Overview | null> = signal(bootstrap?.overview ?? null);
+/** When the newest overview arrived, by the browser's clock. */
+export const receivedAt: Signal<number> = signal(Date.now());
+/** Changes with every run that was dispatched, started or finished. Visible pages then read again. */
+export const version: ReadonlySignal<string | null> = computed(() => overview.value?.version ?? null);
+/** Whether the server reaches its database. */
+export const database: Signal<LiveEvents["database"]> = signal({ available: true, since: "", detail: null });
+/** Bulk operations that this tab has heard of, by id. */
+export const bulkOperations: Signal<ReadonlyMap<string, BulkOperation>> = signal(new Map());
+/** Counts the moments at which the page should read again although no version changed: after a pause or an outage. */
+export const refreshes: Signal<number> = signal(0);
+
+export const paused: ReadonlySignal<boolean> = computed(() => status.value === "paused");
+
+/** Codes of problems that mean: the database cannot be reached. */
+const OUTAGE = /^(DATABASE|NOT_A_DATABASE|WRONG_DATABASE)/;
+
+function receive(next: Overview): void {
+  batch(() => {
+    syncClock(next.now);
+    overview.value = next;
+    receivedAt.value = Date.now();
+    if (!database.value.available) setDatabase({ available: true, since: next.now, detail: null });
+  });
+}
+
+function setDatabase(next: LiveEvents["database"]): void {
+  const healed = next.available && !database.value.available;
+  database.value = next;
+  if (healed) refreshes.value += 1;
+}
+
+export function noteBulk(operation: BulkOperation): void {
+  bulkOperations.value = new Map(bulkOperations.value).set(operation.id, operation);
+}
+
+function open({ opened, failed }: { opened(): void; failed(): void }): () => void {
+  const source = new EventSource(urlOf("GET /events" as never));
+  const on = <Name extends keyof LiveEvents>(name: Name, handle: (data: LiveEvents[Name]) => void) =>
+    source.addEventListener(name, (event) => handle(JSON.parse((event as MessageEvent<string>).data)));
+  source.addEventListener("open", opened);
+  source.addEventListener("error", failed);
+  on("overview", receive);
+  on("bulk", noteBulk);
+  on("database", setDatabase);
+  return () => source.close();
+}
+
+async function poll(abort: AbortSignal): Promise<void> {
+  try {
+    receive(await request("GET /overview", {}, abort));
+  } catch (error) {
+    if (!(error instanceof ApiProblem) || !OUTAGE.test(error.problem.code)) throw error;
+    if (database.value.available)
+      setDatabase({ available: false, since: new Date().toISOString(), detail: error.problem.detail });
+  }
+}
+
+const connection = new Connection(
+  {
+    open,
+    poll,
+    later(milliseconds, call) {
+      const timer = setTimeout(call, milliseconds);
+      return () => clearTimeout(timer);
+    },
+    now: () => performance.now(),
+  },
+  () =>
+    batch(() => {
+      status.value = connection.status;
+      polling.value = connection.polling;
+    }),
+);
+
+/** Stops everything that the page reads by itself, or lets it continue. */
+export function togglePause(): void {
+  connection.paused = !connection.paused;
+  if (!connection.paused) refreshes.value += 1;
+}
+
+export function startLive(): void {
+  connection.start();
+  document.addEventListener("visibilitychange", () => {
+    connection.hidden = document.hidden;
+    if (!document.hidden && !connection.paused) refreshes.value += 1;
+  });
+  // Browsers close streams when a page goes to the back-forward cache, without an event for the stream.
+  addEventListener("pagehide", () => {
+    connection.hidden = true;
+  });
+  addEventListener("pageshow", () => {
+    connection.hidden = document.hidden;
+  });
+}

@@ -1,0 +1,5 @@
+import { Page } from "../../components/page.tsx";
+
+export function RunsPage() {
+  return <Page title="Runs">…</Page>;
+}
