@@ -4,8 +4,8 @@ import { type Events, PermanentError } from "../../src/index.ts";
 import { heard, listen, open, stopped } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
-describe("a function that is dispatched", () => {
-  test("runs once, in this process, with arguments and its run", async () => {
+describe("a dispatched function", () => {
+  test("runs once, in this process, with its arguments and its run", async () => {
     const { jobs } = open();
     const seen: unknown[] = [];
     const run = await jobs
@@ -28,7 +28,7 @@ describe("a function that is dispatched", () => {
     expect(await jobs.run()).toBe(0);
   });
 
-  test("makes no job: the name can be used for another function, and for a definition later", async () => {
+  test("defines no job: another function, or later a definition, can use the name", async () => {
     const { jobs } = open();
     const seen: number[] = [];
     await jobs.dispatch("task", () => void seen.push(1));
@@ -43,7 +43,7 @@ describe("a function that is dispatched", () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  test("has no limit of its own: many run at once", async () => {
+  test("has no limit: many run at once", async () => {
     const { jobs } = open();
     const { promise: go, resolve } = Promise.withResolvers<void>();
     let now = 0;
@@ -56,7 +56,7 @@ describe("a function that is dispatched", () => {
     expect(await jobs.run()).toBe(5);
   });
 
-  test("takes the options object, and a number as the delay", async () => {
+  test("takes an options object, or a number as the delay", async () => {
     const { jobs, clock } = open();
     const run = await jobs.dispatch("task", () => {}, 60);
     const other = await jobs.dispatch("task", () => {}, { delay: 60, priority: 1, tags: ["x"] });
@@ -66,7 +66,7 @@ describe("a function that is dispatched", () => {
     expect(await jobs.run()).toBe(2);
   });
 
-  test("takes every configuration method", async () => {
+  test("has every setting of a job", async () => {
     const { jobs, clock } = open();
     const told: unknown[] = [];
     let tries = 0;
@@ -125,7 +125,7 @@ describe("a function that is dispatched", () => {
     expect(await jobs.find(failed.id)).toMatchObject({ state: "failed", attempts: 1 });
   });
 
-  test("starts from the defaults of the instance", async () => {
+  test("starts with the defaults of the instance", async () => {
     const { jobs } = open({ defaults: { queue: "mine", priority: 3, retries: { max: 2, base: 0 } } });
     const run = await jobs.dispatch("task", () => {
       throw new Error("no");
@@ -137,7 +137,7 @@ describe("a function that is dispatched", () => {
 });
 
 describe("its owner", () => {
-  test("another instance does not run it", async () => {
+  test("is the instance that dispatched it: another one does not run it", async () => {
     const db = new DatabaseSync(":memory:");
     const owner = open({}, db);
     const other = open({ clock: owner.clock }, db);
@@ -148,7 +148,7 @@ describe("its owner", () => {
     expect(await run.wait()).toBe("mine");
   });
 
-  test("stopped: what waited fails, and says that its handler is gone", async () => {
+  test("that stops fails its waiting functions with HANDLER_GONE", async () => {
     const db = new DatabaseSync(":memory:");
     const owner = open({}, db);
     const run = await owner.jobs.dispatch("task", () => {}).delay(60);
@@ -158,7 +158,7 @@ describe("its owner", () => {
     await expectRefusal(() => jobs.wait(run.id), "RUN_FAILED", "handler is gone");
   });
 
-  test("gone without a word: it fails when a worker notices", async () => {
+  test("that died fails its waiting functions when a worker notices", async () => {
     const db = new DatabaseSync(":memory:");
     const owner = open({}, db);
     const run = await owner.jobs.dispatch("task", () => {});
@@ -169,7 +169,7 @@ describe("its owner", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "failed", error: { code: "HANDLER_GONE" } });
   });
 
-  test("lives on without a worker, as long as its function waits", async () => {
+  test("stays alive without a worker, as long as a function waits", async () => {
     const db = new DatabaseSync(":memory:");
     const owner = open({}, db);
     const run = await owner.jobs.dispatch("task", () => "late").delay("10m");
@@ -183,8 +183,8 @@ describe("its owner", () => {
   });
 });
 
-describe("what becomes of it", () => {
-  test("unique: a function that was not inserted is forgotten", async () => {
+describe("the end of a dispatched function", () => {
+  test("unique: a function whose run was not inserted is forgotten", async () => {
     const { jobs } = open();
     const seen: number[] = [];
     const first = await jobs.dispatch("task", () => void seen.push(1)).unique("k");
@@ -194,7 +194,7 @@ describe("what becomes of it", () => {
     expect(seen).toEqual([1]);
   });
 
-  test("retry() after it has ended: fails at once, since its function is gone", async () => {
+  test("retry() after its end fails at once, because the function is gone", async () => {
     const { jobs } = open();
     let ran = 0;
     const run = await jobs.dispatch("task", () => {
@@ -211,7 +211,7 @@ describe("what becomes of it", () => {
     expect(released).toEqual([]);
   });
 
-  test("a bad payload rejects, and nothing is kept of it", async () => {
+  test("an invalid payload rejects, and the function is forgotten", async () => {
     const { jobs } = open();
     await expectRefusal(() => jobs.dispatch("task", () => {}).args({ n: 1n }), "INVALID_PAYLOAD", "args.n");
     await jobs.run();

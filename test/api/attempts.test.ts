@@ -27,7 +27,7 @@ describe("attempts is the same setting as retries", () => {
     }
   });
 
-  test("the count of one and the waits of the other add up", () => {
+  test("the number of one and the waits of the other combine", () => {
     const { jobs } = open();
     const job = jobs
       .define("task", () => {})
@@ -80,7 +80,7 @@ describe("only one of the two names may be given", () => {
     );
   });
 
-  test("but an instance may use the other name than the config that it inherits from", async () => {
+  test("except that an instance may use the other name than the config it inherits from", async () => {
     const cwd = temporaryFolder();
     writeFileSync(
       join(cwd, "punctual.config.ts"),
@@ -95,7 +95,7 @@ describe("only one of the two names may be given", () => {
   });
 });
 
-test("errors name the setting as it was written", async () => {
+test("errors name the setting that was used", async () => {
   const { jobs } = open();
   const job = jobs.define("task", () => {});
   await Promise.all([

@@ -21,7 +21,7 @@ async function scene(count = 20) {
 }
 
 describe("retryAll()", () => {
-  test("runs all that a query finds once more, and no other", async () => {
+  test("retries all runs that match a query, and no others", async () => {
     const { jobs } = await scene();
     const told: [number, number][] = [];
     const report = await jobs.retryAll("state:failed payload.n:1*", {
@@ -35,7 +35,7 @@ describe("retryAll()", () => {
     expect(await jobs.count("state:failed")).toMatchObject({ count: 9 });
   });
 
-  test("tells what it could not be done to, and why", async () => {
+  test("counts the runs that it could not retry, by state", async () => {
     const { jobs, release } = await scene(3);
     await jobs.dispatch("mail", { n: -1 });
     const pass = jobs.run();
@@ -47,14 +47,14 @@ describe("retryAll()", () => {
     await pass;
   });
 
-  test("more than a page, each once", async () => {
+  test("visits more than a page of runs, each once", async () => {
     const { jobs } = await scene(1203);
     expect(await jobs.retryAll("state:failed")).toMatchObject({ done: 1203 });
     expect(await jobs.retryAll("state:failed")).toMatchObject({ done: 0 });
     expect((await jobs.runs({ where: "job:mail attempt:1", limit: 1000 })).runs).toHaveLength(1000);
   });
 
-  test("at most the given number, the newest", async () => {
+  test("retries at most the given number, the newest", async () => {
     const { jobs } = await scene(20);
     expect(await jobs.retryAll("state:failed", { limit: 5 })).toMatchObject({ done: 5 });
     const waiting = (await jobs.runs({ where: "is:waiting" })).runs.map(({ id }) => id);
@@ -73,7 +73,7 @@ describe("retryAll()", () => {
 });
 
 describe("cancelAll() and removeAll()", () => {
-  test("withdraws what waits and asks what runs; what has ended is skipped", async () => {
+  test("cancels waiting runs, requests the end of running ones, and skips finished ones", async () => {
     const { jobs, release } = await scene(2);
     await jobs.dispatch("mail", { n: -1 });
     const pass = jobs.run();
@@ -90,7 +90,7 @@ describe("cancelAll() and removeAll()", () => {
     await pass;
   });
 
-  test("deletes what does not run", async () => {
+  test("deletes runs that are not running", async () => {
     const { jobs, release } = await scene(4);
     await jobs.dispatch("mail", { n: -1 });
     const pass = jobs.run();
@@ -101,14 +101,14 @@ describe("cancelAll() and removeAll()", () => {
     await pass;
   });
 
-  test.each(["", {}, { where: "  " }])("refuses %j, which means all runs", async (query) => {
+  test.each(["", {}, { where: "  " }])("refuses %j, which matches all runs", async (query) => {
     const { jobs } = open();
     for (const all of ["retryAll", "cancelAll", "removeAll"] as const) {
       await expectRefusal(() => jobs[all](query), "INVALID_OPTION", `${all}() expected a query`);
     }
   });
 
-  test("refuses what it does not understand", async () => {
+  test("refuses unknown options", async () => {
     const { jobs } = open();
     await expectRefusal(() => jobs.retryAll("stat:failed"), "INVALID_QUERY", "stat");
     await expectRefusal(() => jobs.retryAll("state:failed", { limit: 0 }), "INVALID_OPTION", "limit");

@@ -8,7 +8,7 @@ const untilAborted = (run: RunContext) =>
     run.signal.addEventListener("abort", () => reject(run.signal.reason), { once: true });
   });
 
-describe("cancelling a run that runs", () => {
+describe("cancelling a running run", () => {
   test("aborts its signal with a typed reason; it ends as cancelled", async () => {
     const { jobs } = open();
     let reason: unknown;
@@ -32,7 +32,7 @@ describe("cancelling a run that runs", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "cancelled", attempts: 1, error: null });
   });
 
-  test("until the handler returns it is running, and says that it was asked", async () => {
+  test("leaves it running, with a cancellation request, until the handler returns", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     const { promise: aborted, resolve: hear } = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ describe("cancelling a run that runs", () => {
     expect(await run.state()).toBe("cancelled");
   });
 
-  test("by force the run has ended, and the handler's result is discarded", async () => {
+  test("by force ends the run, and discards the handler's result", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     jobs.schedule("task", () => go);
@@ -73,7 +73,7 @@ describe("cancelling a run that runs", () => {
     await expect(forced).rejects.toMatchObject({ code: "INVALID_OPTION" });
   });
 
-  test("a handler that finishes all the same has completed", async () => {
+  test("lets a handler that finishes nevertheless complete", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     jobs.schedule("task", async () => {
@@ -89,7 +89,7 @@ describe("cancelling a run that runs", () => {
     expect(await run.wait()).toBe("finished anyway");
   });
 
-  test("a handler that ignores it is given up after the grace", async () => {
+  test("abandons a handler that ignores the signal after the grace", async () => {
     const { jobs, clock } = open();
     jobs.schedule("task", () => new Promise(() => {}));
     const run = await jobs.dispatch("task");
@@ -101,7 +101,7 @@ describe("cancelling a run that runs", () => {
     expect(await run.state()).toBe("cancelled");
   });
 
-  test("from another instance: its worker hears of it when it next looks", async () => {
+  test("from another instance reaches its worker with the next exchange", async () => {
     const db = new DatabaseSync(":memory:");
     const worker = open({}, db);
     worker.jobs.schedule("task", (_args, run) => untilAborted(run));

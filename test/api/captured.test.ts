@@ -9,7 +9,7 @@ async function argsInOrder(jobs: ReturnType<typeof open>["jobs"], job: string): 
   return runs.sort((a, b) => a.id - b.id).map(({ args }) => args);
 }
 
-describe("the mission's recipe: each run gets the arguments that were set at its dispatch", () => {
+describe("each run gets the arguments that were set at its dispatch", () => {
   const expected = ids.map((id) => ({ id }));
 
   test("args() on the definition, then dispatch()", async () => {
@@ -112,7 +112,7 @@ describe("the mission's recipe: each run gets the arguments that were set at its
   });
 });
 
-describe("what a definition says after a dispatch does not reach its run", () => {
+describe("changes of a definition after a dispatch do not reach its run", () => {
   test("queue, priority and the zone of a wall time", async () => {
     const { jobs } = open();
     const report = jobs
@@ -139,7 +139,7 @@ describe("what a definition says after a dispatch does not reach its run", () =>
     expect((await jobs.find((await first).id))?.key).toBe("a");
   });
 
-  test("but what is chained to the dispatch does", async () => {
+  test("calls that are chained to the dispatch do reach it", async () => {
     const { jobs } = open();
     const report = jobs.schedule("report", () => {}).queue("early");
     const dispatch = report.dispatch();
@@ -148,7 +148,7 @@ describe("what a definition says after a dispatch does not reach its run", () =>
     expect((await jobs.find(run.id))?.queue).toBe("chosen");
   });
 
-  test("a definition made after the dispatch, in the same turn, is found", async () => {
+  test("a definition made after the dispatch, in the same turn, is used", async () => {
     const { jobs } = open();
     const dispatch = jobs.dispatch("report");
     jobs.schedule("report", () => {}).queue("reports");
@@ -157,7 +157,7 @@ describe("what a definition says after a dispatch does not reach its run", () =>
 });
 
 describe("dispatchMany()", () => {
-  test("takes the list, its arguments and the settings at the call", async () => {
+  test("captures the list, its arguments and the settings at the call", async () => {
     const { jobs } = open();
     const resize = jobs.schedule<{ id: number }>("resize", () => {}).queue("early");
     const list = [{ id: 1 }, { id: 2 }];
@@ -172,7 +172,7 @@ describe("dispatchMany()", () => {
     ]);
   });
 
-  test("takes the settings at the call also for an async list", async () => {
+  test("captures the settings at the call also for an async list", async () => {
     const { jobs } = open();
     const resize = jobs.schedule<{ id: number }>("resize", () => {}).queue("early");
     const sending = resize.dispatchMany(
@@ -186,7 +186,7 @@ describe("dispatchMany()", () => {
   });
 });
 
-test("arguments of the definition that JSON cannot hold reject the dispatch, they do not throw", async () => {
+test("arguments of the definition that JSON cannot represent reject the dispatch and do not throw", async () => {
   const { jobs } = open();
   const task = jobs.schedule<unknown>("task", () => {}).args({ when: new Date(0) });
   const dispatch = task.dispatch();

@@ -9,7 +9,7 @@ test("a catalog lists the names of its jobs", () => {
   expect(jobs.catalog({ email, "billing.charge": charge }).names).toEqual(["email", "billing.charge"]);
 });
 
-test("each job must stand under its own name", async () => {
+test("a job must be listed under its own name", async () => {
   const { jobs } = open();
   const welcome = jobs.define("mail.welcome", () => {});
   await expectRefusal(

@@ -32,7 +32,7 @@ function scene(work: (n: number) => unknown = () => {}, concurrency = 1) {
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
-describe("a job limited to 1", () => {
+describe("a job with a limit of 1", () => {
   test("runs one after the other, in order", async () => {
     const { jobs, seen, dispatch } = scene();
     await dispatch(1, 400);
@@ -40,7 +40,7 @@ describe("a job limited to 1", () => {
     expect(seen).toMatchObject({ most: 1, order: numbers(1, 400) });
   });
 
-  test("has one running run, and says which one the others wait for", async () => {
+  test("has one running run, and why() names the run that the others wait for", async () => {
     let said: unknown[] = [];
     const { jobs, dispatch } = scene(async (n) => {
       if (n !== KNOWN) return;
@@ -58,7 +58,7 @@ describe("a job limited to 1", () => {
     ]);
   });
 
-  test("is not hoarded by a run that takes long: those behind it are released", async () => {
+  test("releases the runs behind a run that takes long", async () => {
     const long = Promise.withResolvers<void>();
     const { jobs, clock, seen, dispatch } = scene((n) => (n === KNOWN ? long.promise : undefined));
     const runs = await dispatch(1, KNOWN + 3);
@@ -72,7 +72,7 @@ describe("a job limited to 1", () => {
     expect(seen).toMatchObject({ most: 1, order: numbers(1, KNOWN + 3) });
   });
 
-  test("a run that is tried again at once runs before those behind it", async () => {
+  test("executes a run that is retried at once before the runs behind it", async () => {
     let failures = 0;
     const { jobs, seen, dispatch } = scene((n) => {
       if (n === KNOWN + 3 && failures++ === 0) throw new Error("once");
@@ -83,7 +83,7 @@ describe("a job limited to 1", () => {
     expect(seen.most).toBe(1);
   });
 
-  test("a run that is cancelled behind another does not start", async () => {
+  test("does not start a run that is cancelled behind another", async () => {
     const { jobs, seen, dispatch } = scene(async (n) => {
       if (n !== KNOWN) return;
       const gone = heard(jobs, "run.cancelled");
@@ -95,7 +95,7 @@ describe("a job limited to 1", () => {
     expect(seen.order.slice(KNOWN - 1)).toEqual([KNOWN, KNOWN + 2]);
   });
 
-  test("a job that is paused starts none of the runs behind another", async () => {
+  test("starts none of the runs behind another once it is paused", async () => {
     const { jobs, seen, dispatch } = scene(async (n) => {
       if (n !== MIDDLE) return;
       const released = heard(jobs, "run.released");
@@ -111,7 +111,7 @@ describe("a job limited to 1", () => {
     expect(seen).toMatchObject({ most: 1, order: numbers(1, KNOWN) });
   });
 
-  test("runs whose leases are not trusted any more when the one before them returns are released", async () => {
+  test("releases runs whose leases are no longer trusted when the run before them returns", async () => {
     const { jobs, clock, seen, dispatch } = scene((n) => {
       // The host was suspended, and no timer has run since.
       if (n === MIDDLE) clock.set(new Date(clock.now() + 3_600_000));
@@ -125,7 +125,7 @@ describe("a job limited to 1", () => {
   });
 });
 
-test("a job limited to n runs n at once, never more", async () => {
+test("a job with a limit of n has n runs at once, never more", async () => {
   const { jobs, seen, dispatch } = scene(() => yieldToEventLoop(), 3);
   await dispatch(1, 300);
   await jobs.run({ batch: 300 });

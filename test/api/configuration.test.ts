@@ -16,7 +16,7 @@ async function rowOf(jobs: Punctual, name = "job") {
 }
 
 describe("defaults", () => {
-  test("are those of v2.5", async () => {
+  test("have documented values", async () => {
     const { jobs, clock } = open();
     let context: RunContext | undefined;
     jobs.schedule("job", (_args, run) => {
@@ -65,7 +65,7 @@ describe("defaults", () => {
     expect(await run.state()).toBeNull();
   });
 
-  test("do not leak from one job to the next", () => {
+  test("are not changed by the settings of a job", () => {
     const { jobs } = open();
     jobs
       .schedule("one", () => {})
@@ -94,8 +94,8 @@ describe("defaults", () => {
   });
 });
 
-describe("what each method takes", () => {
-  test("is in the definition, which is given back", async () => {
+describe("each setting", () => {
+  test("is stored in the definition, which it returns", async () => {
     const { jobs } = open();
     const job = jobs.schedule("job", () => {});
     const hook = () => {};
@@ -119,7 +119,7 @@ describe("what each method takes", () => {
     expect(row).toMatchObject({ queue: "emails", priority: -10, limit: 3, keyLimit: 2 });
   });
 
-  test("lease from one second on, as seconds or text", () => {
+  test("lease takes at least one second, as seconds or text", () => {
     const job = define();
     expect(job.lease(1)).toBe(job);
     expect(job.settings.lease).toBe(1000);
@@ -127,14 +127,14 @@ describe("what each method takes", () => {
     expect(job.settings.lease).toBe(5_400_000);
   });
 
-  test("retries: a number is how many tries there are, an object changes what it names", () => {
+  test("retries takes the number of attempts, or an object that changes the given members", () => {
     const job = define();
     job.retries({ max: 5, base: 2 });
     job.retries(7);
     expect(job.settings.retries).toEqual({ max: 7, base: 2, cap: 60, jitter: "full" });
   });
 
-  test("keep: one for all, or for the states that are named", () => {
+  test("keep takes one duration for all states, or one for each", () => {
     const day = 86_400_000;
     const job = define();
     job.keep({ failed: "forever", skipped: 0 });
@@ -148,7 +148,7 @@ describe("what each method takes", () => {
     });
   });
 
-  test("timeout(null) takes the timeout away", () => {
+  test("timeout(null) removes the timeout", () => {
     const job = define();
     job.timeout(5);
     job.timeout(null);
@@ -156,7 +156,7 @@ describe("what each method takes", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("an invalid setting is refused", () => {
   test.each([
     ["priority", [1.5], "INVALID_OPTION", ["a priority", "whole number", "got 1.5"]],
     ["priority", ["10"], "INVALID_OPTION", ["a priority", 'got "10"']],
@@ -218,7 +218,7 @@ describe("what is refused", () => {
     await expectRefusal(() => job[method]!(...args), code, ...parts);
   });
 
-  test("a refused call leaves the definition as it was", async () => {
+  test("a refused call leaves the definition unchanged", async () => {
     const job = define();
     job.retries(3);
     job.everyMinute();
@@ -233,7 +233,7 @@ describe("what is refused", () => {
 });
 
 describe("queue()", () => {
-  test("limits a queue, and is chainable", async () => {
+  test("limits a queue, and returns the instance", async () => {
     const { jobs } = open();
     expect(jobs.queue("emails", { concurrency: 3 })).toBe(jobs);
     await jobs.run();

@@ -25,7 +25,7 @@ describe("a URL", () => {
     await works(open({}, url).jobs);
   });
 
-  test("sqlite: with a relative and an absolute path", async () => {
+  test("sqlite: takes a relative or an absolute path", async () => {
     const folder = temporaryFolder();
     const path = join(folder, "jobs.db");
     await works(open({}, `sqlite:${path}`).jobs);
@@ -46,8 +46,8 @@ describe("a URL", () => {
   });
 });
 
-describe("a URL that cannot be", () => {
-  test("an explicit undefined is a mistake, not the default database", async () => {
+describe("an invalid URL", () => {
+  test("that is an explicit undefined is a mistake, not the default database", async () => {
     await expectRefusal(() => make(undefined), "DATABASE_URL", "got undefined", "Leave the argument out");
     await expectRefusal(() => make(undefined, { logger: false }), "DATABASE_URL", "got undefined");
   });
@@ -62,12 +62,12 @@ describe("a URL that cannot be", () => {
     await expectRefusal(() => make(source), "DATABASE_URL", "Expected a database URL, a DatabaseSync", got);
   });
 
-  test("a bare path says how to write it", async () => {
+  test("that is a bare path gets a hint how to write it", async () => {
     await expectRefusal(() => make("./jobs.db"), "DATABASE_URL", 'got "./jobs.db"', '"sqlite:./jobs.db"');
   });
 
   test.each(["redis://user:secret@host/0", "sqlserver://sa:secret@host", "http://user:secret@host"])(
-    "%s, without its password in the message",
+    "%s is refused without its password in the message",
     async (url) => {
       const error = await expectRefusal(
         () => make(url),
@@ -78,12 +78,12 @@ describe("a URL that cannot be", () => {
     },
   );
 
-  test("empty, and without a file", async () => {
+  test("without a file is refused", async () => {
     await expectRefusal(() => make(""), "DATABASE_URL", 'got ""');
     await expectRefusal(() => make("sqlite:").install(), "DATABASE_URL", "names no file", "sqlite::memory:");
   });
 
-  test("with a parameter it does not know", async () => {
+  test("with an unknown parameter is refused", async () => {
     await expectRefusal(
       () => make("sqlite::memory:?sync=off").install(),
       "DATABASE_URL",
@@ -98,7 +98,7 @@ describe("a URL that cannot be", () => {
     );
   });
 
-  test("a folder that does not exist, until it does", async () => {
+  test("in a folder that does not exist fails until the folder exists", async () => {
     const folder = temporaryFolder();
     const { jobs } = open({}, `sqlite:${join(folder, "later", "jobs.db")}`);
     jobs.schedule("greet", () => {});
@@ -107,7 +107,7 @@ describe("a URL that cannot be", () => {
     expect((await jobs.dispatch("greet")).inserted).toBe(true);
   });
 
-  test("a file that is no database is left alone", async () => {
+  test("that names another kind of file leaves it unchanged", async () => {
     const path = join(temporaryFolder(), "letter.txt");
     const letter = "Dear Ada, ".repeat(500);
     writeFileSync(path, letter);
@@ -128,7 +128,7 @@ describe("a DatabaseSync of the caller's", () => {
     db.close();
   });
 
-  test("on a file gets a connection beside it, so that an open transaction is nobody else's", async () => {
+  test("on a file gets a second connection, which does not share an open transaction", async () => {
     const path = join(temporaryFolder(), "app.db");
     const db = new DatabaseSync(path);
     const one = open({}, db);
@@ -145,7 +145,7 @@ describe("a DatabaseSync of the caller's", () => {
 });
 
 describe("options", () => {
-  test("with a key that means nothing", async () => {
+  test("with an unknown key are refused", async () => {
     await expectRefusal(
       () => make("sqlite::memory:", { prefx: "x_" }),
       "INVALID_OPTION",
@@ -159,7 +159,7 @@ describe("options", () => {
     );
   });
 
-  test.each([[null], ["sqlite"], [7], [[]]])("that are no object: %j", async (options) => {
+  test.each([[null], ["sqlite"], [7], [[]]])("that are not an object are refused: %j", async (options) => {
     await expectRefusal(() => make("sqlite::memory:", options), "INVALID_OPTION", "new Punctual()", "object");
   });
 
@@ -170,7 +170,7 @@ describe("options", () => {
     },
   );
 
-  test("a prefix keeps two of them apart in one database", async () => {
+  test("with a prefix separate two instances in one database", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({ prefix: "one_" }, db);
     const two = open({ prefix: "Two_" }, db);
@@ -187,7 +187,7 @@ describe("options", () => {
     await expectRefusal(() => make("sqlite::memory:", { maxPayload }), "INVALID_OPTION", "maxPayload");
   });
 
-  test("maxPayload limits what is dispatched", async () => {
+  test("with maxPayload limit the arguments of a dispatch", async () => {
     const { jobs } = open({ maxPayload: 20 });
     jobs.schedule("small", () => {});
     await jobs.dispatch("small", { a: "1234" });
@@ -200,7 +200,7 @@ describe("options", () => {
     );
   });
 
-  test("the clock given decides what time it is", async () => {
+  test("with a clock use its time", async () => {
     const { jobs } = open({ clock: new TestClock("2030-05-06T07:08:09Z") });
     jobs.schedule("greet", () => {});
     const run = await jobs.dispatch("greet");
@@ -209,7 +209,7 @@ describe("options", () => {
   });
 });
 
-describe("the end of it", () => {
+describe("the end of an instance", () => {
   test("await using stops it", async () => {
     const jobs = new Punctual("sqlite::memory:", { logger: false });
     jobs.schedule("greet", () => {});
@@ -218,13 +218,13 @@ describe("the end of it", () => {
     await expectRefusal(() => jobs.dispatch("greet"), "CLOSED", "stopped", "new Punctual()");
   });
 
-  test("stop() twice is one stop, also before it was ever used", async () => {
+  test("stop() twice is one stop, even before the first use", async () => {
     const jobs = new Punctual("sqlite::memory:", { logger: false });
     expect(jobs.stop()).toBe(jobs.stop());
     await jobs.stop();
   });
 
-  test("everything is refused afterwards", async () => {
+  test("rejects every later call", async () => {
     const one = open();
     const job = one.jobs.schedule("greet", () => {});
     const run = await job.dispatch();
@@ -248,7 +248,7 @@ describe("the end of it", () => {
     }
   });
 
-  test("a file is closed: another can have it to itself", async () => {
+  test("closes the file, so that another process can use it exclusively", async () => {
     const path = join(temporaryFolder(), "jobs.db");
     const one = open({}, `sqlite:${path}`);
     await works(one.jobs);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { RunContext } from "../../src/index.ts";
 import { open } from "./support/instance.ts";
 
-test("a handler's run knows what it is", async () => {
+test("a handler's run has its columns", async () => {
   const { jobs, clock } = open();
   let context: RunContext | undefined;
   jobs
@@ -33,7 +33,7 @@ test("a handler's run knows what it is", async () => {
   expect(context?.signal.aborted).toBe(false);
 });
 
-test("crashes do not eat the tries that are left", async () => {
+test("crashes do not use up attempts", async () => {
   const db = new DatabaseSync(":memory:");
   const { jobs } = open({}, db);
   const seen: unknown[] = [];

@@ -16,7 +16,7 @@ const TWO_COPIES = `import { registerHooks } from "node:module";
   });
 `;
 
-test("the database's part may be of another copy of the package", async () => {
+test("the store may come from another copy of the package", async () => {
   const ended = await runScript(`${TWO_COPIES}
     const { Punctual, PunctualError } = await import("punctual");
     const jobs = new Punctual("sqlite:./copies.db", { logger: false });

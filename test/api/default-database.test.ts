@@ -10,8 +10,8 @@ const works = `
   console.log("ran " + (await jobs.run()));
   await jobs.stop();`;
 
-describe("no database given", () => {
-  test("is ./punctual.db, and says so", async () => {
+describe("an instance without a database", () => {
+  test("uses ./punctual.db, and logs that", async () => {
     const cwd = temporaryFolder();
     const script = `import { Punctual } from "punctual"; const jobs = new Punctual(); ${works}`;
     const ended = await runScript(script, { cwd });
@@ -23,7 +23,7 @@ describe("no database given", () => {
     expect(existsSync(join(cwd, "punctual.db"))).toBe(true);
   });
 
-  test("is PUNCTUAL_DATABASE_URL where it is set, and nothing needs to be said", async () => {
+  test("uses PUNCTUAL_DATABASE_URL if it is set, and logs nothing", async () => {
     const cwd = temporaryFolder();
     const script = `import { Punctual } from "punctual"; const jobs = new Punctual(); ${works}`;
     const ended = await runScript(script, { cwd, env: { PUNCTUAL_DATABASE_URL: "sqlite:./other.db" } });
@@ -43,7 +43,7 @@ describe("no database given", () => {
     ["new Punctual()", "const jobs = new Punctual();"],
     ["Job", "const jobs = Job;"],
   ])(
-    "%s uses that of punctual.config.ts, with its prefix and defaults, as the command line does",
+    "%s uses the database, prefix and defaults of punctual.config.ts, as the command line does",
     async (_, made) => {
       const cwd = config(
         'const database: string = "sqlite:./configured.db"; export default { database, prefix: "shop_", defaults: { queue: "mail" } };',
@@ -61,7 +61,7 @@ describe("no database given", () => {
     },
   );
 
-  test("PUNCTUAL_DATABASE_URL comes before the config's database, its prefix holds all the same", async () => {
+  test("prefers PUNCTUAL_DATABASE_URL to the config's database, and keeps its prefix", async () => {
     const cwd = config('export default () => ({ database: "sqlite:./configured.db", prefix: "shop_" });');
     const ended = await runScript(script, { cwd, env: { PUNCTUAL_DATABASE_URL: "sqlite:./other.db" } });
     expect(ended).toEqual({ code: 0, stdout: "hello Ada\nran 1\n", stderr: "" });
@@ -71,7 +71,7 @@ describe("no database given", () => {
     db.close();
   });
 
-  test("an instance that names its database takes nothing from the config", async () => {
+  test("that names its database ignores the config", async () => {
     const cwd = config("throw new Error('nobody reads this');");
     const named = script.replace("new Punctual()", 'new Punctual("sqlite:./named.db")');
     expect(await runScript(named, { cwd })).toEqual({ code: 0, stdout: "hello Ada\nran 1\n", stderr: "" });
@@ -83,7 +83,7 @@ describe("no database given", () => {
     ["export default { databse: 'sqlite:./a.db' };", 'no option "databse"'],
     ["export default async () => ({ database: 'sqlite:./a.db' });", "exports an async function"],
     ["await 1; export default {};", "cannot be loaded"],
-  ])("a config that cannot be used is refused: %s", async (text, message) => {
+  ])("refuses an invalid config: %s", async (text, message) => {
     const cwd = config(text);
     const caught = `import { Punctual } from "punctual";
       try { new Punctual(); } catch (error) { console.log(error.code + " " + error.message); }`;
@@ -93,7 +93,7 @@ describe("no database given", () => {
     expect(existsSync(join(cwd, "punctual.db"))).toBe(false);
   });
 
-  test("a bad one in the environment is refused, without its password", async () => {
+  test("refuses an invalid URL in the environment, without its password in the message", async () => {
     const script = `import { Punctual } from "punctual";
       try { new Punctual(); } catch (error) { console.log(error.code + " " + error.message); }`;
     const ended = await runScript(script, { env: { PUNCTUAL_DATABASE_URL: "redis://u:secret@host/1" } });
@@ -101,14 +101,14 @@ describe("no database given", () => {
     expect(ended.stdout + ended.stderr).not.toContain("secret");
   });
 
-  test("options alone mean the same", async () => {
+  test("may be created with options alone", async () => {
     const cwd = temporaryFolder();
     const script = `import { Punctual } from "punctual"; const jobs = new Punctual({ logger: false }); ${works}`;
     expect(await runScript(script, { cwd })).toEqual({ code: 0, stdout: "hello Ada\nran 1\n", stderr: "" });
     expect(existsSync(join(cwd, "punctual.db"))).toBe(true);
   });
 
-  test("an undefined before the options is still a mistake", async () => {
+  test("refuses undefined before the options", async () => {
     const script = `import { Punctual } from "punctual";
       try { new Punctual(undefined, { logger: false }); } catch (error) { console.log(error.code); }`;
     const cwd = temporaryFolder();
@@ -128,7 +128,7 @@ describe("the facade", () => {
     expect(existsSync(join(cwd, "facade.db"))).toBe(true);
   });
 
-  test("imported and not used it makes nothing, and a bad URL harms nobody", async () => {
+  test("that is not used creates no file, even with an invalid URL", async () => {
     const cwd = temporaryFolder();
     const ended = await runScript(`import { Job } from "punctual"; console.log(typeof Job);`, {
       cwd,
@@ -138,7 +138,7 @@ describe("the facade", () => {
     expect(existsSync(join(cwd, "punctual.db"))).toBe(false);
   });
 
-  test("its methods can be taken off it", async () => {
+  test("has methods that can be called without it", async () => {
     const script = `import { Job } from "punctual";
       const { schedule, dispatch, run, stop } = Job;
       schedule("greet", () => console.log("hello"));
@@ -150,7 +150,7 @@ describe("the facade", () => {
   });
 });
 
-test("a producer that never stops its instance ends all the same", async () => {
+test("does not keep a producer alive that never stops it", async () => {
   const script = `import { Punctual } from "punctual";
     const jobs = new Punctual("sqlite:./jobs.db", { logger: false });
     jobs.declare("elsewhere");

@@ -4,7 +4,7 @@ import { open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
 describe("by definition and by name", () => {
-  test("is the same", async () => {
+  test("dispatches the same run", async () => {
     const { jobs } = open();
     const job = jobs
       .schedule("resize", (_args: { id: number }) => {})
@@ -25,7 +25,7 @@ describe("by definition and by name", () => {
     expect([one.name, one.inserted]).toEqual(["resize", true]);
   });
 
-  test("without arguments gets those of args(), given ones replace them whole", async () => {
+  test("without arguments uses those of args(); given ones replace them", async () => {
     const { jobs } = open();
     const job = jobs
       .schedule("mail", (_args: { type: string; to?: string }) => {})
@@ -38,7 +38,7 @@ describe("by definition and by name", () => {
   });
 
   test.each([["text"], [42], [false], [[1, 2]], [{ nested: { deep: [null, "ü\u0000\ud800"] } }]])(
-    "%j arrives as it was",
+    "passes %j unchanged",
     async (args) => {
       const { jobs } = open();
       const seen: unknown[] = [];
@@ -56,7 +56,7 @@ describe("by definition and by name", () => {
     [{ n: Number.NaN }, "args.n: NaN is not JSON", "Pass null"],
     [{ m: new Map() }, "args.m: a Map is not JSON", "[...map]"],
     [JSON.parse('{"__proto__": 1}'), "args.__proto__: a key named __proto__", "Rename it"],
-  ])("what JSON cannot hold is refused with its path: %s", async (args, ...parts) => {
+  ])("refuses values that JSON cannot represent, with their path: %s", async (args, ...parts) => {
     const { jobs } = open();
     const job = jobs.schedule("echo", (_args: unknown) => {});
     await expectRefusal(() => jobs.dispatch("echo", args), "INVALID_PAYLOAD", ...(parts as string[]));
@@ -65,8 +65,8 @@ describe("by definition and by name", () => {
   });
 });
 
-describe("a name nobody knows", () => {
-  test("is refused, with the names that are close", async () => {
+describe("an unknown name", () => {
+  test("is refused, with similar names", async () => {
     const { jobs } = open();
     jobs.schedule("emails.send", () => {});
     jobs.declare("emails.sent");
@@ -82,7 +82,7 @@ describe("a name nobody knows", () => {
     expect(far.message).not.toContain("Did you mean");
   });
 
-  test("names in the database count as known, and as close", async () => {
+  test("is compared with the names in the database too", async () => {
     const db = new DatabaseSync(":memory:");
     const worker = open({}, db);
     worker.jobs
@@ -100,7 +100,7 @@ describe("a name nobody knows", () => {
 });
 
 describe("declare()", () => {
-  test("dispatches what another program defines", async () => {
+  test("dispatches a job that another program defines", async () => {
     const db = new DatabaseSync(":memory:");
     const producer = open({ defaults: { queue: "from-here" } }, db);
     const charge = producer.jobs.declare<{ id: number }>("billing.charge");
@@ -123,7 +123,7 @@ describe("declare()", () => {
     expect(seen).toEqual([1, 4, 5, 2, 3]);
   });
 
-  test("what is declared may be defined later, and the definition counts", async () => {
+  test("may be followed by a definition, which wins", async () => {
     const { jobs } = open();
     const declared = jobs.declare<{ id: number }>("charge");
     jobs.schedule("charge", () => {}).queue("billing");

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
-test("a run that was dispatched here is run by this instance, with everything of its job but its retries", async () => {
+test("dispatchHere() executes a run in this instance, with all settings of its job except retries", async () => {
   const { jobs } = open();
   const heard: string[] = [];
   jobs
@@ -18,7 +18,7 @@ test("a run that was dispatched here is run by this instance, with everything of
   expect((await jobs.find(run.id))?.state).toBe("completed");
 });
 
-test("no limit holds it back", async () => {
+test("dispatchHere() ignores limits", async () => {
   const { jobs } = open();
   const gate = Promise.withResolvers<void>();
   const job = jobs.schedule("slow", () => gate.promise).concurrency(1);
@@ -34,7 +34,7 @@ test("no limit holds it back", async () => {
   expect(await pass).toBe(2);
 });
 
-test("what fails has failed", async () => {
+test("dispatchHere() does not retry a failed run", async () => {
   const { jobs } = open();
   jobs
     .schedule("broken", () => {
@@ -46,7 +46,7 @@ test("what fails has failed", async () => {
   expect((await jobs.find(run.id))?.state).toBe("failed");
 });
 
-test("refuses what is not defined here, and arguments that do not fit", async () => {
+test("dispatchHere() refuses a job that is not defined here, and invalid arguments", async () => {
   const { jobs } = open();
   jobs.schedule("import", z.object({ rows: z.number() }), () => {});
   expect(() => jobs.dispatchHere("improt")).toThrow(/Did you mean "import"/);

@@ -21,7 +21,7 @@ describe("dispatchMany()", () => {
     ["an async generator", () => slowly(3)],
     ["a readable stream", () => new Blob([]).stream().constructor && ReadableStream.from(numbers(3))],
   ] as [string, () => Iterable<{ n: number }> | AsyncIterable<{ n: number }>][])(
-    "takes %s",
+    "accepts %s",
     async (_what, all) => {
       const { jobs } = open();
       const job = jobs.schedule("resize", (_args: { n: number }) => {});
@@ -38,7 +38,7 @@ describe("dispatchMany()", () => {
     },
   );
 
-  test("of nothing is nothing", async () => {
+  test("of an empty list inserts nothing", async () => {
     const { jobs } = open();
     const job = jobs.schedule("resize", () => {});
     expect(await job.dispatchMany([])).toEqual([]);
@@ -46,7 +46,7 @@ describe("dispatchMany()", () => {
     expect((await jobs.runs()).runs).toEqual([]);
   });
 
-  test("20,000, in order", async () => {
+  test("inserts 20,000 runs, in order", async () => {
     const { jobs } = open();
     const job = jobs.schedule("resize", (_args: { n: number }) => {}).concurrency(0);
     const dispatched = listen(jobs, "run.dispatched");
@@ -59,7 +59,7 @@ describe("dispatchMany()", () => {
     expect(await jobs.status()).toMatchObject({ capped: true, queues: [{ name: "default" }] });
   });
 
-  test("two calls are two batches", async () => {
+  test("makes one batch for each call", async () => {
     const { jobs } = open();
     const job = jobs.schedule("resize", () => {});
     const [[one], [two]] = await Promise.all([job.dispatchMany([{}]), job.dispatchMany([{}])]);
@@ -67,7 +67,7 @@ describe("dispatchMany()", () => {
     expect(await batch(one!.id)).not.toBe(await batch(two!.id));
   });
 
-  test("a list with one bad row is refused whole, before anything is sent", async () => {
+  test("refuses a list with one invalid row as a whole, before anything is sent", async () => {
     const { jobs } = open();
     const job = jobs.schedule("resize", (_args: unknown) => {});
     const list = [...numbers(12_000), { n: 1n }];
@@ -76,7 +76,7 @@ describe("dispatchMany()", () => {
     expect((await jobs.runs()).runs).toEqual([]);
   });
 
-  test("of an async iterable, the groups before the bad row are in", async () => {
+  test("of an async iterable inserts the groups before the invalid row", async () => {
     const { jobs } = open();
     const job = jobs.schedule("resize", (_args: unknown) => {});
     async function* withFault() {
@@ -88,7 +88,7 @@ describe("dispatchMany()", () => {
     expect(queue?.ready).toBe(10_000);
   });
 
-  test("an iterable that throws rejects with what it threw", async () => {
+  test("rejects with the error of an iterable that throws", async () => {
     const { jobs } = open();
     const job = jobs.schedule("resize", (_args: unknown) => {});
     function* broken() {
@@ -99,7 +99,7 @@ describe("dispatchMany()", () => {
     expect((await jobs.runs()).runs).toEqual([]);
   });
 
-  test.each([[undefined], [null], [5], ["abc"], [{}]])("%j is no list of arguments", async (all) => {
+  test.each([[undefined], [null], [5], ["abc"], [{}]])("refuses %j", async (all) => {
     const { jobs } = open();
     const job = jobs.schedule("resize", () => {});
     await expectRefusal(
@@ -110,7 +110,7 @@ describe("dispatchMany()", () => {
     );
   });
 
-  test("unique: the first is inserted, the others find it", async () => {
+  test("with a unique key inserts the first run, and the others get its id", async () => {
     const { jobs } = open();
     const job = jobs.schedule("resize", () => {});
     const runs = await job.dispatchMany([{}, {}, {}], { unique: "once" });
@@ -118,7 +118,7 @@ describe("dispatchMany()", () => {
     expect(new Set(runs.map((run) => run.id)).size).toBe(1);
   });
 
-  test("the definition's arguments stand in for missing ones, and its key function sees each", async () => {
+  test("uses the definition's arguments for missing ones, and computes the key of each", async () => {
     const { jobs } = open();
     const job = jobs
       .schedule("resize", (_args: { n: number }) => {})

@@ -28,7 +28,7 @@ describe("the chain and the options object", () => {
     args: { n: 1 },
   };
 
-  test("say the same", async () => {
+  test("set the same columns", async () => {
     const { jobs } = open();
     const job = jobs.schedule("task", (_args: { n: number }) => {});
     const chained = await jobs
@@ -69,7 +69,7 @@ describe("the chain and the options object", () => {
     expect(await jobs.find(many!.id)).toMatchObject({ ...expected, uniqueKey: "5" });
   });
 
-  test("the handler sees what was said", async () => {
+  test("reach the handler", async () => {
     const { jobs, clock } = open();
     const seen: unknown[] = [];
     jobs.schedule("task", (args, run) => {
@@ -93,7 +93,7 @@ describe("the chain and the options object", () => {
     ]);
   });
 
-  test("a number is the delay in seconds", async () => {
+  test("take a number as the delay in seconds", async () => {
     const { jobs } = open();
     const job = jobs.schedule("task", () => {});
     for (const dispatch of [
@@ -127,7 +127,7 @@ describe("the chain and the options object", () => {
     expect((await jobs.find(delay.id))?.runAt).toEqual(new Date(start + 60_000));
   });
 
-  test("an instant that has passed is due now", async () => {
+  test("an instant in the past is due now", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const run = await jobs.dispatch("task").at("2020-01-01T00:00:00Z");
@@ -175,7 +175,7 @@ describe("the chain and the options object", () => {
     },
   );
 
-  test("a refused call takes the whole dispatch back", async () => {
+  test("a refused call withdraws the dispatch", async () => {
     const { jobs } = open();
     const job = jobs.schedule("task", () => {});
     const dispatch = jobs.dispatch("task");
@@ -193,7 +193,7 @@ describe("the chain and the options object", () => {
 });
 
 describe("expires", () => {
-  test("a run that did not start in time is skipped", async () => {
+  test("skips a run that did not start in time", async () => {
     const { jobs, clock } = open();
     let ran = 0;
     const hooks: string[] = [];
@@ -219,7 +219,7 @@ describe("expires", () => {
     expect(hooks).toEqual(["before", "after"]);
   });
 
-  test("a run that has started once is tried again, however late", async () => {
+  test("does not skip a run that has started once", async () => {
     const { jobs, clock } = open();
     let tries = 0;
     jobs

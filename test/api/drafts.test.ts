@@ -10,7 +10,7 @@ class Report {
 }
 
 describe("a draft of the instance", () => {
-  test("is named last: by name, class, or class and method", async () => {
+  test("gets its job last: by name, class, or class and method", async () => {
     const { jobs } = open();
     jobs.schedule("mail", () => {});
     for (const target of ["mail", Report, [Report, "handle"] as const] as const) {
@@ -39,7 +39,7 @@ describe("a draft of the instance", () => {
     expect(await jobs.find(plain.id)).toMatchObject({ queue: "slow", tags: ["x"] });
   });
 
-  test("can be kept and used again: each call gives a new one", async () => {
+  test("can be used again: each call returns a new one", async () => {
     const { jobs } = open();
     jobs.schedule("mail", () => {});
     const soon = jobs.delay(60);
@@ -58,7 +58,7 @@ describe("a draft of the instance", () => {
     ]);
   });
 
-  test("a name nobody knows is refused when it is named", async () => {
+  test("refuses an unknown name when the job is given", async () => {
     const { jobs } = open();
     await expectRefusal(() => jobs.delay(5).dispatch("nobody"), "UNKNOWN_JOB", '"nobody"');
     await expectRefusal(() => jobs.delay(5).dispatch(undefined as never), "INVALID_NAME", "got undefined");
@@ -66,7 +66,7 @@ describe("a draft of the instance", () => {
 });
 
 describe("a draft of a job", () => {
-  test("leaves the definition as it was", async () => {
+  test("leaves the definition unchanged", async () => {
     const { jobs } = open();
     const job = jobs.schedule("mail", (_args: { n: number }) => {}).args({ n: 0 });
     const run = await job.delay(10).queue("slow").priority(1).dispatch();
@@ -84,7 +84,7 @@ describe("a draft of a job", () => {
     });
   });
 
-  test("takes arguments at the end or on the way", async () => {
+  test("takes arguments at the end or before", async () => {
     const { jobs } = open();
     const job = jobs.schedule("mail", (_args: { n: number }) => {});
     const draft = job.at("2026-01-01T00:00:10Z").args({ n: 1 });
@@ -96,8 +96,8 @@ describe("a draft of a job", () => {
   });
 });
 
-describe("what is not thenable", () => {
-  test("awaiting a definition, a declared job or a draft gives it back, and sends nothing", async () => {
+describe("thenables", () => {
+  test("awaiting a definition, a declared job or a draft returns it and sends nothing", async () => {
     const { jobs } = open();
     const job = jobs.schedule("mail", () => {});
     const declared = jobs.declare("other");
@@ -108,7 +108,7 @@ describe("what is not thenable", () => {
     expect((await jobs.runs()).runs).toEqual([]);
   });
 
-  test("a dispatch is: then, catch and finally", async () => {
+  test("a dispatch has then, catch and finally", async () => {
     const { jobs } = open();
     jobs.schedule("mail", () => {});
     const name = await jobs.dispatch("mail").then((run) => run.name);
@@ -122,7 +122,7 @@ describe("what is not thenable", () => {
     expect(ended).toBe(2);
   });
 
-  test("a dispatch awaited twice is sent once", async () => {
+  test("a dispatch that is awaited twice is sent once", async () => {
     const { jobs } = open();
     jobs.schedule("mail", () => {});
     const dispatch = jobs.dispatch("mail");

@@ -24,7 +24,7 @@ function logging(): { lines: string[]; logger: never } {
   };
 }
 
-describe("a method that another process has registered", () => {
+describe("a method that another process has dispatched", () => {
   test("is found by a worker that knows the class by another method", async () => {
     const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
     const web = open({}, file);
@@ -36,7 +36,7 @@ describe("a method that another process has registered", () => {
     expect(told.splice(0).sort()).toEqual(["index1 1", "index2 2"]);
   });
 
-  test("is found by a worker that has been at work already", async () => {
+  test("is found by a worker that is already working", async () => {
     const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
     const worker = open({}, file);
     worker.jobs.schedule([CliController, "index2"]);
@@ -79,7 +79,7 @@ describe("a method that another process has registered", () => {
     expect(() => jobs.schedule([CliController, "index2"])).toThrow("is defined already");
   });
 
-  test("waits where the class has no such method, or nobody knows the class", async () => {
+  test("waits if the class has no such method, or no worker knows the class", async () => {
     const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
     const web = open({}, file);
     for (const name of [
@@ -97,7 +97,7 @@ describe("a method that another process has registered", () => {
 });
 
 describe("a declared job that no worker has defined", () => {
-  test("is warned of once for each name", async () => {
+  test("is warned about once for each name", async () => {
     const { lines, logger } = logging();
     const { jobs } = open({ logger });
     const mail = jobs.declare("mail");
@@ -110,7 +110,7 @@ describe("a declared job that no worker has defined", () => {
     ]);
   });
 
-  test("is warned of in the next process too, and not once a worker has defined it", async () => {
+  test("is warned about in the next process too, until a worker has defined it", async () => {
     const file = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
     const first = open({}, file);
     await first.jobs.declare("mail").dispatch();

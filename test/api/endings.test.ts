@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { heard, listen, open } from "./support/instance.ts";
 
 describe("snooze()", () => {
-  test("runs again later, and the try does not count", async () => {
+  test("runs again later, and the attempt does not count", async () => {
     const { jobs, clock } = open();
     const seen: number[] = [];
     jobs.schedule("task", (_args, run) => {
@@ -31,7 +31,7 @@ describe("snooze()", () => {
     expect(await jobs.attempts(run.id)).toEqual([]);
   });
 
-  test("counts when the handler swallows what is thrown for it", async () => {
+  test("takes effect if the handler catches its error", async () => {
     const { jobs } = open();
     let after = false;
     jobs.schedule("task", (_args, run) => {
@@ -48,7 +48,7 @@ describe("snooze()", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "scheduled", attempts: 0 });
   });
 
-  test("counts when the handler throws something else on top", async () => {
+  test("takes effect if the handler throws another error after it", async () => {
     const { jobs } = open();
     jobs.schedule("task", (_args, run) => {
       try {
@@ -63,7 +63,7 @@ describe("snooze()", () => {
     expect(await run.state()).toBe("scheduled");
   });
 
-  test("the first of several ends counts", async () => {
+  test("takes effect only if it comes first", async () => {
     const { jobs } = open();
     jobs.schedule("task", (_args, run) => {
       try {
@@ -77,7 +77,7 @@ describe("snooze()", () => {
     expect(await run.state()).toBe("scheduled");
   });
 
-  test("works from a hook and from deep within", async () => {
+  test("works in a hook and in nested calls", async () => {
     const { jobs } = open();
     let ran = 0;
     jobs.schedule("task", () => void ran++).onBefore((_args, run) => run.snooze(60));
@@ -88,7 +88,7 @@ describe("snooze()", () => {
   });
 
   test.each([[-1], ["later"], [undefined], [Number.NaN]])(
-    "by %j fails the try, and says why",
+    "with %j fails the attempt, with the reason",
     async (delay) => {
       const { jobs } = open();
       jobs.schedule("task", (_args, run) => run.snooze(delay as number));
@@ -103,7 +103,7 @@ describe("snooze()", () => {
 });
 
 describe("discard()", () => {
-  test("ends the run as cancelled, with the reason, and is no failure", async () => {
+  test("ends the run as cancelled, with the reason, which is not a failure", async () => {
     const { jobs } = open();
     jobs.schedule("task", (_args, run) => run.discard("user is gone")).retries(5);
     const run = await jobs.dispatch("task");
@@ -123,7 +123,7 @@ describe("discard()", () => {
     });
   });
 
-  test("without a reason, and swallowed", async () => {
+  test("works without a reason, and if the handler catches its error", async () => {
     const { jobs } = open();
     jobs.schedule("task", async (_args, run) => {
       await Promise.resolve()

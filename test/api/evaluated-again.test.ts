@@ -30,7 +30,7 @@ function collectWarnings(): { lines: string[]; logger: Record<"debug" | "info" |
 const define = (queue: string, before = "") =>
   `${before}export default (jobs) => void jobs.schedule("report", () => "${queue}").queue("${queue}");`;
 
-test("a file that is evaluated again replaces its definitions, also where an edit moved the lines", async () => {
+test("a file that is evaluated again replaces its definitions, even if an edit moved the lines", async () => {
   const evaluate = evaluator(temporaryFolder());
   const { lines, logger } = collectWarnings();
   const { jobs } = open({ logger });
@@ -51,7 +51,7 @@ test("a file that is evaluated again replaces its definitions, also where an edi
   ]);
 });
 
-test("another file is a duplicate, and the error names the place of the first", async () => {
+test("another file with the same job is a duplicate, and the error names the first one", async () => {
   const evaluate = evaluator(temporaryFolder());
   const { jobs } = open();
   (await evaluate("a.mjs", define("one")))(jobs);
@@ -69,7 +69,7 @@ test("two definitions of one name in one evaluation are a duplicate", async () =
   await expectRefusal(() => twice(jobs), "DUPLICATE_JOB", "report.mjs:1");
 });
 
-test("a schedule that a file no longer has is gone after it was evaluated again", async () => {
+test("a schedule that a file no longer has is dropped after a new evaluation", async () => {
   const evaluate = evaluator(temporaryFolder());
   const { jobs, clock } = open();
   const text = (helper: string) =>
@@ -85,7 +85,7 @@ test("a schedule that a file no longer has is gone after it was evaluated again"
   expect(await jobs.run()).toBe(1);
 });
 
-test("two chunks of a bundler are one file if their source maps say so", async () => {
+test("two chunks of a bundler count as one file if their source maps say so", async () => {
   const folder = temporaryFolder();
   const chunk = (file: string, source: string, queue: string) => {
     // One segment: the first line and column of the chunk are those of the source.

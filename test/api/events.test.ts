@@ -5,7 +5,7 @@ import type { EventName } from "../../src/index.ts";
 import { listen, open, stopped } from "./support/instance.ts";
 
 describe("events", () => {
-  test("tell the whole life of a run, in order", async () => {
+  test("follow the whole life of a run, in order", async () => {
     const { jobs } = open();
     const told: unknown[] = [];
     const names = [
@@ -45,7 +45,7 @@ describe("events", () => {
     ]);
   });
 
-  test("on() gives back how to stop hearing", async () => {
+  test("on() returns a function that removes the listener", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const seen: number[] = [];
@@ -59,7 +59,7 @@ describe("events", () => {
     expect(seen).toEqual([id]);
   });
 
-  test("come after what they tell of: a listener finds it in the database", async () => {
+  test("are emitted after the write: a listener finds the change in the database", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const states: Promise<unknown>[] = [];
@@ -70,7 +70,7 @@ describe("events", () => {
     expect(await Promise.all(states)).toEqual(["ready", "completed"]);
   });
 
-  test("of the worker, too", async () => {
+  test("include those of the worker", async () => {
     const one = open();
     const told: string[] = [];
     for (const name of ["worker.started", "worker.stopped"] as const)
@@ -114,7 +114,7 @@ describe("diagnostics_channel", () => {
     ]);
   });
 
-  test("errors go there as well", async () => {
+  test("carries errors too", async () => {
     const one = open();
     const told: unknown[] = [];
     const listener = (message: unknown) => told.push(message);
@@ -139,7 +139,7 @@ describe("a listener that throws", () => {
     ["an error", new Error("listener")],
     ["nothing", undefined],
     ["what cannot be made text", strange],
-  ])("%s harms nobody, and the others hear", async (_what, thrown) => {
+  ])("%s ends nothing, and the other listeners are called", async (_what, thrown) => {
     const log: string[] = [];
     const { jobs } = open({
       logger: { debug() {}, info() {}, warn() {}, error: (message) => log.push(message) },
@@ -159,7 +159,7 @@ describe("a listener that throws", () => {
     expect(log[0]).toContain('a listener for "run.dispatched" threw');
   });
 
-  test("later, in a promise: harms nobody either", async () => {
+  test("later, in a promise, ends nothing", async () => {
     const log: string[] = [];
     const { jobs } = open({
       logger: { debug() {}, info() {}, warn() {}, error: (message) => log.push(message) },
@@ -175,7 +175,7 @@ describe("a listener that throws", () => {
     expect(log).toEqual([expect.stringContaining("later")]);
   });
 
-  test("for errors: no circle", async () => {
+  test("for errors is not called with its own error", async () => {
     const one = open();
     one.jobs.on("error", () => {
       throw new Error("even here");
@@ -193,7 +193,7 @@ describe("a listener that throws", () => {
 });
 
 describe("a logger", () => {
-  test("that throws harms nothing", async () => {
+  test("that throws ends nothing", async () => {
     const refuse = () => {
       throw new Error("disk full");
     };
@@ -215,7 +215,7 @@ describe("a logger", () => {
     expect(one.errors.splice(0)).toHaveLength(1);
   });
 
-  test("console fits as it is", async () => {
+  test("may be console itself", async () => {
     const { jobs } = open({ logger: console });
     jobs.schedule("task", () => {});
     await jobs.dispatch("task");

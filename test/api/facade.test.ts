@@ -14,7 +14,7 @@ function instance(clock = new TestClock()): Punctual {
 afterEach(() => Promise.all(made.splice(0).map((jobs) => jobs.stop())));
 
 describe("Job.use()", () => {
-  test("makes Job stand for an instance, with its clock and options", async () => {
+  test("makes Job use an instance, with its clock and options", async () => {
     const clock = new TestClock("2026-01-01T00:00:00Z");
     const jobs = instance(clock);
     expect(Job.use(jobs)).toBe(jobs);
@@ -27,7 +27,7 @@ describe("Job.use()", () => {
     expect((await jobs.runs({ job: "facade.tick" })).runs).toHaveLength(1);
   });
 
-  test("takes over what was defined before, and stops the instance before", async () => {
+  test("takes over earlier definitions, and stops the previous instance", async () => {
     const first = instance();
     Job.use(first);
     const seen: unknown[] = [];
@@ -43,7 +43,7 @@ describe("Job.use()", () => {
     expect(first.definitions()).toEqual(second.definitions());
   });
 
-  test("definitions follow from instance to instance", async () => {
+  test("moves definitions from instance to instance", async () => {
     Job.use(instance());
     const defined = Job.schedule("facade.followed", () => "done");
     for (let turn = 0; turn < 3; turn++) {
@@ -67,7 +67,7 @@ describe("Job.use()", () => {
     expect((await Job.find(run.id))?.result).toBe("done");
   });
 
-  test("refuses what is not an instance", async () => {
+  test("refuses anything but an instance", async () => {
     for (const value of [undefined, {}, Punctual, "sqlite::memory:", Job])
       await expectRefusal(
         () => Job.use(value as never),
@@ -84,7 +84,7 @@ test("Job has the members of an instance, without opening a database", () => {
   expect(Job).toBeInstanceOf(Punctual);
 });
 
-describe("running", () => {
+describe("the property running", () => {
   test("is true while a pass is under way, and false before and after", async () => {
     const jobs = instance();
     let inside: boolean | undefined;
@@ -109,7 +109,7 @@ describe("running", () => {
   });
 });
 
-describe("a clock of one's own", () => {
+describe("a custom clock", () => {
   const fine = { now: () => 0, monotonic: () => 0, after: () => () => {}, manual: true };
   test.each([
     ["null", null, "got now undefined"],

@@ -3,7 +3,7 @@ import { fakeRun } from "../../src/testing/index.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
 describe("fakeRun()", () => {
-  test("takes any member of a run", () => {
+  test("accepts any member of a run", () => {
     const own = fakeRun();
     const { logged, progressed, ending, ...members } = own;
     for (const [key, value] of Object.entries(members))
@@ -15,7 +15,7 @@ describe("fakeRun()", () => {
     await expectRefusal(() => fakeRun({ attemp: 1 } as never), "INVALID_OPTION", 'Did you mean "attempt"?');
   });
 
-  test("says that it has no database", async () => {
+  test("rejects transaction(): it has no database", async () => {
     await expectRefusal(
       () => fakeRun().transaction(() => {}),
       "INVALID_OPTION",

@@ -30,7 +30,7 @@ describe("when and skip", () => {
     expect(await run.state()).toBe(runs ? "completed" : "skipped");
   });
 
-  test("stop at the first that decides", async () => {
+  test("stop at the first filter that decides", async () => {
     const { jobs } = open();
     const asked: number[] = [];
     const ask = (n: number, answer: boolean) => () => {
@@ -48,7 +48,7 @@ describe("when and skip", () => {
     expect(asked).toEqual([1, 2]);
   });
 
-  test("the reason is kept and told, and a skipped run is no failure", async () => {
+  test("record and report the reason, and a skipped run is not a failure", async () => {
     const { jobs } = open();
     jobs.schedule("w", () => {}).when(no);
     jobs.schedule("s", () => {}).skip(yes);
@@ -67,7 +67,7 @@ describe("when and skip", () => {
     ]);
   });
 
-  test("a skipped run is not tried again", async () => {
+  test("a skipped run is not retried", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("task", () => {})
@@ -80,7 +80,7 @@ describe("when and skip", () => {
     expect((await jobs.find(run.id))?.attempts).toBe(1);
   });
 
-  test("anything true-ish counts, as from JavaScript", async () => {
+  test("accept any truthy value", async () => {
     const { jobs } = open();
     jobs
       .schedule("task", () => {})

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { open } from "./support/instance.ts";
 
-test("forever() ends when nothing is due, with what its runs made due", async () => {
+test("forever() with untilEmpty ends when no run is due, including runs that its runs made due", async () => {
   const { jobs } = open();
   const child = jobs.schedule("child", () => {});
   const parent = jobs.schedule("parent", async () => {
@@ -13,7 +13,7 @@ test("forever() ends when nothing is due, with what its runs made due", async ()
   expect((await jobs.runs({ state: "scheduled" })).runs).toHaveLength(1);
 });
 
-test("forever() ends after a number of runs, and starts no more", async () => {
+test("forever() with a limit ends after that number of runs, and starts no more", async () => {
   const { jobs } = open();
   const job = jobs.schedule("job", () => {}).concurrency(0);
   await job.dispatchMany(Array.from({ length: 20 }));
@@ -22,7 +22,7 @@ test("forever() ends after a number of runs, and starts no more", async () => {
   expect(await jobs.forever({ limit: 50, untilEmpty: true, signals: false })).toBe(13);
 });
 
-test("forever() with a limit waits while nothing is due, and ends after that number of runs", async () => {
+test("forever() with a limit waits while no run is due", async () => {
   const { jobs } = open();
   const job = jobs.schedule("job", () => {});
   const working = jobs.forever({ limit: 2, signals: false });
@@ -31,7 +31,7 @@ test("forever() with a limit waits while nothing is due, and ends after that num
   expect(await working).toBe(2);
 });
 
-test("refuses a limit of nothing", async () => {
+test("forever() refuses a limit of 0", async () => {
   const { jobs } = open();
   expect(() => jobs.forever({ limit: 0 })).toThrow(/Expected limit as a whole number of at least 1, got 0/);
 });

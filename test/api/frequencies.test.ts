@@ -92,13 +92,13 @@ describe("each helper alone", () => {
     expect(define().cron(cron).plan.toCron()).toBe(cron);
   });
 
-  test("none is left out of this table", () => {
+  test("the table has every helper", () => {
     const named = new Set(helpers.map(([name]) => name));
     expect(Object.keys(frequencies).filter((name) => !named.has(name as never))).toEqual([]);
   });
 });
 
-describe("the fields rule", () => {
+describe("the rule of unset fields", () => {
   const combined: [what: string, shape: (job: Definition) => Definition, cron: string][] = [
     ["five minutes, hours", (job) => job.everyFiveMinutes().hours([9, 10]), "0 */5 9,10 * * *"],
     ["hours first", (job) => job.hours([9, 10]).everyFiveMinutes(), "0 */5 9,10 * * *"],
@@ -132,12 +132,12 @@ describe("the fields rule", () => {
     expect(shape(define()).plan.toCron()).toBe(cron);
   });
 
-  test("nothing named is no schedule", () => {
+  test("without a field there is no schedule", () => {
     expect(define().plan.toCron()).toBeNull();
     expect(define().timezone("Europe/Berlin").plan.toCron()).toBeNull();
   });
 
-  test("the schedule is shown with the job", async () => {
+  test("the status shows the schedule with the job", async () => {
     const { jobs } = open();
     jobs
       .schedule("job", () => {})
@@ -162,7 +162,7 @@ describe("cron()", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("an invalid argument is refused", () => {
   const bad: [name: keyof typeof frequencies, args: unknown[], ...parts: string[]][] = [
     ["seconds", [60], "seconds from 0 to 59", "got 60"],
     ["minutes", [-1], "minutes from 0 to 59", "got -1"],
@@ -186,19 +186,16 @@ describe("what is refused", () => {
     await expectRefusal(() => job[name]!(...args), "INVALID_CRON", ...parts);
   });
 
-  test.each([["9"], ["9,10"], [undefined], [{ from: 9 }], [null]])(
-    "hours(%j) is no number",
-    async (hours) => {
-      await expectRefusal(() => define().hours(hours as never), "INVALID_CRON", "hours from 0 to 23", "got");
-    },
-  );
+  test.each([["9"], ["9,10"], [undefined], [{ from: 9 }], [null]])("hours(%j) is refused", async (hours) => {
+    await expectRefusal(() => define().hours(hours as never), "INVALID_CRON", "hours from 0 to 23", "got");
+  });
 
-  test("at() is an instant here, and says what a time of day is called", async () => {
+  test("at() takes an instant; the error for a time of day names dailyAt()", async () => {
     await expectRefusal(() => define().at("13:00"), "INVALID_INSTANT", 'got "13:00"', 'dailyAt("13:00")');
     await expectRefusal(() => define().at("9"), "INVALID_INSTANT", 'dailyAt("9")');
   });
 
-  test("days() are dates here, and it says what week days are called", async () => {
+  test("days() takes dates; the error for week days names weekdays()", async () => {
     await expectRefusal(() => define().days([0, 6]), "INVALID_CRON", "days of the month", "weekdays([…])");
   });
 });

@@ -57,7 +57,7 @@ describe("a function", () => {
     expect(told()).toEqual([["function", { day: 1 }, run.id]]);
   });
 
-  test("gets {} where there are no arguments", async () => {
+  test("gets {} without arguments", async () => {
     const { jobs } = open();
     jobs.schedule("report", (args, run) => void calls.push(["function", args, run.id]));
     const run = await jobs.dispatch("report");
@@ -67,7 +67,7 @@ describe("a function", () => {
 });
 
 describe("a class", () => {
-  test("with a static handle, registered or dispatched", async () => {
+  test("with a static handle can be defined or dispatched", async () => {
     const { jobs } = open();
     const definition = jobs.schedule(StaticReport);
     expect(definition.name).toBe("StaticReport");
@@ -94,14 +94,14 @@ describe("a class", () => {
     ]);
   });
 
-  test("static comes before instance, as in the documents", async () => {
+  test("prefers a static handle to one of the instance", async () => {
     const { jobs } = open();
     const run = await jobs.dispatch(Both);
     await jobs.run();
     expect(told()).toEqual([["static", {}, run.id]]);
   });
 
-  test("a class that is dispatched is a job from then on", async () => {
+  test("that is dispatched is a job from then on", async () => {
     const { jobs } = open();
     const first = jobs.dispatch(Both);
     expect(jobs.definitions().map(({ name }) => name)).toEqual(["Both"]);
@@ -119,7 +119,7 @@ describe("a class", () => {
     expect(told()).toEqual([["lost its class", { day: 3 }, run.id]]);
   });
 
-  test("under a name of its own", async () => {
+  test("can be defined under another name", async () => {
     const { jobs } = open();
     jobs.schedule("reports.static", StaticReport);
     jobs.schedule("reports.instance", InstanceReport);
@@ -129,7 +129,7 @@ describe("a class", () => {
     expect(told().map(([who]) => who.split(" ")[0])).toEqual(["static", "instance"]);
   });
 
-  test("is named by static jobName, else by its own name", async () => {
+  test("is named by static jobName, else by its class name", async () => {
     const { jobs } = open();
     class Named {
       static jobName = "reports.named";
@@ -159,7 +159,7 @@ describe("a class", () => {
 });
 
 describe("a class and a method", () => {
-  test("static and of an instance", async () => {
+  test("may be static or of an instance", async () => {
     const { jobs } = open();
     const daily = await jobs.dispatch([Reports, "daily"], { day: 1 });
     const weekly = await jobs.dispatch([Reports, "weekly"], { week: 2 });
@@ -171,7 +171,7 @@ describe("a class and a method", () => {
     ]);
   });
 
-  test("scheduled, then dispatched", async () => {
+  test("may be scheduled, then dispatched", async () => {
     const { jobs } = open();
     const definition = jobs.schedule([Reports, "daily"]).queue("reports");
     await expectRefusal(() => jobs.schedule([Reports, "daily"]), "DUPLICATE_JOB", "Reports.daily");
@@ -180,7 +180,7 @@ describe("a class and a method", () => {
     expect(await jobs.find(run.id)).toMatchObject({ queue: "reports", args: { day: 4 } });
   });
 
-  test("a method that every function has is not meant", async () => {
+  test("is not a method that every function inherits", async () => {
     const { jobs } = open();
     const run = await jobs.dispatch([Reports, "call"], { a: 1 });
     await jobs.run();
@@ -190,7 +190,7 @@ describe("a class and a method", () => {
     }
   });
 
-  test("a method it does not have", async () => {
+  test("must exist", async () => {
     const { jobs } = open();
     for (const work of [() => jobs.schedule([Reports, "yearly"]), () => jobs.dispatch([Reports, "yearly"])]) {
       await expectRefusal(
@@ -205,7 +205,7 @@ describe("a class and a method", () => {
 });
 
 describe("resolve", () => {
-  test("makes the instances, also later", async () => {
+  test("creates the instances, also asynchronously", async () => {
     const asked: unknown[] = [];
     const { jobs } = open({
       resolve: async (jobClass) => {
@@ -222,7 +222,7 @@ describe("resolve", () => {
     expect(asked).toEqual([InstanceReport]);
   });
 
-  test.each([[undefined], [null], [{}]])("giving %j fails the run with a clear reason", async (made) => {
+  test.each([[undefined], [null], [{}]])("that returns %j fails the run with the reason", async (made) => {
     const { jobs } = open({ resolve: () => made });
     const run = await jobs.dispatch(InstanceReport, { day: 1 });
     await jobs.run();
@@ -232,7 +232,7 @@ describe("resolve", () => {
     });
   });
 
-  test("throwing fails the run, and the next one gets its chance", async () => {
+  test("that throws fails the run, and is called again for the next one", async () => {
     const { jobs } = open({
       resolve: () => {
         throw new Error("container is empty");
@@ -248,7 +248,7 @@ describe("minified names", () => {
   const warnings: string[] = [];
   const logger = { debug() {}, info() {}, error() {}, warn: (message: string) => warnings.push(message) };
 
-  test("warn once, with the cure", async () => {
+  test("cause one warning, with a remedy", async () => {
     warnings.length = 0;
     const { jobs } = open({ logger });
     class a {
@@ -264,7 +264,7 @@ describe("minified names", () => {
     ]);
   });
 
-  test("not where a name was given", async () => {
+  test("cause none if a name was given", async () => {
     warnings.length = 0;
     const { jobs } = open({ logger });
     class b {
@@ -281,7 +281,7 @@ describe("minified names", () => {
   });
 });
 
-describe("no handler at all", () => {
+describe("a job without a handler", () => {
   test.each([
     ["nothing", undefined, "got undefined"],
     ["null", null, "got null"],
@@ -299,7 +299,7 @@ describe("no handler at all", () => {
     );
   });
 
-  test("a class without one", async () => {
+  test("is refused for a class without handle()", async () => {
     const { jobs } = open();
     class Idle {}
     await expectRefusal(() => jobs.schedule(Idle), "NO_HANDLER", "class Idle has no method handle()");
@@ -307,7 +307,7 @@ describe("no handler at all", () => {
   });
 
   test.each([[42], [null], [undefined], [{}], [[]], [["a", "b", "c"]], [[Reports]]])(
-    "%j is no job",
+    "is refused for %j",
     async (what) => {
       const { jobs } = open();
       for (const work of [

@@ -25,7 +25,7 @@ function hooked(job: Definition<unknown>, told: string[], suffix = ""): void {
 }
 
 describe("order", () => {
-  test("success: before, handler, success, after; each waited for", async () => {
+  test("success: before, handler, success, after; each is awaited", async () => {
     const { jobs } = open();
     const told: string[] = [];
     const job = jobs.schedule("task", async (_args: unknown) => {
@@ -52,7 +52,7 @@ describe("order", () => {
     expect(told).toEqual(["before", "handler", "error: boom", "after"]);
   });
 
-  test("they accumulate, in the order they were given", async () => {
+  test("several hooks are called in the order of their definition", async () => {
     const { jobs } = open();
     const told: string[] = [];
     const job = jobs.schedule("task", (_args: unknown) => void told.push("handler"));
@@ -63,7 +63,7 @@ describe("order", () => {
     expect(told).toEqual(["before 1", "before 2", "handler", "success 1", "success 2", "after 1", "after 2"]);
   });
 
-  test("filters come first; a run that is skipped has no hooks", async () => {
+  test("filters come first; a skipped run calls no hook", async () => {
     const { jobs } = open();
     const told: string[] = [];
     const job = jobs.schedule("task", (_args: unknown) => void told.push("handler"));
@@ -82,7 +82,7 @@ describe("order", () => {
     expect(told).toEqual(["x", "when", "before", "handler", "success", "after"]);
   });
 
-  test("at every try", async () => {
+  test("every attempt calls them", async () => {
     const { jobs } = open();
     const told: string[] = [];
     const job = jobs
@@ -107,7 +107,7 @@ describe("order", () => {
   });
 });
 
-test("they get the arguments and the run; onError the error before them", async () => {
+test("hooks get the arguments and the run, onError also the error", async () => {
   const { jobs } = open();
   const told: unknown[] = [];
   const boom = new Error("boom");
@@ -147,7 +147,7 @@ test("they get the arguments and the run; onError the error before them", async 
 });
 
 describe("a hook that throws", () => {
-  test("onBefore fails the attempt: the handler is not called, onError and onAfter are", async () => {
+  test("in onBefore fails the attempt: onError and onAfter are called, the handler is not", async () => {
     const { jobs } = open();
     const told: string[] = [];
     const job = jobs
@@ -171,7 +171,7 @@ describe("a hook that throws", () => {
     ["onSuccess", "completed"],
     ["onError", "failed"],
     ["onAfter", "completed"],
-  ] as const)("%s changes nothing, and is reported", async (hook, state) => {
+  ] as const)("in %s changes nothing, and is reported", async (hook, state) => {
     const one = open();
     const told: string[] = [];
     const job = one.jobs.schedule("task", (_args: unknown) => {
@@ -214,7 +214,7 @@ describe("onAfter", () => {
   test.each([
     ["snooze", (run: RunContext) => run.snooze(60)],
     ["discard", (run: RunContext) => run.discard("no need")],
-  ] as const)("comes after %s too, without onSuccess and onError", async (_what, end) => {
+  ] as const)("is called after %s too, without onSuccess and onError", async (_what, end) => {
     const { jobs } = open();
     const told: string[] = [];
     const job = jobs.schedule("task", (_args: unknown, run) => {
@@ -227,7 +227,7 @@ describe("onAfter", () => {
     expect(told).toEqual(["before", "handler", "after"]);
   });
 
-  test("comes after a timeout of a handler that never returns, and is waited for", async () => {
+  test("is called and awaited after the timeout of a handler that never returns", async () => {
     const { jobs, clock } = open();
     const told: string[] = [];
     const job = jobs.schedule("task", (_args: unknown) => new Promise(() => {})).timeout(10);
@@ -240,7 +240,7 @@ describe("onAfter", () => {
     expect(await run.state()).toBe("failed");
   });
 
-  test("comes after a cancelled run", async () => {
+  test("is called after a cancelled run", async () => {
     const { jobs } = open();
     const told: string[] = [];
     const { promise: started, resolve } = Promise.withResolvers<void>();

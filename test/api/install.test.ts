@@ -6,7 +6,7 @@ import { open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
 describe("install()", () => {
-  test("makes the tables, and the second time nothing", async () => {
+  test("creates the tables, and does nothing the second time", async () => {
     const { jobs } = open();
     const first = await jobs.install();
     expect(first.from).toBe(0);
@@ -15,7 +15,7 @@ describe("install()", () => {
     expect(await jobs.install()).toEqual({ from: first.to, to: first.to, statements: [] });
   });
 
-  test("with dryRun only tells the statements", async () => {
+  test("with dryRun only returns the statements", async () => {
     const db = new DatabaseSync(":memory:");
     const { jobs } = open({ install: false }, db);
     const plan = await jobs.install({ dryRun: true });
@@ -26,7 +26,7 @@ describe("install()", () => {
     expect((await jobs.install({ dryRun: true })).statements).toEqual([]);
   });
 
-  test("refuses options it does not know", async () => {
+  test("refuses unknown options", async () => {
     const { jobs } = open();
     await expectRefusal(
       () => jobs.install({ dryrun: true } as object),
@@ -36,14 +36,14 @@ describe("install()", () => {
     );
   });
 
-  test("several at once are one", async () => {
+  test("that is called several times at once installs once", async () => {
     const path = join(temporaryFolder(), "jobs.db");
     const several = [open({}, `sqlite:${path}`), open({}, `sqlite:${path}`), open({}, `sqlite:${path}`)];
     const reports = await Promise.all(several.map(({ jobs }) => jobs.install()));
     expect(reports.filter((report) => report.statements.length > 0)).toHaveLength(1);
   });
 
-  test("beside other calls leaves one database, not two", async () => {
+  test("at the same time as other calls opens one database", async () => {
     const { jobs } = open();
     jobs.schedule("greet", () => {});
     const [, run] = await Promise.all([jobs.install(), jobs.dispatch("greet"), jobs.install()]);
@@ -52,7 +52,7 @@ describe("install()", () => {
 });
 
 describe("install: false", () => {
-  test("everything says what is missing until install() was called", async () => {
+  test("makes every call reject until install() was called", async () => {
     const db = new DatabaseSync(":memory:");
     const { jobs } = open({ install: false }, db);
     jobs.schedule("greet", () => {});
@@ -76,8 +76,8 @@ describe("install: false", () => {
   });
 });
 
-describe("a schema from the future", () => {
-  test("is refused, and never worked on", async () => {
+describe("a newer schema", () => {
+  test("is refused", async () => {
     const db = new DatabaseSync(":memory:");
     await open({}, db).jobs.install();
     db.exec("insert into punctual_migrations (number, applied_at) values (999, 0)");

@@ -56,7 +56,7 @@ describe("a crashed run in a worker without children", () => {
     expect(await long.state()).toBe("completed");
   });
 
-  test("what was claimed together with it goes back uncounted, and is not charged with its crash", async () => {
+  test("releases the runs that were claimed with it, and does not charge them with its crash", async () => {
     const { jobs, clock, row, crashed, work, release, isStarted } = scene();
     const long = await crashed("long");
     const other = await jobs.dispatch("long").delay(0.01);
@@ -79,7 +79,7 @@ describe("a crashed run in a worker without children", () => {
     release(other);
   });
 
-  test("waits for its neighbours for ten seconds at most, and is not isolated beside those that remain", async () => {
+  test("waits at most ten seconds for its neighbours, and is not isolated if some remain", async () => {
     const { jobs, clock, row, crashed, work, release, isStarted } = scene();
     const [short, long] = [await jobs.dispatch("long"), await jobs.dispatch("long")];
     const late = await crashed("long", 1, 1);
@@ -114,7 +114,7 @@ describe("a crashed run in a worker without children", () => {
     release(late);
   });
 
-  test("of many long ones all start, and the worker is open to others for half of the time", async () => {
+  test("starts, as do many other long ones, and the worker is open to other runs for half of the time", async () => {
     const { jobs, clock, crashed, work, release, isStarted } = scene();
     const all: Run[] = [];
     for (let n = 0; n < 4; n++) all.push(await crashed("long"));
@@ -151,7 +151,7 @@ describe("a crashed run in a worker without children", () => {
     release(once);
   });
 
-  test("cancelled by force, with a handler that does not return: others run at the next renewal", async () => {
+  test("cancelled by force, with a handler that does not return, lets others run at the next renewal", async () => {
     const { jobs, clock, crashed, work, release } = scene();
     const stubborn = await crashed("stubborn", 2);
     await work();
@@ -167,7 +167,7 @@ describe("a crashed run in a worker without children", () => {
     release(stubborn);
   });
 
-  test("cancelled while it waits: others run at once", async () => {
+  test("cancelled while it waits lets others run at once", async () => {
     const { jobs, clock, crashed, work, release } = scene();
     const long = await jobs.dispatch("long");
     const late = await crashed("quick", 1, 1);
@@ -180,7 +180,7 @@ describe("a crashed run in a worker without children", () => {
     release(long);
   });
 
-  test("a pass runs all of them, one after the other", async () => {
+  test("is executed in one pass with all others, one after the other", async () => {
     const { jobs, clock, crashed } = scene();
     let running = 0;
     let most = 0;
@@ -197,7 +197,7 @@ describe("a crashed run in a worker without children", () => {
     expect(most).toBe(5);
   });
 
-  test("idle workers share them", async () => {
+  test("is taken by an idle worker, as are the others", async () => {
     const one = scene();
     const two = scene(one.db, one.clock);
     const three = scene(one.db, one.clock);
@@ -225,7 +225,7 @@ describe("a run that is ended by its crashes", () => {
   test.each([
     ["failed", "", "run.failed", { error: { code: "RUN_CRASHED" } }],
     ["cancelled", ", cancelled_at = 1", "run.cancelled", { reason: null }],
-  ] as const)("tells that it was %s, and is counted", async (state, more, event, of) => {
+  ] as const)("emits that it was %s, and is counted", async (state, more, event, of) => {
     const { jobs, clock, db, crashed } = scene();
     const run = await crashed("long", 2);
     await clock.advance(1);
@@ -284,7 +284,7 @@ describe("a run that is ended by its crashes", () => {
     expect(told[0]).toMatchObject([expect.any(PunctualError), {}, {}]);
   });
 
-  test("a hook that throws or does not settle is reported, and keeps nothing waiting", async () => {
+  test("reports a hook that throws or does not settle, and waits for none", async () => {
     const { jobs, clock, db, errors } = scene();
     const hooks = jobs
       .schedule("doomed", () => {})
@@ -309,7 +309,7 @@ describe("a run that is ended by its crashes", () => {
     ]);
   });
 
-  test("a pass ends when its hooks have settled", async () => {
+  test("ends a pass when its hooks have settled", async () => {
     const { jobs, clock, db } = scene();
     const [called, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const job = jobs

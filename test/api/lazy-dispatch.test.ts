@@ -25,8 +25,8 @@ function counting(): { db: DatabaseSync; statements: () => number } {
   return { db, statements: () => count };
 }
 
-describe("when it leaves", () => {
-  test("not before the turn ends, with everything chained until then", async () => {
+describe("a dispatch is sent", () => {
+  test("at the end of the turn, with every chained call", async () => {
     const { db, statements } = counting();
     const { jobs } = open({}, db);
     jobs.schedule("task", () => {});
@@ -41,7 +41,7 @@ describe("when it leaves", () => {
     expect((await jobs.find(run.id))?.queue).toBe("late");
   });
 
-  test("chained after it has left is an error that says what to do", async () => {
+  test("and refuses later chained calls with a remedy", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const dispatch = jobs.dispatch("task");
@@ -66,7 +66,7 @@ describe("when it leaves", () => {
     expect(await jobs.find(run.id)).toMatchObject({ queue: "default", state: "ready" });
   });
 
-  test("the configuration of an ad hoc run too", async () => {
+  test("and refuses later settings of an ad hoc run", async () => {
     const { jobs } = open();
     const dispatch = jobs.dispatch("task", () => {});
     await dispatch;
@@ -82,7 +82,7 @@ describe("when it leaves", () => {
     expect(await jobs.run()).toBe(1);
   });
 
-  test("nobody awaits it: it is inserted all the same", async () => {
+  test("even if it is not awaited", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const dispatched = heard(jobs, "run.dispatched");
@@ -92,7 +92,7 @@ describe("when it leaves", () => {
     expect(await jobs.find(id)).toMatchObject({ args: { n: 1 }, queue: "slow" });
   });
 
-  test("nobody awaits it, and it fails: listeners and log hear of it", async () => {
+  test("and reports its error to listeners and log if it is not awaited", async () => {
     const log: string[] = [];
     const one = open({
       logger: { debug() {}, info() {}, warn() {}, error: (message) => log.push(message) },
@@ -107,14 +107,14 @@ describe("when it leaves", () => {
     expect(one.errors.splice(0)).toHaveLength(1);
   });
 
-  test("somebody awaits it, and it fails: only they hear of it", async () => {
+  test("and reports its error only to the caller that awaits it", async () => {
     const { jobs } = open();
     const errors = listen(jobs, "error");
     await expectRefusal(() => jobs.dispatch("nobody"), "UNKNOWN_JOB");
     expect(errors).toEqual([]);
   });
 
-  test("never an unhandled rejection", async () => {
+  test("without ever causing an unhandled rejection", async () => {
     const ended = await runScript(`import { Punctual } from "punctual";
       process.on("unhandledRejection", () => { console.log("unhandled"); process.exit(7); });
       const jobs = new Punctual("sqlite::memory:");
@@ -136,7 +136,7 @@ describe("when it leaves", () => {
 });
 
 describe("dispatches of one turn", () => {
-  test("10,000 are a handful of statements, in the order they were asked for", async () => {
+  test("take a handful of statements for 10,000 runs, in the order of the calls", async () => {
     const { db, statements } = counting();
     const { jobs } = open({}, db);
     const job = jobs.schedule("task", (_args: { n: number }) => {});
@@ -166,7 +166,7 @@ describe("dispatches of one turn", () => {
     expect(await jobs.find(c.id)).toMatchObject({ name: "three", state: "ready" });
   });
 
-  test("big payloads go in several statements", async () => {
+  test("with large payloads go in several statements", async () => {
     const { db, statements } = counting();
     const { jobs } = open({}, db);
     jobs.schedule("task", () => {});
@@ -176,7 +176,7 @@ describe("dispatches of one turn", () => {
     expect(statements()).toBeLessThanOrEqual(4);
   });
 
-  test("one bad payload among many rejects alone", async () => {
+  test("reject alone for an invalid payload", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const bad = new Set([3, 500, 999]);
@@ -188,7 +188,7 @@ describe("dispatches of one turn", () => {
     expect((await jobs.runs({ limit: 1000 })).runs).toHaveLength(997);
   });
 
-  test("what the database refuses rejects alone", async () => {
+  test("reject alone for a row that the database refuses", async () => {
     const db = new DatabaseSync(":memory:");
     const { jobs } = open({}, db);
     jobs.schedule("task", () => {});
@@ -207,7 +207,7 @@ describe("dispatches of one turn", () => {
 });
 
 describe("stop()", () => {
-  test("sends what was dispatched just before", async () => {
+  test("sends dispatches that were made just before", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     one.jobs.schedule("task", () => {});
@@ -219,7 +219,7 @@ describe("stop()", () => {
     expect((await jobs.runs()).runs).toHaveLength(4);
   });
 
-  test("what a handler dispatches while it drains is part of its work", async () => {
+  test("sends dispatches of handlers while it drains", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     const { promise: go, resolve } = Promise.withResolvers<void>();
@@ -243,7 +243,7 @@ describe("stop()", () => {
   });
 });
 
-test("a dispatch made before run() is in the pass", async () => {
+test("a dispatch made before run() is executed in that pass", async () => {
   const { jobs } = open();
   jobs.schedule("task", () => {});
   void jobs.dispatch("task");
@@ -252,7 +252,7 @@ test("a dispatch made before run() is in the pass", async () => {
   expect(await jobs.run()).toBe(1);
 });
 
-test("arguments are sent as they were given: one object may be used again and again", async () => {
+test("arguments are captured at the call: one object may be used several times", async () => {
   const { jobs } = open();
   const got: number[] = [];
   const job = jobs.schedule("count", ({ n }: { n: number }) => void got.push(n)).concurrency(0);

@@ -39,7 +39,7 @@ describe("a lease", () => {
     expect([await run.state(), reaped, lost]).toEqual(["completed", [], []]);
   });
 
-  test("is as long as the job says, 60 seconds otherwise", async () => {
+  test("has the length of the job's setting, by default 60 seconds", async () => {
     const { jobs, release } = scene("2m");
     jobs.schedule("other", () => {});
     const slow = await jobs.dispatch("slow");
@@ -54,7 +54,7 @@ describe("a lease", () => {
     expect((await locked)?.lockedUntil).toEqual(new Date("2026-01-01T00:01:00Z"));
   });
 
-  test("given to another worker: the handler's signal aborts, and its result is discarded", async () => {
+  test("that another worker has taken aborts the handler's signal, and its result is discarded", async () => {
     const { jobs, clock, db, release, context } = scene(30);
     const run = await jobs.dispatch("slow");
     const pass = jobs.run();
@@ -71,7 +71,7 @@ describe("a lease", () => {
     expect(await jobs.attempts(run.id)).toEqual([]);
   });
 
-  test("lost between the handler's end and the writing of it: nothing is written", async () => {
+  test("that is lost between the handler's end and the write writes nothing", async () => {
     const { jobs, db, release } = scene(30);
     const run = await jobs.dispatch("slow");
     const pass = jobs.run();

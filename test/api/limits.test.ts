@@ -17,7 +17,7 @@ async function finish(one: Opened, busy: Busy[], total: number): Promise<void> {
 }
 
 describe("a job", () => {
-  test("runs one at a time unless it says otherwise", async () => {
+  test("runs one at a time by default", async () => {
     const one = open();
     const { job, busy } = busyJob(one, "report");
     await job.dispatchMany([{}, {}, {}]);
@@ -63,7 +63,7 @@ describe("a job", () => {
     expect(first.busy.most + second.busy.most).toBeLessThanOrEqual(6);
   });
 
-  test("two jobs have a limit each", async () => {
+  test("has its own limit, beside another job's", async () => {
     const one = open();
     const mail = busyJob(one, "mail");
     const post = busyJob(one, "post");
@@ -75,7 +75,7 @@ describe("a job", () => {
     await finish(one, [mail.busy, post.busy], 4);
   });
 
-  test("a failed, a cancelled and a timed out run free their slot", async () => {
+  test("frees the slot of a failed, a cancelled and a timed out run", async () => {
     const { jobs, clock } = open();
     const ends: string[] = [];
     jobs
@@ -94,7 +94,7 @@ describe("a job", () => {
     expect(ends).toEqual(["fail", "discard", "hang", "last"]);
   });
 
-  test("a limit that is raised or lowered in code holds for what waits already", async () => {
+  test("applies a limit that was raised or lowered in code to waiting runs", async () => {
     const db = new DatabaseSync(":memory:");
     const before = open({}, db);
     before.jobs.schedule("report", () => {}).concurrency(0);
@@ -112,11 +112,11 @@ describe("a job", () => {
   });
 });
 
-describe("beside very many runs that have no limit", () => {
+describe("beside very many unlimited runs", () => {
   test.each([
     ["a more important one", 1, 500],
     ["one that is as important, once those before it have begun,", 100, 2500],
-  ])("%s has its turn", async (_, priority, most) => {
+  ])("%s is not starved", async (_, priority, most) => {
     const one = open();
     const { job: short, busy } = busyJob(one, "short");
     let ran = 0;
@@ -158,7 +158,7 @@ describe("a queue", () => {
     await finish(one, [mail.busy, post.busy, other.busy], 12);
   });
 
-  test("limits what was dispatched to it from elsewhere", async () => {
+  test("limits runs that were dispatched to it from other jobs", async () => {
     const one = open();
     one.jobs.queue("narrow", { concurrency: 1 });
     const { job, busy } = busyJob(one, "task");
@@ -171,7 +171,7 @@ describe("a queue", () => {
     await finish(one, [busy], 5);
   });
 
-  test("0 takes the limit away", async () => {
+  test("with 0 has no limit", async () => {
     const one = open();
     one.jobs.queue("emails", { concurrency: 1 }).queue("emails", { concurrency: 0 });
     const { job, busy } = busyJob(one, "mail");
@@ -185,7 +185,7 @@ describe("a queue", () => {
 });
 
 describe("a key", () => {
-  test("perKey limits runs that share a key, given or made from the arguments", async () => {
+  test("perKey limits runs that share a key, given or computed from the arguments", async () => {
     const { jobs } = open();
     const running = new Map<string, number>();
     const most = new Map<string, number>();
@@ -205,7 +205,7 @@ describe("a key", () => {
     expect(Object.fromEntries(most)).toEqual({ "user-0": 1, "user-1": 1, "user-2": 1, given: 1 });
   });
 
-  test("one that is full does not hold the others back", async () => {
+  test("that is full does not hold others back", async () => {
     const one = open();
     const { job, busy } = busyJob(one, "sync");
     job.concurrency(0, { perKey: 1 });
@@ -220,7 +220,7 @@ describe("a key", () => {
     expect(busy.most).toBeLessThanOrEqual(3);
   });
 
-  test("null or undefined from `by` is no key, anything that is no name is refused", async () => {
+  test("may be null or undefined for none; anything else that is not a name is refused", async () => {
     const { jobs } = open();
     jobs
       .schedule("sync", (_args: { user?: unknown }) => {})
@@ -249,7 +249,7 @@ describe("a key", () => {
   });
 });
 
-describe("a producer that cannot compute the key", () => {
+describe("a key that the producer cannot compute", () => {
   interface Mail {
     tenant: string;
   }
@@ -269,7 +269,7 @@ describe("a producer that cannot compute the key", () => {
     return { db, clock: producer.clock, producer: producer.jobs, worker: worker.jobs, job, seen };
   }
 
-  test("has it computed by the worker, of which nobody hears", async () => {
+  test("is computed by the worker, without an event", async () => {
     const { producer, worker, seen } = apart(({ tenant }) => tenant);
     for (const tenant of ["a", "b", "a"]) await producer.dispatch("mail", { tenant });
     const events: string[] = [];
@@ -281,14 +281,14 @@ describe("a producer that cannot compute the key", () => {
     expect(events).not.toContain("run.released");
   });
 
-  test("the keys of a pass use up none of its runs", async () => {
+  test("does not count as a run of the pass", async () => {
     const { producer, worker, seen } = apart(({ tenant }) => tenant);
     for (let n = 0; n < 6; n++) await producer.dispatch("mail", { tenant: "a" });
     expect(await worker.run({ batch: 4 })).toBe(4);
     expect(seen).toHaveLength(4);
   });
 
-  test("a run without a key runs without one", async () => {
+  test("may be computed as none", async () => {
     const { producer, worker, seen } = apart(() => null);
     const run = await producer.dispatch("mail", { tenant: "a" });
     expect(await worker.run()).toBe(1);
@@ -296,7 +296,7 @@ describe("a producer that cannot compute the key", () => {
     expect((await worker.find(run.id))!.key).toBeNull();
   });
 
-  test("a key that cannot be made fails the run, and the handler is not called", async () => {
+  test("that cannot be computed fails the run, and the handler is not called", async () => {
     const { producer, worker, job, seen } = apart(() => {
       throw new Error("no tenant");
     });
@@ -311,14 +311,14 @@ describe("a producer that cannot compute the key", () => {
     expect(seen).toEqual([]);
   });
 
-  test("a key given at the dispatch is the key, whatever the worker would compute", async () => {
+  test("is not computed if the dispatch gives one", async () => {
     const { producer, worker, seen } = apart(({ tenant }) => tenant);
     await producer.dispatch("mail", { tenant: "a" }).key("mine");
     await worker.run();
     expect(seen).toEqual([{ tenant: "a", key: "mine", attempt: 1 }]);
   });
 
-  test("a worker with older code leaves it to one with newer code, and why() says so", async () => {
+  test("is left by a worker with older code to one with newer code, and why() says so", async () => {
     const { db, clock, producer, worker, seen } = apart(({ tenant }) => tenant);
     const old = open({ clock }, db);
     old.jobs.schedule("mail", () => {}).concurrency(0);

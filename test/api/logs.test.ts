@@ -16,7 +16,7 @@ async function logged(log: (run: RunContext) => void): Promise<{ message: string
 
 const data = async (value: unknown) => (await logged((run) => run.log("m", value)))[0]!.data;
 
-test("what a handler logs is there when its run has ended", async () => {
+test("lines that a handler logged are readable when its run has ended", async () => {
   const { jobs, clock } = open();
   jobs
     .schedule("task", async (_: unknown, run) => {
@@ -40,7 +40,7 @@ test("what a handler logs is there when its run has ended", async () => {
   expect(await jobs.countLogs(id)).toBe(3);
 });
 
-test("and while it runs, about once a second", async () => {
+test("lines are readable while the run runs, about once a second", async () => {
   const { jobs, clock } = open();
   jobs.schedule("task", async (_: unknown, run) => {
     run.log("begun");
@@ -60,7 +60,7 @@ test("and while it runs, about once a second", async () => {
   await working;
 });
 
-test("all of them are readable once a listener hears that the run has ended", async () => {
+test("all lines are readable once a listener gets the end of the run", async () => {
   const { jobs } = open();
   jobs.schedule("task", (_: unknown, run) => {
     for (let n = 0; n < 10; n++) run.log(`${n}`);
@@ -76,7 +76,7 @@ test("all of them are readable once a listener hears that the run has ended", as
   await working;
 });
 
-test("the lines of each attempt, also of those after a retry from history", async () => {
+test("lines of each attempt are kept, also of those after a retry from history", async () => {
   const { jobs } = open();
   jobs
     .schedule("task", (_: unknown, run) => {
@@ -95,7 +95,7 @@ test("the lines of each attempt, also of those after a retry from history", asyn
   ]);
 });
 
-test("a message of any kind and size", async () => {
+test("messages of any kind and size are stored", async () => {
   const lines = await logged((run) => {
     run.log(42 as never);
     run.log(Symbol("s") as never);
@@ -121,7 +121,7 @@ test("a message of any kind and size", async () => {
   expect(lines[5]!.message).toBe("");
 });
 
-test("data that a payload may not hold is kept as far as it can be read", async () => {
+test("data that a payload cannot contain is stored as far as it can be read", async () => {
   expect(await data(undefined)).toBeUndefined();
   expect(await data(null)).toBeNull();
   expect(await data(1n)).toBe("1");
@@ -168,7 +168,7 @@ test("data that is too large is replaced by a note", async () => {
   expect(await data({ deep: Array.from({ length: 5000 }, () => ({ a: 1 })) })).toBe(note);
 });
 
-test("a flood is bounded: the first 1,000 lines, and one that says so", async () => {
+test("only the first 1,000 lines are stored, and a note", async () => {
   const { jobs } = open();
   jobs.schedule("task", (_: unknown, run) => {
     for (let n = 1; n <= 50_000; n++) run.log(`line ${n}`);
@@ -185,7 +185,7 @@ test("a flood is bounded: the first 1,000 lines, and one that says so", async ()
   ]);
 });
 
-test("a run that is given back again and again has one bound for all its tries", async () => {
+test("a run that is released repeatedly has one bound for all its attempts", async () => {
   const { jobs, clock } = open();
   jobs.schedule("task", (_: unknown, run) => {
     for (let n = 1; n <= 400; n++) run.log(`line ${n}`);
@@ -199,7 +199,7 @@ test("a run that is given back again and again has one bound for all its tries",
   expect(await jobs.countLogs(id)).toBe(1001);
 });
 
-test("where history keeps nothing, no line is left", async () => {
+test("no line is left if history keeps nothing", async () => {
   const db = new DatabaseSync(":memory:");
   const { jobs, clock } = open({}, db);
   jobs
@@ -235,7 +235,7 @@ test("where history keeps nothing, no line is left", async () => {
   expect(db.prepare("select * from punctual_logs").all()).toEqual([]);
 });
 
-test("runs that this instance alone runs, and those that a test drains", async () => {
+test("runs of dispatchHere() and drain() are logged", async () => {
   const { jobs } = open();
   jobs.schedule("task", (_: unknown, run) => run.log(`${run.name} ${run.id}`));
   const here = await jobs.dispatchHere("task");
@@ -247,7 +247,7 @@ test("runs that this instance alone runs, and those that a test drains", async (
     expect(await jobs.logs(id)).toMatchObject([{ message: `${name} ${id}` }]);
 });
 
-test("lines before and after a transaction of the run's own stay with it", async () => {
+test("lines before and after the run's own transaction are kept", async () => {
   const { jobs } = open();
   jobs.schedule("task", async (_: unknown, run) => {
     run.log("before");
@@ -259,7 +259,7 @@ test("lines before and after a transaction of the run's own stay with it", async
   expect(await jobs.logs(id)).toMatchObject([{ message: "before" }, { message: "after" }]);
 });
 
-test("a run without a line asks nothing of their table", async () => {
+test("a run without lines does not read their table", async () => {
   const texts: string[] = [];
   const { prepare } = DatabaseSync.prototype;
   const db = new DatabaseSync(":memory:");
@@ -285,7 +285,7 @@ test("a run without a line asks nothing of their table", async () => {
   }
 });
 
-test("a line that a trigger refuses changes nothing for the run, and is written once it can be", async () => {
+test("a line that a trigger refuses does not affect the run, and is written later", async () => {
   const db = new DatabaseSync(":memory:");
   const { jobs, errors } = open({}, db);
   jobs.schedule("task", (_: unknown, run) => {
@@ -323,7 +323,7 @@ test("a line whose data the database rejects is dropped", async () => {
   ]);
 });
 
-test("logs: false only tells of them", async () => {
+test("logs: false emits the lines and stores none", async () => {
   const { jobs } = open({ logs: false });
   jobs.schedule("task", (_: unknown, run) => run.log("m", { a: 1 }));
   const told = listen(jobs, "run.logged");
@@ -333,7 +333,7 @@ test("logs: false only tells of them", async () => {
   expect(await jobs.countLogs(id)).toBe(0);
 });
 
-test("what logs() does not take", async () => {
+test("logs() refuses unknown options", async () => {
   const { jobs } = open();
   await expect(jobs.logs(1, { afer: 1 } as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
   await expect(jobs.logs(1, { after: -1 })).rejects.toMatchObject({ code: "INVALID_OPTION" });

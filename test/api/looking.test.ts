@@ -32,7 +32,7 @@ async function scene() {
 }
 
 describe("runs()", () => {
-  test("all, the newest first", async () => {
+  test("returns all runs, the newest first", async () => {
     const { jobs, names } = await scene();
     const { runs, next } = await jobs.runs();
     expect(names(runs)).toEqual(["scheduled", "ready", "hang", "post", "done", "skip", "discard", "fail"]);
@@ -84,7 +84,7 @@ describe("runs()", () => {
     expect(await jobs.count(where)).toEqual({ count: expected.length, capped: false });
   });
 
-  test("a query and fields hold together; times are read in the zone given", async () => {
+  test("combines a query and fields; times are read in the given zone", async () => {
     const { jobs, names } = await scene();
     expect(names((await jobs.runs({ where: "-state:running", job: "mail", key: "a|k1" })).runs)).toEqual([
       "scheduled",
@@ -95,7 +95,7 @@ describe("runs()", () => {
     expect(await asked("Europe/Berlin")).toBe(0);
   });
 
-  test("a query that does not say how far back looks back a week, and says so", async () => {
+  test("searches one week if the query sets no bound, and reports that", async () => {
     const { jobs, clock, names, release, pass } = await scene();
     release();
     await pass;
@@ -109,7 +109,7 @@ describe("runs()", () => {
     expect(await jobs.runs()).toMatchObject({ bounded: false, runs: { length: 8 } });
   });
 
-  test("a wrong query is refused in words", async () => {
+  test("refuses an invalid query, with the reason", async () => {
     const { jobs } = open();
     for (const ask of [() => jobs.runs({ where: "stat:failed" }), () => jobs.count("stat:failed")]) {
       await expectRefusal(ask, "INVALID_QUERY", 'no field "stat"', 'Did you mean "state"?');
@@ -117,7 +117,7 @@ describe("runs()", () => {
     await expectRefusal(() => jobs.runs({ where: 5 as unknown as string }), "INVALID_QUERY", "got 5");
   });
 
-  test("page by page, nothing twice and nothing left out", async () => {
+  test("pages through each run once", async () => {
     const { jobs, names } = await scene();
     const seen: unknown[] = [];
     let pages = 0;
@@ -154,7 +154,7 @@ describe("runs()", () => {
 });
 
 describe("find()", () => {
-  test("a run in each state", async () => {
+  test("returns a run in each state", async () => {
     const { jobs, ids } = await scene();
     const states: Record<string, RunState | undefined> = {};
     for (const [name, id] of Object.entries(ids)) states[name] = (await jobs.find(id))?.state;
@@ -170,7 +170,7 @@ describe("find()", () => {
     });
   });
 
-  test("knows everything about one that runs", async () => {
+  test("returns every column of a running run", async () => {
     const { jobs, ids } = await scene();
     expect(await jobs.find(ids.hang!)).toEqual({
       id: ids.hang,
@@ -203,7 +203,7 @@ describe("find()", () => {
     });
   });
 
-  test("null for one that is not there", async () => {
+  test("returns null for a run that does not exist", async () => {
     const { jobs } = open();
     expect(await jobs.find(1)).toBeNull();
     expect(await jobs.state(1)).toBeNull();
@@ -212,7 +212,7 @@ describe("find()", () => {
 });
 
 describe("remove()", () => {
-  test("deletes a run that is not running, with its tries", async () => {
+  test("deletes a run that is not running, with its attempts", async () => {
     const { jobs, ids } = await scene();
     for (const name of ["fail", "done", "ready", "scheduled"]) await jobs.remove(ids[name]!);
     expect((await jobs.runs()).runs).toHaveLength(4);
@@ -228,7 +228,7 @@ describe("remove()", () => {
 });
 
 describe("storedRun(), storedRuns() and storedLogs()", () => {
-  test("JSON as text, times as numbers", async () => {
+  test("return JSON as text and times as numbers", async () => {
     const { jobs, clock } = open();
     jobs.define("big", (_args: unknown, run) => {
       run.log("line", { n: 1 });
@@ -250,7 +250,7 @@ describe("storedRun(), storedRuns() and storedLogs()", () => {
     expect(await jobs.storedRun(id + 1)).toBeNull();
   });
 
-  test("errors name the method", async () => {
+  test("name the method in errors", async () => {
     const { jobs } = open();
     await expectRefusal(() => jobs.storedRuns({ limit: 0 }), "INVALID_OPTION", /storedRuns\(\) limit/);
     await expectRefusal(() => jobs.storedLogs(1, { after: -1 }), "INVALID_OPTION", /storedLogs\(\) after/);

@@ -39,7 +39,7 @@ test("a worker that is asked to stop ticks no further slice", async () => {
   expect(so.ticked).toBeLessThan(1000);
 });
 
-test("a pass of run() ticks every slice, though it runs only a few of their runs", async () => {
+test("a pass of run() ticks every slice, even if it executes only a few of the runs", async () => {
   const { jobs, clock } = open();
   for (let i = 0; i < 1000; i++) jobs.schedule(`job ${i}`, () => {}).everyMinute();
   let ticked = 0;

@@ -34,7 +34,7 @@ describe("names", () => {
     expect((await jobs.runs({ job: name, queue: name, key: name, tag: name })).runs).toHaveLength(1);
   });
 
-  test("upper and lower case are two names", async () => {
+  test("are case-sensitive", async () => {
     const { jobs } = open();
     const seen: string[] = [];
     for (const name of ["job", "Job"]) jobs.schedule(name, () => void seen.push(name));
@@ -52,7 +52,7 @@ describe("names", () => {
     [42, "as text, got 42"],
   ] as const;
 
-  test.each(refused)("%j may not", async (name, part) => {
+  test.each(refused)("%j is refused", async (name, part) => {
     const { jobs } = open();
     const job = jobs.schedule("job", () => {});
     const bad = name as string;
@@ -73,7 +73,7 @@ describe("names", () => {
   });
 
   test.each(refused.filter(([name]) => typeof name === "string"))(
-    "%j may not be a job's",
+    "%j is refused for a job",
     async (name, part) => {
       const { jobs } = open();
       await expectRefusal(() => jobs.schedule(name as string, () => {}), "INVALID_NAME", "a job name", part);
@@ -82,7 +82,7 @@ describe("names", () => {
     },
   );
 
-  test("two definitions of one name are a mistake", async () => {
+  test("two definitions of one name are refused", async () => {
     const { jobs } = open();
     jobs.schedule("job", () => {});
     await expectRefusal(

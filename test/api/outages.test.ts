@@ -68,7 +68,7 @@ describe("an outcome", () => {
     errors.splice(0);
   });
 
-  test("is sent again while a trigger refuses it, and keeps no other waiting", async () => {
+  test("is sent again while a trigger refuses it, without delaying others", async () => {
     const { jobs, db, clock, errors, starts, begin } = await scene();
     for (const name of ["good", "bad"]) jobs.schedule(name, (_args, run) => begin(run)).concurrency(0);
     const allow = refuse(db, "punctual_history", "new.name = 'bad'");
@@ -91,7 +91,7 @@ describe("an outcome", () => {
     ]);
   });
 
-  test("with a fault in its data is written without them", async () => {
+  test("with invalid data is written without them", async () => {
     const { jobs, db, errors } = await scene();
     db.exec("create unique index one_result on punctual_history (result) where result is not null");
     jobs.schedule("task", () => "the same").concurrency(0);
@@ -104,7 +104,7 @@ describe("an outcome", () => {
     expect(codes).toEqual(["DATA_REJECTED", "DATA_REJECTED"]);
   });
 
-  test("is written although the claim beside it is refused", async () => {
+  test("is written although the claim of the same exchange is refused", async () => {
     const { jobs, db, clock, errors } = await scene();
     let end = () => {};
     jobs.schedule("first", () => new Promise<void>((resolve) => (end = resolve)));
@@ -155,7 +155,7 @@ describe("an outage", () => {
     errors.splice(0);
   });
 
-  test("keeps a worker from reaping until live workers had time to renew their leases", async () => {
+  test("prevents a worker from reaping until live workers had time to renew their leases", async () => {
     const { jobs, db, clock, errors } = await scene();
     const reaped = listen(jobs, "run.reaped");
     const ended = listen(jobs, "database.available");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { open } from "./support/instance.ts";
 
 describe("a handler that dispatches", () => {
-  test("is the parent of what it dispatches, however deep the call", async () => {
+  test("is the parent of the new runs, however deep the call", async () => {
     const { jobs } = open();
     const later = async () => {
       await Promise.resolve();
@@ -31,7 +31,7 @@ describe("a handler that dispatches", () => {
     expect((await jobs.dispatch("child").then((run) => jobs.find(run.id)))?.parentId).toBeNull();
   });
 
-  test("a handler of another instance is not the parent", async () => {
+  test("of another instance is not the parent", async () => {
     const { jobs } = open();
     const other = open();
     other.jobs.schedule("child", () => {});
@@ -44,7 +44,7 @@ describe("a handler that dispatches", () => {
     expect((await other.jobs.find(id))?.parentId).toBeNull();
   });
 
-  test("in hooks too", async () => {
+  test("in a hook is the parent too", async () => {
     const { jobs } = open();
     jobs.schedule("child", () => {});
     jobs

@@ -4,7 +4,7 @@ import { heard, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
 describe("run()", () => {
-  test("gives how many it ran", async () => {
+  test("returns the number of runs it executed", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {}).concurrency(0);
     jobs.schedule("broken", () => {
@@ -17,7 +17,7 @@ describe("run()", () => {
     expect(await jobs.run()).toBe(0);
   });
 
-  test("at most batch, 32 unless told", async () => {
+  test("executes at most batch runs, by default 32", async () => {
     const { jobs } = open();
     const job = jobs.schedule("task", () => {}).concurrency(0);
     await job.dispatchMany(Array(50).fill({}));
@@ -27,7 +27,7 @@ describe("run()", () => {
     expect(await jobs.run({ batch: 1000 })).toBe(12);
   });
 
-  test("batch holds for runs under a limit, and for what runs again at once", async () => {
+  test("counts limited and retried runs towards batch", async () => {
     const { jobs } = open();
     let ran = 0;
     const job = jobs.schedule("task", () => void ran++);
@@ -40,7 +40,7 @@ describe("run()", () => {
     await again.cancel();
   });
 
-  test("runs what becomes due in the pass", async () => {
+  test("executes runs that become due during the pass", async () => {
     const { jobs } = open();
     const seen: string[] = [];
     jobs.schedule("second", () => void seen.push("second"));
@@ -53,7 +53,7 @@ describe("run()", () => {
     expect(seen).toEqual(["first", "second"]);
   });
 
-  test("leaves what is not due", async () => {
+  test("leaves runs that are not due", async () => {
     const { jobs, clock } = open();
     jobs.schedule("task", () => {});
     await jobs.dispatch("task").delay(10);
@@ -64,7 +64,7 @@ describe("run()", () => {
     expect(await jobs.run()).toBe(1);
   });
 
-  test("two at once come one after the other", async () => {
+  test("runs concurrent passes one after the other", async () => {
     const { jobs } = open();
     const job = jobs.schedule("task", () => {}).concurrency(0);
     await job.dispatchMany(Array(10).fill({}));
@@ -73,7 +73,7 @@ describe("run()", () => {
     ).toEqual([4, 4, 2]);
   });
 
-  test("in a handler is refused: it would wait for itself", async () => {
+  test("in a handler is refused: it would deadlock", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => jobs.run());
     const run = await jobs.dispatch("task");
@@ -84,7 +84,7 @@ describe("run()", () => {
     });
   });
 
-  test("only the queues it is given", async () => {
+  test("serves only the given queues", async () => {
     const { jobs } = open();
     const seen: string[] = [];
     jobs.schedule("task", (_args, run) => void seen.push(run.queue)).concurrency(0);
@@ -94,7 +94,7 @@ describe("run()", () => {
     expect(await jobs.run()).toBe(1);
   });
 
-  test("runs nothing it does not define, and leaves it to those who do", async () => {
+  test("executes only jobs that it defines, and leaves others", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     const two = open({ clock: one.clock }, db);
@@ -128,7 +128,7 @@ describe("run()", () => {
 });
 
 describe("order", () => {
-  test("by priority, then by when it was due, then by id", async () => {
+  test("is by priority, due time and id", async () => {
     const { jobs, clock } = open();
     const seen: number[] = [];
     jobs.schedule("task", (args: { n: number }) => void seen.push(args.n)).concurrency(0);
@@ -144,7 +144,7 @@ describe("order", () => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test("over queues and jobs, limited or not", async () => {
+  test("holds over queues and jobs, limited or not", async () => {
     const { jobs } = open();
     const seen: number[] = [];
     const note = (args: { n: number }) => void seen.push(args.n);
@@ -159,7 +159,7 @@ describe("order", () => {
     expect(seen).toEqual([0, 1, 2, 3, 4]);
   });
 
-  test("queue and priority freeze at dispatch", async () => {
+  test("uses the queue and priority of the dispatch", async () => {
     const { jobs } = open();
     const job = jobs
       .schedule("task", () => {})
@@ -172,7 +172,7 @@ describe("order", () => {
 });
 
 describe("parallel", () => {
-  test.each([1, 3])("%d at once, and no more", async (parallel) => {
+  test.each([1, 3])("executes %d at once, and no more", async (parallel) => {
     const { jobs } = open();
     let now = 0;
     let most = 0;
@@ -189,7 +189,7 @@ describe("parallel", () => {
   });
 });
 
-test("a run whose job the database has forgotten is looked at once, not again and again", async () => {
+test("a run whose job has no row is looked at once, not repeatedly", async () => {
   const db = new DatabaseSync(":memory:");
   const before = open({}, db);
   before.jobs.schedule("gone", () => {}).keep("forever");
@@ -212,7 +212,7 @@ test("a run whose job the database has forgotten is looked at once, not again an
   expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 1 });
 });
 
-test("a pass takes back what a dead process held", async () => {
+test("a pass reaps the runs of a dead process", async () => {
   const db = new DatabaseSync(":memory:");
   const dead = open({}, db);
   dead.jobs.schedule("task", () => new Promise(() => {})).lease(5);

@@ -4,7 +4,7 @@ import { heard, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
 describe("a paused queue", () => {
-  test("is not claimed from until it is resumed", async () => {
+  test("has no run claimed until it is resumed", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {}).concurrency(0);
     await jobs.pauseQueue("a");
@@ -22,7 +22,7 @@ describe("a paused queue", () => {
     expect((await jobs.status()).queues.find(({ name }) => name === "a")?.paused).toBe(false);
   });
 
-  test("for a while: it resumes by itself, to the moment", async () => {
+  test("for a duration resumes by itself at that time", async () => {
     const { jobs, clock } = open();
     jobs.schedule("task", () => {});
     await jobs.pauseQueue("default", { for: "10m" });
@@ -38,7 +38,7 @@ describe("a paused queue", () => {
     expect(await jobs.run()).toBe(1);
   });
 
-  test("what runs goes on", async () => {
+  test("lets running runs finish", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     jobs.schedule("slow", () => go);
@@ -82,7 +82,7 @@ describe("a paused queue", () => {
     expect((await completed).id).toBe(run.id);
   });
 
-  test("keeps its limit, and a queue nobody knows may be paused", async () => {
+  test("keeps its limit, and need not exist yet", async () => {
     const { jobs } = open();
     jobs.queue("emails", { concurrency: 3 });
     await jobs.run();
@@ -94,7 +94,7 @@ describe("a paused queue", () => {
     expect(queues.find(({ name }) => name === "not yet")).toMatchObject({ paused: true });
   });
 
-  test("refuses what it does not understand", async () => {
+  test("refuses unknown options", async () => {
     const { jobs } = open();
     await expectRefusal(
       () => jobs.pauseQueue("a", { for: "ever" }),
@@ -106,8 +106,8 @@ describe("a paused queue", () => {
   });
 });
 
-describe("who paused it, and why", () => {
-  test("is told by status(), schedules() and why()", async () => {
+describe("the note of a pause", () => {
+  test("is returned by status(), schedules() and why()", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {}).everyMinute();
     await jobs.run();
@@ -130,7 +130,7 @@ describe("who paused it, and why", () => {
     expect((await jobs.schedules())[0]).toMatchObject({ paused: false, pause: null });
   });
 
-  test("every queue at once", async () => {
+  test("is kept for every queue by pauseAll()", async () => {
     const { jobs } = open();
     jobs.schedule("a", () => {}).queue("one");
     jobs.schedule("b", () => {}).queue("two");
@@ -146,7 +146,7 @@ describe("who paused it, and why", () => {
     expect(await jobs.resumeAll()).toEqual([]);
   });
 
-  test("refuses what it does not understand", async () => {
+  test("is checked", async () => {
     const { jobs } = open();
     await expectRefusal(() => jobs.pauseSchedule("none"), "UNKNOWN_SCHEDULE", 'of job "none"', "it has none");
     await expectRefusal(() => jobs.pauseSchedule(7), "UNKNOWN_SCHEDULE", "schedule 7");
@@ -160,7 +160,7 @@ describe("who paused it, and why", () => {
 });
 
 describe("a paused job", () => {
-  test("is not claimed until it is resumed, wherever its runs queue", async () => {
+  test("has no run claimed until it is resumed, in any queue", async () => {
     const { jobs } = open();
     for (const concurrency of [0, 1]) jobs.schedule(`task-${concurrency}`, () => {}).concurrency(concurrency);
     jobs.schedule("other", () => {});
@@ -183,7 +183,7 @@ describe("a paused job", () => {
     expect(await jobs.run()).toBe(2);
   });
 
-  test("stays paused over a new start", async () => {
+  test("stays paused after a restart", async () => {
     const db = new DatabaseSync(":memory:");
     const before = open({}, db);
     before.jobs.schedule("task", () => {});
@@ -196,7 +196,7 @@ describe("a paused job", () => {
     expect((await jobs.status()).jobs[0]).toMatchObject({ paused: true, queue: "moved" });
   });
 
-  test("one the database does not know is refused", async () => {
+  test("must exist in the database", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     await expectRefusal(

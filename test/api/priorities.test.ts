@@ -8,7 +8,7 @@ const SLOTS = 10;
 /** Runs of a chain that each take 5 ms: those of 50 ms (note 36). */
 const CHAIN = 10;
 
-describe("a more important run that is dispatched while others are prefetched", () => {
+describe("a run of higher priority that is dispatched while others are prefetched", () => {
   test.each([
     ["of a job without a limit", 0, 4 * SLOTS],
     ["of a job that is limited to 1, after its chain,", 1, CHAIN + 1],

@@ -52,7 +52,7 @@ function value(
 }
 
 describe("health and readiness", () => {
-  test("a process without a worker is alive and not ready; with one it is both; while it drains it is not ready", async () => {
+  test("a process is alive without a worker, ready with one, and not ready while it drains", async () => {
     const { jobs, clock } = open();
     const at = await probe(jobs);
     expect(await get(at, "/healthz")).toMatchObject({ status: 200, body: "ok\n" });
@@ -77,13 +77,13 @@ describe("health and readiness", () => {
     await Promise.all([working, stopped]);
   });
 
-  test("readiness without a worker asks for the database alone", async () => {
+  test("readiness without a worker needs the database only", async () => {
     const { jobs } = open();
     const at = await probe(jobs, { worker: false });
     expect((await get(at, "/readyz")).status).toBe(200);
   });
 
-  test("a schema that is missing is not ready", async () => {
+  test("a process without the schema is not ready", async () => {
     const { jobs } = open({ install: false });
     const at = await probe(jobs, { worker: false });
     const { status, body } = await get(at, "/readyz");
@@ -91,7 +91,7 @@ describe("health and readiness", () => {
     expect(value(await scrape(at), "punctual_database_up")).toBe(0);
   });
 
-  test("a worker whose loop stands still is stuck, and a fault is a sign of life", async () => {
+  test("a worker whose loop has stopped is stuck; one that reports errors is not", async () => {
     const { jobs, clock } = open();
     const watch = new TestClock();
     const at = await probe(jobs, { clock: watch });
@@ -113,7 +113,7 @@ describe("health and readiness", () => {
 });
 
 describe("metrics", () => {
-  test("what happened here, by job, queue and outcome", async () => {
+  test("count runs of this process by job, queue and outcome", async () => {
     const { jobs, clock } = open();
     const at = await probe(jobs);
     jobs
@@ -147,7 +147,7 @@ describe("metrics", () => {
     expect(value(families, "process_resident_memory_bytes")).toBeGreaterThan(0);
   });
 
-  test("what waits: depth, age, pauses, schedules, slots", async () => {
+  test("have depth, age, pauses, schedules and slots from the database", async () => {
     const { jobs, clock } = open();
     jobs.schedule("report", () => {}).everyMinute();
     jobs.schedule("task", () => {});
@@ -180,7 +180,7 @@ describe("metrics", () => {
     expect(value(families, "punctual_child_resident_memory_bytes", { pid: "7" })).toBe(1024);
   });
 
-  test("names of any kind come through, and beyond the cap they are told together", async () => {
+  test("accept any name, and share one label beyond the cap", async () => {
     const { jobs } = open();
     const at = await probe(jobs, { labels: 3 });
     const odd = 'a"b\\c\nd\u{1f600}';
@@ -210,7 +210,7 @@ describe("metrics", () => {
     expect(value(await scrape(at), "punctual_runs_total", failed)).toBe(1);
   });
 
-  test("the database is asked once in a while, however often it is scraped", async () => {
+  test("read the database at intervals, however often they are scraped", async () => {
     const { jobs } = open();
     let asked = 0;
     const counting = wrapped(jobs, {
@@ -230,8 +230,8 @@ describe("metrics", () => {
   });
 });
 
-describe("its manners", () => {
-  test("HEAD, unknown paths, other methods, queries", async () => {
+describe("the HTTP server of the probe", () => {
+  test("handles HEAD, unknown paths, other methods and queries", async () => {
     const { jobs } = open();
     const at = await probe(jobs);
     const head = await get(at, "/metrics", { method: "HEAD" });
@@ -246,7 +246,7 @@ describe("its manners", () => {
     expect(posted.headers.get("connection")).toBe("close");
   });
 
-  test("stop closes what is open, and is heard no more", async () => {
+  test("closes its connections when it stops", async () => {
     const { jobs } = open();
     const at = await startProbe(jobs, { port: 0 });
     await get(at, "/healthz");
@@ -254,7 +254,7 @@ describe("its manners", () => {
     await expect(fetch(`${at.url}/healthz`)).rejects.toThrow();
   });
 
-  test("a port that is taken is told in one sentence", async () => {
+  test("reports a port in use in one sentence", async () => {
     const { jobs } = open();
     const other = createServer();
     const port = await new Promise<number>((resolve) =>
@@ -268,7 +268,7 @@ describe("its manners", () => {
     other.close();
   });
 
-  test("addresses", () => {
+  test("parses addresses", () => {
     expect(toAddress("4481")).toEqual({ host: "127.0.0.1", port: 4481 });
     expect(toAddress(0)).toEqual({ host: "127.0.0.1", port: 0 });
     expect(toAddress("0.0.0.0:4481")).toEqual({ host: "0.0.0.0", port: 4481 });

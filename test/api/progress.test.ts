@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { heard, listen, open } from "./support/instance.ts";
 
 describe("progress()", () => {
-  test("is seen while it runs, and kept in history", async () => {
+  test("is visible while the run runs, and kept in history", async () => {
     const { jobs, clock } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     jobs.schedule("task", async (_args, run) => {
@@ -21,7 +21,7 @@ describe("progress()", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "completed", progress: 1 });
   });
 
-  test("10,000 calls are a handful of writes, and the last one stands", async () => {
+  test("writes a handful of times for 10,000 calls, the last one at the end", async () => {
     const db = new DatabaseSync(":memory:");
     const prepare = db.prepare.bind(db);
     let writes = 0;
@@ -50,7 +50,7 @@ describe("progress()", () => {
     expect(writes).toBeLessThanOrEqual(3);
   });
 
-  test("what JSON cannot hold fails the call that made it", async () => {
+  test("throws for a value that JSON cannot represent", async () => {
     const { jobs } = open();
     const codes: string[] = [];
     jobs.schedule("task", (_args, run) => {
@@ -66,7 +66,7 @@ describe("progress()", () => {
     expect(await run.state()).toBe("completed");
   });
 
-  test("after the end of the attempt progress is ignored", async () => {
+  test("is ignored after the end of the attempt", async () => {
     const { jobs, clock } = open();
     let late: (() => void) | undefined;
     jobs.schedule("task", (_args, run) => {
@@ -82,7 +82,7 @@ describe("progress()", () => {
 });
 
 describe("log()", () => {
-  test("is an event with its run", async () => {
+  test("emits an event with its run", async () => {
     const { jobs } = open();
     jobs.schedule("task", (_args, run) => {
       run.log("half way", { done: 5 });

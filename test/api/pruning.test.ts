@@ -12,7 +12,7 @@ async function scene() {
 }
 
 describe("prune()", () => {
-  test("deletes nothing that is to be kept", async () => {
+  test("deletes nothing within its retention", async () => {
     const { jobs, clock, run } = await scene();
     await clock.advance("1h");
     expect(await jobs.prune()).toEqual({ history: 0, jobs: 0, orphans: 0, workers: 0 });
@@ -20,7 +20,7 @@ describe("prune()", () => {
   });
 
   test.each([[3600], [{ finished: "1h" }], [{ finished: 3600 }]])(
-    "%j: finished runs older than that go, whatever their retention",
+    "%j deletes finished runs older than that, whatever their retention",
     async (options) => {
       const { jobs, clock, run } = await scene();
       await clock.advance("59m");
@@ -31,7 +31,7 @@ describe("prune()", () => {
     },
   );
 
-  test("only in these states, told batch by batch, and known before", async () => {
+  test("deletes only the given states, reports each batch, and can be counted before", async () => {
     const { jobs, clock } = await scene();
     jobs.schedule("bad", () => Promise.reject(new Error("no"))).concurrency(0);
     for (let n = 0; n < 5; n++) await jobs.dispatch("bad");
@@ -47,7 +47,7 @@ describe("prune()", () => {
     expect((await jobs.prune({ finished: "30m" })).history).toBe(1);
   });
 
-  test("the newest of each job stay, older ones go whatever their retention", async () => {
+  test("keeps the newest of each job and deletes older ones, whatever their retention", async () => {
     const { jobs, clock, run } = await scene();
     const later = [await jobs.dispatch("task"), await jobs.dispatch("task")];
     await jobs.run();
@@ -59,7 +59,7 @@ describe("prune()", () => {
     expect(await Promise.all(later.map((one) => one.state()))).toEqual(["completed", "completed"]);
   });
 
-  test("never what waits or runs", async () => {
+  test("never deletes waiting or running runs", async () => {
     const { jobs, clock } = await scene();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     jobs.schedule("slow", () => go).lease(1000);
@@ -74,7 +74,7 @@ describe("prune()", () => {
     await pass;
   });
 
-  test("jobs that nobody has defined for long go, unless something of them is unfinished", async () => {
+  test("deletes jobs that no worker has defined for long, unless they have unfinished runs", async () => {
     const db = new DatabaseSync(":memory:");
     const before = open({}, db);
     for (const name of ["idle", "busy", "paused"]) before.jobs.schedule(name, () => {});
@@ -90,7 +90,7 @@ describe("prune()", () => {
     expect(await names()).toEqual(["busy"]);
   });
 
-  test("runs that wait for a job nobody defines any more go as well", async () => {
+  test("deletes runs that wait for a job that no worker defines", async () => {
     const { jobs, clock } = open();
     jobs.declare("elsewhere");
     const run = await jobs.dispatch("elsewhere");
@@ -103,7 +103,7 @@ describe("prune()", () => {
     expect((await jobs.prune()).orphans).toBe(0);
   });
 
-  test("workers that were not seen for long are forgotten", async () => {
+  test("deletes workers that were not seen for long", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     await one.jobs.install();

@@ -25,8 +25,8 @@ function scene(source: object = new DatabaseSync(":memory:"), options: object = 
   return { ...one, seen, dispatch };
 }
 
-describe("queues left out", () => {
-  test("are left to others; it ends when nothing else is due", async () => {
+describe("excluded queues", () => {
+  test("are left to others; the worker ends when nothing else is due", async () => {
     const { jobs, seen, dispatch } = scene();
     for (const queue of ["a", "b", "c", "a"]) await dispatch(queue);
     expect(await jobs.run({ exceptQueues: ["a"] })).toBe(2);
@@ -35,7 +35,7 @@ describe("queues left out", () => {
     expect(await jobs.run()).toBe(2);
   });
 
-  test("a worker's selection is known: why() says that no worker serves the queue", async () => {
+  test("are known to why(): no worker serves the queue", async () => {
     const db = new DatabaseSync(":memory:");
     const one = scene(db);
     void one.jobs.forever({ exceptQueues: ["bulk"], weights: { reports: 2 }, signals: false });
@@ -55,34 +55,39 @@ describe("queues left out", () => {
   });
 });
 
-describe("shares by weight", () => {
+describe("weights", () => {
   test.each<[string, ForeverOptions]>([
     ["one run at once", { parallel: 1 }],
     ["several at once, some claimed ahead", { parallel: 4 }],
     ["claims of three", { parallel: 3, batch: 3 }],
-  ])("three of one queue for each of another, whatever their priorities: %s", async (_, options) => {
-    const { jobs, seen, dispatch } = scene(undefined, { random: seeded() });
-    for (let n = 0; n < 150; n++) await Promise.all([dispatch("a", n), dispatch("b", n, -1)]);
-    await jobs.forever({ ...options, weights: { a: 3 }, limit: 120, signals: false });
-    const ofA = seen.filter(({ queue }) => queue === "a").length;
-    expect(ofA).toBeGreaterThan(72);
-    expect(ofA).toBeLessThan(108);
-    expect(await jobs.forever({ ...options, weights: { a: 3 }, untilEmpty: true, signals: false })).toBe(180);
-    for (const queue of ["a", "b"]) {
-      const order = seen.filter((one) => one.queue === queue).map(({ n }) => n);
-      expect(order).toEqual(order.toSorted((x, y) => x - y));
-      expect(order).toHaveLength(150);
-    }
-  });
+  ])(
+    "start three runs of one queue for each of another, whatever their priorities: %s",
+    async (_, options) => {
+      const { jobs, seen, dispatch } = scene(undefined, { random: seeded() });
+      for (let n = 0; n < 150; n++) await Promise.all([dispatch("a", n), dispatch("b", n, -1)]);
+      await jobs.forever({ ...options, weights: { a: 3 }, limit: 120, signals: false });
+      const ofA = seen.filter(({ queue }) => queue === "a").length;
+      expect(ofA).toBeGreaterThan(72);
+      expect(ofA).toBeLessThan(108);
+      expect(await jobs.forever({ ...options, weights: { a: 3 }, untilEmpty: true, signals: false })).toBe(
+        180,
+      );
+      for (const queue of ["a", "b"]) {
+        const order = seen.filter((one) => one.queue === queue).map(({ n }) => n);
+        expect(order).toEqual(order.toSorted((x, y) => x - y));
+        expect(order).toHaveLength(150);
+      }
+    },
+  );
 
-  test("without weights, priority alone rules", async () => {
+  test("are off by default: only priority counts", async () => {
     const { jobs, seen, dispatch } = scene();
     for (let n = 0; n < 20; n++) await Promise.all([dispatch("a", n), dispatch("b", n, -1)]);
     await jobs.run({ queues: ["a", "b"], batch: 20 });
     expect(new Set(seen.map(({ queue }) => queue))).toEqual(new Set(["b"]));
   });
 
-  test("a run with a crash behind it has its turn beside queues of higher priority", async () => {
+  test("let a crashed run start beside queues of higher priority", async () => {
     const db = new DatabaseSync(":memory:");
     const { jobs, seen, dispatch } = scene(db, { random: seeded() });
     const crashed = await dispatch("a", 7, 1000);
@@ -95,7 +100,7 @@ describe("shares by weight", () => {
 });
 
 describe("schedules: false", () => {
-  test("runs, and never ticks; others do, and without them it is told", async () => {
+  test("executes runs and never ticks; without another worker health() reports that", async () => {
     const db = new DatabaseSync(":memory:");
     const one = scene(db);
     let ticks = 0;
@@ -122,7 +127,7 @@ describe("schedules: false", () => {
     expect((await two.jobs.health()).level).toBe("healthy");
   });
 
-  test("is true or false", async () => {
+  test("refuses other values", async () => {
     const { jobs } = open();
     const options = { schedules: "no" } as never;
     await expectRefusal(() => jobs.forever(options), "INVALID_OPTION", 'true or false, got "no"');

@@ -18,7 +18,7 @@ async function hours(options: RecurOptions): Promise<number[]> {
   return ran;
 }
 
-describe("recur() takes", () => {
+describe("options of recur()", () => {
   test("windows", async () => {
     expect(await hours({ between: ["09:00", "11:00"] })).toEqual([9, 10, 11]);
     expect(await hours({ between: ["09:00", "12:00"], unlessBetween: ["10:00", "11:00"] })).toEqual([9, 12]);
@@ -52,7 +52,7 @@ describe("recur() takes", () => {
     expect(await jobs.run()).toBe(expected);
   });
 
-  test("schedules that differ in these options alone are several; the same one twice is one", async () => {
+  test("schedules that differ in these options only are separate; an equal one is added once", async () => {
     const { jobs } = open();
     const task = jobs.schedule("task", () => {});
     for (const between of [
@@ -64,14 +64,14 @@ describe("recur() takes", () => {
     expect(task.schedules()).toHaveLength(2);
   });
 
-  test("a schedule without them keeps the slot it had before there were any", () => {
+  test("a schedule without these options keeps its slot", () => {
     const { jobs } = open();
     const task = jobs.schedule("task", () => {});
     jobs.recur("task", "*/5 * * * *", { args: { n: 1 } });
     expect(task.schedules().map(({ slot }) => slot)).toEqual(["1apfj1hixkm"]);
   });
 
-  test("nothing that it does not know", async () => {
+  test("unknown options are refused", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const recur = (options: object) => () => jobs.recur("task", "0 * * * *", options);

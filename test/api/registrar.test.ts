@@ -4,7 +4,7 @@ import { expectRefusal } from "./support/refusal.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
 
-describe("register(), the registrar's form", () => {
+describe("register()", () => {
   class CliController {
     static index1(args: unknown) {
       CliController.seen.push(["index1", args]);
@@ -15,7 +15,7 @@ describe("register(), the registrar's form", () => {
     static seen: unknown[] = [];
   }
 
-  test("now, at a time, on a queue", async () => {
+  test("dispatches now, at a time, or on a queue", async () => {
     const { jobs, clock } = open();
     CliController.seen = [];
     const now = await jobs.register([CliController, "index2"], { ImmediateJob: "tester" }, null, "Dev");
@@ -42,7 +42,7 @@ describe("register(), the registrar's form", () => {
     ]);
   });
 
-  test("by name", async () => {
+  test("accepts a name", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => {});
     const run = await jobs.register("task", { a: 1 }, undefined, "Dev");

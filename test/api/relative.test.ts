@@ -32,7 +32,7 @@ describe("a relative instant", () => {
       expect((await jobs.find((await dispatch).id))?.runAt).toEqual(later(seconds));
   });
 
-  test("takes the place of an instant that was chained before, and the other way round", async () => {
+  test("replaces an instant that was chained before, and the other way round", async () => {
     const { jobs } = setUp();
     const late = await jobs.dispatch("task").at("2027-01-01").at("+5 seconds");
     expect((await jobs.find(late.id))?.runAt).toEqual(later(5));
@@ -40,7 +40,7 @@ describe("a relative instant", () => {
     expect((await jobs.find(fixed.id))?.runAt).toEqual(new Date("2027-01-01T00:00:00Z"));
   });
 
-  test("moves and retries a run from now on", async () => {
+  test("moves and retries a run from now", async () => {
     const { jobs, clock } = setUp();
     const run = await jobs.dispatch("task").at("+1h");
     await clock.advance(10);
@@ -52,7 +52,7 @@ describe("a relative instant", () => {
     expect((await jobs.find(run.id))?.runAt).toEqual(later(75));
   });
 
-  test("is refused where it is not a duration, and where there is no now", async () => {
+  test("is refused if it is not a duration, or if there is no now", async () => {
     const { jobs, task } = setUp();
     await expectRefusal(
       () => task.startingAt("+5 seconds"),

@@ -30,7 +30,7 @@ test("formerly() takes over runs, history and state", async () => {
   expect(seen).toEqual([[{ n: 2 }, "emails.send", "ada"]]);
 });
 
-test("a key that looks like the old name stays what it is", async () => {
+test("a key that looks like the old name is not changed", async () => {
   const db = new DatabaseSync(":memory:");
   const before = open({}, db);
   before.jobs.schedule("mail", () => {});
@@ -43,7 +43,7 @@ test("a key that looks like the old name stays what it is", async () => {
   expect(await jobs.find(run.id)).toMatchObject({ name: "post", key: "e-mail|mail|x" });
 });
 
-test("a former name nobody ever had harms nothing", async () => {
+test("an unknown former name changes nothing", async () => {
   const { jobs } = open();
   jobs.schedule("emails.send", () => {}).formerly("never");
   await jobs.dispatch("emails.send");
@@ -80,7 +80,7 @@ test("a program with the old code dispatches to the renamed job", async () => {
   expect((await jobs.status()).jobs).toMatchObject([{ name: "post" }]);
 });
 
-test("formerly() refuses the name that the job has", async () => {
+test("formerly() refuses the current name of the job", async () => {
   const { jobs } = open();
   const job = jobs.schedule("mail", () => {});
   await expectRefusal(() => job.formerly("post", "mail"), "INVALID_NAME", 'got "mail", the name it has');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { heard, open } from "./support/instance.ts";
 
-describe("what a handler returns", () => {
+describe("the return value of a handler", () => {
   test.each([
     ["an object", { sent: 3, to: ["a", null] }],
     ["text", "done"],
@@ -10,7 +10,7 @@ describe("what a handler returns", () => {
     ["null", null],
     ["a list", [1, [2]]],
     ["text with NUL and half a character", "a\u0000b\ud800"],
-  ])("%s goes to history", async (_what, value) => {
+  ])("%s is stored in history", async (_what, value) => {
     const { jobs } = open();
     jobs.schedule("task", () => value);
     const run = await jobs.dispatch("task");
@@ -21,7 +21,7 @@ describe("what a handler returns", () => {
     expect((await completed).result).toEqual(value);
   });
 
-  test("nothing is nothing", async () => {
+  test("undefined is stored as no value", async () => {
     const { jobs } = open();
     jobs.schedule("task", async () => {});
     const run = await jobs.dispatch("task");
@@ -48,7 +48,7 @@ describe("what a handler returns", () => {
       "not yours",
     ],
     ["a class", new (class Sent {})(), "a Sent is not JSON"],
-  ])("%s cannot be kept: the run has completed, and it is reported", async (_what, value, reason) => {
+  ])("%s cannot be stored: the run completes, and the loss is reported", async (_what, value, reason) => {
     const one = open();
     one.jobs.schedule("task", () => value as never);
     const run = await one.jobs.dispatch("task");
@@ -61,7 +61,7 @@ describe("what a handler returns", () => {
     expect(message).toContain(reason);
   });
 
-  test("when it worked, and how long", async () => {
+  test("history has the start and the duration", async () => {
     const { jobs, clock } = open();
     jobs.schedule("task", async () => {
       await clock.advance(3);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { open } from "./support/instance.ts";
 
 describe("keep()", () => {
-  test("a day for what went well, thirty for failures, unless told", async () => {
+  test("by default keeps completed runs for a day and failed ones for thirty", async () => {
     const { jobs, clock } = open();
     jobs.schedule("good", () => {});
     jobs.schedule("bad", () => {
@@ -29,7 +29,7 @@ describe("keep()", () => {
     expect(await jobs.attempts(ids.bad!)).toEqual([]);
   });
 
-  test("0 keeps nothing, whatever the end", async () => {
+  test("with 0 keeps nothing, whatever the outcome", async () => {
     const { jobs } = open();
     jobs.schedule("good", () => 1).keep(0);
     jobs
@@ -50,7 +50,7 @@ describe("keep()", () => {
     ]);
   });
 
-  test("for each state", async () => {
+  test("takes a duration for each state", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("task", (args: { how: string }, run) => {
@@ -73,7 +73,7 @@ describe("keep()", () => {
     expect(await states()).toEqual([null, "failed", null]);
   });
 
-  test("a worker prunes by itself", async () => {
+  test("a worker prunes on its own", async () => {
     const { jobs, clock } = open();
     jobs.schedule("task", () => {}).keep(60);
     const run = await jobs.dispatch("task");

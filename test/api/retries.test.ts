@@ -24,7 +24,7 @@ function fail(): never {
 }
 
 describe("backoff", () => {
-  test("none: min(cap, base · 2^(tries − 1))", async () => {
+  test("none: min(cap, base · 2^(attempts − 1))", async () => {
     const { delays, run } = await waits({ max: 8, base: 2, cap: 60, jitter: "none" }, () => 0.5);
     expect(delays).toEqual([2, 4, 8, 16, 32, 60, 60]);
     expect(run).toMatchObject({ state: "failed", attempts: 8 });
@@ -34,7 +34,7 @@ describe("backoff", () => {
     [0, [0, 0, 0, 0]],
     [0.5, [1, 2, 4, 5]],
     [0.999999, [2, 4, 8, 10]],
-  ])("full jitter: anything up to that, here %d of it", async (dice, expected) => {
+  ])("full jitter: a random wait up to that, here %d of it", async (dice, expected) => {
     const { delays } = await waits({ max: 5, base: 2, cap: 10, jitter: "full" }, () => dice);
     expect(delays).toEqual(expected);
   });
@@ -47,7 +47,7 @@ describe("backoff", () => {
     });
   });
 
-  test("a function decides: seconds or text", async () => {
+  test("a function returns seconds or text", async () => {
     const asked: unknown[] = [];
     const { delays } = await waits(
       {
@@ -77,7 +77,7 @@ describe("backoff", () => {
     ["gives nonsense", () => "soon"],
     ["gives a promise", () => Promise.reject(new Error("async")) as unknown as number],
     ["gives less than nothing", () => -5],
-  ])("a function that %s: the formula decides", async (_what, backoff) => {
+  ])("a function that %s is replaced by the formula", async (_what, backoff) => {
     const { delays } = await waits({ max: 2, base: 3, jitter: "none", backoff }, () => 0.5);
     expect(delays).toEqual([3]);
   });
@@ -108,14 +108,14 @@ describe("backoff", () => {
   });
 });
 
-describe("how many", () => {
-  test("one try unless told", async () => {
+describe("the number of attempts", () => {
+  test("is 1 by default", async () => {
     const { delays, run } = await waits({}, () => 0.5);
     expect(delays).toEqual([]);
     expect(run).toMatchObject({ state: "failed", attempts: 1 });
   });
 
-  test("a try that succeeds ends it", async () => {
+  test("ends with a success", async () => {
     const { jobs } = open();
     const seen: unknown[] = [];
     jobs
@@ -140,7 +140,7 @@ describe("how many", () => {
     });
   });
 
-  test("the last try knows that it is the last", async () => {
+  test("is known to the last attempt", async () => {
     const { jobs } = open();
     const last: boolean[] = [];
     jobs
@@ -154,7 +154,7 @@ describe("how many", () => {
     expect(last).toEqual([false, false, true]);
   });
 
-  test("retries follow the definition of the worker that claims the run", async () => {
+  test("follows the definition of the worker that claims the run", async () => {
     const source = `sqlite:${join(temporaryFolder(), "jobs.db")}`;
     const run = await open({}, source).jobs.schedule("task", fail).retries(1).dispatch();
     const { jobs } = open({}, source);
@@ -164,8 +164,8 @@ describe("how many", () => {
   });
 });
 
-describe("whether", () => {
-  test("PermanentError fails at once, with hooks and history", async () => {
+describe("whether a run is retried", () => {
+  test("a PermanentError fails at once, with hooks and history", async () => {
     const { jobs } = open();
     const told: string[] = [];
     jobs
@@ -182,7 +182,7 @@ describe("whether", () => {
     expect(told).toEqual(["PermanentError"]);
   });
 
-  test("a subclass of it as well", async () => {
+  test("a subclass of PermanentError does so too", async () => {
     class Stolen extends PermanentError {}
     const { run } = await waits(
       { max: 5 },
@@ -218,7 +218,7 @@ describe("whether", () => {
     expect(asked.sort()).toEqual(["ENOTFOUND", "ETIMEDOUT", "ETIMEDOUT"]);
   });
 
-  test("a `when` that returns a promise, as it should not, does not end the process", async () => {
+  test("a `when` that returns a promise by mistake does not end the process", async () => {
     const { jobs } = open();
     const when = (() => Promise.reject(new Error("async"))) as unknown as () => boolean;
     jobs.schedule("task", fail).retries({ max: 2, base: 0, when });
@@ -227,7 +227,7 @@ describe("whether", () => {
     expect((await jobs.find(run.id))?.attempts).toBe(2);
   });
 
-  test("a `when` that throws costs no try, and is reported", async () => {
+  test("a `when` that throws is reported, and the run is retried", async () => {
     const one = open();
     one.jobs.schedule("task", fail).retries({
       max: 2,
@@ -243,8 +243,8 @@ describe("whether", () => {
   });
 });
 
-describe("what is recorded", () => {
-  test("each failed try, with its error and worker; the last one in history", async () => {
+describe("records of attempts", () => {
+  test("keep each failed attempt, with its error and worker, and the last one in history", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("task", (_args, run) => {
@@ -278,7 +278,7 @@ describe("what is recorded", () => {
     expect(info.fingerprint).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test("the same fault with other numbers has the same fingerprint", async () => {
+  test("give the same fault with other numbers the same fingerprint", async () => {
     const { jobs } = open();
     jobs
       .schedule("task", (args: { n: number }) => {
@@ -291,7 +291,7 @@ describe("what is recorded", () => {
     expect((await jobs.find(one.id))?.fingerprint).toBe((await jobs.find(two.id))?.fingerprint);
   });
 
-  test("events tell of each try", async () => {
+  test("are emitted as events", async () => {
     const { jobs } = open();
     jobs.schedule("task", fail).retries({ max: 2, base: 0 });
     const retried = listen(jobs, "run.retried");
@@ -304,7 +304,7 @@ describe("what is recorded", () => {
   });
 });
 
-test("a retry sees the arguments as they were dispatched, whatever the handler did to them", async () => {
+test("a retry gets the arguments as they were dispatched, even if the handler changed them", async () => {
   const { jobs } = open();
   const seen: unknown[] = [];
   jobs
@@ -321,7 +321,7 @@ test("a retry sees the arguments as they were dispatched, whatever the handler d
   expect((await jobs.find(run.id))?.args).toEqual({ list: [1] });
 });
 
-test("a filter or hook that changes the arguments changes them for this try only", async () => {
+test("a filter or hook that changes the arguments changes them for this attempt only", async () => {
   const { jobs } = open();
   const seen: unknown[] = [];
   jobs
@@ -339,7 +339,7 @@ test("a filter or hook that changes the arguments changes them for this try only
 });
 
 describe("the positional form", () => {
-  test("max, base, cap, jitter, as in the documents", async () => {
+  test("takes max, base, cap and jitter", async () => {
     const { jobs } = open();
     expect(jobs.schedule("all", fail).retries(5, 2, 60, "none").settings.retries).toEqual({
       max: 5,
@@ -392,7 +392,7 @@ describe("retries of one dispatch", () => {
     return { jobs, run, seen, delays: retried.map(({ delay }) => delay / 1000) };
   }
 
-  test("come before the job's, and the handler sees them", async () => {
+  test("replace the job's, and reach the handler", async () => {
     const shape = (dispatch: Dispatch) => dispatch.retries(3, 7, 60, "none");
     const { seen, delays } = await tries(shape, { max: 1 });
     expect(seen).toEqual([
@@ -403,7 +403,7 @@ describe("retries of one dispatch", () => {
     expect(delays).toEqual([7, 14]);
   });
 
-  test("as an option; what is left out is the job's", async () => {
+  test("may be options; missing members are the job's", async () => {
     const { seen, delays } = await tries((dispatch) => dispatch.options({ retries: 2 }), {
       max: 5,
       base: 9,
@@ -413,7 +413,7 @@ describe("retries of one dispatch", () => {
     expect(delays).toEqual([9]);
   });
 
-  test("the job's backoff and when hold, unless the dispatch chooses the wait", async () => {
+  test("keep the job's backoff and when, unless the dispatch sets the wait", async () => {
     const job = { max: 1, backoff: () => 33, when: () => true };
     expect((await tries((dispatch) => dispatch.retries(2), job)).delays).toEqual([33]);
     expect((await tries((dispatch) => dispatch.retries(2, 5, 5, "none"), job)).delays).toEqual([5]);
@@ -421,7 +421,7 @@ describe("retries of one dispatch", () => {
     expect((await tries((dispatch) => dispatch.retries(5), never)).seen).toHaveLength(1);
   });
 
-  test("a run that is retried by hand keeps them", async () => {
+  test("are kept by a run that is retried by hand", async () => {
     const { jobs, run, seen } = await tries((dispatch) => dispatch.retries(2, 0), { max: 9 });
     expect(seen).toHaveLength(2);
     await jobs.retry(run.id);
@@ -430,7 +430,7 @@ describe("retries of one dispatch", () => {
     expect((await jobs.find(run.id))?.state).toBe("failed");
   });
 
-  test("a function cannot be stored with a run", async () => {
+  test("refuse a function, which cannot be stored with a run", async () => {
     const { jobs } = open();
     jobs.schedule("task", fail);
     await expectRefusal(
@@ -440,7 +440,7 @@ describe("retries of one dispatch", () => {
     );
   });
 
-  test("they hold for every run of dispatchMany()", async () => {
+  test("apply to every run of dispatchMany()", async () => {
     const { jobs } = open();
     let tried = 0;
     const task = jobs.schedule("task", () => {

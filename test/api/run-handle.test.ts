@@ -14,7 +14,7 @@ function scene() {
 }
 
 describe("run.at()", () => {
-  test("moves a run nobody has claimed, to and fro", async () => {
+  test("moves an unclaimed run, later and earlier", async () => {
     const { jobs, clock } = scene();
     const run = await jobs.dispatch("sum", { a: 1, b: 2 });
     await run.at("2026-01-01T00:01:00Z");
@@ -28,7 +28,7 @@ describe("run.at()", () => {
     expect(await jobs.run()).toBe(1);
   });
 
-  test("to the past is due now, and the worker is woken", async () => {
+  test("to the past makes it due now, and wakes the worker", async () => {
     const { jobs } = scene();
     const run = await jobs.dispatch("sum", { a: 1, b: 2 }).delay("1 day");
     const working = jobs.forever({ signals: false });
@@ -39,7 +39,7 @@ describe("run.at()", () => {
     await Promise.all([working, stopping]);
   });
 
-  test("refuses one that runs, has finished, or is gone", async () => {
+  test("refuses a run that is running, finished or gone", async () => {
     const { jobs, release } = scene();
     const running = await jobs.dispatch("slow");
     const pass = jobs.run();
@@ -67,7 +67,7 @@ describe("run.at()", () => {
 });
 
 describe("run.cancel()", () => {
-  test.each([0, 60])("withdraws one that waits, due in %d s", async (delay) => {
+  test.each([0, 60])("cancels a waiting run, due in %d s", async (delay) => {
     const { jobs } = scene();
     const run = await jobs.dispatch("sum").delay(delay);
     const told = heard(jobs, "run.cancelled");
@@ -79,7 +79,7 @@ describe("run.cancel()", () => {
     await expectRefusal(() => run.wait(), "RUN_CANCELLED", `Run ${run.id} of "sum" was cancelled`);
   });
 
-  test("of one that has finished, is gone or was never there", async () => {
+  test("refuses a run that is finished, gone or unknown", async () => {
     const { jobs } = scene();
     const run = await jobs.dispatch("sum", { a: 1, b: 2 });
     await jobs.run();
@@ -94,7 +94,7 @@ describe("run.cancel()", () => {
 });
 
 describe("run.wait()", () => {
-  test("gives the result, before and after the end", async () => {
+  test("returns the result, before and after the end", async () => {
     const { jobs } = scene();
     const run = await jobs.dispatch("sum", { a: 2, b: 3 });
     const waiting = run.wait();
@@ -103,7 +103,7 @@ describe("run.wait()", () => {
     expect(await run.wait()).toBe(5);
   });
 
-  test("rejects for a run that failed, with its error as the cause", async () => {
+  test("rejects for a failed run, with its error as the cause", async () => {
     const { jobs } = scene();
     const run = await jobs.dispatch("broken");
     const waiting = expectRefusal(
@@ -133,7 +133,7 @@ describe("run.wait()", () => {
     await working;
   });
 
-  test("gives up after a timeout on the clock, and says where the run stands", async () => {
+  test("rejects after a timeout on the clock, with the state of the run", async () => {
     const { jobs, clock } = scene();
     const run = await jobs.dispatch("sum").delay("1h");
     const refused = expectRefusal(
@@ -149,7 +149,7 @@ describe("run.wait()", () => {
     await expectRefusal(() => run.wait({ timeout: -5 }), "INVALID_DURATION", "got -5");
   });
 
-  test("of a run that is not kept: known when it is not known", async () => {
+  test("of a run that is not kept reports that its result is unknown", async () => {
     const { jobs } = scene();
     jobs.schedule("fleeting", () => 5).keep(0);
     const run = await jobs.dispatch("fleeting");
@@ -160,7 +160,7 @@ describe("run.wait()", () => {
     await expectRefusal(() => run.wait(), "RUN_NOT_FOUND", "it does not exist");
   });
 
-  test("several may wait for one", async () => {
+  test("may be called by several callers", async () => {
     const { jobs } = scene();
     const run = await jobs.dispatch("sum", { a: 1, b: 1 });
     const all = Promise.all(Array.from({ length: 20 }, () => jobs.wait(run.id)));
@@ -170,7 +170,7 @@ describe("run.wait()", () => {
 });
 
 describe("run.retry()", () => {
-  test("runs a finished run again under its id; tries go on counting", async () => {
+  test("executes a finished run again under its id; attempts keep counting", async () => {
     const { jobs } = scene();
     const run = await jobs.dispatch("broken").tags("t").queue("q");
     await jobs.run();
@@ -190,7 +190,7 @@ describe("run.retry()", () => {
     ]);
   });
 
-  test("a run that had used up its tries gets one more", async () => {
+  test("gives a run that had used up its attempts one more", async () => {
     const { jobs, clock } = scene();
     const seen: unknown[] = [];
     jobs
@@ -214,7 +214,7 @@ describe("run.retry()", () => {
     expect(await run.state()).toBe("failed");
   });
 
-  test.each(["sum", "skipped", "cancelled"])("of any finished run: %s", async (name) => {
+  test.each(["sum", "skipped", "cancelled"])("accepts any finished run: %s", async (name) => {
     const { jobs } = scene();
     jobs.schedule("skipped", () => {}).when(() => false);
     jobs.schedule("cancelled", (_args, run) => run.discard());
@@ -224,7 +224,7 @@ describe("run.retry()", () => {
     expect(await run.state()).toBe("ready");
   });
 
-  test("refuses one that has not finished, or is gone", async () => {
+  test("refuses a run that is unfinished or gone", async () => {
     const { jobs, release } = scene();
     const waiting = await jobs.dispatch("sum").delay(60);
     await expectRefusal(
@@ -242,7 +242,7 @@ describe("run.retry()", () => {
     await expectRefusal(() => jobs.retry(777), "RUN_NOT_FOUND", "Cannot retry run 777");
   });
 
-  test("does not take a unique key from its present holder", async () => {
+  test("does not take a unique key from its current holder", async () => {
     const { jobs } = scene();
     const first = await jobs.dispatch("broken").unique("k");
     await jobs.run();
@@ -254,7 +254,7 @@ describe("run.retry()", () => {
 });
 
 describe("state() and ids", () => {
-  test("follows the run", async () => {
+  test("follow the run", async () => {
     const { jobs, clock, release } = scene();
     const run = await jobs.dispatch("slow").delay(5);
     expect(await run.state()).toBe("scheduled");
@@ -270,7 +270,7 @@ describe("state() and ids", () => {
   });
 
   test.each([[0], [-1], [1.5], ["1"], [undefined], [null], [Number.NaN], [2 ** 60]])(
-    "%j is no id",
+    "%j is refused as an id",
     async (id) => {
       const { jobs } = scene();
       const bad = id as number;

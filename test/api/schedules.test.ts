@@ -16,7 +16,7 @@ async function start(jobs: Punctual): Promise<Promise<number>[]> {
 const iso = (dates: Date[]) => dates.map((date) => date.toISOString().slice(11, 19));
 
 describe("a schedule", () => {
-  test("ticks to the second, and its runs know their tick", async () => {
+  test("ticks to the second, and its runs have their tick", async () => {
     const { jobs, clock } = open();
     const ticks: Date[] = [];
     jobs.schedule("beat", (_, run) => void ticks.push(run.scheduledFor)).everySecond();
@@ -41,7 +41,7 @@ describe("a schedule", () => {
     expect(got.sort()).toEqual(["asked for", "tick"]);
   });
 
-  test("a pass of run() ticks too, and tells of it", async () => {
+  test("ticks in a pass of run(), with an event", async () => {
     const { jobs, clock } = open();
     jobs.schedule("hourly", () => {}).hourly();
     const ticked = listen(jobs, "schedule.ticked");
@@ -53,7 +53,7 @@ describe("a schedule", () => {
     ]);
   });
 
-  test("of a slow job does not pile up: ticks are counted as missed while one waits", async () => {
+  test("of a slow job does not pile up: ticks count as missed while a run waits", async () => {
     const { jobs, clock } = open();
     let started = 0;
     jobs
@@ -75,7 +75,7 @@ describe("a schedule", () => {
     await working;
   });
 
-  test("shows in the status when it runs next", async () => {
+  test("has its next tick in the status", async () => {
     const { jobs } = open();
     jobs
       .schedule("night", () => {})
@@ -89,7 +89,7 @@ describe("a schedule", () => {
     ]);
   });
 
-  test("can be paused and resumed; what fell into the pause is not made up", async () => {
+  test("can be paused and resumed; ticks during the pause are skipped", async () => {
     const { jobs, clock } = open();
     let ran = 0;
     jobs.schedule("beat", () => void ran++).everyMinute();
@@ -106,7 +106,7 @@ describe("a schedule", () => {
     expect(ran).toBe(1);
   });
 
-  test("that was added while the worker works ticks at its next moment", async () => {
+  test("that is added while the worker works ticks at its next time", async () => {
     const { jobs, clock } = open();
     const [working] = await start(jobs);
     let ran = 0;
@@ -157,7 +157,7 @@ describe("a year of ticks", () => {
     ["0 30 2 * * *", "Australia/Sydney"],
     ["0 15 1 * * 1", "Australia/Lord_Howe"],
     ["0 0 0 L * *", "America/Santiago"],
-  ])("%s in %s: each tick once, as the cron has them", async (cron, zone) => {
+  ])("%s in %s: each tick once, as the cron expression says", async (cron, zone) => {
     const { jobs, clock } = open();
     const ticks: number[] = [];
     jobs
@@ -178,7 +178,7 @@ describe("a year of ticks", () => {
     expect(ticks).toEqual(expected);
   });
 
-  test("a clock that jumps back and forth repeats nothing", async () => {
+  test("a clock that jumps back and forth repeats no tick", async () => {
     const { jobs, clock } = open();
     const ticks: string[] = [];
     jobs
@@ -209,7 +209,7 @@ class Known {
 }
 
 describe("the builder", () => {
-  test("between and unlessBetween, startingAt and endingAt hold in the job's zone", async () => {
+  test("between, unlessBetween, startingAt and endingAt hold in the job's zone", async () => {
     const { jobs, clock } = open();
     const ticks: Date[] = [];
     jobs
@@ -233,7 +233,7 @@ describe("the builder", () => {
     expect(await jobs.schedules()).toMatchObject([{ nextTick: null }]);
   });
 
-  test("environments: ticks only where it is one of them, and can be dispatched everywhere", async () => {
+  test("environments restricts ticks, not dispatches", async () => {
     vi.stubEnv("PUNCTUAL_ENV", "staging");
     try {
       const { jobs, clock } = open();
@@ -256,7 +256,7 @@ describe("the builder", () => {
     }
   });
 
-  test("warns of what can never tick, and of dates that unite with days of the week", async () => {
+  test("warns about schedules that never tick, and about dates combined with days of the week", async () => {
     const warnings: string[] = [];
     const logger = { debug() {}, info() {}, error() {}, warn: (text: string) => void warnings.push(text) };
     const { jobs } = open({ logger });
@@ -298,12 +298,12 @@ describe("the builder", () => {
     ["recur", (jobs) => jobs.recur("nobody", "* * * * *"), "UNKNOWN_JOB"],
     ["recur cron", (jobs) => jobs.recur(Known, "* * *"), "INVALID_CRON"],
     ["recur option", (jobs) => jobs.recur(Known, "* * * * *", { tz: 1 } as never), "INVALID_OPTION"],
-  ])("%s refuses nonsense", (_, call, code) => {
+  ])("%s refuses invalid values", (_, call, code) => {
     const { jobs } = open();
     expect(() => call(jobs)).toThrow(expect.objectContaining({ code }));
   });
 
-  test("a tick's arguments that JSON cannot hold are refused when work begins, by name", async () => {
+  test("arguments of a tick that JSON cannot represent are refused when work begins, by name", async () => {
     const { jobs } = open();
     jobs
       .schedule("job", () => {})
@@ -313,7 +313,7 @@ describe("the builder", () => {
   });
 });
 
-describe("the registrar's form", () => {
+describe("recur()", () => {
   class CliController {
     static calls: unknown[] = [];
     index3(args: unknown): void {
@@ -321,7 +321,7 @@ describe("the registrar's form", () => {
     }
   }
 
-  test("one handler may have any number of schedules; the same one twice is one", async () => {
+  test("adds any number of schedules to one handler; an equal one is added once", async () => {
     CliController.calls = [];
     const { jobs, clock } = open();
     jobs.recur([CliController, "index3"], "*/1 * * * *");
@@ -339,7 +339,7 @@ describe("the registrar's form", () => {
     expect((await jobs.runs({ queue: "dev" })).runs).toHaveLength(2);
   });
 
-  test("without arguments of its own it passes those of the job", async () => {
+  test("without arguments uses those of the job", async () => {
     const { jobs, clock } = open();
     const got: unknown[] = [];
     const mail = jobs.schedule("mail", (args: { to: string }) => void got.push(args)).args({ to: "all" });
@@ -352,8 +352,8 @@ describe("the registrar's form", () => {
   });
 });
 
-describe("passes alone", () => {
-  test("show the jobs again and again, so that pruning does not take them for gone", async () => {
+describe("passes without a worker", () => {
+  test("sync the jobs each time, so that pruning keeps them", async () => {
     const { jobs, clock } = open();
     jobs.schedule("hourly", () => {}).hourly();
     await jobs.run();
@@ -364,7 +364,7 @@ describe("passes alone", () => {
     expect(await jobs.run()).toBe(1);
   });
 
-  test("resuming a job that was not paused drops nothing", async () => {
+  test("drop nothing when a job is resumed that was not paused", async () => {
     const { jobs, clock } = open();
     jobs.schedule("hourly", () => {}).hourly();
     await jobs.run();
@@ -381,7 +381,7 @@ describe("several processes on one database", () => {
     return { clock, open: () => open({ clock }, memory) };
   }
 
-  test("a tick happens once, whichever worker asks", async () => {
+  test("make a tick once, whichever worker ticks", async () => {
     const on = two();
     const instances = [on.open(), on.open(), on.open()];
     let ran = 0;
@@ -398,7 +398,7 @@ describe("several processes on one database", () => {
     expect(ran).toBe(20);
   });
 
-  test("ticks come only from those that define the job", async () => {
+  test("tick only jobs that they define", async () => {
     const on = two();
     const [emails, uploads] = [on.open(), on.open()];
     const ran: string[] = [];
@@ -413,7 +413,7 @@ describe("several processes on one database", () => {
     expect(ran).toEqual(["uploads", "emails"]);
   });
 
-  test("of two versions of the code the later started wins: nothing goes back and forth, a rollback wins at once", async () => {
+  test("with two versions of the code use the one that started later, also after a rollback", async () => {
     const on = two();
     const cron = async () => (await old.jobs.schedules()).map((row) => row.cron);
     const version = async (minutes: number) => {
@@ -438,7 +438,7 @@ describe("several processes on one database", () => {
     void rollback;
   });
 
-  test("an older version does not tick while a newer one is alive, even if that one does not tick", async () => {
+  test("with older code do not tick while newer code is alive, even if that one does not tick", async () => {
     const on = two();
     const old = on.open();
     old.jobs.schedule("job", () => {}).everyMinute();
@@ -460,7 +460,7 @@ describe("several processes on one database", () => {
     expect(ticked.length).toBeGreaterThan(0);
   });
 
-  test("when the newer version is gone, the older goes on with its own schedule", async () => {
+  test("with older code tick by their own schedule once the newer code is gone", async () => {
     const on = two();
     const old = on.open();
     old.jobs.schedule("job", () => {}).everyFiveMinutes();
@@ -474,7 +474,7 @@ describe("several processes on one database", () => {
     expect(await old.jobs.schedules()).toMatchObject([{ cron: "0 */5 * * * *" }]);
   });
 
-  test("a changed zone loses nothing: what fell due meanwhile runs", async () => {
+  test("lose no tick when the zone changes: ticks that became due meanwhile run", async () => {
     const on = two();
     const before = on.open();
     before.jobs

@@ -28,7 +28,7 @@ const schemas = {
 describe.each(Object.entries(schemas))("%s", (_vendor, schema) => {
   const input = { file: "a.csv", at: "2026-01-02T03:04:05.000Z" };
 
-  test("the input is stored, the handler gets the output", async () => {
+  test("stores the input, and the handler gets the output", async () => {
     const { jobs } = open();
     const seen: unknown[] = [];
     const job = jobs.schedule("import", schema, (args) => {
@@ -59,7 +59,7 @@ describe.each(Object.entries(schemas))("%s", (_vendor, schema) => {
     expect(sizes).toEqual([10, 10, 10, 10]);
   });
 
-  test("what does not fit is refused at dispatch, with every path", async () => {
+  test("refuses invalid arguments at dispatch, with every path", async () => {
     const { jobs } = open();
     const job = jobs.schedule("import", schema, () => {});
     const bad = { file: "", tags: ["x", 5], at: "2026-01-02T03:04:05.000Z" } as never;
@@ -74,7 +74,7 @@ describe.each(Object.entries(schemas))("%s", (_vendor, schema) => {
     expect((await jobs.runs()).runs).toEqual([]);
   });
 
-  test("what fitted an older schema fails at work, without another try", async () => {
+  test("fails a run whose arguments were valid for an older schema, without a retry", async () => {
     const db = new DatabaseSync(":memory:");
     const before = open({}, db);
     before.jobs.schedule("import", () => {});
@@ -96,7 +96,7 @@ describe.each(Object.entries(schemas))("%s", (_vendor, schema) => {
     expect(hooks).toEqual(["INVALID_ARGS", "after"]);
   });
 
-  test("default arguments are checked as well", async () => {
+  test("checks default arguments too", async () => {
     const { jobs } = open();
     const wrong = jobs.schedule("wrong", schema, () => {}).args({ file: "" } as never);
     const right = jobs.schedule("right", schema, () => {}).args(input);
@@ -108,7 +108,7 @@ describe.each(Object.entries(schemas))("%s", (_vendor, schema) => {
 describe("an async schema", () => {
   const known = z.object({ id: z.number().refine(async (id) => id < 10, "no such user") });
 
-  test("is waited for at dispatch and at work", async () => {
+  test("is awaited at dispatch and at work", async () => {
     const { jobs } = open();
     const seen: unknown[] = [];
     const job = jobs.schedule("greet", known, (args) => void seen.push(args));
@@ -135,7 +135,7 @@ describe("an async schema", () => {
     expect(await jobs.run()).toBe(1);
   });
 
-  test("that never answers at work ends with the timeout", async () => {
+  test("that never settles at work ends with the timeout", async () => {
     const { jobs, clock } = open();
     let asked = 0;
     const schema = {
@@ -154,7 +154,7 @@ describe("an async schema", () => {
     expect((await jobs.find(run.id))?.error?.code).toBe("RUN_TIMED_OUT");
   });
 
-  test("that throws is a fault of the dispatch, not of the process", async () => {
+  test("that throws rejects the dispatch and does not end the process", async () => {
     const { jobs } = open();
     const schema = {
       "~standard": {
@@ -170,7 +170,7 @@ describe("an async schema", () => {
   });
 });
 
-test("only the first issues are told, and an issue without a path by itself", async () => {
+test("an error names the first issues only, and an issue without a path", async () => {
   const { jobs } = open();
   const many = z.array(z.number());
   jobs.schedule("numbers", many, () => {});
@@ -187,7 +187,7 @@ test("only the first issues are told, and an issue without a path by itself", as
   );
 });
 
-test("a schema without a handler says what is missing", async () => {
+test("a schema without a handler is refused, with the reason", async () => {
   const { jobs } = open();
   const schedule = jobs.schedule.bind(jobs) as (...args: unknown[]) => unknown;
   await expectRefusal(

@@ -41,7 +41,7 @@ describe("before the first await", () => {
     expect((await jobs.find(run.id))?.queue).toBe("bulk");
   });
 
-  test("the chain that defines may end in a dispatch", async () => {
+  test("the defining chain may end in a dispatch", async () => {
     const { jobs, clock } = open();
     const run = await jobs
       .define("reindex", () => {})
@@ -56,7 +56,7 @@ describe("before the first await", () => {
     expect(jobs.definitions()[0]?.settings).toMatchObject({ queue: "maintenance", priority: 50 });
   });
 
-  test("nothing is sealed while the code that defines has not awaited", async () => {
+  test("settings are open until the defining code has awaited", async () => {
     const { jobs } = open();
     const order: string[] = [];
     const other = (async () => {
@@ -71,7 +71,7 @@ describe("before the first await", () => {
     expect(order).toEqual(["still defining", "other"]);
   });
 
-  test("a test runner's fake timers keep nothing open", async () => {
+  test("fake timers of a test runner do not keep settings open", async () => {
     vi.useFakeTimers({ toFake: ["queueMicrotask"] });
     try {
       const { jobs } = open();
@@ -94,7 +94,7 @@ describe("before the first await", () => {
   });
 });
 
-describe("after the first await, a setting that one run can have gives a draft", () => {
+describe("after the first await, a setting that one run can have returns a draft", () => {
   test.each<[string, (mail: MailJob) => object, object]>([
     ["queue", (mail) => mail.queue("bulk"), { queue: "bulk" }],
     ["priority", (mail) => mail.priority(1), { priority: 1 }],
@@ -119,7 +119,7 @@ describe("after the first await, a setting that one run can have gives a draft",
     expect(mail.settings).toBe(settings);
   });
 
-  test("in every order, and the job stays as it was defined", async () => {
+  test("in any order, and the job stays as it was defined", async () => {
     const { jobs, mail } = await defined();
     const first = await mail.queue("bulk").delay(60).dispatch({ to: "ada" });
     const second = await mail.delay(60).queue("bulk").dispatch({ to: "ada" });
@@ -131,7 +131,7 @@ describe("after the first await, a setting that one run can have gives a draft",
     expect(jobs.definitions()[0]?.settings.queue).toBe("mail");
   });
 
-  test("a draft of many runs", async () => {
+  test("of many runs", async () => {
     const { jobs, mail } = await defined();
     const runs = await mail.queue("bulk").dispatchMany([{ to: "ada" }, { to: "bob" }], { priority: 3 });
     for (const { id } of runs) expect(await jobs.find(id)).toMatchObject({ queue: "bulk", priority: 3 });
@@ -172,7 +172,7 @@ describe("after the first await, any other setting throws", () => {
     expect(settings.filter((name) => schedules.includes(name))).toEqual([]);
   });
 
-  test("an await among the arguments of the chain is an await", async () => {
+  test("an await among the arguments of the chain counts", async () => {
     const { jobs } = open();
     await expectRefusal(
       async () => jobs.define("mail", () => {}).concurrency(await Promise.resolve(5)),
@@ -183,7 +183,7 @@ describe("after the first await, any other setting throws", () => {
 });
 
 describe("a late draft that is not dispatched", () => {
-  test("is told, once for each job", async () => {
+  test("is warned about, once for each job", async () => {
     const { mail, warnings } = await defined();
     mail.queue("bulk");
     await yieldToEventLoop();
@@ -196,7 +196,7 @@ describe("a late draft that is not dispatched", () => {
     ]);
   });
 
-  test("is silent once it, or a draft made of it, was used", async () => {
+  test("is not warned about if it, or a draft derived from it, was used", async () => {
     const { jobs, mail, warnings } = await defined();
     mail.queue("bulk").dispatch({ to: "ada" });
     mail.args({ to: "ada" }).delay(60).dispatch();
@@ -210,7 +210,7 @@ describe("a late draft that is not dispatched", () => {
 });
 
 describe("a schedule is added late with recur()", () => {
-  test("by name, by definition, and with the arguments and the queue of a draft", async () => {
+  test("takes a name, a definition, or the arguments and the queue of a draft", async () => {
     const { jobs, clock } = open();
     const seen: unknown[] = [];
     const mail = jobs
@@ -228,7 +228,7 @@ describe("a schedule is added late with recur()", () => {
     expect(seen.sort()).toEqual(["ada bulk", "all default", "all given", "all other"]);
   });
 
-  test("and refuses the rest of a draft's shape", async () => {
+  test("refuses other settings of a draft", async () => {
     const { jobs, mail } = await defined();
     const text = (name: string) => `this draft also has ${name}, which a schedule cannot have`;
     await expectRefusal(() => jobs.recur(mail.delay(60), "* * * * *"), "INVALID_OPTION", text("delay"));
@@ -260,7 +260,7 @@ describe("Job.use()", () => {
     await Promise.all(made.map((jobs) => jobs.stop()));
   });
 
-  test("warns of schedules that are defined after it, and once of those before", async () => {
+  test("warns about schedules that are defined after it, and once about those before", async () => {
     const warnings: string[] = [];
     const logger = { debug() {}, info() {}, error() {}, warn: (line: string) => void warnings.push(line) };
     const [first, second] = [1, 2].map(() => new Punctual("sqlite::memory:", { logger }));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { heard, open } from "./support/instance.ts";
 
 describe("status()", () => {
-  test("has v1's fields: last run, last error, failures in a row, seen, leased", async () => {
+  test("has the last run, last error, failures in a row, last sync and lease of a job", async () => {
     const { jobs, clock } = open();
     let fails = true;
     jobs
@@ -56,7 +56,7 @@ describe("status()", () => {
     });
   });
 
-  test("counts jobs that run and jobs that are idle, runs that wait and runs that run", async () => {
+  test("counts running and idle jobs, and waiting and running runs", async () => {
     const { jobs } = open();
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
     jobs.schedule("slow", () => go).concurrency(2);
@@ -83,7 +83,7 @@ describe("status()", () => {
     await pass;
   });
 
-  test("of nothing is empty", async () => {
+  test("of an empty database is empty", async () => {
     const { jobs } = open();
     expect(await jobs.status()).toMatchObject({
       defined: 0,
@@ -95,7 +95,7 @@ describe("status()", () => {
     });
   });
 
-  test("shows what other processes define, and their workers", async () => {
+  test("lists jobs of other processes, and their workers", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     one.jobs.schedule("mine", () => {});
@@ -109,7 +109,7 @@ describe("status()", () => {
     expect((await jobs.status()).workers).toHaveLength(1);
   });
 
-  test("a worker that is gone is not shown for long", async () => {
+  test("drops a worker that is gone", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     void one.jobs.forever({ signals: false });
@@ -119,7 +119,7 @@ describe("status()", () => {
     expect((await jobs.status()).workers).toEqual([]);
   });
 
-  test("counts are written by the worker within seconds, for others to see", async () => {
+  test("has counts of other processes within seconds", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     one.jobs.schedule("task", () => {

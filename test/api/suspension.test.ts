@@ -20,7 +20,7 @@ async function working() {
 
 describe("a host that was suspended for an hour", () => {
   test.each(["60s", "1s"])(
-    "keeps a run under a lease of %s that nobody took: it is renewed before anybody reaps",
+    "keeps a run under a lease of %s: it is renewed before any worker reaps it",
     async (lease) => {
       const { jobs, clock, work, suspend } = await working();
       const { promise: go, resolve: release } = Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ describe("a host that was suspended for an hour", () => {
     },
   );
 
-  test("starts within seconds what came due meanwhile", async () => {
+  test("starts runs that became due meanwhile within seconds", async () => {
     const { jobs, clock, work, suspend } = await working();
     const ran: string[] = [];
     jobs.schedule("later", () => void ran.push("later"));

@@ -3,7 +3,7 @@ import type { RunContext } from "../../src/index.ts";
 import { heard, listen, open } from "./support/instance.ts";
 
 describe("a synchronous handler", () => {
-  test("that throws fails its try, and is tried again", async () => {
+  test("that throws fails its attempt, and is retried", async () => {
     const { jobs } = open();
     let tries = 0;
     jobs
@@ -19,7 +19,7 @@ describe("a synchronous handler", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "completed", attempts: 2, result: 2 });
   });
 
-  test("has its hooks called in order, synchronous or not, and they are awaited", async () => {
+  test("has its hooks called in order, synchronous or not, and awaited", async () => {
     const { jobs } = open();
     const calls: string[] = [];
     const later = async (call: string) => {
@@ -44,7 +44,7 @@ describe("a synchronous handler", () => {
     expect(calls).toEqual(["before", "handler", "success", "after", "no", "after bad"]);
   });
 
-  test("that returns a thenable is waited for", async () => {
+  test("that returns a thenable is awaited", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => ({
       then: (resolve: (value: string) => void) => void setImmediate(() => resolve("later")),
@@ -54,7 +54,7 @@ describe("a synchronous handler", () => {
     expect(await jobs.find(id)).toMatchObject({ state: "completed", result: "later" });
   });
 
-  test("that returns an object whose then throws fails its try", async () => {
+  test("that returns an object whose then throws fails its attempt", async () => {
     const { jobs } = open();
     jobs.schedule("task", () => ({
       get then(): never {
@@ -78,7 +78,7 @@ describe("a synchronous handler", () => {
     expect(settled.map(({ id }) => id)).toEqual(ids);
   });
 
-  test("does not run inside the one before", async () => {
+  test("is not called inside the one before", async () => {
     const { jobs } = open();
     const depths: number[] = [];
     const { stackTraceLimit } = Error;
@@ -121,7 +121,7 @@ describe("a synchronous handler", () => {
 });
 
 describe("a run's context", () => {
-  test("has an aborted signal also if the handler asks for it after the abort, and always the same one", async () => {
+  test("has an aborted signal also if the handler reads it after the abort, and always the same one", async () => {
     const { jobs, clock } = open();
     const gate = Promise.withResolvers<void>();
     const signals: AbortSignal[] = [];
@@ -144,7 +144,7 @@ describe("a run's context", () => {
     expect(await run.state()).toBe("failed");
   });
 
-  test("gives the same dates each time, and all its values to a log line", async () => {
+  test("returns the same dates each time, and all its values to a log line", async () => {
     const { jobs, clock } = open();
     let context: RunContext | undefined;
     jobs.schedule("task", (_args, run) => {

@@ -13,7 +13,7 @@ describe("TestClock", () => {
     await expectRefusal(() => new TestClock("soon"), "INVALID_INSTANT", 'got "soon"');
   });
 
-  test("advance() fires timers at their moment, in order, also those they start", async () => {
+  test("advance() fires timers at their time, in order, also those they start", async () => {
     const clock = new TestClock();
     const start = clock.now();
     const told: unknown[] = [];
@@ -37,7 +37,7 @@ describe("TestClock", () => {
     expect(told.at(-1)).toEqual(["later", 5000, 5000]);
   });
 
-  test("what a timer starts has its turn before time goes on", async () => {
+  test("work that a timer starts proceeds before time continues", async () => {
     const clock = new TestClock();
     const told: string[] = [];
     clock.after(1000, async () => {
@@ -49,7 +49,7 @@ describe("TestClock", () => {
     expect(told).toEqual(["work of the first", "second"]);
   });
 
-  test("set() moves the wall clock alone, also back", async () => {
+  test("set() moves the wall clock only, also back", async () => {
     const clock = new TestClock();
     let fired = 0;
     clock.after(1000, () => fired++);
@@ -61,7 +61,7 @@ describe("TestClock", () => {
     expect([clock.now(), fired]).toEqual([Date.parse("2025-01-01T00:00:01Z"), 1]);
   });
 
-  test("whole milliseconds only, whatever a timer was set to", async () => {
+  test("has whole milliseconds only", async () => {
     const clock = new TestClock();
     const seen: number[] = [];
     clock.after(0.4, () => seen.push(clock.now()));
@@ -70,7 +70,7 @@ describe("TestClock", () => {
     for (const now of [...seen, clock.now()]) expect(Number.isInteger(now)).toBe(true);
   });
 
-  test("refuses what is no duration", async () => {
+  test("refuses an invalid duration", async () => {
     const clock = new TestClock();
     await expectRefusal(() => clock.advance(-1), "INVALID_DURATION", "advance()", "got -1");
     await expectRefusal(() => clock.set("noon"), "INVALID_INSTANT", 'got "noon"');
@@ -78,7 +78,7 @@ describe("TestClock", () => {
 });
 
 describe("drain()", () => {
-  test("runs everything that is due, and what that makes due", async () => {
+  test("executes all due runs, and runs that they make due", async () => {
     const { jobs } = open();
     let left = 50;
     jobs.schedule("chain", async () => {
@@ -90,7 +90,7 @@ describe("drain()", () => {
     expect(await drain(jobs)).toBe(0);
   });
 
-  test("through retries that are due at once, not through those that wait", async () => {
+  test("executes retries that are due at once, not those that wait", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("flaky", () => {
@@ -124,7 +124,7 @@ describe("drain()", () => {
     expect(await drain(jobs)).toBe(0);
   });
 
-  test("rejects for a try that is to be repeated later, not for one whose run completed", async () => {
+  test("rejects for an attempt that will be retried later, not for one whose run completed", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("flaky", (_args, run) => {
@@ -137,7 +137,7 @@ describe("drain()", () => {
     expect(await drain(jobs)).toBe(2);
   });
 
-  test("hears nothing of the instance once it has resolved", async () => {
+  test("removes its listeners when it has resolved", async () => {
     const { jobs } = open();
     jobs.schedule("broken", () => Promise.reject(new Error("no")));
     await jobs.dispatch("broken");
@@ -145,7 +145,7 @@ describe("drain()", () => {
     expect(await drain(jobs)).toBe(0);
   });
 
-  test("stops at a job that dispatches itself, and says so", async () => {
+  test("rejects for a job that dispatches itself", async () => {
     const { jobs } = open();
     let ran = 0;
     jobs.schedule("runaway", async () => {
@@ -157,14 +157,14 @@ describe("drain()", () => {
     expect(ran).toBe(21);
   });
 
-  test("exactly atMost is not too many", async () => {
+  test("accepts exactly atMost runs", async () => {
     const { jobs } = open();
     const job = jobs.schedule("task", () => {});
     await job.dispatchMany([{}, {}, {}]);
     expect(await drain(jobs, { atMost: 3 })).toBe(3);
   });
 
-  test("refuses what it does not understand", async () => {
+  test("refuses unknown options", async () => {
     const { jobs } = open();
     await expectRefusal(() => drain(jobs, { atMost: 0 }), "INVALID_OPTION", "drain() atMost", "got 0");
     await expectRefusal(() => drain(jobs, { max: 5 } as object), "INVALID_OPTION", "Known: atMost, failures");
@@ -187,7 +187,7 @@ describe("recordDispatches()", () => {
     return error as AssertionError;
   };
 
-  test("records what is dispatched from now on", async () => {
+  test("records dispatches from now on", async () => {
     const { jobs } = open();
     const mail = jobs.schedule("mail", (_args: { to: string }) => {});
     jobs.schedule("post", () => {});
@@ -213,7 +213,7 @@ describe("recordDispatches()", () => {
     await dispatches.assertCount("mail", 3);
   });
 
-  test("says what was found instead", async () => {
+  test("names the dispatches that were found instead", async () => {
     const { jobs } = open();
     const mail = jobs.schedule("mail", (_args: { to: string }) => {});
     const dispatches = recordDispatches(jobs);
@@ -237,7 +237,7 @@ describe("recordDispatches()", () => {
     );
   });
 
-  test("has the arguments also of runs that are done and not kept", async () => {
+  test("has the arguments of runs that are finished and not kept", async () => {
     const { jobs } = open();
     jobs.schedule("fleeting", () => {}).keep(0);
     const dispatches = recordDispatches(jobs);
@@ -246,7 +246,7 @@ describe("recordDispatches()", () => {
     await dispatches.assertDispatched("fleeting", { n: 1 });
   });
 
-  test("sees what code dispatched and did not await", async () => {
+  test("records dispatches that were not awaited", async () => {
     const { jobs } = open();
     jobs.schedule("mail", () => {});
     const dispatches = recordDispatches(jobs);

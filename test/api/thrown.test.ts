@@ -35,7 +35,7 @@ function hostile(): object {
   });
 }
 
-describe("whatever a handler throws is stored, and the worker lives", () => {
+describe("any thrown value is stored, and the worker continues", () => {
   test.each([
     ["an error", new TypeError("boom"), { name: "TypeError", message: "boom" }],
     ["a class of its own", new (class PaymentError extends Error {})("declined"), { name: "PaymentError" }],
@@ -115,7 +115,7 @@ describe("whatever a handler throws is stored, and the worker lives", () => {
 });
 
 describe("settling twice", () => {
-  test("the first counts", async () => {
+  test("counts the first time", async () => {
     const { jobs } = open();
     jobs.schedule(
       "task",
@@ -131,7 +131,7 @@ describe("settling twice", () => {
     expect((await jobs.find(run.id))?.error?.message).toBe("first");
   });
 
-  test("a thenable that answers twice, and one that throws", async () => {
+  test("is ignored for a thenable that settles twice, and for one that throws", async () => {
     const { jobs } = open();
     const twice = {
       then(resolve: (value: string) => void, reject: (error: unknown) => void) {
@@ -154,7 +154,7 @@ describe("settling twice", () => {
   });
 });
 
-test("arguments that somebody broke by hand fail that run alone", async () => {
+test("arguments that were broken by hand fail that run only", async () => {
   const db = new DatabaseSync(":memory:");
   const { jobs } = open({}, db);
   let ran = 0;

@@ -8,7 +8,7 @@ const untilAborted = (run: RunContext) =>
   });
 
 describe("a timeout", () => {
-  test("aborts the handler's signal with a typed reason, and fails the try", async () => {
+  test("aborts the handler's signal with a typed reason, and fails the attempt", async () => {
     const { jobs, clock } = open();
     let reason: unknown;
     jobs
@@ -34,7 +34,7 @@ describe("a timeout", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "failed", error: { code: "RUN_TIMED_OUT" } });
   });
 
-  test("whatever the handler then throws, the timeout is the error", async () => {
+  test("is the error, whatever the handler throws then", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("task", async (_args, run) => {
@@ -50,7 +50,7 @@ describe("a timeout", () => {
     expect((await jobs.find(run.id))?.error?.code).toBe("RUN_TIMED_OUT");
   });
 
-  test("a handler that finishes within the grace has completed", async () => {
+  test("lets a handler that finishes within the grace complete", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("task", async (_args, run) => {
@@ -65,7 +65,7 @@ describe("a timeout", () => {
     expect(await run.wait()).toBe("tidied up");
   });
 
-  test("is retried like any failure, and each try has its own", async () => {
+  test("is retried like any failure, and each attempt has its own", async () => {
     const { jobs, clock } = open();
     let tries = 0;
     jobs
@@ -83,7 +83,7 @@ describe("a timeout", () => {
     expect(await jobs.attempts(run.id)).toMatchObject([{ attempt: 1, error: { code: "RUN_TIMED_OUT" } }]);
   });
 
-  test("of the dispatch comes before that of the job", async () => {
+  test("of the dispatch replaces that of the job", async () => {
     const { jobs, clock } = open();
     jobs.schedule("task", (_args, run) => untilAborted(run)).timeout(100);
     const run = await jobs.dispatch("task").timeout(2);
@@ -93,7 +93,7 @@ describe("a timeout", () => {
     expect((await jobs.find(run.id))?.error?.message).toContain("timeout of 2 s");
   });
 
-  test("a quick handler's signal is never aborted", async () => {
+  test("never aborts the signal of a quick handler", async () => {
     const { jobs, clock } = open();
     let signal: AbortSignal | undefined;
     jobs
@@ -107,7 +107,7 @@ describe("a timeout", () => {
     expect(signal?.aborted).toBe(false);
   });
 
-  test("filters and hooks are under it as well", async () => {
+  test("covers filters and hooks", async () => {
     const { jobs, clock } = open();
     jobs
       .schedule("task", () => {})
@@ -122,7 +122,7 @@ describe("a timeout", () => {
 });
 
 describe("a handler that never returns", () => {
-  test("is given 5 seconds of grace, then fails without it", async () => {
+  test("has 5 seconds of grace, then its attempt fails without it", async () => {
     const { jobs, clock } = open();
     jobs.schedule("stuck", () => new Promise(() => {})).timeout(10);
     const run = await jobs.dispatch("stuck");
@@ -137,7 +137,7 @@ describe("a handler that never returns", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "failed", error: { code: "RUN_TIMED_OUT" } });
   });
 
-  test("keeps its slot in this process until it really returns", async () => {
+  test("keeps its slot in this process until it returns", async () => {
     const { jobs, clock } = open();
     const { promise: late, resolve: release } = Promise.withResolvers<void>();
     const started = listen(jobs, "run.started");
@@ -155,7 +155,7 @@ describe("a handler that never returns", () => {
     expect(await next.state()).toBe("completed");
   });
 
-  test("what it does later changes nothing", async () => {
+  test("cannot change the run later", async () => {
     const { jobs, clock } = open();
     const { promise: late, reject } = Promise.withResolvers<void>();
     jobs.schedule("stuck", () => late).timeout(1);

@@ -15,7 +15,7 @@ function scene(where: "memory" | "file" = "memory") {
 const write = (tx: DatabaseSync) => tx.exec("insert into orders values (1)");
 
 describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
-  test("writes and completion in one commit", async () => {
+  test("commits writes and completion together", async () => {
     const { jobs, count } = scene(where);
     const states: unknown[] = [];
     jobs.schedule("task", async (_args, run) => {
@@ -35,7 +35,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     expect((await jobs.status()).jobs[0]).toMatchObject({ running: 0, fails: 0 });
   });
 
-  test("the lease lost: nothing of both, and the handler hears of it", async () => {
+  test("writes neither if the lease is lost, and rejects", async () => {
     const { jobs, db, count } = scene(where);
     let code: unknown;
     jobs.schedule("task", async (_args, run) => {
@@ -53,7 +53,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     expect(await run.state()).toBe("running");
   });
 
-  test("a function that throws rolls back, and the try fails", async () => {
+  test("of a function that throws rolls back, and the attempt fails", async () => {
     const { jobs, count } = scene(where);
     jobs
       .schedule("task", (_args, run) =>
@@ -73,7 +73,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     });
   });
 
-  test("a handler may catch that, and do something else", async () => {
+  test("may be followed by other work if the handler catches the error", async () => {
     const { jobs, count } = scene(where);
     jobs.schedule("task", async (_args, run) => {
       await run
@@ -89,7 +89,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     expect(count()).toBe(0);
   });
 
-  test("an async function is refused before anything of it runs", async () => {
+  test("refuses an async function before it is called", async () => {
     const { jobs, count } = scene(where);
     let called = false;
     jobs.schedule("task", (_args, run) =>
@@ -107,7 +107,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     });
   });
 
-  test("a function that returns a promise writes nothing, neither before nor after its first await", async () => {
+  test("of a function that returns a promise writes nothing, neither before nor after its first await", async () => {
     const { jobs, count } = scene(where);
     const late: string[] = [];
     const unhandled: unknown[] = [];
@@ -150,7 +150,7 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     });
   });
 
-  test("the handle gives statements, iterators and rows as the database itself does", async () => {
+  test("lends a handle with statements, iterators and rows as the database has them", async () => {
     const { jobs, db } = scene(where);
     jobs.schedule("task", (_args, run) =>
       run.transaction((tx) => {
@@ -190,12 +190,12 @@ describe("after run.transaction()", () => {
     return { ...one, told };
   };
 
-  test("the hooks are those of a success", async () => {
+  test("the hooks of a success are called", async () => {
     const { told } = await later(async () => {});
     expect(told).toEqual(["success", "after"]);
   });
 
-  test("the run has completed, whatever the handler throws; that is reported, not lost", async () => {
+  test("the run has completed; an error of the handler is reported", async () => {
     const { told, errors } = await later(async () => {
       throw new Error("too late to fail");
     });

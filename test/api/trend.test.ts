@@ -29,7 +29,7 @@ describe("trend()", () => {
     expect((await jobs.trend({ job: "other" })).total).toMatchObject({ took: null, waited: null });
   });
 
-  test("says what was wrong with its options", async () => {
+  test("refuses invalid options", async () => {
     const { jobs } = open();
     await expect(jobs.trend({ over: "2h" as never })).rejects.toThrow(
       'trend() expected over to be one of 1h, 6h, 24h, 7d, got "2h".',

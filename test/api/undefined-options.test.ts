@@ -5,7 +5,7 @@ import { open } from "./support/instance.ts";
 
 const undefinedFor = (...names: string[]) => Object.fromEntries(names.map((name) => [name, undefined]));
 
-test("an option that is undefined is an option that is left out", async () => {
+test("an option that is undefined counts as left out", async () => {
   const all = ["queue", "priority", "lease", "concurrency", "attempts", "retries", "timeout", "hookTimeout"];
   const defaults = { ...undefinedFor(...all), keep: { failed: undefined } };
   const { jobs, clock } = open({

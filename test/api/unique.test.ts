@@ -15,7 +15,7 @@ const again = async (dispatch: PromiseLike<{ id: number; inserted: boolean }>) =
 };
 
 describe("unique()", () => {
-  test("says inserted or found, and finds the run that holds the key", async () => {
+  test("reports whether the run was inserted, and returns the run that holds the key", async () => {
     const { jobs } = await scene();
     const first = await jobs.dispatch("quick", { n: 1 }).unique("report");
     const second = await jobs.dispatch("quick", { n: 2 }).unique("report");
@@ -25,21 +25,21 @@ describe("unique()", () => {
     expect((await jobs.dispatch("quick").unique("another")).inserted).toBe(true);
   });
 
-  test("within one turn too", async () => {
+  test("holds within one turn too", async () => {
     const { jobs } = await scene();
     const runs = await Promise.all(Array.from({ length: 20 }, () => jobs.dispatch("quick").unique("report")));
     expect(runs.filter((run) => run.inserted)).toHaveLength(1);
     expect(new Set(runs.map((run) => run.id)).size).toBe(1);
   });
 
-  test("a key is one for all jobs", async () => {
+  test("shares keys between all jobs", async () => {
     const { jobs } = await scene();
     const slow = await jobs.dispatch("slow").unique("k").delay(60);
     const quick = await jobs.dispatch("quick").unique("k");
     expect([quick.id, quick.inserted]).toEqual([slow.id, false]);
   });
 
-  test("is held until the run has finished", async () => {
+  test("holds the key until the run has finished", async () => {
     const { jobs, release } = await scene();
     const run = await jobs.dispatch("slow").unique("k");
     const pass = jobs.run();
@@ -50,7 +50,7 @@ describe("unique()", () => {
     expect((await jobs.dispatch("slow").unique("k")).inserted).toBe(true);
   });
 
-  test('until: "started" frees it when the handler starts', async () => {
+  test('until: "started" frees the key when the handler starts', async () => {
     const { jobs, release } = await scene();
     const run = await jobs.dispatch("slow").unique("k", { until: "started" });
     expect(await again(jobs.dispatch("slow").unique("k"))).toEqual([run.id, false]);
@@ -61,7 +61,7 @@ describe("unique()", () => {
     await pass;
   });
 
-  test("for: holds it that long after the dispatch, finished or not", async () => {
+  test("for: holds the key that long after the dispatch, finished or not", async () => {
     const { jobs, clock } = await scene();
     const run = await jobs.dispatch("quick").unique("k", { for: "1h" });
     await jobs.run();
@@ -73,7 +73,7 @@ describe("unique()", () => {
     expect((await jobs.dispatch("quick").unique("k")).inserted).toBe(true);
   });
 
-  test("for: holds it although the job keeps nothing", async () => {
+  test("for: holds the key although the job keeps nothing", async () => {
     const { jobs, clock } = await scene();
     jobs.schedule("kept-not", () => {}).keep(0);
     await jobs.dispatch("kept-not").unique("k", { for: "1h" });
@@ -83,7 +83,7 @@ describe("unique()", () => {
     expect((await jobs.dispatch("kept-not").unique("k")).inserted).toBe(true);
   });
 
-  test("for: holds it until then while it waits, and longer while it runs", async () => {
+  test("for: holds the key until then while the run waits, and longer while it runs", async () => {
     const { jobs, clock, release } = await scene();
     const run = await jobs.dispatch("slow").unique("k", { for: 10 });
     const pass = jobs.run();
@@ -94,7 +94,7 @@ describe("unique()", () => {
     await pass;
   });
 
-  test('for and until: "started": free once both have passed', async () => {
+  test('for and until: "started": the key is free once both have passed', async () => {
     const { jobs, clock, release } = await scene();
     const run = await jobs.dispatch("slow").unique("k", { for: 10, until: "started" });
     const pass = jobs.run({ batch: 1 });
@@ -106,7 +106,7 @@ describe("unique()", () => {
     await pass;
   });
 
-  test("a retry keeps it, a cancelled run frees it", async () => {
+  test("a retry keeps the key, a cancelled run frees it", async () => {
     const { jobs } = await scene();
     jobs
       .schedule("flaky", () => {
@@ -121,7 +121,7 @@ describe("unique()", () => {
     expect((await jobs.dispatch("quick").unique("k")).inserted).toBe(true);
   });
 
-  test("what was found is told as found", async () => {
+  test("the event reports a run that was found", async () => {
     const { jobs } = await scene();
     await jobs.dispatch("quick").unique("k");
     const told = heard(jobs, "run.dispatched");

@@ -5,7 +5,7 @@ describe("a hook or filter that never settles", () => {
   const never = () => new Promise<boolean>(() => {});
 
   test.each(["onSuccess", "onAfter"] as const)(
-    "%s: the outcome is written, the slot is free, and it is reported",
+    "%s: the outcome is written, the slot is free, and the hook is reported",
     async (hook) => {
       const { jobs, clock, errors } = open();
       jobs
@@ -38,7 +38,7 @@ describe("a hook or filter that never settles", () => {
     ["when", "Its handler has not started: the filter when has"],
     ["onBefore", "Its handler has not started: the hook onBefore has"],
     ["onSuccess", "Its handler has finished: the hook onSuccess has"],
-  ] as const)("%s: why() names it after five seconds, until it is given up", async (hook, says) => {
+  ] as const)("%s: why() names it after five seconds, until it is abandoned", async (hook, says) => {
     const { jobs, clock, errors } = open();
     const next = Promise.withResolvers<void>();
     jobs
@@ -63,7 +63,7 @@ describe("a hook or filter that never settles", () => {
     errors.splice(0);
   });
 
-  test.each(["when", "skip", "onBefore"] as const)("%s: fails the try", async (hook) => {
+  test.each(["when", "skip", "onBefore"] as const)("%s: fails the attempt", async (hook) => {
     const { jobs, clock } = open({ defaults: { hookTimeout: 10 } });
     jobs.schedule("task", () => "done")[hook](never);
     void jobs.forever({ signals: false });
@@ -73,7 +73,7 @@ describe("a hook or filter that never settles", () => {
   });
 
   test.each(["onSuccess", "onAfter"] as const)(
-    "%s: a worker that stops gives it up, and says so of the hook alone",
+    "%s: a stopping worker abandons it, and reports the hook only",
     async (hook) => {
       const opened = open();
       const { jobs, errors } = opened;
@@ -112,7 +112,7 @@ describe("a hook or filter that never settles", () => {
   test.each([
     ["timeout", "within 5 s of the run's timeout"],
     ["cancellation", "within 5 s of the run's cancellation"],
-  ])("one that is left after the %s of its run keeps no slot", async (end, when) => {
+  ])("after the %s of its run keeps no slot", async (end, when) => {
     const { jobs, clock, errors } = open();
     jobs
       .schedule(

@@ -23,8 +23,8 @@ const working = async (one: Awaited<ReturnType<typeof scene>>, queues?: string[]
   await heard(one.jobs, "worker.started");
 };
 
-describe("why() a run is where it is", () => {
-  test("scheduled", async () => {
+describe("why() explains that", () => {
+  test("a run is scheduled", async () => {
     const { jobs, clock } = await scene();
     const run = await jobs.dispatch("task").delay("3h");
     expect(await jobs.why(run.id)).toBe("It is due in 3 h, at 2026-01-01T03:00:00.000Z.");
@@ -34,7 +34,7 @@ describe("why() a run is where it is", () => {
     expect(await jobs.why(soon.id)).toBe("It is due: the next claim of any worker makes it ready.");
   });
 
-  test("waits for its next try", async () => {
+  test("a run waits for its next attempt", async () => {
     const { jobs } = await scene();
     jobs
       .schedule("flaky", () => {
@@ -48,7 +48,7 @@ describe("why() a run is where it is", () => {
     );
   });
 
-  test("its queue is paused, for now or for a while", async () => {
+  test("its queue is paused, with or without an end", async () => {
     const one = await scene();
     await working(one);
     await one.jobs.pauseQueue("a");
@@ -67,7 +67,7 @@ describe("why() a run is where it is", () => {
     expect(await one.jobs.why(run.id)).toBe('Its job "task" is paused.');
   });
 
-  test("its job's limit is full, with the hint that it is the default", async () => {
+  test("its job's limit is full, with a hint that it is the default", async () => {
     const one = await scene();
     await one.jobs.dispatch("slow");
     await working(one);
@@ -78,7 +78,7 @@ describe("why() a run is where it is", () => {
     );
   });
 
-  test("its job's limit is full, and it was chosen", async () => {
+  test("its job's limit is full, and was set", async () => {
     const one = await scene(2);
     for (const key of ["a", "b"]) await one.jobs.dispatch("slow").key(key);
     await working(one);
@@ -89,7 +89,7 @@ describe("why() a run is where it is", () => {
     );
   });
 
-  test("its key is full", async () => {
+  test("its key's limit is full", async () => {
     const one = await scene(0);
     await one.jobs.dispatch("slow").key("ada");
     await working(one);
@@ -100,7 +100,7 @@ describe("why() a run is where it is", () => {
     );
   });
 
-  test("its queue is full", async () => {
+  test("its queue's limit is full", async () => {
     const one = await scene(0);
     await one.jobs.dispatch("slow").queue("narrow");
     await working(one);
@@ -117,7 +117,7 @@ describe("why() a run is where it is", () => {
     expect(await jobs.why(run.id)).toBe("No worker is alive.");
   });
 
-  test("no worker is alive, although a producer shows that its functions have an owner", async () => {
+  test("no worker is alive, although a producer sends heartbeats for its functions", async () => {
     const { jobs } = await scene();
     await jobs.dispatch("function", () => {}).delay(60);
     const run = await jobs.dispatch("task");
@@ -139,7 +139,7 @@ describe("why() a run is where it is", () => {
     expect(await one.jobs.why(run.id)).toBe('No worker has ever defined the job "elsewhere".');
   });
 
-  test("no live worker defines its job any more", async () => {
+  test("no live worker defines its job", async () => {
     const db = new DatabaseSync(":memory:");
     const before = open({}, db);
     before.jobs.schedule("old", () => {});
@@ -153,7 +153,7 @@ describe("why() a run is where it is", () => {
     expect(await jobs.why(run.id)).toMatch(/^No live worker defines the job "old"; one did 10 min ago\.$/);
   });
 
-  test("several reasons, the strongest first", async () => {
+  test("there are several reasons, the strongest first", async () => {
     const { jobs } = await scene();
     await jobs.pauseQueue("default");
     await jobs.pauseJob("task");
@@ -163,7 +163,7 @@ describe("why() a run is where it is", () => {
     );
   });
 
-  test("it waits its turn, or is next", async () => {
+  test("runs are before it, or it is next", async () => {
     const one = await scene(0);
     for (const key of ["a", "b"]) await one.jobs.dispatch("slow").key(key);
     await working(one);
@@ -195,7 +195,7 @@ describe("why() a run is where it is", () => {
     );
   });
 
-  test("running", async () => {
+  test("a run is running", async () => {
     const one = await scene();
     const run = await one.jobs.dispatch("slow");
     await working(one);
@@ -206,7 +206,7 @@ describe("why() a run is where it is", () => {
     one.release();
   });
 
-  test("finished, each with its outcome", async () => {
+  test("a run has finished, with its outcome", async () => {
     const { jobs } = await scene();
     jobs.schedule("bad", () => {
       throw new Error("out of paper");
@@ -224,7 +224,7 @@ describe("why() a run is where it is", () => {
     ]);
   });
 
-  test("not there", async () => {
+  test("a run does not exist", async () => {
     const { jobs } = await scene();
     await expectRefusal(() => jobs.why(999), "RUN_NOT_FOUND", "Cannot explain run 999");
   });

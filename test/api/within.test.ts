@@ -24,7 +24,7 @@ async function scene(where: "memory" | "file"): Promise<Scene> {
 }
 
 describe.each(["memory", "file"] as const)("in the caller's transaction, %s", (where) => {
-  test.each(["begin", "begin immediate"])("%s … commit: the run is there with the order", async (begin) => {
+  test.each(["begin", "begin immediate"])("%s … commit inserts the run with the order", async (begin) => {
     const { db, jobs } = await scene(where);
     db.exec(begin);
     db.exec("insert into orders values (1)");
@@ -35,7 +35,7 @@ describe.each(["memory", "file"] as const)("in the caller's transaction, %s", (w
     expect(await jobs.run()).toBe(1);
   });
 
-  test("rollback: neither ever existed", async () => {
+  test("rollback inserts neither", async () => {
     const { db, jobs } = await scene(where);
     db.exec("begin");
     db.exec("insert into orders values (1)");
@@ -46,7 +46,7 @@ describe.each(["memory", "file"] as const)("in the caller's transaction, %s", (w
     expect(db.prepare("select count(*) as n from orders").get()).toEqual({ n: 0 });
   });
 
-  test("several, of definition, name, draft and with a unique key", async () => {
+  test("takes several dispatches, of definition, name, draft and with a unique key", async () => {
     const { db, jobs } = await scene(where);
     const other = jobs.schedule("other", () => {});
     db.exec("begin");
@@ -59,7 +59,7 @@ describe.each(["memory", "file"] as const)("in the caller's transaction, %s", (w
     expect((await jobs.runs()).runs).toHaveLength(3);
   });
 
-  test("ends the chain: it is sent at once", async () => {
+  test("ends the chain: the dispatch is sent at once", async () => {
     const { db, jobs } = await scene(where);
     db.exec("begin");
     const dispatch = jobs.dispatch("mail");
@@ -71,7 +71,7 @@ describe.each(["memory", "file"] as const)("in the caller's transaction, %s", (w
     expect((await jobs.runs()).runs.map(({ id }) => id)).toEqual([run.id]);
   });
 
-  test("a bad payload rejects, and the transaction goes on", async () => {
+  test("an invalid payload rejects, and the transaction continues", async () => {
     const { db, jobs } = await scene(where);
     db.exec("begin");
     db.exec("insert into orders values (1)");
@@ -86,7 +86,7 @@ describe("while the transaction holds the write lock of the file", () => {
   const limit = 10_000;
 
   test(
-    "the very first use of the instance needs no lock",
+    "the first use of the instance needs no lock",
     async () => {
       const { db, clock } = await scene("file");
       const { jobs } = open({ clock }, db);
@@ -114,7 +114,7 @@ describe("while the transaction holds the write lock of the file", () => {
   );
 
   test(
-    "nor does a function",
+    "a function needs none either",
     async () => {
       const { db, jobs } = await scene("file");
       let ran = 0;
@@ -129,8 +129,8 @@ describe("while the transaction holds the write lock of the file", () => {
   );
 });
 
-describe("what is refused", () => {
-  test.each([[undefined], [null], [42], ["begin"], [{}]])("%j is no handle", async (tx) => {
+describe("within() refuses", () => {
+  test.each([[undefined], [null], [42], ["begin"], [{}]])("%j", async (tx) => {
     const { jobs } = await scene("file");
     await expectRefusal(
       () => jobs.dispatch("mail").within(tx),
@@ -181,7 +181,7 @@ describe("what is refused", () => {
     other.exec("rollback");
   });
 
-  test("a handle of the same file that was opened elsewhere is fine", async () => {
+  test("no handle of the same file that was opened elsewhere", async () => {
     const { db, jobs } = await scene("file");
     const again = new DatabaseSync(db.location()!);
     again.exec("begin");
@@ -191,7 +191,7 @@ describe("what is refused", () => {
     expect((await jobs.find(run.id))?.state).toBe("ready");
   });
 
-  test("nobody awaits it: the failure is reported", async () => {
+  test("a failed dispatch that is not awaited is reported", async () => {
     const one = await scene("file");
     const reported = heard(one.jobs, "error");
     void one.jobs.dispatch("mail").within({});

@@ -4,7 +4,7 @@ import { heard, listen, open, stopped } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
 describe("forever() and stop()", () => {
-  test("works until it is stopped, and gives how many it ran", async () => {
+  test("works until it is stopped, and returns the number of runs", async () => {
     const one = open();
     one.jobs.schedule("task", () => {}).concurrency(0);
     const started = listen(one.jobs, "worker.started");
@@ -21,14 +21,14 @@ describe("forever() and stop()", () => {
     expect(stopping).toEqual([{ worker: worker!.id, ran: 5, unwritten: [] }]);
   });
 
-  test("stopped at once, it never worked", async () => {
+  test("that are called at once execute nothing", async () => {
     const one = open();
     const working = one.jobs.forever({ signals: false });
     await stopped(one);
     expect(await working).toBe(0);
   });
 
-  test("stop() waits for what runs, and claims nothing more", async () => {
+  test("stop() waits for running runs, and claims no more", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     const { promise: go, resolve: release } = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ describe("forever() and stop()", () => {
     expect(await jobs.state(first.id)).toBe("completed");
   });
 
-  test("after the grace it aborts them; what was aborted is given back, its try not counted", async () => {
+  test("after the grace aborts them; aborted runs are released, and the attempt does not count", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     let code: unknown;
@@ -78,7 +78,7 @@ describe("forever() and stop()", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 0, crashes: 0, worker: null });
   });
 
-  test("a handler that ignores the shutdown is given up, and its run given back", async () => {
+  test("abandons a handler that ignores the shutdown, and releases its run", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     one.jobs.schedule("stuck", () => new Promise(() => {}));
@@ -110,7 +110,7 @@ describe("forever() and stop()", () => {
     }
   });
 
-  test("after a pass it may go on for ever", async () => {
+  test("may follow a pass", async () => {
     const one = open();
     one.jobs.schedule("task", () => {});
     await one.jobs.dispatch("task");
@@ -139,7 +139,7 @@ describe("forever() and stop()", () => {
     },
   );
 
-  test("signals: leaves no listener behind, and none without it", async () => {
+  test("signals: removes its listeners, and adds none if false", async () => {
     const before = process.listenerCount("SIGTERM");
     const one = open();
     const working = one.jobs.forever();
@@ -154,8 +154,8 @@ describe("forever() and stop()", () => {
   });
 });
 
-describe("a database that does not do as it should", () => {
-  test("cannot be opened: forever() and run() reject, and nothing is left behind", async () => {
+describe("a database that cannot be opened", () => {
+  test("rejects forever() and run()", async () => {
     const before = process.listenerCount("SIGTERM");
     const { jobs } = open({}, "sqlite:/no/such/folder/jobs.db");
     await expectRefusal(() => jobs.forever(), "DATABASE_MISSING", "/no/such/folder");
@@ -164,8 +164,8 @@ describe("a database that does not do as it should", () => {
   });
 });
 
-describe("what it works on", () => {
-  test("only its queues", async () => {
+describe("a worker", () => {
+  test("serves only its queues", async () => {
     const one = open();
     const seen: string[] = [];
     one.jobs.schedule("task", (_args, run) => void seen.push(run.queue)).concurrency(0);
@@ -187,7 +187,7 @@ describe("what it works on", () => {
     expect(one.clock.monotonic()).toBe(before);
   });
 
-  test("wakes when the next delayed run is due, however long it sleeps", async () => {
+  test("wakes when the next delayed run is due, whatever its sleep", async () => {
     const one = open();
     one.jobs.schedule("task", () => {}).concurrency(0);
     void one.jobs.forever({ signals: false, sleep: "1h" });
@@ -202,7 +202,7 @@ describe("what it works on", () => {
     expect(await later.state()).toBe("completed");
   });
 
-  test("finds what another process dispatched when it next looks", async () => {
+  test("finds runs of another process with its next poll", async () => {
     const db = new DatabaseSync(":memory:");
     const one = open({}, db);
     one.jobs.schedule("task", () => {});
@@ -214,7 +214,7 @@ describe("what it works on", () => {
     expect(await run.state()).toBe("completed");
   });
 
-  test("jobs that are defined while it works", async () => {
+  test("executes jobs that are defined while it works", async () => {
     const one = open();
     void one.jobs.forever({ signals: false });
     await heard(one.jobs, "worker.started");
@@ -222,7 +222,7 @@ describe("what it works on", () => {
     expect(await (await one.jobs.dispatch("late")).wait()).toBe("here");
   });
 
-  test("parallel runs at once, filled up as they end", async () => {
+  test("runs parallel runs at once, and starts the next as they end", async () => {
     const one = open();
     const waiting: (() => void)[] = [];
     one.jobs.schedule("task", () => new Promise<void>((resolve) => waiting.push(resolve))).concurrency(0);

@@ -34,7 +34,7 @@ export const mutants: Mutant[] = [
     replace:
       "const args = this.#encode(shape.args === undefined ? definition.settings.args : shape.args);\n    void own;",
     tests: ["test/api/captured.test.ts"],
-    only: "the mission's recipe",
+    only: "gets the arguments that were set at its dispatch",
   },
   {
     rule: "A dispatch by name captures the definition at the call as well.",
@@ -50,7 +50,7 @@ export const mutants: Mutant[] = [
     find: "Array.from(all, (args) => (args === undefined ? undefined : this.#encode(args))),",
     replace: "Array.from(all),",
     tests: ["test/api/captured.test.ts"],
-    only: "takes the list, its arguments and the settings",
+    only: "captures the list, its arguments and the settings",
   },
   {
     rule: "Two definitions of one name in one turn are a duplicate, also in one file.",
@@ -66,7 +66,7 @@ export const mutants: Mutant[] = [
     find: "    this.#hasUnchecked = false;\n",
     replace: "",
     tests: ["test/api/schedules.test.ts"],
-    only: "warns of",
+    only: "warns about",
   },
   {
     rule: "Definitions that Job.use() moves were looked at before, and do not keep later ones from being looked at.",
@@ -74,7 +74,7 @@ export const mutants: Mutant[] = [
     find: "const isFirst = !this.#hasUnchecked && !definition.isChecked;",
     replace: "const isFirst = !this.#hasUnchecked;",
     tests: ["test/api/sealed.test.ts"],
-    only: "warns of schedules that are defined after it",
+    only: "warns about schedules that are defined after it",
   },
   {
     rule: "A definition is sealed before anything that the defining code awaits continues.",
@@ -98,7 +98,7 @@ export const mutants: Mutant[] = [
     find: "return new LateDraft(this.#call, shape) as this;",
     replace: "return new LateDraft({ ...this.#call }, shape) as this;",
     tests: ["test/api/sealed.test.ts"],
-    only: "is silent once it",
+    only: "is not warned about",
   },
   {
     rule: "A late draft refuses the settings that only a definition has.",
@@ -130,7 +130,7 @@ export const mutants: Mutant[] = [
     find: "...(backoff && !waits && { backoff })",
     replace: "...(backoff && { backoff })",
     tests: ["test/api/retries.test.ts"],
-    only: "unless the dispatch chooses the wait",
+    only: "unless the dispatch sets the wait",
   },
   {
     rule: "A run that is retried by hand keeps the retries of its dispatch.",
@@ -138,7 +138,7 @@ export const mutants: Mutant[] = [
     find: '  "retries",\n',
     replace: "",
     tests: ["test/api/retries.test.ts"],
-    only: "retried by hand keeps them",
+    only: "kept by a run that is retried by hand",
   },
   {
     rule: "A relative instant takes the place of an instant that was chained before.",
@@ -154,7 +154,7 @@ export const mutants: Mutant[] = [
     find: "const bounds = isBound ? [windows, start, end, environments] : [];",
     replace: "const bounds = isBound ? [start, end, environments] : [];",
     tests: ["test/api/recur-options.test.ts"],
-    only: "differ in these options alone",
+    only: "differ in these options only",
   },
   {
     rule: "Defaults of an instance replace inherited ones also under the other of the names attempts and retries.",
@@ -202,6 +202,6 @@ export const mutants: Mutant[] = [
     find: "if (other !== undefined) {",
     replace: "if (other === null) {",
     tests: ["test/api/sealed.test.ts"],
-    only: "refuses the rest of a draft",
+    only: "refuses other settings of a draft",
   },
 ];

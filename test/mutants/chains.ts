@@ -122,7 +122,7 @@ export const mutants: Mutant[] = [
     find: "return result.delay <= 0;",
     replace: "return false;",
     tests: ["test/api/chains.test.ts"],
-    only: "tried again at once",
+    only: "retried at once before",
   },
   {
     rule: "Runs behind one that takes long are released.",
@@ -138,7 +138,7 @@ export const mutants: Mutant[] = [
     find: "const isTrusted = this.leases.trusts(next);",
     replace: "const isTrusted = this.leases.trusts(next) || next.token.length > 22;",
     tests: ["test/api/chains.test.ts"],
-    only: "are not trusted any more",
+    only: "are no longer trusted",
   },
   {
     rule: "A run of a job that is paused behind another does not start.",
@@ -146,7 +146,7 @@ export const mutants: Mutant[] = [
     find: "for (const run of this.#takeIf(isPaused)) this.#release(run);",
     replace: "",
     tests: ["test/api/chains.test.ts"],
-    only: "a job that is paused",
+    only: "once it is paused",
   },
   {
     rule: "A pause does not release ad hoc runs: claims take them all the same.",

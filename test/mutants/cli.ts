@@ -60,7 +60,7 @@ export const mutants: Mutant[] = [
     find: 'jobs.on("run.retried", fail(false)),',
     replace: "",
     tests: ["test/api/testing-tools.test.ts"],
-    only: "to be repeated later",
+    only: "will be retried later",
   },
   {
     rule: "drain() forgets a failed try once its run has completed.",
@@ -68,7 +68,7 @@ export const mutants: Mutant[] = [
     find: '["run.completed", "run.skipped", "run.cancelled"]',
     replace: '["run.skipped", "run.cancelled"]',
     tests: ["test/api/testing-tools.test.ts"],
-    only: "to be repeated later",
+    only: "will be retried later",
   },
   {
     rule: "The probe locks with one connection what the other one must skip.",
@@ -94,7 +94,7 @@ export const mutants: Mutant[] = [
     find: "if (url) return",
     replace: "if (url && config?.database === undefined) return",
     tests: ["test/api/default-database.test.ts"],
-    only: "comes before the config's database",
+    only: "to the config's database",
   },
   {
     rule: "2^53 is refused: it is the first whole number that another one is rounded to.",

@@ -74,7 +74,7 @@ export const mutants: Mutant[] = [
     find: "this.#openUntil = now + closedFor;",
     replace: "this.#openUntil = now;",
     ...api,
-    only: "of many long ones",
+    only: "many other long ones",
   },
   {
     rule: "A run with two crashes shares its process with no other crashed run.",
@@ -98,7 +98,7 @@ export const mutants: Mutant[] = [
     find: "store.start(run, cell.isEmpty())",
     replace: "store.start(run, true)",
     ...api,
-    only: "ten seconds at most",
+    only: "at most ten seconds",
   },
   {
     rule: "The runs that were claimed with a crashed run are released before it starts.",
@@ -106,7 +106,7 @@ export const mutants: Mutant[] = [
     find: "for (const run of [...this.#buffer.takeAll(), ...this.#chains.takeIf(() => true)]) this.#release(run);",
     replace: "",
     ...api,
-    only: "claimed together",
+    only: "were claimed with it",
   },
   {
     rule: "Hooks are called for a run that its crashes ended, not for one that was cancelled.",
@@ -131,6 +131,6 @@ export const mutants: Mutant[] = [
     find: "      await deadline.until(this.#executor.crashHooksCalled());\n",
     replace: "",
     ...api,
-    only: "a pass ends when its hooks",
+    only: "ends a pass when its hooks",
   },
 ];

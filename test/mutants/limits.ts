@@ -169,7 +169,7 @@ export const mutants: Mutant[] = [
     find: "if (run.unkeyed) this.#claimed--;\n    else {",
     replace: "if (run.unkeyed) this.wake();\n    else {",
     tests: ["test/api/limits.test.ts"],
-    only: "the keys of a pass",
+    only: "does not count as a run of the pass",
   },
   {
     rule: "A producer's definition without by leaves the key to the worker.",

@@ -30,7 +30,7 @@ export const mutants: Mutant[] = [
     find: "if (outage.wasWithin(REAP_AFTER_OUTAGE, REAPING)) return;",
     replace: "if (outage.isOn) return;",
     tests: ["test/api/outages.test.ts"],
-    only: "keeps a worker from reaping",
+    only: "prevents a worker from reaping",
   },
   {
     rule: "An outage ends when every duty that failed has succeeded.",
@@ -62,7 +62,7 @@ export const mutants: Mutant[] = [
     find: "      if (this.#reason) this.#controller.abort(this.#reason);\n",
     replace: "",
     tests: ["test/api/synchronous-handlers.test.ts"],
-    only: "asks for it after the abort",
+    only: "reads it after the abort",
   },
   {
     rule: "A thenable that a handler returns is waited for.",
@@ -78,7 +78,7 @@ export const mutants: Mutant[] = [
     find: "if (!this.#executions.isStarting) this.#fill();",
     replace: "this.#fill();",
     tests: ["test/api/synchronous-handlers.test.ts"],
-    only: "does not run inside",
+    only: "is not called inside",
   },
   {
     rule: "What a listener dispatches is no child of the run that has just ended.",
@@ -103,7 +103,7 @@ export const mutants: Mutant[] = [
     find: "error === reason ? hookAbandoned(hook, reason) : error",
     replace: "error === reason ? reason : error",
     tests: ["test/api/unsettled-hooks.test.ts"],
-    only: "says so of the hook alone",
+    only: "reports the hook only",
   },
   {
     rule: "A hook that has settled is not named any more.",

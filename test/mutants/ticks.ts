@@ -106,7 +106,7 @@ export const mutants: Mutant[] = [
     find: "job?.fingerprint === due.jobFingerprint ? job.schedule(due.slot) : undefined",
     replace: "job?.schedule(due.slot)",
     tests: ["test/api/schedules.test.ts"],
-    only: "an older version does not tick",
+    only: "with older code do not tick",
   },
   {
     rule: "A pass of run() does not end while schedules are due.",
