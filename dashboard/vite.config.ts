@@ -10,7 +10,7 @@ const config: UserConfig = defineConfig({
   base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    outDir: fileURLToPath(new URL("../dist/dashboard", import.meta.url)),
+    outDir: fileURLToPath(new URL("../dist/dashboard/page", import.meta.url)),
     emptyOutDir: true,
     // Browsers that know light-dark() and <dialog>; older targets would double the CSS.
     target: ["chrome123", "firefox128", "safari17.5"],

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { meta } from "../state/meta.ts";
+import { identity } from "../state/meta.ts";
 
 interface PageProps {
   title: string;
@@ -15,7 +15,7 @@ interface PageProps {
 /** The frame of a page: its heading, and the title of the tab. */
 export function Page({ title, beside, actions, hideTitle = false, children }: PageProps) {
   useEffect(() => {
-    document.title = `${title} · ${meta.value?.title ?? "Punctual"}`;
+    document.title = `${title} · ${identity().title}`;
   }, [title]);
   return (
     <main id="main" class="page">

@@ -6,7 +6,7 @@ import { overview } from "../live/live.ts";
 import { PAGES } from "../pages.tsx";
 import { Link } from "../router/link.tsx";
 import { path } from "../router/router.ts";
-import { meta } from "../state/meta.ts";
+import { identity } from "../state/meta.ts";
 import { nextTheme, settings, type Theme } from "../state/settings.ts";
 
 const THEME_ICONS: Record<Theme, IconName> = { system: "system", light: "light", dark: "dark" };
@@ -19,6 +19,7 @@ interface HeaderProps {
 /** The top of every page: name, environment, navigation, search, theme and help. */
 export function Header({ onSearch, onHelp }: HeaderProps) {
   const { theme } = settings.value;
+  const { title, environment } = identity();
   return (
     <header class="header">
       <a class="skip" href="#main">
@@ -26,9 +27,9 @@ export function Header({ onSearch, onHelp }: HeaderProps) {
       </a>
       <Link to="/" class="brand">
         <Logo />
-        <span>{meta.value?.title ?? "Punctual"}</span>
+        <span>{title}</span>
       </Link>
-      {meta.value?.environment && <EnvironmentBadge name={meta.value.environment} />}
+      {environment && <EnvironmentBadge name={environment} />}
       <nav class="nav" aria-label="Pages">
         {PAGES.filter(({ nav }) => nav).map((page) => (
           <Link

@@ -1,7 +1,6 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { BulkOperation, LiveEvents, Overview } from "../../../src/dashboard/api/contract.ts";
 import { ApiProblem, request, urlOf } from "../api/client.ts";
-import { bootstrap } from "../state/bootstrap.ts";
 import { syncClock } from "../time/clock.ts";
 import { Connection, type ConnectionStatus } from "./connection.ts";
 
@@ -10,7 +9,7 @@ export const status: Signal<ConnectionStatus> = signal("reconnecting");
 /** Whether the page polls because event streams do not pass. */
 export const polling: Signal<boolean> = signal(false);
 /** The newest overview; null until the first arrived. */
-export const overview: Signal<Overview | null> = signal(bootstrap?.overview ?? null);
+export const overview: Signal<Overview | null> = signal(null);
 /** When the newest overview arrived, by the browser's clock. */
 export const receivedAt: Signal<number> = signal(Date.now());
 /** Changes with every run that was dispatched, started or finished. Visible pages then read again. */

@@ -1,20 +1,36 @@
 import { type Signal, signal } from "@preact/signals";
-import type { Meta, Role } from "../../../src/dashboard/api/contract.ts";
+import type { Bootstrap, Meta, Role } from "../../../src/dashboard/api/contract.ts";
 import { request } from "../api/client.ts";
 import { bootstrap } from "./bootstrap.ts";
 
-/** How the server is set up; null until `GET /meta` has answered, if the HTML had no bootstrap. */
-export const meta: Signal<Meta | null> = signal(bootstrap);
+/** Who uses the page, and how it is named. */
+export type Identity = Pick<Bootstrap, "title" | "environment" | "version" | "user" | "readOnly">;
+
+/** How the server and its database are set up; null until the database has answered. */
+export const meta: Signal<Meta | null> = signal(bootstrap?.meta ?? null);
+
+const UNKNOWN: Identity = {
+  title: "Punctual",
+  environment: null,
+  version: "",
+  user: { name: null, role: "viewer" },
+  readOnly: true,
+};
+
+/** Known from the HTML, also while the database is down. */
+export function identity(): Identity {
+  return bootstrap ?? meta.value ?? UNKNOWN;
+}
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
 
 /** Whether the user may do what needs this role. The server checks again. */
 export function may(role: Role): boolean {
-  const current = meta.value;
-  if (!current) return false;
-  return role === "viewer" || (!current.readOnly && RANK[current.user.role] >= RANK[role]);
+  const { user, readOnly } = identity();
+  return role === "viewer" || (!readOnly && RANK[user.role] >= RANK[role]);
 }
 
+/** Reads what the HTML did not have, until the database answers. */
 export async function loadMeta(): Promise<void> {
   if (meta.value) return;
   try {

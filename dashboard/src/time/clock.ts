@@ -2,7 +2,7 @@ import { type Signal, signal } from "@preact/signals";
 import { bootstrap } from "../state/bootstrap.ts";
 
 /** How far the database's clock is ahead of the browser's, in milliseconds. */
-export const skew: Signal<number> = signal(bootstrap ? Date.parse(bootstrap.now) - Date.now() : 0);
+export const skew: Signal<number> = signal(bootstrap?.meta ? Date.parse(bootstrap.meta.now) - Date.now() : 0);
 
 /** Smaller differences come from the network, and would make relative times jump. */
 const NOISE = 1_500;
