@@ -34,7 +34,14 @@ export type { Run } from "./run/run.ts";
 export type { FinishedState, Outcome, RunState } from "./run/states.ts";
 export { type Health, healthOf } from "./status/health.ts";
 export type { JobReport, PauseInfo, QueueReport, ScheduleInfo, StatusReport } from "./status/report.ts";
-export type { Percentiles, Trend, TrendOptions, TrendPoint, TrendSpan } from "./status/trend.ts";
+export type {
+  Percentiles,
+  Trend,
+  TrendOptions,
+  TrendPoint,
+  TrendSpan,
+  TrendsOptions,
+} from "./status/trend.ts";
 export type {
   Inspection,
   InstallReport,

@@ -9,7 +9,15 @@ import {
   toReport,
   toScheduleInfo,
 } from "../status/report.ts";
-import { type Trend, type TrendOptions, toTrend, toTrendRequest } from "../status/trend.ts";
+import {
+  type Trend,
+  type TrendOptions,
+  type TrendsOptions,
+  toSurvey,
+  toTrend,
+  toTrendRequest,
+  toTrends,
+} from "../status/trend.ts";
 import { explain } from "../status/why.ts";
 import type { StoreReads } from "../store/reads.ts";
 import type { LogRecord, RunRecord } from "../store/records.ts";
@@ -165,6 +173,17 @@ export abstract class Reports {
     const store = await this.openReads();
     const request = toTrendRequest(options, await store.now());
     return toTrend(await store.rollups(request), request);
+  }
+
+  /**
+   * Returns the trends of all jobs or all queues that had attempts, by name. It costs one statement, however many there
+   * are.
+   */
+  async trends(options: TrendsOptions): Promise<Map<string, Trend>> {
+    await this.writeCounts();
+    const store = await this.openReads();
+    const survey = toSurvey(options, await store.now());
+    return toTrends(await store.surveyRollups(survey), survey);
   }
 
   /** Returns every schedule, with its last and next tick and the number of missed ticks. */

@@ -1,10 +1,19 @@
 import { formatValue, PunctualError } from "../errors.ts";
 import { type Histogram, percentile } from "../run/histogram.ts";
 import type { Outcome } from "../run/states.ts";
-import { type Grain, OUTCOMES, type RollupRequest, type RollupRow, type Scope } from "../store/rollups.ts";
+import {
+  GRAINS,
+  type Grain,
+  type NamedRollupRow,
+  OUTCOMES,
+  type RollupRequest,
+  type RollupRow,
+  type RollupSurvey,
+  type Scope,
+} from "../store/rollups.ts";
 import { MINUTE } from "../time.ts";
 import { checkName } from "../validate/names.ts";
-import { checkKeys, type OptionNames } from "../validate/options.ts";
+import { checkInteger, checkKeys, type OptionNames } from "../validate/options.ts";
 
 export type TrendSpan = "1h" | "6h" | "24h" | "7d";
 
@@ -51,18 +60,58 @@ export interface Trend {
   points: TrendPoint[];
 }
 
+/** Options of `trends()`. */
+export interface TrendsOptions {
+  by: "job" | "queue";
+  /** How far to look back. Default: 1h. */
+  over?: TrendSpan | undefined;
+  /** Number of points, a divisor of the minutes looked back. Default: 1. */
+  points?: number | undefined;
+}
+
+/** Most rows that `trends()` reads: about those of a thousand jobs. */
+const MOST_ROWS = 100_000;
+
+/** Returns the request of `trends()`. */
+export function toSurvey(options: TrendsOptions, now: number): RollupSurvey {
+  checkKeys(options, { by: true, over: true, points: true }, "trends()");
+  const { by, over = "1h", points = 1 } = options;
+  if (by !== "job" && by !== "queue") {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `trends() expected by as "job" or "queue", got ${formatValue(by)}.`,
+    );
+  }
+  const { minutes } = spanOf(over, "trends()");
+  const step = minutes / checkInteger(points, "trends() points", 1, minutes);
+  if (!Number.isInteger(step)) {
+    throw new PunctualError(
+      "INVALID_OPTION",
+      `trends() expected points as a divisor of ${minutes}, the minutes of ${over}, got ${points}.`,
+    );
+  }
+  const grain = [...GRAINS].reverse().find((one) => step % one === 0)!;
+  const current = Math.floor(now / MINUTE / grain) * grain;
+  return { grain, scope: by, from: current - minutes + grain, to: current + grain, step, limit: MOST_ROWS };
+}
+
+/** Returns the trends by name. A job or a queue without attempts is left out. */
+export function toTrends(rows: NamedRollupRow[], { from, to, step }: RollupSurvey): Map<string, Trend> {
+  const byName = new Map<string, RollupRow[]>();
+  for (const row of rows) {
+    const known = byName.get(row.name);
+    if (known) known.push(row);
+    else byName.set(row.name, [row]);
+  }
+  return new Map([...byName].map(([name, own]) => [name, sumUp(own, { from, to, step })]));
+}
+
 const NAMES: OptionNames<TrendOptions> = { job: true, queue: true, over: true };
 
 export function toTrendRequest(options: TrendOptions, now: number): RollupRequest {
   checkKeys(options, NAMES, "trend()");
   const { job, queue, over = "1h" } = options;
-  if (!Object.hasOwn(SPANS, over)) {
-    const known = Object.keys(SPANS).join(", ");
-    throw new PunctualError(
-      "INVALID_OPTION",
-      `trend() expected over to be one of ${known}, got ${formatValue(over)}.`,
-    );
-  }
+  const { minutes, grain } = spanOf(over, "trend()");
   if (job !== undefined && queue !== undefined) {
     throw new PunctualError(
       "INVALID_OPTION",
@@ -75,20 +124,32 @@ export function toTrendRequest(options: TrendOptions, now: number): RollupReques
       : queue !== undefined
         ? ["queue", checkName(queue, "a queue name")]
         : ["all", ""];
-  const { minutes, grain } = SPANS[over];
   const current = Math.floor(now / MINUTE / grain) * grain;
   return { grain, scope, name, from: current - minutes + grain, to: current + grain };
 }
 
+function spanOf(over: TrendSpan, method: string): { minutes: number; grain: Grain } {
+  if (Object.hasOwn(SPANS, over)) return SPANS[over];
+  const known = Object.keys(SPANS).join(", ");
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `${method} expected over to be one of ${known}, got ${formatValue(over)}.`,
+  );
+}
+
 export function toTrend(rows: RollupRow[], { grain, from, to }: RollupRequest): Trend {
+  return sumUp(rows, { from, to, step: grain });
+}
+
+function sumUp(rows: RollupRow[], { from, to, step }: { from: number; to: number; step: number }): Trend {
   const points: Counted[] = [];
-  for (let minute = from; minute < to; minute += grain) points.push(new Counted(minute));
+  for (let minute = from; minute < to; minute += step) points.push(new Counted(minute));
   const total = new Counted(from);
   for (const { minute, measure, bucket, count } of rows) {
-    for (const counted of [points[(minute - from) / grain]!, total])
+    for (const counted of [points[(minute - from) / step]!, total])
       counted[measure][bucket] = (counted[measure][bucket] ?? 0) + count;
   }
-  return { step: grain * MINUTE, total: total.toPoint(), points: points.map((point) => point.toPoint()) };
+  return { step: step * MINUTE, total: total.toPoint(), points: points.map((point) => point.toPoint()) };
 }
 
 /** The histograms of one point. */

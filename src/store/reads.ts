@@ -7,7 +7,7 @@ import type {
   Status,
   WaitFacts,
 } from "./records.ts";
-import type { RollupRequest, RollupRow } from "./rollups.ts";
+import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "./rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
 
 /** The part of a store that people look at. Every method reads a bounded number of rows, however large the tables. */
@@ -37,6 +37,8 @@ export interface StoreReads {
 
   /** Returns the counts of one job, one queue or all, in order of time. */
   rollups(request: RollupRequest): Promise<RollupRow[]>;
+  /** Returns the counts of every job or every queue, summed over longer spans, by name. */
+  surveyRollups(survey: RollupSurvey): Promise<NamedRollupRow[]>;
   schedules(): Promise<ScheduleRecord[]>;
 
   /** Returns actions of operators, the newest first; with `before` only those with a smaller id. */

@@ -51,6 +51,20 @@ export interface RollupRequest {
   to: number;
 }
 
+/** Counts of every job or every queue. */
+export interface RollupSurvey extends Omit<RollupRequest, "name"> {
+  scope: "job" | "queue";
+  /** Length of a span of the result in minutes, a multiple of the grain; spans begin at `from`. */
+  step: number;
+  /** Most rows; the rest is left out. */
+  limit: number;
+}
+
+/** One count of a job or a queue. */
+export interface NamedRollupRow extends RollupRow {
+  name: string;
+}
+
 /** Adds counts with the same key up, and returns them in the order of the table's key. */
 export function sumCounts(counts: RollupCount[]): RollupCount[] {
   const sums = new Map<string, RollupCount>();

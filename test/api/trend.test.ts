@@ -38,3 +38,40 @@ describe("trend()", () => {
     await expect(jobs.trend({ jobs: "a" } as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
   });
 });
+
+describe("trends()", () => {
+  test("returns the trend of every job or queue that had attempts", async () => {
+    const { jobs, clock } = open();
+    jobs.define("mail", async () => clock.advance("100ms")).queue("bulk");
+    jobs.define("idle", () => {});
+    await jobs.dispatch("mail");
+    await jobs.run();
+    await clock.advance(600);
+    await jobs.dispatch("mail");
+    await jobs.run();
+    const hour = await jobs.trends({ by: "queue", points: 12 });
+    expect([...hour.keys()]).toEqual(["bulk"]);
+    expect(hour.get("bulk")!.step).toBe(300_000);
+    expect(hour.get("bulk")!.points.map(({ counts }) => counts.completed)).toEqual([
+      ...Array(9).fill(0),
+      1,
+      0,
+      1,
+    ]);
+    const day = await jobs.trends({ by: "job", over: "24h" });
+    expect(day.get("mail")!.total).toEqual(day.get("mail")!.points[0]);
+    expect(day.get("mail")!.total).toMatchObject({ counts: { completed: 2 } });
+    expect(day.get("mail")!.total.took!.p50).toBeGreaterThan(80);
+  });
+
+  test("says what was wrong with its options", async () => {
+    const { jobs } = open();
+    await expect(jobs.trends({ by: "run" as never })).rejects.toThrow(
+      'expected by as "job" or "queue", got "run"',
+    );
+    await expect(jobs.trends({ by: "job", points: 7 })).rejects.toThrow(
+      "a divisor of 60, the minutes of 1h, got 7",
+    );
+    await expect(jobs.trends({ by: "job", over: "2h" as never })).rejects.toThrow("one of 1h, 6h, 24h, 7d");
+  });
+});

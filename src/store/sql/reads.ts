@@ -8,12 +8,12 @@ import type {
   Status,
   WaitFacts,
 } from "../records.ts";
-import type { RollupRequest, RollupRow } from "../rollups.ts";
+import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "../rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import * as audit from "./audit.ts";
 import type { SqlContext } from "./context.ts";
 import * as logs from "./logs.ts";
-import { readRollups } from "./rollups.ts";
+import { readRollups, surveyRollups } from "./rollups.ts";
 import * as runRecords from "./run-records.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
@@ -64,6 +64,10 @@ export abstract class SqlReads implements StoreReads {
 
   rollups(request: RollupRequest): Promise<RollupRow[]> {
     return readRollups(this.sql, request);
+  }
+
+  surveyRollups(survey: RollupSurvey): Promise<NamedRollupRow[]> {
+    return surveyRollups(this.sql, survey);
   }
 
   schedules(): Promise<ScheduleRecord[]> {

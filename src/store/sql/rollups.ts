@@ -2,9 +2,11 @@ import {
   GRAINS,
   MEASURES,
   type Measure,
+  type NamedRollupRow,
   type RollupCount,
   type RollupRequest,
   type RollupRow,
+  type RollupSurvey,
   SCOPES,
 } from "../rollups.ts";
 import type { SqlContext } from "./context.ts";
@@ -63,6 +65,41 @@ export async function readRollups(
     measure: MEASURE_NAMES[measure]!,
     bucket,
     count: total,
+  }));
+}
+
+/** Returns the counts of every job or every queue, summed over longer spans, by name. */
+export async function surveyRollups(
+  sql: SqlContext,
+  { grain, scope, from, to, step, limit }: RollupSurvey,
+): Promise<NamedRollupRow[]> {
+  const rows = await sql.all<{
+    name: string;
+    minute: number;
+    measure: number;
+    bucket: number;
+    total: number | string;
+  }>(
+    `select name, minute - from_start as minute, measure, bucket, sum(total) as total
+       from (select name, minute, (minute - ?) % ? as from_start, measure, bucket, total from ${sql.t.rollups}
+              where grain = ? and minute >= ? and minute < ? and scope = ?) r
+      group by name, minute - from_start, measure, bucket
+      order by name, minute - from_start, measure, bucket limit ?`,
+    from,
+    step,
+    grain,
+    from,
+    to,
+    SCOPES[scope],
+    limit,
+  );
+  // A sum of big integers is a decimal, which drivers return as text.
+  return rows.map(({ name, minute, measure, bucket, total }) => ({
+    name,
+    minute: Number(minute),
+    measure: MEASURE_NAMES[measure]!,
+    bucket,
+    count: Number(total),
   }));
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type EndedAttempt, Rollups } from "../../../src/run/rollups.ts";
-import type { RollupCount, RollupRequest } from "../../../src/store/rollups.ts";
+import type { RollupCount, RollupRequest, RollupSurvey } from "../../../src/store/rollups.ts";
 import { fresh } from "../support/fresh.ts";
 import { define } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
@@ -43,6 +43,28 @@ export function rollups(database: Database): void {
         [120, 1],
       ]);
       expect(await outcomes({ scope: "job", name: "MAIL" })).toEqual([]);
+    });
+
+    test("of all jobs or queues are summed over longer spans, by name", async () => {
+      const attempts = [{ minute: 103 }, { minute: 104 }, { minute: 107 }, { minute: 99 }, { minute: 110 }];
+      await at.store.flush([], countsOf([...attempts, { minute: 105, job: "sms", outcome: "failed" }]));
+      const survey = async (request: Partial<RollupSurvey>) => {
+        const all: RollupSurvey = { grain: 1, scope: "job", from: 100, to: 110, step: 5, limit: 100 };
+        const rows = await at.store.surveyRollups({ ...all, ...request });
+        return rows
+          .filter(({ measure }) => measure === "outcome")
+          .map(({ name, minute, bucket, count }) => [name, minute, bucket, count]);
+      };
+      expect(await survey({})).toEqual([
+        ["mail", 100, 0, 2],
+        ["mail", 105, 0, 1],
+        ["sms", 105, 2, 1],
+      ]);
+      expect(await survey({ scope: "queue", step: 10 })).toEqual([
+        ["bulk", 100, 0, 3],
+        ["bulk", 100, 2, 1],
+      ]);
+      expect((await survey({ limit: 1 })).length).toBeLessThan(2);
     });
 
     test("of a former name count for the current name, before and after the rename", async () => {
