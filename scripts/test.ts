@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { provisionChromium } from "../test/dashboard/support/chromium.ts";
 import { provision } from "../test/servers/provision.ts";
 import { label, type ServerKind, serverKinds } from "../test/servers/server.ts";
 import { root, runTool } from "./run-tool.ts";
@@ -30,11 +31,13 @@ function required(): ServerKind[] {
   return fast ? [] : ["postgres", "mariadb"];
 }
 
-/** Installs what is missing where it can; gives a sentence for each server that cannot be had. */
-function findServers(): string[] {
-  return required().flatMap((kind) => {
+/** Installs missing servers, and the browser; returns a sentence for each program that cannot be installed. */
+function provisionAll(): string[] {
+  const programs = required().map((kind) => () => provision(kind));
+  if (!fast) programs.push(provisionChromium);
+  return programs.flatMap((install) => {
     try {
-      provision(kind);
+      install();
       return [];
     } catch (error) {
       return [(error as Error).message];
@@ -72,7 +75,7 @@ function runBenchmarks(): boolean {
   return status === 0;
 }
 
-const missing = findServers();
+const missing = provisionAll();
 const early = [
   step("types", runTool("tsc", "-p", "tsconfig.json")),
   step("types of the dashboard's page", runTool("tsc", "-p", "dashboard/tsconfig.json")),
