@@ -244,7 +244,7 @@ describe("architecture", () => {
     expect(files.filter((file) => !roomOf(file))).toEqual([]);
   });
 
-  test.each(files)("%s imports only what its room may", (file) => {
+  test.each(files)("%s imports only the files that its room allows", (file) => {
     expect(forbidden(file, importsOf(file))).toEqual([]);
   });
 
@@ -260,19 +260,19 @@ describe("architecture", () => {
     expect(files.filter((file) => !allowed.includes(file) && clocks.test(text(file)))).toEqual([]);
   });
 
-  test("chance comes from the instance's source, or from realRandom()", () => {
+  test("random numbers come from the instance's source, or from realRandom()", () => {
     // The comment on `random` of options.ts names the default.
     const found = files.filter((file) => /\bMath\.random\b/.test(text(file).replace(/\/\*\*.*?\*\//gs, "")));
     expect(found).toEqual(["random.ts"]);
   });
 
-  test("real chance goes with real time: the store waits in real time, the rest by the clock", () => {
+  test("real random numbers go with real time: the store waits in real time, the rest by the clock", () => {
     const users = files.filter((file) => /\brealRandom\b/.test(text(file)) && !file.startsWith("store/"));
     // The default of `random`, and of the function that applies it.
     expect(users.sort()).toEqual(["engine.ts", "random.ts", "run/retries.ts"]);
   });
 
-  test("no statement lists values one by one but by placeholders(), which bounds the list", () => {
+  test("statements list values by placeholders() only, which bounds the list", () => {
     const placeholders = /=>\s*"\?"|fill\("\?"\)|repeat\([^)]*\)[^;]*"\?"/;
     const found = files.filter((file) => file.startsWith("store/") && placeholders.test(text(file)));
     expect(found).toEqual(["store/sql/database.ts"]);
@@ -302,7 +302,7 @@ describe("architecture", () => {
     expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(120);
   });
 
-  test("no file is named for nothing", () => {
+  test("no file has a meaningless name", () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|manager|types|common)\.ts$/.test(file))).toEqual(
       [],
     );

@@ -17,7 +17,7 @@ async function asked() {
   return { terminal, state: () => jobs.state(id) };
 }
 
-test("a yes does it", async () => {
+test("yes confirms", async () => {
   const { terminal, state } = await asked();
   terminal.press("y\r");
   expect(await terminal.ended).toBe(0);
@@ -30,7 +30,7 @@ test.each([
   ["\r", 7],
   ["\x04", 7],
   ["\x03", 130],
-])("%j does not", async (keys, code) => {
+])("%j does not confirm", async (keys, code) => {
   const { terminal, state } = await asked();
   terminal.press(keys);
   expect(await terminal.ended).toBe(code);

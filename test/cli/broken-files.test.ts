@@ -8,7 +8,7 @@ async function load(text: string, more: Record<string, string> = {}): Promise<En
 
 const TSX = "or start with: node --import tsx node_modules/.bin/punctual …";
 
-describe("a file that cannot be loaded is named with its cure", () => {
+describe("a file that cannot be loaded is reported with a remedy", () => {
   test.each<[string, string, string, Record<string, string>?]>([
     [
       "an enum",
@@ -116,7 +116,7 @@ describe("a file that cannot be loaded is named with its cure", () => {
   });
 });
 
-test("the others are loaded, and every broken one is listed", async () => {
+test("the other files are loaded, and every broken one is listed", async () => {
   const { stderr } = await load("enum A { B }\n", {
     "jobs/a.ts": "throw new Error('first');\n",
     "jobs/z.ts": "console.log('the last one was loaded');\n",
@@ -126,7 +126,7 @@ test("the others are loaded, and every broken one is listed", async () => {
   expect(stderr).toContain("the last one was loaded");
 });
 
-test("what files print while they are loaded is not taken for data", async () => {
+test("output of files while they are loaded does not mix with data", async () => {
   const cwd = project({ "jobs/a.ts": "console.log('hello');\nexport {};\n" });
   const { stdout, stderr } = await run(["install", "--json"], { cwd });
   expect(JSON.parse(stdout).v).toBe(1);
@@ -138,7 +138,7 @@ test("a file that ends the process is named", async () => {
   expect(stderr).toContain("jobs/report.ts ended the process while it was loaded.");
 });
 
-test("what a file leaves open does not keep the command from ending", async () => {
+test("timers and servers of a file do not keep the command alive", async () => {
   const { code } = await load("setInterval(() => {}, 1000);\nexport {};\n");
   expect(code).toBe(0);
 });

@@ -21,7 +21,7 @@ async function withRuns() {
 }
 
 describe("by ids", () => {
-  test("retry runs finished ones again, and says which it could not", async () => {
+  test("retry executes finished runs again, and names those that it could not retry", async () => {
     const { call, jobs, failed, completed, waiting } = await withRuns();
     const all = [...failed, completed, waiting].map(String);
     const { code, stdout } = await call("retry", ...all);
@@ -29,7 +29,7 @@ describe("by ids", () => {
     for (const id of [...failed, completed]) expect(await jobs.state(id)).toBe("ready");
   });
 
-  test("retry at a time", async () => {
+  test("retry takes a time", async () => {
     const { call, jobs, failed } = await withRuns();
     const id = failed[0]!;
     const { code } = await call(
@@ -58,7 +58,7 @@ describe("by ids", () => {
     expect(await jobs.state(failed[1]!)).toBe("failed");
   });
 
-  test("an id that is not there is told last, after the others were done", async () => {
+  test("an unknown id is reported last, after the others were processed", async () => {
     const { call, failed, jobs } = await withRuns();
     const { code, stdout } = await call("retry", "999", String(failed[0]), "--json");
     expect(code).toBe(3);
@@ -66,7 +66,7 @@ describe("by ids", () => {
     expect(await jobs.state(failed[0]!)).toBe("ready");
   });
 
-  test("cancel withdraws what waits, and not what has finished", async () => {
+  test("cancel ends waiting runs, and skips finished ones", async () => {
     const { call, jobs, waiting, completed } = await withRuns();
     expect(await call("cancel", String(waiting))).toMatchObject({ code: 0, stdout: "1 cancelled\n" });
     expect(await jobs.state(waiting)).toBe("cancelled");
@@ -76,7 +76,7 @@ describe("by ids", () => {
     });
   });
 
-  test("cancel asks a running one to stop; delete and retry leave it alone", async () => {
+  test("cancel requests the end of a running run; delete and retry skip it", async () => {
     const { call, jobs } = scene();
     const started = new Promise<AbortSignal>((resolve) => {
       jobs.schedule("long", async (_, run) => {
@@ -105,7 +105,7 @@ describe("by ids", () => {
     await working;
   });
 
-  test("cancel --force ends a running one, if somebody says yes", async () => {
+  test("cancel --force ends a running run after a confirmation", async () => {
     const { call, jobs } = scene();
     const started = new Promise<AbortSignal>((resolve) => {
       jobs
@@ -129,7 +129,7 @@ describe("by ids", () => {
     await working;
   });
 
-  test("delete, and a look before it", async () => {
+  test("delete removes runs, and --dry-run lists them", async () => {
     const { call, jobs, failed } = await withRuns();
     const ids = failed.slice(0, 2).map(String);
     const dry = await call("delete", "--dry-run", ...ids);
@@ -140,7 +140,7 @@ describe("by ids", () => {
     expect(await jobs.find(failed[0]!)).toBeNull();
   });
 
-  test("more than 100 need a yes", async () => {
+  test("more than 100 runs need a confirmation", async () => {
     const { call, jobs } = scene();
     expect((await call("retry", "1")).code).toBe(5);
     await jobs.install();
@@ -165,7 +165,7 @@ describe("by ids", () => {
       'Invalid value "0" of --limit <n>. Expected a whole number of at least 1.',
     ],
     [["retry", "1", "--force"], 2, "Unknown option --force."],
-  ])("%j ends with %d", async (args, expected, message) => {
+  ])("%j exits with %d", async (args, expected, message) => {
     const { code, stdout, stderr } = await scene().call(...args);
     expect(stderr).toContain(message);
     expect([code, stdout]).toEqual([expected, ""]);
@@ -173,7 +173,7 @@ describe("by ids", () => {
 });
 
 describe("by a query", () => {
-  test("retry means failed runs, unless the query names a state", async () => {
+  test("retry selects failed runs, unless the query names a state", async () => {
     const { call, jobs, failed, completed, waiting } = await withRuns();
     expect((await call("retry", "--where", "after:1d", "--dry-run", "--json")).stdout).toContain(
       '"matched": 3',
@@ -190,7 +190,7 @@ describe("by a query", () => {
     expect(await jobs.state(waiting)).toBe("scheduled");
   });
 
-  test("cancel means unfinished ones, delete finished ones, up to a limit", async () => {
+  test("cancel selects unfinished runs, delete finished ones, up to a limit", async () => {
     const { call, jobs, failed, waiting } = await withRuns();
     expect((await call("delete", "--where", "job:faulty", "--limit", "2")).stdout).toBe("2 deleted\n");
     expect((await jobs.runs({ job: "faulty" })).runs.map(({ id }) => id)).toEqual([failed[0]]);
@@ -199,7 +199,7 @@ describe("by a query", () => {
     expect(await call("cancel", "--where", "job:nobody")).toMatchObject({ code: 0, stdout: "0 cancelled\n" });
   });
 
-  test("interrupted, it stops after those in hand, says what was done, and ends with 130", async () => {
+  test("a signal ends the command after the current runs, with a summary and exit code 130", async () => {
     const { cwd, url, jobs } = scene();
     await jobs.declare("many").dispatchMany(Array.from({ length: 5000 }, () => ({})));
     const working = start(["cancel", "--where", "job:many", "--yes"], {
@@ -214,7 +214,7 @@ describe("by a query", () => {
     expect([code, Number(done) + Number(rest), await left()]).toEqual([130, 5000, Number(rest)]);
   });
 
-  test("a query that cannot be read ends with 2; more than 100 runs need a yes", async () => {
+  test("an invalid query exits with 2; more than 100 runs need a confirmation", async () => {
     const { call, jobs } = await withRuns();
     const wrong = await call("retry", "--where", "stat:failed");
     expect(wrong.stderr).toContain("state");

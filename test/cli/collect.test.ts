@@ -13,7 +13,7 @@ async function waiting(...names: string[]): Promise<string> {
   return cwd;
 }
 
-test("runs what is due and ends", async () => {
+test("executes due runs and exits", async () => {
   const cwd = await waiting("ok", "ok", "ok");
   const { code, stdout } = await run(["collect"], { cwd });
   expect(stdout).toMatch(/^ran 3 runs in [\d.]+ s: 3 completed\n$/);
@@ -21,20 +21,20 @@ test("runs what is due and ends", async () => {
   expect((await run(["collect"], { cwd })).stdout).toBe("ran nothing: nothing is due\n");
 });
 
-test("a run that will be tried again is told, and is no failure", async () => {
+test("reports a run that will be retried, which is not a failure", async () => {
   const { code, stdout } = await run(["collect"], { cwd: await waiting("ok", "shaky") });
   expect(stdout).toMatch(/1 completed, 1 retried \(shaky: connect ETIMEDOUT, again in 60 min\)\n$/);
   expect(code).toBe(0);
 });
 
-test("exits 1 when a run has failed for good", async () => {
+test("exits with 1 when a run has failed for good", async () => {
   const { code, stdout, stderr } = await run(["collect"], { cwd: await waiting("broken") });
   expect(stdout).toMatch(/^ran 1 run in [\d.]+ s: 1 failed \(broken: no such customer\)\n$/);
   expect(stderr).toBe("");
   expect(code).toBe(1);
 });
 
-test("prints one document", async () => {
+test("prints one JSON document", async () => {
   const { stdout } = await run(["collect", "--json"], { cwd: await waiting("ok", "broken") });
   const { ms, ...document } = JSON.parse(stdout);
   expect(ms).toEqual(expect.any(Number));
@@ -53,7 +53,7 @@ test("prints one document", async () => {
   });
 });
 
-test("ends after a number of runs, and takes only the queues it is told", async () => {
+test("exits after a number of runs, and serves only the given queues", async () => {
   const cwd = await waiting("ok", "ok", "ok");
   expect((await run(["collect", "--max-jobs", "2"], { cwd })).stdout).toContain("ran 2 runs");
   expect((await run(["collect", "--queues", "others"], { cwd })).stdout).toContain("ran nothing");
@@ -64,7 +64,7 @@ test("ends after a number of runs, and takes only the queues it is told", async 
   expect((await run(shared, { cwd })).stdout).toContain("ran 1 run ");
 });
 
-test("--no-schedule runs what is due, and ticks nothing", async () => {
+test("--no-schedule executes due runs, and ticks no schedule", async () => {
   const cwd = project(jobFiles);
   write(cwd, {
     "jobs/tick.ts": `import { Job } from "punctual";
@@ -85,7 +85,7 @@ export const tick = Job.schedule("tick", () => {}).daily();`,
   expect((await run(["collect"], { cwd })).stdout).toContain("ran 1 run ");
 });
 
-test("says what is due and runs nothing", async () => {
+test("--dry-run prints due runs and ticks, and executes nothing", async () => {
   const cwd = await waiting("ok", "ok", "broken");
   const dry = await run(["collect", "--dry-run"], { cwd });
   expect(dry.stdout).toBe("ok  2 runs\nbroken  1 run\n");
@@ -101,14 +101,14 @@ test("says what is due and runs nothing", async () => {
   expect((await run(["collect"], { cwd })).stdout).toContain("ran 3 runs");
 });
 
-test("several at once run each run once", async () => {
+test("executes each run once if several processes collect", async () => {
   const cwd = await waiting(...Array.from({ length: 30 }, () => "ok"));
   const ended = await Promise.all([1, 2, 3].map(() => run(["collect", "--json"], { cwd })));
   const ran = ended.map(({ stdout }) => JSON.parse(stdout).completed as number);
   expect(ran.reduce((sum, one) => sum + one, 0)).toBe(30);
 });
 
-test("gives back what it has not finished when it is told to end", async () => {
+test("releases unfinished runs on a signal", async () => {
   const cwd = await waiting("slow");
   const collecting = start(["collect"], { cwd });
   await collecting.shows("slow began");
@@ -134,7 +134,7 @@ test("--drain-timeout bounds the time that running runs get", async () => {
   expect((await collecting.ended).stdout).toContain("1 released");
 });
 
-test("prunes what is over its time: there may be no worker that would", async () => {
+test("prunes, because there may be no worker that does", async () => {
   const cwd = project({
     ...jobFiles,
     "jobs/brief.ts": `import { Job } from "punctual";\nJob.schedule("brief", () => {}).keep("1ms");\n`,
@@ -147,7 +147,7 @@ test("prunes what is over its time: there may be no worker that would", async ()
   await jobs.stop();
 });
 
-test("refuses to work with half of the jobs, unless it is told to", async () => {
+test("refuses to work if a job file cannot be loaded, unless --keep-going is set", async () => {
   const cwd = await waiting("ok");
   write(cwd, { "jobs/report.ts": "enum A { B }\n", "jobs/worse.ts": "throw new Error('no');\n" });
   const refused = await run(["collect"], { cwd });
@@ -179,7 +179,7 @@ test.each<[string[], string]>([
   expect(code).toBe(2);
 });
 
-test("names the pattern where there are no job files", async () => {
+test("names the pattern if it matches no job file", async () => {
   const { code, stderr } = await run(["collect"], { cwd: project() });
   expect(stderr).toMatch(/No job file matches jobs\/\*\*\/\*\.\{ts,mts,js,mjs\} in .*punctual init/);
   expect(code).toBe(6);

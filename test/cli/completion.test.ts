@@ -26,7 +26,7 @@ async function withNames() {
 }
 
 describe("completion", () => {
-  test("of commands, sub-commands, options and what they take", async () => {
+  test("lists commands, subcommands, options and their values", async () => {
     const { words } = await withNames();
     expect(await words("re")).toEqual(["retry", "resume"]);
     expect(await words("schedule", "")).toEqual(["list", "next", "run"]);
@@ -39,7 +39,7 @@ describe("completion", () => {
     expect(await words("nonsense", "")).toEqual(expect.arrayContaining(["status"]));
   });
 
-  test("of jobs, queues and schedules", async () => {
+  test("lists jobs, queues and schedules", async () => {
     const { words, jobs } = await withNames();
     // It does not wait for a slow database, and on a busy machine any is.
     const offers = (expected: string[], ...typed: string[]) =>
@@ -59,7 +59,7 @@ describe("completion", () => {
     await offers(["emails:weekly"], "schedule", "run", "");
   });
 
-  test("says nothing where there is nothing to ask, and makes no database", async () => {
+  test("lists nothing without a database, and creates none", async () => {
     const { callWith, cwd } = await withNames();
     for (const db of ["sqlite:./none.db", "postgres://nobody@127.0.0.1:1/none", "nonsense"]) {
       const silent = await callWith({ env: { PUNCTUAL_DATABASE_URL: db } }, "__complete", "status", "");
@@ -69,7 +69,7 @@ describe("completion", () => {
     expect(await callWith({}, "__complete", "status", "")).toMatchObject({ code: 0, stdout: "", stderr: "" });
   });
 
-  test("a script for each shell; for others a refusal", async () => {
+  test("has a script for each shell, and refuses others", async () => {
     const { call } = scene();
     for (const shell of ["bash", "zsh", "fish", "powershell"]) {
       const { code, stdout } = await call("completion", shell);
@@ -84,7 +84,7 @@ describe("completion", () => {
     expect((await call("completion")).code).toBe(2);
   });
 
-  test("in a real bash, also where a name has a colon or a blank", async () => {
+  test("works in a real bash, also for names with a colon or a blank", async () => {
     const { cwd, url } = await withNames();
     write(cwd, {
       "bin/punctual": `#!/bin/sh\nexec ${JSON.stringify(process.execPath)} ${JSON.stringify(main)} "$@"\n`,

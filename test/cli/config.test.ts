@@ -7,7 +7,7 @@ import { type Ended, project, run } from "./support/punctual.ts";
 const job = { "jobs/a.ts": 'import { Job } from "punctual";\nJob.schedule("a", () => {}).queue("mail");\n' };
 const config = (text: string) => ({ ...job, "punctual.config.ts": `export default ${text};\n` });
 
-describe("a config that is wrong is refused in one sentence", () => {
+describe("an invalid config is refused in one sentence", () => {
   test.each([
     ['{ databse: "sqlite:./a.db" }', 'The config has no option "databse". Did you mean "database"?'],
     ['{ database: "./a.db" }', `The config's "database": Expected a database URL`],
@@ -36,7 +36,7 @@ describe("a config that is wrong is refused in one sentence", () => {
     expect(code).toBe(6);
   });
 
-  test("without a default export, or that does not load", async () => {
+  test("without a default export, or with an error while loading", async () => {
     const without = await run(["collect"], {
       cwd: project({ "punctual.config.ts": "export const a = 1;\n" }),
     });
@@ -77,7 +77,7 @@ describe("the config is found", () => {
     expect(existsSync(join(cwd, "three.db"))).toBe(true);
   });
 
-  test("or the one that was named is missing", async () => {
+  test("or an error names the missing file", async () => {
     const cwd = project();
     const { code, stderr } = await here(cwd, ["--config", "gone.ts"]);
     expect(stderr).toContain(`There is no config file gone.ts in ${cwd}: --config names it.`);
@@ -109,7 +109,7 @@ describe("the config is found", () => {
   });
 });
 
-test("the database is that of the flag, the environment, the config, in this order", async () => {
+test("the database is that of --db, else of the environment, else of the config", async () => {
   const cwd = project(config('{ database: "sqlite:./config.db" }'));
   const env = { PUNCTUAL_DATABASE_URL: "sqlite:./env.db" };
   const there = () => ["flag", "env", "config"].filter((name) => existsSync(join(cwd, `${name}.db`)));

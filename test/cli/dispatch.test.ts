@@ -26,7 +26,7 @@ async function runsIn(cwd: string): Promise<RunInfo[]> {
   return runs;
 }
 
-test("prints the id, and tells the rest beside it", async () => {
+test("prints the id to standard output, and notes to standard error", async () => {
   const cwd = project(files);
   const { code, stdout, stderr } = await run(["dispatch", "ok", '{"a":1}'], { cwd });
   expect(stdout).toBe("1\n");
@@ -35,7 +35,7 @@ test("prints the id, and tells the rest beside it", async () => {
   expect(await runsIn(cwd)).toMatchObject([{ id: 1, name: "ok", args: { a: 1 }, state: "ready" }]);
 });
 
-test("takes every shape of a run", async () => {
+test("accepts every option of a dispatch", async () => {
   const cwd = project(files);
   const shape = ["--delay", "1h", "--queue", "q", "--priority", "-5", "--key", "k", "--tags", "a,b"];
   await run(["dispatch", "ok", ...shape], { cwd });
@@ -46,7 +46,7 @@ test("takes every shape of a run", async () => {
 });
 
 test.each(["9007199254740991", "-1e20", "1.5e+300", "0.1000000000000000055", "1e23"])(
-  "takes the number %s",
+  "accepts the number %s",
   async (number) => {
     const cwd = project(files);
     expect(await run(["dispatch", "ok", `{"n":${number}}`], { cwd })).toMatchObject({ code: 0 });
@@ -67,7 +67,7 @@ test.each([
   expect(Number(found!.runAt) - Number(found!.createdAt)).toBe(seconds * 1000);
 });
 
-test("arguments come from JSON, a file or standard input, and from --set", async () => {
+test("reads arguments from JSON, a file or standard input, and from --set", async () => {
   const cwd = project(files);
   write(cwd, { "args.json": '\uFEFF{"from":"file"}' });
   await run(["dispatch", "ok", "@args.json"], { cwd });
@@ -84,7 +84,7 @@ test("arguments come from JSON, a file or standard input, and from --set", async
   ]);
 });
 
-test("a second run with a unique key is the first", async () => {
+test("returns the run that holds the unique key", async () => {
   const cwd = project(files);
   await run(["dispatch", "ok", "--unique", "one"], { cwd });
   const { code, stdout, stderr } = await run(["dispatch", "ok", "--unique", "one"], { cwd });
@@ -95,7 +95,7 @@ test("a second run with a unique key is the first", async () => {
   expect(JSON.parse(json.stdout)).toEqual({ v: 1, id: 1, job: "ok", inserted: false });
 });
 
-test("waits for the outcome, which it ends with", async () => {
+test("--wait exits with the outcome", async () => {
   const cwd = project(files);
   const working = start(["work"], { cwd });
   await working.shows("Ctrl-C to drain");
@@ -108,7 +108,7 @@ test("waits for the outcome, which it ends with", async () => {
   expect((await run(["dispatch", "picky", "--wait"], { cwd })).code).toBe(1);
 });
 
-test("ends with 124 when it has waited long enough", async () => {
+test("--wait exits with 124 after its timeout", async () => {
   const { code, stdout, stderr } = await run(["dispatch", "ok", "--wait=50ms"], { cwd: project(files) });
   expect(stdout).toBe("1\n");
   expect(stderr).toContain("has not finished within");
@@ -116,7 +116,7 @@ test("ends with 124 when it has waited long enough", async () => {
   expect(code).toBe(124);
 });
 
-test("runs it here, and only it", async () => {
+test("--sync executes the run here, and no other", async () => {
   const cwd = project(files);
   await run(["dispatch", "import", "--set", "file=other"], { cwd });
   const { code, stdout, stderr } = await run(["dispatch", "import", "--set", "file=mine", "--sync"], { cwd });
@@ -127,7 +127,7 @@ test("runs it here, and only it", async () => {
   expect((await runsIn(cwd)).map(({ state }) => state)).toEqual(["completed", "ready"]);
 });
 
-test("what fails here has failed, without another try", async () => {
+test("--sync does not retry a failed run", async () => {
   const cwd = project(files);
   const { code, stdout } = await run(["dispatch", "shaky", "--sync", "--json"], { cwd });
   expect(JSON.parse(stdout)).toMatchObject({ state: "failed", error: { message: "connect ETIMEDOUT" } });

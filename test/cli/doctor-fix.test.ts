@@ -42,7 +42,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     return { ...place, cwd, call, jobs };
   };
 
-  test("installs, and says so once", async () => {
+  test("installs, and reports it once", async () => {
     const { call, jobs } = await setUp();
     const refused = await call("--fix");
     expect(refused).toMatchObject({ code: 7, stdout: "" });
@@ -57,7 +57,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     expect((await jobs.inspect()).missing).toEqual([]);
   });
 
-  test("brings an old schema up to date, with what is in it", async () => {
+  test("migrates an old schema and keeps its data", async () => {
     const { call, jobs, sql } = await setUp();
     await jobs.install();
     jobs.declare("task");
@@ -74,7 +74,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     expect(await run.state()).toBe("ready");
   });
 
-  test("makes what is missing, takes back what dead workers held, and forgets them", async () => {
+  test("creates missing objects, reaps the runs of dead workers, and deletes these workers", async () => {
     const { call, jobs, sql, indexCure } = await setUp();
     await jobs.install();
     jobs.declare("task");
@@ -116,7 +116,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     expect(await jobs.attempts(lost.id)).toMatchObject([{ outcome: "crashed" }]);
   });
 
-  test("leaves a table that was dropped, and says what makes it", async () => {
+  test("does not create a dropped table, and names the remedy", async () => {
     const { call, jobs, sql } = await setUp();
     await jobs.install();
     await jobs.stop();
@@ -128,7 +128,7 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
     expect(code).not.toBe(0);
   });
 
-  test("what cannot be made stays with its cure", async () => {
+  test("reports an object that cannot be created, with its remedy", async () => {
     const { call, jobs, sql } = await setUp();
     await jobs.install();
     jobs.declare("task");
@@ -145,14 +145,14 @@ describe.each(Object.keys(places))("doctor --fix on %s", (kind) => {
   });
 });
 
-test("a file that is not there yet is made", async () => {
+test("creates a missing SQLite file", async () => {
   const cwd = project();
   const { stdout } = await run(["doctor", "--fix", "--yes", "--db", "sqlite:./jobs.db"], { cwd });
   expect(stdout).toMatch(/^fixed: installed schema \d+$/m);
   expect(existsSync(join(cwd, "jobs.db"))).toBe(true);
 });
 
-test("a database that does not answer cannot be fixed", async () => {
+test("cannot fix a database that does not answer", async () => {
   const { code, stdout } = await run(["doctor", "--fix", "--db", "postgres://nobody@127.0.0.1:1/none"]);
   expect(stdout).toContain("ECONNREFUSED");
   expect(code).toBe(5);

@@ -6,7 +6,7 @@ import { project, run } from "./support/punctual.ts";
 
 onOwnServer(
   (kind) => {
-    test("autovacuum that is off on the whole server is named before the dead rows", async () => {
+    test("autovacuum that is off on the whole server is reported before the dead rows", async () => {
       const server = await startServer(kind, { args: ["-c", "autovacuum=off"] });
       const client = new pg.Client({ connectionString: server.url });
       try {

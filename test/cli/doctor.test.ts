@@ -24,7 +24,7 @@ async function project() {
 }
 
 describe("doctor", () => {
-  test("all is well, and where it comes from", async () => {
+  test("reports a healthy set-up, and the origin of each setting", async () => {
     const { call, jobs } = await project();
     const working = jobs.forever({ signals: false });
     const { code, stdout, stderr } = await call("doctor", "-v");
@@ -41,7 +41,7 @@ describe("doctor", () => {
     await working;
   });
 
-  test("warns, and suggests fixes; --check exits with 4", async () => {
+  test("warns and suggests fixes; --check exits with 4", async () => {
     const { call, callWith, jobs, db } = await project();
     await jobs.dispatch("report");
     await jobs.dispatch("report");
@@ -87,7 +87,7 @@ describe("doctor", () => {
     expect(texts).toContain('run 2 of "report" has crashed, and is alone on w1, child 2 -> punctual show 2');
   });
 
-  test("says which queues the workers leave out, and that none of them ticks", async () => {
+  test("names excluded queues, and reports that no worker ticks", async () => {
     const { call, jobs } = await project();
     const working = jobs.forever({ exceptQueues: ["bulk"], schedules: false, signals: false });
     await new Promise((started) => jobs.on("worker.started", started));
@@ -104,7 +104,7 @@ describe("doctor", () => {
     await working;
   });
 
-  test("a job file that cannot be loaded: 6, and the rest is looked at all the same", async () => {
+  test("exits with 6 for a job file that cannot be loaded, after all other checks", async () => {
     const { call, cwd } = await project();
     write(cwd, { "jobs/broken.ts": "enum Colour { Red }\nexport default Colour;\n" });
     const { code, stdout } = await call("doctor");
@@ -113,7 +113,7 @@ describe("doctor", () => {
     expect(code).toBe(6);
   });
 
-  test("two jobs of one name: 6", async () => {
+  test("exits with 6 for two jobs of one name", async () => {
     const { call, cwd } = await project();
     write(cwd, { "jobs/again.ts": JOBS });
     const { code, stdout } = await call("doctor");
@@ -121,7 +121,7 @@ describe("doctor", () => {
     expect(code).toBe(6);
   });
 
-  test("a config that cannot be read: 6", async () => {
+  test("exits with 6 for a config that cannot be read", async () => {
     const { call, cwd } = await project();
     write(cwd, { "punctual.config.ts": "export default { parallell: 3 };\n" });
     const { code, stdout } = await call("doctor");
@@ -129,7 +129,7 @@ describe("doctor", () => {
     expect(code).toBe(6);
   });
 
-  test("tables that are missing, newer tables, no database at all", async () => {
+  test("reports missing tables, newer tables, and a missing database", async () => {
     const { callWith, call, db, cwd } = await project();
     const empty = await callWith({ env: { PUNCTUAL_DATABASE_URL: "sqlite:./empty.db" } }, "doctor");
     expect(empty.stdout).toMatch(
@@ -151,7 +151,7 @@ describe("doctor", () => {
     db.close();
   });
 
-  test("refuses what it does not know", async () => {
+  test("refuses unknown options", async () => {
     expect(await scene().call("doctor", "--repair")).toMatchObject({ code: 2, stdout: "" });
   });
 });

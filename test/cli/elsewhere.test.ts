@@ -7,7 +7,7 @@ class CliController {
   index1(): void {}
 }
 
-test("a method that another process registered runs where a job file exports the class", async () => {
+test("a method that another process dispatched runs if a job file exports the class", async () => {
   const cwd = project({
     "jobs/controller.ts": `export class CliController { index1({ n }) { console.error("[index1 " + n + "]"); } }`,
   });

@@ -22,7 +22,7 @@ function empty(): string {
 }
 
 describe("init", () => {
-  test("in an empty folder writes what works at once", async () => {
+  test("in an empty folder writes files that work at once", async () => {
     const cwd = empty();
     const { code, stdout, stderr } = await run(["init"], { cwd });
     expect(stdout).toBe(
@@ -45,7 +45,7 @@ describe("init", () => {
   test.each([
     ["npm", {}, "exec punctual work"],
     ["yarn", { "yarn.lock": "" }, "punctual work"],
-  ])("the script of %s", async (_, there, script) => {
+  ])("writes the script of %s", async (_, there, script) => {
     const cwd = project({ "package.json": "{}", ...there });
     await run(["init"], { cwd });
     expect(JSON.parse(text(cwd, "package.json")).scripts.work).toBe(script);
@@ -97,7 +97,7 @@ describe("init", () => {
     ["no type", "{}", "hello.ts"],
     ["CommonJS", '{ "type": "commonjs" }', "hello.mts"],
     ["ES modules", '{ "type": "module" }', "hello.ts"],
-  ])("in a package of %s the example loads", async (_, manifest, file) => {
+  ])("in a package of %s writes an example that loads", async (_, manifest, file) => {
     const cwd = project({ "package.json": manifest });
     expect((await run(["init"], { cwd })).stdout).toContain(`jobs/${file}`);
     const { code, stdout, stderr } = await run(["dispatch", "hello", "--sync"], { cwd });
@@ -106,7 +106,7 @@ describe("init", () => {
     expect(code).toBe(0);
   });
 
-  test("keeps what is there, and its form", async () => {
+  test("keeps existing files, and their formatting", async () => {
     const manifest = '{\n\t"name": "app",\n\t"scripts": {\n\t\t"work": "mine"\n\t}\n}';
     const cwd = project({
       "package.json": manifest,
@@ -165,7 +165,7 @@ describe("init", () => {
       ["pages", { ...next, "pages/a.ts": "" }, [], "pages/api/hello.ts", "../../jobs/hello"],
       ["its name", {}, ["--framework", "next"], "app/api/hello/route.ts", "../../../jobs/hello"],
       ["other jobs", next, ["--dir", "src/tasks"], "app/api/hello/route.ts", "../../../src/tasks/hello"],
-    ])("Next, by %s: a route that dispatches", async (_, there, args, file, job) => {
+    ])("Next, detected by %s: writes a route that dispatches", async (_, there, args, file, job) => {
       const cwd = project(there);
       expect((await run(["init", ...args], { cwd })).stdout).toContain(`created  ${file}\n`);
       expect(text(cwd, file)).toContain(`import { hello } from "${job}";`);
@@ -173,7 +173,7 @@ describe("init", () => {
       expect((await run(["dispatch", "hello", "--sync"], { cwd })).stdout).toContain("Hello, world!");
     });
 
-    test("Nest: jobs are compiled with the application, and the worker runs what came of them", async () => {
+    test("Nest: jobs are compiled with the application, and the worker runs the result", async () => {
       const cwd = project(nest);
       const { stdout, stderr } = await run(["init"], { cwd });
       expect(stdout).toBe(
@@ -187,7 +187,7 @@ describe("init", () => {
       expect((await run(["dispatch", "hello", "--sync"], { cwd })).stdout).toContain("Hello, world!");
     });
 
-    test("none, if it is told so", async () => {
+    test("none, if --framework says so", async () => {
       const cwd = project(nest);
       const { stdout } = await run(["init", "--framework", "none", "--json"], { cwd });
       expect(JSON.parse(stdout)).toMatchObject({
@@ -227,12 +227,12 @@ describe("init", () => {
     });
   });
 
-  test("speaks of the package manager that is used here", async () => {
+  test("names the commands of the package manager in use", async () => {
     const cwd = project({ "pnpm-lock.yaml": "" });
     expect((await run(["init"], { cwd })).stderr).toContain("Next:\n  pnpm punctual work\n");
   });
 
-  test("prints one document", async () => {
+  test("prints one JSON document", async () => {
     const { stdout } = await run(["init", "--json"], { cwd: empty() });
     expect(JSON.parse(stdout)).toEqual({
       v: 1,
@@ -265,7 +265,7 @@ describe("init", () => {
     expect(files(cwd)).toEqual(before);
   });
 
-  test("leaves nothing behind when a file cannot be written", async () => {
+  test("removes its files when one cannot be written", async () => {
     const cwd = project();
     // A link that leads nowhere, in the place of the example.
     mkdirSync(join(cwd, "jobs"), { recursive: true });

@@ -38,7 +38,7 @@ function clientFor(url: URL): { file: string; args: string[]; env?: Record<strin
 const canPipe = ({ name }: Database) => name !== "sqlite" || findProgram("sqlite3") !== undefined;
 
 describe.each(selected.filter(canPipe))("install --sql on $name", (database) => {
-  test("is a script that the client runs as it is; workers start, and install has nothing to do", async () => {
+  test("prints a script that the client runs unchanged; workers start, and install has nothing to do", async () => {
     const at = await database.open(new TestClock());
     try {
       const cwd = project({ "jobs/hello.ts": JOB });
@@ -63,7 +63,7 @@ describe.each(selected.filter(canPipe))("install --sql on $name", (database) => 
   });
 });
 
-test("install --sql leaves no file behind, and its script is one transaction", async () => {
+test("creates no file, and its script is one transaction", async () => {
   const cwd = project();
   const db = "--db=sqlite:./jobs.db";
   const { stdout } = await run(["install", "--sql", db], { cwd });

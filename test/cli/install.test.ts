@@ -6,7 +6,7 @@ import { project, run } from "./support/punctual.ts";
 
 const db = "--db=sqlite:./jobs.db";
 
-test("makes the tables once", async () => {
+test("creates the tables once", async () => {
   const cwd = project();
   const missing = await run(["install", "--check", db], { cwd });
   expect(missing.code).toBe(5);
@@ -22,7 +22,7 @@ test("makes the tables once", async () => {
   expect((await run(["install", "--check", db], { cwd })).code).toBe(0);
 });
 
-test("prints one document with --json", async () => {
+test("prints one JSON document with --json", async () => {
   const { code, stdout } = await run(["install", "--json", db]);
   expect(code).toBe(0);
   expect(Object.keys(JSON.parse(stdout))).toEqual(["v", "from", "to", "statements"]);
@@ -31,7 +31,7 @@ test("prints one document with --json", async () => {
 describe("--schema", () => {
   const schemas = "select table_schema from information_schema.tables where table_name = 'punctual_runs'";
 
-  test("makes the schema and its tables, whatever the URL says, and tells how to name it", async () => {
+  test("creates the schema and its tables, whatever the URL says, and explains how to name it", async () => {
     const { url, sql } = await emptyPostgres();
     const other = `${url}?schema=other&application_name=me`;
     const dry = await run(["install", "--schema", "my-jobs", "--dry-run", "--db", other]);
@@ -53,7 +53,7 @@ describe("--schema", () => {
     expect(await sql(schemas)).toEqual([{ table_schema: "my-jobs" }]);
   });
 
-  test("also of the database that the job files open, with their prefix", async () => {
+  test("works for the database that the job files open, with their prefix", async () => {
     const { url, sql } = await emptyPostgres();
     const cwd = project({
       "jobs/one.ts": `

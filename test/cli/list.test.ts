@@ -6,7 +6,7 @@ import { project } from "./support/punctual.ts";
 import { EVIL, STEERING, seed, seeded } from "./support/seed.ts";
 
 describe("list", () => {
-  test("runs, newest first", async () => {
+  test("prints runs, newest first", async () => {
     const { call } = await seeded();
     const { code, stdout, stderr } = await call("list");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -35,7 +35,7 @@ describe("list", () => {
     ["list", "jobs", "--json"],
     ["status", "--json"],
     ["show", EVIL, "--json"],
-  ])("%s %s %s has control and bidi characters as escapes, and hides passwords of URLs", async (...args) => {
+  ])("%s %s %s escapes control and bidi characters, and hides passwords of URLs", async (...args) => {
     const { call } = await seeded();
     const { code, stdout } = await call(...args);
     expect(code).toBe(0);
@@ -47,7 +47,7 @@ describe("list", () => {
       expect(stdout).toContain("evil\\u001b[2J\\u0007\\u202eboj\\u009b2J");
   });
 
-  test("a page at a time, and how to get to the next", async () => {
+  test("prints one page, and the command for the next", async () => {
     const { call } = await seeded();
     const { stdout, stderr } = await call("list", "--limit", "3");
     expect(stdout.trimEnd().split("\n")).toHaveLength(4);
@@ -56,7 +56,7 @@ describe("list", () => {
     expect(next.runs.map(({ id }: { id: number }) => id)).toEqual([4, 3, 2]);
   });
 
-  test("--where finds, says how far back it looked, and what it does not know", async () => {
+  test("--where searches, says how far back, and refuses unknown fields", async () => {
     const { call } = await seeded();
     const [found, all, none, wrong] = await Promise.all([
       call("list", "--where", "state:failed payload.id:41"),
@@ -74,7 +74,7 @@ describe("list", () => {
     expect(wrong.stderr).toContain('Did you mean "completed"?');
   });
 
-  test("the next page of a query is the same query", async () => {
+  test("prints the command for the next page with the same query", async () => {
     const { call } = await seeded();
     const { stderr } = await call("list", "--limit", "1", "--where", "job:send-invoice state:failed");
     expect(stderr).toContain(
@@ -82,7 +82,7 @@ describe("list", () => {
     );
   });
 
-  test("--columns takes those, in that order, and tells which there are", async () => {
+  test("--columns prints the given columns in that order, and lists them in its error", async () => {
     const { call } = await seeded();
     const { stdout } = await call("list", "--columns", "tags,id");
     expect(stdout.split("\n")[0]!.trim().split(/ +/)).toEqual(["Tags", "Id"]);
@@ -96,7 +96,7 @@ describe("list", () => {
     expect(stderr).toContain('Did you mean "queue"?');
   });
 
-  test("--jsonl gives a line for each run, without secrets", async () => {
+  test("--jsonl prints a line for each run, without secrets", async () => {
     const { call } = await seeded();
     const { stdout } = await call("list", "--jsonl");
     const runs = stdout
@@ -107,7 +107,7 @@ describe("list", () => {
     expect(runs[4].args).toEqual({ id: 41, password: "[hidden]" });
   });
 
-  test("failures come together by their fault", async () => {
+  test("groups failures by their error", async () => {
     const { call } = await seeded();
     const { stdout } = await call("list", "failures");
     expect(stdout).toMatch(/\n +2 +send-invoice .* 4 +SmtpError: connect ETIMEDOUT/);
@@ -123,14 +123,14 @@ describe("list", () => {
     expect(Object.keys(JSON.parse((await call("list", kind, "--json")).stdout))).toEqual(["v", kind]);
   });
 
-  test("what cannot be listed or searched: 2", async () => {
+  test("exits with 2 for an unknown list or an invalid search", async () => {
     const { call } = await seeded();
     expect((await call("list", "horses")).code).toBe(2);
     expect((await call("list", "queues", "--where", "x")).code).toBe(2);
     expect((await call("list", "--limit", "none")).code).toBe(2);
   });
 
-  test("a reader that has seen enough is no error", async () => {
+  test("ends quietly when its reader closes the pipe", async () => {
     const cwd = project();
     const { db } = await seed(cwd);
     const main = resolve(import.meta.dirname, "../../src/cli/main.ts");

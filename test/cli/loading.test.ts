@@ -16,7 +16,7 @@ async function ran(cwd: string, names: string[], ...args: string[]): Promise<End
 const told = (what: string) => `console.error(${JSON.stringify(`[${what}]`)})`;
 
 describe("every form of a job is found", () => {
-  test("of the facade, of instances, as functions and classes, in any script", async () => {
+  test("by the facade, by instances, as functions and classes, in any script", async () => {
     const cwd = project({
       "jobs/facade.ts": `import { Job } from "punctual"; Job.schedule("facade", () => ${told("facade")});`,
       "jobs/instance.mts": `import { Punctual } from "punctual";
@@ -57,7 +57,7 @@ describe("every form of a job is found", () => {
     expect(code).toBe(0);
   });
 
-  test("named by --jobs, in place of the config's", async () => {
+  test("--jobs replaces the patterns of the config", async () => {
     const cwd = project({
       "punctual.config.ts": `export default { jobs: ["src/**/*.job.ts"] };`,
       "src/a.job.ts": `export default () => {};`,
@@ -71,7 +71,7 @@ describe("every form of a job is found", () => {
     expect(none.code).toBe(6);
   });
 
-  test("a file without any job is told", async () => {
+  test("a file without a job is reported", async () => {
     const cwd = project({
       "jobs/a.ts": "export function work() {}\n",
       "jobs/b.ts": "export default () => {};\n",
@@ -153,20 +153,20 @@ describe("there is one worker, on one database", () => {
       {},
       'Job "first" is defined twice: in jobs/a.ts:3, and by the instance of jobs/c.ts:2.',
     ],
-  ])("is refused where %s", async (_, more, args, env, message) => {
+  ])("is refused if %s", async (_, more, args, env, message) => {
     const { code, stderr } = await run(["collect", ...args], { cwd: project({ ...two, ...more }), env });
     expect(stderr).toContain(message);
     expect(stderr).not.toContain("secret");
     expect(code).toBe(6);
   });
 
-  test("the same database in other words is the same", async () => {
+  test("different spellings of the same database are accepted", async () => {
     const { code } = await run(["collect", "--db", "sqlite:jobs.db"], { cwd: project(two) });
     expect(code).toBe(0);
   });
 });
 
-describe("files that have a copy of the package of their own", () => {
+describe("files with their own copy of the package", () => {
   const source = resolve(import.meta.dirname, "../../src");
   const job = `import { Punctual } from "punctual";
     const jobs = new Punctual("sqlite:./jobs.db"); jobs.schedule("hello", () => console.error("hello"));`;
@@ -185,7 +185,7 @@ describe("files that have a copy of the package of their own", () => {
     symlinkSync(join(source, "../node_modules"), join(cwd, "copy/node_modules"), "dir");
   }
 
-  test("are worked with if it is the same version", async () => {
+  test("work if it is the same version", async () => {
     const cwd = project({ "jobs/a.ts": job });
     const { version } = await import("../../package.json", { with: { type: "json" } }).then(
       (it) => it.default,
@@ -198,7 +198,7 @@ describe("files that have a copy of the package of their own", () => {
     expect(unknown.code).toBe(3);
   });
 
-  test("are refused if it is another", async () => {
+  test("are refused if it is another version", async () => {
     const cwd = project({ "jobs/a.ts": job });
     copied(cwd, "99.0.0");
     const { code, stderr } = await run(["collect"], { cwd });

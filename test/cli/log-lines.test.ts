@@ -22,14 +22,14 @@ const line = (fields: Partial<LogLine>): LogLine => ({
 const shown = (fields: Partial<LogLine>, width: number | null, options = {}) =>
   logLines(line(fields), { raw: false, attempts: false, now, ...options }, page(width));
 
-test("the time alone today, with the date on other days and outside of a window", () => {
+test("a line has the time only today; the date on other days and without a terminal", () => {
   expect(shown({}, 80)).toEqual(["15:02:11.007  said"]);
   expect(shown({}, 80, { attempts: true })).toEqual(["15:02:11.007  #2  said"]);
   expect(shown({ at: new Date(now - 86_400_000) }, 80)).toEqual(["2026-11-14 15:02:11.000  said"]);
   expect(shown({}, null)).toEqual(["2026-11-15 15:02:11.007  said"]);
 });
 
-test("long messages go on below, data that has no room is cut, and no line is wider than the window", () => {
+test("long messages wrap, data without room is cut, and no line is wider than the terminal", () => {
   const words = "one two three four five six seven eight nine ten";
   const data = { list: Array.from({ length: 50 }, (_, n) => n) };
   expect(shown({ message: words, data }, 44)).toEqual([
@@ -44,7 +44,7 @@ test("long messages go on below, data that has no room is cut, and no line is wi
   expect(shown({ message: words, data }, null)).toHaveLength(1);
 });
 
-test("a message of several lines, and none at all", () => {
+test("a message may have several lines, or be empty", () => {
   expect(shown({ message: "a\nb", data: { n: 1 } }, 80)).toEqual([
     "15:02:11.007  a",
     '              b  {"n":1}',

@@ -23,7 +23,7 @@ async function spoken() {
   return { ...at, id: String(id), silent: String(silent.id) };
 }
 
-test("show says how many lines there are, and --logs shows them", async () => {
+test("show prints the number of lines, and --logs prints them", async () => {
   const { call, id } = await spoken();
   const page = await call("show", id);
   expect(page.stdout).toContain(`  Logs        5 lines: punctual show ${id} --logs\n`);
@@ -47,7 +47,7 @@ test("show says how many lines there are, and --logs shows them", async () => {
   expect(raw.stderr).toBe("");
 });
 
-test("for programs: one document, or one on each line", async () => {
+test("--json prints one document, --jsonl one on each line", async () => {
   const { call, id } = await spoken();
   const document = JSON.parse((await call("show", id, "--logs", "--json")).stdout);
   expect(document).toMatchObject({
@@ -72,7 +72,7 @@ test("for programs: one document, or one on each line", async () => {
   expect(followed.stdout).toBe(stdout);
 });
 
-test("a run that logged nothing, and one that is not there", async () => {
+test("a run without lines, and an unknown run", async () => {
   const { call, silent } = await spoken();
   expect(await call("show", silent, "--logs")).toMatchObject({
     code: 0,
@@ -90,7 +90,7 @@ test("a run that logged nothing, and one that is not there", async () => {
   });
 });
 
-test("a job has no lines of its own", async () => {
+test("a job has no lines", async () => {
   const { call } = await spoken();
   expect(await call("show", "talk", "-f")).toMatchObject({
     code: 2,
@@ -126,7 +126,7 @@ Job.schedule("talk", async (_: unknown, run) => {
 test.each([
   ["in the worker itself", []],
   ["in a child process", ["--workers", "1"]],
-])("--follow goes on until the run has ended: %s", async (_, flags) => {
+])("--follow continues until the run has ended: %s", async (_, flags) => {
   const cwd = project(files);
   const jobs = another(`sqlite:${cwd}/jobs.db`);
   const { id } = await jobs.declare("talk").dispatch();
@@ -144,7 +144,7 @@ test.each([
   expect(stderr).toMatch(new RegExp(`\nrun ${id} completed\n$`));
 });
 
-test("Ctrl-C ends --follow, and a run that is not kept ends it too", async () => {
+test("Ctrl-C ends --follow, and so does the end of a run that is not kept", async () => {
   const cwd = project();
   const jobs = another(`sqlite:${cwd}/jobs.db`);
   const { id } = await jobs.declare("talk").dispatch().delay(3600);

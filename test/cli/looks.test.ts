@@ -152,18 +152,18 @@ describe.each(Object.keys(views))("%s", (name) => {
     expectGolden(`${name}-${width}`, lines);
   });
 
-  test("without a window nothing is cut", () => {
+  test("without a terminal nothing is cut", () => {
     expect(views[name]!(pageOf(null)).join("\n")).not.toContain("…");
   });
 
-  test("nothing in it steers a terminal", () => {
+  test("has no control characters", () => {
     for (const width of [40, 80, 200, null]) {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
       expect(views[name]!(pageOf(width)).join("")).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202a-\u202e]/);
     }
   });
 
-  test("letters do where signs cannot be shown", () => {
+  test("uses ASCII if the terminal cannot display Unicode", () => {
     const own = views[name]!(pageOf(80, { letters: true }))
       .join("")
       .replaceAll(/[ぁ-んァ-ヶ一-龠レポート作成éー]/gu, "");
@@ -171,7 +171,7 @@ describe.each(Object.keys(views))("%s", (name) => {
   });
 });
 
-test("columns go in the order that was asked for: Priority, Seen, Queue, Cron, Leased", () => {
+test("columns are dropped in this order: Priority, Seen, Queue, Cron, Leased", () => {
   const columns = ["Priority", "Seen", "Queue", "Cron", "Leased"];
   let left = columns;
   for (let width = 200; width >= 60; width--) {
@@ -191,7 +191,7 @@ test("--raw hides nothing", () => {
   expect(runPage(shown, { raw: true, cwd: "/" }, page).join()).toContain("hunter2");
 });
 
-test("a column that is not there is pauseNote with one that is close", () => {
+test("an unknown column is refused, with a similar name", () => {
   expect(() => selectColumns(runColumns(now, pageOf(80)), "id,eror")).toThrow(
     /no column "eror"\. Did you mean "error"\?/,
   );

@@ -59,7 +59,7 @@ test("definitions of the program are known before a worker has run", async () =>
   ]);
 });
 
-test("codes and errors are those of the command line", async () => {
+test("exit codes and errors are those of the command line", async () => {
   const cwd = project({ "app.ts": nested });
   await call(cwd, "jobs", "dispatch", "broken");
   expect((await call(cwd, "jobs", "collect")).code).toBe(1);
@@ -75,14 +75,14 @@ test("codes and errors are those of the command line", async () => {
   expect((await call(cwd, "jobs", "collect", "--help")).code).toBe(0);
 });
 
-test("lists its commands, and none that is about files", async () => {
+test("lists its commands, without those about files", async () => {
   const { stdout, code } = await call(project({ "app.ts": nested }), "jobs", "--help");
   expect(stdout).toMatch(/collect .*run the jobs that are due now, then exit/);
   expect(stdout).not.toMatch(/^ {2}init\b/m);
   expect(code).toBe(0);
 });
 
-test("a worker of it drains on a signal", async () => {
+test("a mounted worker drains on a signal", async () => {
   const cwd = project({ "app.ts": direct });
   const working = start(["work"], { cwd, program: join(cwd, "app.ts") });
   await working.shows("Ctrl-C to drain");
@@ -93,7 +93,7 @@ test("a worker of it drains on a signal", async () => {
 test.each([
   ["a program", direct, [], "app"],
   ["a sub-command", nested, ["jobs"], "app jobs"],
-])("hints of %s name the commands as they are called there", async (_, text, path, name) => {
+])("hints of %s name the commands as the program calls them", async (_, text, path, name) => {
   const cwd = project({ "app.ts": text });
   await call(cwd, ...path, "dispatch", "broken");
   await call(cwd, ...path, "collect");

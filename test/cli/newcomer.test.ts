@@ -9,13 +9,13 @@ async function dispatch(cwd: string, name: string): Promise<void> {
   await jobs.stop();
 }
 
-test("help of a command is the same in both ways", async () => {
+test("both forms of help print the same", async () => {
   const [before, after] = await Promise.all([run(["help", "collect"]), run(["collect", "--help"])]);
   expect(before.stdout).toContain("--dry-run");
   expect(before).toMatchObject({ stdout: after.stdout, code: 0 });
 });
 
-test("a status before any worker tells that something waits for one", async () => {
+test("status before the first worker reports the waiting runs", async () => {
   const cwd = project(jobFiles);
   await run(["dispatch", "ok"], { cwd });
   const { stdout, stderr } = await run(["status"], { cwd });
@@ -23,7 +23,7 @@ test("a status before any worker tells that something waits for one", async () =
   expect(stderr).toContain("No worker is alive, and 1 run waits. Start one: punctual work");
 });
 
-test("a status without a worker tells that nobody runs what waits", async () => {
+test("status without a worker reports that no worker is alive", async () => {
   const cwd = project(jobFiles);
   await run(["collect"], { cwd });
   await run(["dispatch", "ok"], { cwd });
@@ -31,7 +31,7 @@ test("a status without a worker tells that nobody runs what waits", async () => 
   expect(stdout + stderr).toContain("No worker is alive, and 1 run waits. Start one: punctual work");
 });
 
-test("a worker that is older than a job says that it does not have it, once", async () => {
+test("a worker that does not define a dispatched job logs that once", async () => {
   const cwd = project(jobFiles);
   const working = start(["work", "--no-jsonl"], { cwd });
   await working.shows("Ctrl-C to drain");
@@ -48,7 +48,7 @@ test("a worker that is older than a job says that it does not have it, once", as
   expect(stdout).not.toContain("RELEASED");
 });
 
-test("an unknown job leads to what looks for it", async () => {
+test("the error for an unknown job names commands that list jobs", async () => {
   const { stderr, code } = await run(["dispatch", "x"], { cwd: project() });
   expect(stderr).toContain(
     "nor in the database. To see the files and the database in use: punctual doctor (UNKNOWN_JOB)",

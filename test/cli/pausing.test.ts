@@ -12,7 +12,7 @@ async function withQueues() {
 }
 
 describe("pause and resume", () => {
-  test("a queue, with what it says and does", async () => {
+  test("pause a queue, and print the effect", async () => {
     const { call, queue } = await withQueues();
     expect(await call("pause", "queue", "emails", "heavy")).toMatchObject({
       code: 0,
@@ -28,14 +28,14 @@ describe("pause and resume", () => {
     expect(await queue("heavy")).toMatchObject({ paused: true });
   });
 
-  test.each(["2h", "7200"])("a queue for a while: %s", async (span) => {
+  test.each(["2h", "7200"])("pause a queue for a while: %s", async (span) => {
     const { call, queue } = await withQueues();
     const { stdout } = await call("pause", "queue", "emails", "--for", span, "--utc");
     expect(stdout).toMatch(/^queue emails paused until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\n$/);
     expect((await queue("emails"))!.pausedUntil).toBeInstanceOf(Date);
   });
 
-  test("with a reason, and who", async () => {
+  test("store a reason and the user", async () => {
     const { call, queue } = await withQueues();
     await call("pause", "queue", "emails", "--reason", "the mail server is down");
     expect(await queue("emails")).toMatchObject({
@@ -44,7 +44,7 @@ describe("pause and resume", () => {
     });
   });
 
-  test("a job, and the schedules of one", async () => {
+  test("pause a job, and its schedules", async () => {
     const { call, jobs } = await withQueues();
     await call("pause", "job", "mail");
     expect((await jobs.status()).jobs.find(({ name }) => name === "mail")).toMatchObject({ paused: true });
@@ -58,7 +58,7 @@ describe("pause and resume", () => {
     expect((await jobs.schedules()).map(({ paused }) => paused)).toEqual([true, false]);
   });
 
-  test("every queue", async () => {
+  test("pause every queue", async () => {
     const { call, queue } = await withQueues();
     expect((await call("pause", "--all")).code).toBe(0);
     for (const name of ["default", "emails", "heavy"])
@@ -68,7 +68,7 @@ describe("pause and resume", () => {
       expect(await queue(name)).toMatchObject({ paused: false });
   });
 
-  test("a queue that nobody has used is paused only if it is meant", async () => {
+  test("ask before pausing an unknown queue", async () => {
     const { call, queue } = await withQueues();
     const { code, stderr } = await call("pause", "queue", "emals");
     expect(code).toBe(3);
@@ -95,7 +95,7 @@ describe("pause and resume", () => {
     [["pause", "schedule", "mail"], 3, 'Job "mail" has no schedule'],
     [["resume", "queue", "nowhere", "--yes"], 3, 'There is no queue "nowhere"'],
     [["resume", "queue", "emails", "--for", "2h"], 2, "Unknown option --for."],
-  ])("%j ends with %d", async (args, expected, message) => {
+  ])("%j exits with %d", async (args, expected, message) => {
     const { call } = await withQueues();
     const { code, stdout, stderr } = await call(...args);
     expect(stderr).toContain(message);

@@ -30,7 +30,7 @@ async function withHistory(count: number) {
 }
 
 describe("prune", () => {
-  test("tells how much, deletes what was asked for, and gives space back", async () => {
+  test("prints the counts, deletes, and shrinks the file", async () => {
     const { call, left, cwd, db } = await withHistory(3000);
     const dry = await call("prune", "--older-than", "14d", "--dry-run", "--json");
     expect(JSON.parse(dry.stdout)).toEqual({
@@ -55,7 +55,7 @@ describe("prune", () => {
     expect(statSync(join(cwd, "jobs.db")).size).toBeLessThan(before / 2);
   });
 
-  test("interrupted, it stops after the batch, says what it did, and ends with 130", async () => {
+  test("interrupted by a signal, stops after the batch, prints the counts, and exits with 130", async () => {
     const { cwd, url, left, db } = await withHistory(20_000);
     const pruning = start(["prune", "--older-than", "1d", "--batch", "1", "--json"], {
       cwd,
@@ -72,7 +72,7 @@ describe("prune", () => {
     db.close();
   });
 
-  test("all but the newest of each job", async () => {
+  test("keeps the newest of each job", async () => {
     const { call, left, db } = await withHistory(300);
     const dry = await call("prune", "--keep", "100", "--dry-run");
     expect(dry.stdout).toMatch(/^200 finished runs, .* would be deleted\n$/);
@@ -95,7 +95,7 @@ describe("prune", () => {
     db.close();
   });
 
-  test("one job by its name, and says why it stays", async () => {
+  test("deletes one job by its name, or says why it was not deleted", async () => {
     const { call, jobs, db } = await withHistory(1);
     await jobs.dispatch("faulty");
     const young = await call("prune", "--job", "faulty");
@@ -123,7 +123,7 @@ describe("prune", () => {
     db.close();
   });
 
-  test("a job that was pruned is known again once it is dispatched or retried", async () => {
+  test("a pruned job is declared again by a dispatch or a retry", async () => {
     const { call, db, cwd } = await withHistory(1);
     write(cwd, {
       "jobs/faulty.ts": 'import { Job } from "punctual";\nJob.schedule("faulty", () => {}).queue("mail");\n',
@@ -164,7 +164,7 @@ describe("prune", () => {
     [["--keep", "99999999999"], 2, "Expected a whole number of at most 2,147,483,647."],
     [["--vacuum", "--db", "sqlite::memory:"], 2, "--vacuum is for a SQLite file"],
     [["--db", "sqlite:./none.db"], 5, "There is no database"],
-  ])("%j ends with %d", async (args, expected, message) => {
+  ])("%j exits with %d", async (args, expected, message) => {
     const { code, stdout, stderr } = await (await withHistory(1)).call("prune", ...args);
     expect(stderr).toContain(message);
     expect([code, stdout]).toEqual([expected, ""]);

@@ -7,7 +7,7 @@ import { TestClock } from "../../src/testing/clock.ts";
 const icons = iconsFor({ LANG: "C.UTF-8" }, "linux");
 const title = "Deleting completed";
 
-test("a line tells share, count, rate and what is left", () => {
+test("a line shows share, count, rate and remaining time", () => {
   const progress = { title, done: 1_204_000, total: 1_540_000, elapsed: 54_000 };
   expect(barLine(progress, icons, 100)).toBe(
     "Deleting completed  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇░░░░░   78 %  1,204,000/1,540,000  22k/s  eta 0:16",
@@ -28,7 +28,7 @@ function paper(isTTY: boolean) {
   return { written, stream: { isTTY, columns: 80, write: (text: string) => written.push(text) } };
 }
 
-test("on a terminal one line moves, ten times a second at most", async () => {
+test("on a terminal one line is redrawn, at most ten times a second", async () => {
   const clock = new TestClock();
   const { written, stream } = paper(true);
   const bar = new Bar(stream, title, { total: 100, clock, icons });
@@ -47,7 +47,7 @@ test("on a terminal one line moves, ten times a second at most", async () => {
   expect(written[3]).toBe("\n");
 });
 
-test("elsewhere a line comes every ten seconds, and nothing that steers", async () => {
+test("without a terminal a line is printed every ten seconds, without control characters", async () => {
   const clock = new TestClock();
   const { written, stream } = paper(false);
   const bar = new Bar(stream, title, { total: 100, clock, icons });

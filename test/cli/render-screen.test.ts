@@ -45,7 +45,7 @@ const ENTERED = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEFT = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 describe("screen", () => {
-  test("only lines that changed are written, in one update", () => {
+  test("writes only changed lines, in one update", () => {
     const { terminal, screen } = open();
     expect(terminal.take()).toBe(ENTERED);
     screen.draw(["a", "b", "c"]);
@@ -62,7 +62,7 @@ describe("screen", () => {
     expect(terminal.take()).not.toContain("beyond");
   });
 
-  test("a terminal of another size gets everything again", () => {
+  test("draws everything again when the terminal changes its size", () => {
     const { terminal, screen, resized } = open();
     screen.draw(["a", "b"]);
     terminal.take();
@@ -73,7 +73,7 @@ describe("screen", () => {
     expect(terminal.take()).toContain("\x1b[2J\x1b[1;1H\x1b[Ka\x1b[0m\x1b[2;1H\x1b[Kb");
   });
 
-  test("closing gives the terminal back, once", () => {
+  test("restores the terminal once when it is closed", () => {
     const { terminal, screen } = open();
     terminal.take();
     screen.close();
@@ -86,14 +86,14 @@ describe("screen", () => {
     expect(terminal.listenerCount("resize")).toBe(0);
   });
 
-  test("the end of the process gives the terminal back", () => {
+  test("restores the terminal when the process ends", () => {
     const { terminal } = open();
     terminal.take();
     process.emit("exit", 1);
     expect(terminal.take()).toContain(LEFT);
   });
 
-  test("a signal and Ctrl-C end it, other keys are handed on", async () => {
+  test("ends at a signal and at Ctrl-C, and passes other keys on", async () => {
     const one = open();
     one.terminal.emit("data", Buffer.from("q\x1b[A\x03"));
     expect(one.keys).toEqual(["q", "up"]);
@@ -107,7 +107,7 @@ describe("screen", () => {
   });
 });
 
-test("keys are told apart though they come together", () => {
+test("separates keys that arrive together", () => {
   expect(keysOf("qp\x1b[A\x1bOB\x1b[5~\r\x1b\x03ä")).toEqual([
     "q",
     "p",

@@ -22,7 +22,7 @@ describe("width", () => {
     expect(widthOf(text)).toBe(width);
   });
 
-  test("a cut never takes more than it may, and cuts no character in two", () => {
+  test("a cut text fits, and no character is split", () => {
     expect(cut("nightly-export", 8)).toBe("nightly…");
     expect(cut("nightly-export", 14)).toBe("nightly-export");
     expect(cut("日本語", 4)).toBe("日…");
@@ -60,7 +60,7 @@ const rows: Row[] = [
 ];
 
 describe("table", () => {
-  test("without a window nothing is cut, and no line ends in spaces", () => {
+  test("without a terminal nothing is cut, and no line ends in spaces", () => {
     expect(table(columns, rows, pageOf(null))).toEqual([
       "Name          Queue    Fails  Error",
       "send-invoice  emails      12  connect ETIMEDOUT 10.0.0.1",
@@ -68,7 +68,7 @@ describe("table", () => {
     ]);
   });
 
-  test("columns go in their order, then cells are cut", () => {
+  test("columns are dropped in their order, then cells are cut", () => {
     expect(table(columns, rows, pageOf(40))).toEqual([
       "Name          Queue    Fails  Error",
       "send-invoice  emails      12  connect E…",
@@ -86,7 +86,7 @@ describe("table", () => {
     for (const line of table(columns, rows, pageOf(width))) expect(widthOf(line)).toBeLessThanOrEqual(width);
   });
 
-  test("what would steer a terminal does not get in, and a text stays on its line", () => {
+  test("control characters are removed, and a text stays on its line", () => {
     const bad = { name: "\x1b[2Jx\x07", queue: "a\nb\tc", fails: 0, error: "\u202egnp.exe\x9b31m" };
     const text = table(columns, [bad], pageOf(null)).join("\n");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for them
@@ -95,7 +95,7 @@ describe("table", () => {
     expect(text).toContain("a b c");
   });
 
-  test("colours do not count, and spaces are not painted", () => {
+  test("colours do not count as width, and spaces are not painted", () => {
     const [, line] = table(columns, rows, pageOf(null, { marks: true }));
     expect(line).toBe("send-invoice  emails      <red 12>  connect ETIMEDOUT 10.0.0.1");
   });

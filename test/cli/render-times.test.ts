@@ -20,7 +20,7 @@ import { pageOf } from "./support/page.ts";
 const now = new Date("2026-11-15T15:02:11Z");
 const at = (seconds: number) => new Date(now.getTime() + seconds * 1000);
 
-test("what was and what comes are told in one unit", () => {
+test("spans have one unit", () => {
   expect(ago(at(-22), now)).toBe("22s ago");
   expect(ago(at(-0.4), now)).toBe("now");
   expect(ago(at(-125), now)).toBe("2m ago");
@@ -34,7 +34,7 @@ test("what was and what comes are told in one unit", () => {
   expect(span(59_999)).toBe("59s");
 });
 
-test("durations are told in two units", () => {
+test("durations have two units", () => {
   expect(
     [0, 840, 1140, 30_000, 59_999, 72_000, 7_500_000, 3 * 86_400_000 + 4 * 3_600_000].map(duration),
   ).toEqual(["0ms", "840ms", "1.1s", "30.0s", "59.9s", "1m12s", "2h05m", "3d04h"]);
@@ -42,7 +42,7 @@ test("durations are told in two units", () => {
   expect(countdown(3_760_000)).toBe("1:02:40");
 });
 
-test("instants are told in a zone", () => {
+test("instants are printed in a zone", () => {
   expect(stamp(now, "UTC")).toBe("2026-11-15 15:02:11 UTC");
   expect(stamp(now, "Europe/Berlin")).toBe("2026-11-15 16:02:11 +01:00");
   expect(stamp(now, "Asia/Kolkata")).toBe("2026-11-15 20:32:11 +05:30");
@@ -52,7 +52,7 @@ test("instants are told in a zone", () => {
   expect(moment(new Date("2026-12-24T09:00:00Z"), now, "UTC")).toBe("2026-12-24");
 });
 
-test("the zone is the one asked for, and must exist", () => {
+test("the zone is the given one, and must exist", () => {
   expect(zoneFor({ utc: true, timezone: "Europe/Berlin" })).toBe("UTC");
   expect(zoneFor({ timezone: "Europe/Berlin" })).toBe("Europe/Berlin");
   expect(() => zoneFor({ timezone: "Europe/Atlantis" })).toThrow(
@@ -61,7 +61,7 @@ test("the zone is the one asked for, and must exist", () => {
   expect(zoneFor({})).toBe(new Intl.DateTimeFormat().resolvedOptions().timeZone);
 });
 
-test("signs need a terminal that shows them", () => {
+test("icons need a terminal that can display them", () => {
   expect(iconsFor({ LANG: "en_US.UTF-8" }, "linux").ok).toBe("✓");
   expect(iconsFor({ LANG: "en_US.UTF-8", LC_ALL: "C" }, "linux").ok).toBe("[ok]");
   expect(iconsFor({ LANG: "en_US.UTF-8", TERM: "dumb" }, "linux").failed).toBe("[!!]");
@@ -77,7 +77,7 @@ test("numbers", () => {
   expect(counted(1200, "query", "queries")).toBe("1,200 queries");
 });
 
-test("a leader line is as wide as the page, and its left gives way", () => {
+test("a leader line is as wide as the page, and cuts its left part", () => {
   expect(leaderLine("15:02:12  sync", "1.1s  DONE", pageOf(40))).toBe(
     "15:02:12  sync .............. 1.1s  DONE",
   );

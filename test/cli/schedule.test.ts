@@ -6,8 +6,8 @@ import { run, write } from "./support/punctual.ts";
 
 const next = (...args: string[]) => run(["schedule", "next", ...args]);
 
-describe("schedule next, of an expression", () => {
-  test("tells of a time that does not exist", async () => {
+describe("schedule next with an expression", () => {
+  test("explains a time that does not exist", async () => {
     const { code, stdout } = await next(
       "30 2 * * *",
       "--tz",
@@ -34,7 +34,7 @@ describe("schedule next, of an expression", () => {
     expect((await run(["--timezone", "Europe/Berlin", "schedule", "next", ...words])).stdout).toBe(told);
   });
 
-  test("tells of a time that comes twice, for fixed times and for intervals", async () => {
+  test("explains a time that occurs twice, for fixed times and for intervals", async () => {
     const at = ["--tz", "Europe/Berlin", "--from", "2026-10-25T02:30", "--json"];
     const fixed = JSON.parse((await next("30 2 * * *", "-n", "2", ...at)).stdout);
     expect(fixed.schedules[0].ticks).toEqual([
@@ -60,12 +60,12 @@ describe("schedule next, of an expression", () => {
     ]);
   });
 
-  test("in UTC, with seconds; a tick at the very moment counts", async () => {
+  test("prints UTC with seconds, and includes a tick at the given instant", async () => {
     const { stdout } = await next("*/30 * * * * *", "-n", "2", "--from", "2027-01-01T00:00:00Z");
     expect(stdout).toBe("Fri 2027-01-01 00:00:00 +00:00\nFri 2027-01-01 00:00:30 +00:00\n");
   });
 
-  test("has a stable form", async () => {
+  test("has a stable JSON document", async () => {
     const { stdout } = await next("@daily", "-n", "1", "--json");
     const document = JSON.parse(stdout);
     expect(document.v).toBe(1);
@@ -124,7 +124,7 @@ async function withSchedules() {
 }
 
 describe("schedules of the database", () => {
-  test("list tells of every one, and of those that are late or paused", async () => {
+  test("list prints every schedule, and those that are late or paused", async () => {
     const { call, jobs, ids } = await withSchedules();
     const listed = JSON.parse((await call("schedule", "list", "--json")).stdout);
     expect(Object.keys(listed.schedules[0]).sort()).toEqual(
@@ -161,7 +161,7 @@ describe("schedules of the database", () => {
     expect(late.stderr).toContain("No schedule is late.");
   });
 
-  test("next of a job goes by its schedules", async () => {
+  test("next of a job uses its schedules", async () => {
     const { call, ids } = await withSchedules();
     const { stdout } = await call("schedule", "next", "twice", "-n", "1", "--json");
     const { schedules } = JSON.parse(stdout);
@@ -173,7 +173,7 @@ describe("schedules of the database", () => {
     expect(one.stdout).toMatch(/^twice {2}0 0 5 \* \* \*.*\n... \d{4}-\d\d-\d\d 05:00 \+00:00\n$/);
   });
 
-  test("next goes by the definition, where the code is at hand", async () => {
+  test("next uses the definition if the code is loaded", async () => {
     const { call, cwd, jobs } = scene();
     jobs
       .schedule("poll", async () => {})
@@ -195,7 +195,7 @@ describe("schedules of the database", () => {
     ]);
   });
 
-  test("run dispatches what a tick would", async () => {
+  test("run dispatches the run of a tick", async () => {
     const { call, jobs, ids } = await withSchedules();
     const first = JSON.parse((await call("schedule", "run", "nightly-export", "--json")).stdout);
     expect(await jobs.find(first.id)).toMatchObject({
@@ -218,7 +218,7 @@ describe("schedules of the database", () => {
     [["run", "nobody"], 3, 'There is no schedule of a job "nobody".'],
     [["lst"], 2, "list"],
     [[], 2, "Usage: punctual schedule"],
-  ])("schedule %j ends with %d", async (args, expected, message) => {
+  ])("schedule %j exits with %d", async (args, expected, message) => {
     const { call } = await withSchedules();
     const { code, stdout, stderr } = await call("schedule", ...args);
     expect(stderr).toContain(message);
@@ -249,7 +249,7 @@ describe("schedule list --environment", () => {
     return JSON.parse(stdout).schedules as Shown[];
   };
 
-  test("what would tick there, by the files, with what the database knows", async () => {
+  test("lists the schedules of the files that tick there, with their rows", async () => {
     const made = scene();
     write(made.cwd, { "jobs/all.ts": FILES });
     const before = await ask(made, "--environment", "staging");
@@ -287,7 +287,7 @@ describe("schedule list --environment", () => {
     expect((await made.call("schedule", "list")).stdout).not.toContain("Environments");
   });
 
-  test("a name that is nearly one of those there are is told", async () => {
+  test("warns about a name that is similar to a known one", async () => {
     const made = scene();
     write(made.cwd, { "jobs/all.ts": FILES });
     const { code, stdout, stderr } = await made.call("schedule", "list", "--environment", "produktion");
@@ -296,7 +296,7 @@ describe("schedule list --environment", () => {
     expect(code).toBe(0);
   });
 
-  test("one file that cannot be loaded is named, none at all ends with 6", async () => {
+  test("names a file that cannot be loaded, and exits with 6 if none can", async () => {
     const made = scene();
     const none = await made.call("schedule", "list", "--environment", "production");
     expect(none).toMatchObject({ code: 6, stdout: "" });

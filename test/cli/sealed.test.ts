@@ -19,7 +19,7 @@ test("a job file may await between its definitions", async () => {
   ]);
 });
 
-test("a setting after the first await is told with its line, and a draft that it made with a warning", async () => {
+test("a setting after the first await is reported with its line, and its draft with a warning", async () => {
   const cwd = project({
     "jobs/late.ts": `import { Job } from "punctual";
       const late = Job.define("late", () => {});

@@ -3,7 +3,7 @@ import { run } from "./support/punctual.ts";
 import { EVIL, STEERING, seeded } from "./support/seed.ts";
 
 describe("show", () => {
-  test("a run that failed: why, its attempts, its error, its payload without secrets", async () => {
+  test("explains a failed run: its attempts, its error, its payload without secrets", async () => {
     const { call, failed } = await seeded();
     const { code, stdout, stderr } = await call("show", String(failed));
     expect(code).toBe(0);
@@ -17,7 +17,7 @@ describe("show", () => {
     expect((await call("show", String(failed), "--raw")).stdout).toContain("hunter2");
   });
 
-  test("a run that waits: why", async () => {
+  test("explains why a run waits", async () => {
     const { call, waiting, retrying, running } = await seeded();
     expect((await call("show", String(waiting))).stdout).toContain(
       'No live worker serves the queue "heavy".',
@@ -30,14 +30,14 @@ describe("show", () => {
     );
   });
 
-  test("a run that completed: what it gave", async () => {
+  test("prints the result of a completed run", async () => {
     const { call, completed } = await seeded();
     expect((await call("show", String(completed))).stdout).toMatch(
       /Tags +nightly[\s\S]*Result\n {2}\{\n {4}"synced": 3\n {2}\}\n/,
     );
   });
 
-  test("a job: its settings, its schedules in words and its last runs", async () => {
+  test("prints the settings of a job, its schedules in words and its last runs", async () => {
     const { call } = await seeded();
     const { stdout } = await call("show", "nightly-export");
     expect(stdout).toMatch(/^! nightly-export: late\n {2}no live worker serves "heavy"\n/);
@@ -47,7 +47,7 @@ describe("show", () => {
     expect((await call("show", EVIL)).stdout).not.toMatch(STEERING);
   });
 
-  test("the payload alone, for the next command", async () => {
+  test("--payload prints the payload alone", async () => {
     const { call, db, failed } = await seeded();
     const shown = await call("show", String(failed), "--payload");
     expect(JSON.parse(shown.stdout)).toEqual({ id: 41, password: "[hidden]" });
@@ -65,7 +65,7 @@ describe("show", () => {
     expect(job.stderr).toContain("A job has no payload: name one of its runs by its id.");
   });
 
-  test("a payload is printed to the letter, and steers no terminal", async () => {
+  test("prints a payload exactly, with escaped control characters", async () => {
     const { call, db } = await seeded();
     const evil = { text: `${EVIL}\x9b\u2028é`, [EVIL]: ["\n"] };
     const { stdout: id } = await run(["dispatch", "send-invoice", JSON.stringify(evil), "-q", "--db", db]);
@@ -75,7 +75,7 @@ describe("show", () => {
     expect(JSON.parse(stdout)).toEqual(evil);
   });
 
-  test("neither a run nor a job: 3, with what there is", async () => {
+  test("exits with 3 for an unknown run or job, with similar names", async () => {
     const { call } = await seeded();
     const run = await call("show", "4711");
     expect(run.code).toBe(3);

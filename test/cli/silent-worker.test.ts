@@ -31,7 +31,7 @@ async function killed(how: "SIGKILL" | "SIGSTOP") {
   return { call, cwd, db, name: `${hostname()}:${working.child.pid}` };
 }
 
-test("a run of a worker that was killed is named by doctor, status and show, with what becomes of it", async () => {
+test("doctor, status and show name the run of a killed worker, and when it is reaped", async () => {
   const { call, cwd, db, name } = await killed("SIGKILL");
   const holds = new RegExp(
     `${name} has given no sign of life for 3 h and holds run 1 of "hang": its lease ends in 10 h, and no worker is alive to take it back`,
@@ -82,7 +82,7 @@ test.each([["doctor"], ["status", "--check"], ["status"], ["show", "1"]])(
   },
 );
 
-test("a frozen worker is named too", async () => {
+test("doctor, status and show name a frozen worker", async () => {
   const { call, db, name } = await killed("SIGSTOP");
   const { code, stderr } = await call("status", "--check");
   expect(stderr).toMatch(new RegExp(`${name} has given no sign of life for 3 h and holds run 1 of "hang"`));

@@ -4,7 +4,7 @@ import { project, run } from "./support/punctual.ts";
 import { EVIL, STEERING, seed, seeded, UTF8 } from "./support/seed.ts";
 
 describe("status", () => {
-  test("begins with the counts, then a line for each job; what to do next goes to standard error", async () => {
+  test("prints the counts, a line for each job, and hints to standard error", async () => {
     const { call } = await seeded();
     const { code, stdout, stderr } = await call("status");
     expect(code).toBe(0);
@@ -46,7 +46,7 @@ describe("status", () => {
     expect(stderr).toMatch(/3 failing, 1 late, 1 without a worker\. Details: /);
   });
 
-  test("filters by name, by star and by what fails", async () => {
+  test("filters by name, by pattern and by failure", async () => {
     const { call } = await seeded();
     const names = async (...args: string[]) =>
       JSON.parse((await call("status", "--json", ...args)).stdout).jobs.map(
@@ -57,14 +57,14 @@ describe("status", () => {
     expect(await names("--failing")).toEqual([EVIL, "import-feed", "send-invoice"]);
   });
 
-  test("a job that is not there: 3, with a name that is close", async () => {
+  test("exits with 3 for an unknown job, with a similar name", async () => {
     const { call } = await seeded();
     const { code, stdout, stderr } = await call("status", "synk-stripe");
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
     expect(stderr).toContain('Did you mean "sync-stripe"?');
   });
 
-  test("--check tells monitors what is wrong: 4, and 0 if nothing is", async () => {
+  test("--check exits with 4 if there is a problem, else with 0", async () => {
     const { call } = await seeded();
     const bad = await call("status", "--check");
     expect(bad.code).toBe(4);
@@ -84,7 +84,7 @@ describe("status", () => {
     expect(await Promise.all(codes)).toEqual([4, 0, 4]);
   });
 
-  test("a value that is written in one word with its option is no name of a job", async () => {
+  test("a value that is attached to its option is not a job name", async () => {
     const { call } = await seeded();
     const level = await call("status", "--check=sync-stripe");
     expect(level.stderr).toContain(
@@ -97,7 +97,7 @@ describe("status", () => {
     expect([level.code, interval.code]).toEqual([2, 2]);
   });
 
-  test("queues and workers have tables of their own", async () => {
+  test("prints queues and workers in separate tables", async () => {
     const { call } = await seeded();
     const { stdout } = await call("status", "--queues", "--workers");
     expect(stdout).toMatch(/! heavy +open +1 /);
@@ -105,14 +105,14 @@ describe("status", () => {
     expect(stdout).toMatch(/web-1:4400 +w-web-1 +10 +default, emails/);
   });
 
-  test("an unknown order: 2", async () => {
+  test("exits with 2 for an unknown order", async () => {
     const { call } = await seeded();
     const { code, stderr } = await call("status", "--sort", "luck");
     expect(code).toBe(2);
     expect(stderr).toContain("name, queue, priority, last, next, fails, seen");
   });
 
-  test("letters in place of signs, where the terminal is no more than a terminal", async () => {
+  test("uses ASCII if the terminal cannot display Unicode", async () => {
     const cwd = project();
     const { db } = await seed(cwd);
     const { stdout } = await run(["status", "--db", db], { cwd, env: { LC_ALL: "C" } });
@@ -122,7 +122,7 @@ describe("status", () => {
   });
 });
 
-test("looking makes no database", async () => {
+test("creates no database", async () => {
   const cwd = project();
   const [named, unnamed, absolute] = await Promise.all([
     run(["status", "--db", "sqlite:./mistyped.db"], { cwd }),
@@ -136,7 +136,7 @@ test("looking makes no database", async () => {
   expect(readdirSync(cwd).filter((file) => file.includes(".db"))).toEqual([]);
 });
 
-test("colours are for terminals, and for those who ask", async () => {
+test("uses colours on terminals, and if they are requested", async () => {
   const cwd = project();
   const { db } = await seed(cwd);
   const isColored = async (env: Record<string, string>, ...args: string[]) => {

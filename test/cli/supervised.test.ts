@@ -33,7 +33,7 @@ async function says(working: Running, cwd: string, what: string): Promise<void> 
   );
 }
 
-test("jobs run in child processes, and the parent tells of them", async () => {
+test("jobs run in child processes, and the parent prints their events", async () => {
   const cwd = project(files);
   const working = start(["work", "--no-jsonl", "--workers", "2", "--parallel", "3"], { cwd });
   await working.shows("2 workers × 3 = 6 slots");
@@ -63,7 +63,7 @@ test.each([
   ["--max-jobs", "2"],
   // Less than any process has.
   ["--max-memory", "1M"],
-])("%s %s replaces children, and no run is lost", async (...limit) => {
+])("%s %s replaces children without losing a run", async (...limit) => {
   const cwd = project(files);
   const working = start(["work", "--no-jsonl", "--workers", "1", "--parallel", "1", ...limit], { cwd });
   await working.shows("Ctrl-C to drain");
@@ -90,7 +90,7 @@ test("SIGHUP reloads the files", async () => {
   await says(working, cwd, "two in");
 });
 
-test("--watch restarts when a file has changed, and keeps the old code while it is broken", async () => {
+test("--watch restarts when a file has changed, and keeps the old code while the file is broken", async () => {
   const cwd = project(files);
   const working = start(["work", "--no-jsonl", "--watch"], { cwd });
   await working.shows("1 worker × 10");
@@ -118,7 +118,7 @@ test("a change during a restart is not lost", async () => {
   await says(working, cwd, "three in");
 });
 
-test("children are in the folder of --cwd too, with the variables of --env-file", async () => {
+test("children start in the folder of --cwd, with the variables of --env-file", async () => {
   const cwd = project({
     "app/punctual.config.ts": "export default () => ({ database: process.env.MY_DATABASE });\n",
     "app/jobs/say.ts": job("one"),
@@ -132,7 +132,7 @@ test("children are in the folder of --cwd too, with the variables of --env-file"
   expect(code).toBe(0);
 });
 
-test("the children of a program that mounts it are that program", async () => {
+test("the children of a mounted program run that program", async () => {
   const cwd = project({
     "app.ts": `
 import { Command } from "commander";
@@ -157,7 +157,7 @@ await jobs.stop();
   expect(code).toBe(0);
 });
 
-test("a run that ends its process is told each time, and the last time that it has failed", async () => {
+test("a run that ends its process is reported each time, and finally as failed", async () => {
   const cwd = project({
     "punctual.config.ts": config,
     "jobs/say.ts": 'import { Job } from "punctual";\nJob.schedule("say", () => process.exit(3));\n',
@@ -173,7 +173,7 @@ test("a run that ends its process is told each time, and the last time that it h
   expect((await working.ended).code).toBe(0);
 });
 
-test("a child that gives no sign of life is replaced after --stall", async () => {
+test("a child that does not answer is replaced after --stall", async () => {
   const cwd = project({
     "punctual.config.ts": config,
     "jobs/say.ts": `

@@ -29,13 +29,13 @@ test.each<[string[], string]>([
   [["--jobs=", "doctor"], 'Invalid value "" of --jobs <glob>. Expected a file, a folder or a glob.'],
   [["--cwd=", "doctor"], 'Invalid value "" of --cwd <dir>. Expected a folder.'],
   [["--config=", "doctor"], 'Invalid value "" of -c, --config <file>. Expected a file.'],
-])("%j is refused with what to do", async (args, message) => {
+])("%j is refused with a remedy", async (args, message) => {
   const { code, stdout, stderr } = await run(args, { cwd: project() });
   expect(stderr).toBe(`punctual: ${message}\n`);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
 });
 
-test("help of a command has its options, also by another name of the command", async () => {
+test("help of a command lists its options, also under an alias", async () => {
   const [work, migrate] = await Promise.all([run(["help", "work"]), run(["help", "migrate"])]);
   expect(work.stdout).toContain("--drain-timeout");
   expect(migrate.stdout).toContain("--schema");

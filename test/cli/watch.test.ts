@@ -27,7 +27,7 @@ function expectLeft(terminal: Terminal): void {
 }
 
 describe("a live screen on a terminal", () => {
-  test("stands on the other screen, and q leaves it with 0", async () => {
+  test("uses the alternate screen, and q exits with 0", async () => {
     const { terminal } = await watching();
     const { isOther, hasCursor, other } = terminal.screen;
     expect({ isOther, hasCursor }).toEqual({ isOther: true, hasCursor: false });
@@ -41,7 +41,7 @@ describe("a live screen on a terminal", () => {
     expectLeft(terminal);
   });
 
-  test("Ctrl-C leaves it with 130", async () => {
+  test("Ctrl-C exits with 130", async () => {
     const { terminal } = await watching();
     terminal.press("\x03");
     expect(await terminal.ended).toBe(130);
@@ -52,14 +52,14 @@ describe("a live screen on a terminal", () => {
     ["SIGTERM", 143],
     ["SIGINT", 130],
     ["SIGHUP", 129],
-  ] as const)("%s leaves it with %i", async (signal, code) => {
+  ] as const)("%s exits with %i", async (signal, code) => {
     const { terminal } = await watching();
     await terminal.signal(signal);
     expect(await terminal.ended).toBe(code);
     expectLeft(terminal);
   });
 
-  test("another size of the terminal redraws it", async () => {
+  test("redraws when the terminal changes its size", async () => {
     const { terminal } = await watching(["status", "--watch=100ms"], 120, 24);
     await terminal.shows("Queue");
     const before = terminal.written.length;
@@ -72,7 +72,7 @@ describe("a live screen on a terminal", () => {
     expect(await terminal.ended).toBe(0);
   });
 
-  test("it follows the database, and writes only what has changed", async () => {
+  test("follows the database, and writes only changed lines", async () => {
     const { folder, terminal } = await watching();
     const before = terminal.written.length;
     const database = new DatabaseSync(join(folder, "jobs.db"));
@@ -104,7 +104,7 @@ describe("a live screen on a terminal", () => {
     expect(await terminal.ended).toBe(0);
   });
 
-  test("Enter opens the line that is marked, and Escape goes back to it", async () => {
+  test("Enter opens the selected line, and Escape goes back to it", async () => {
     const { folder, terminal } = await watching(["status", "--watch=100ms"]);
     const marked = () => {
       const lines = terminal.screen.other;
@@ -136,7 +136,7 @@ describe("a live screen on a terminal", () => {
     expectLeft(terminal);
   });
 
-  test("a run of a list is opened with the reason why it is where it is", async () => {
+  test("explains the state of a run that is opened from a list", async () => {
     const { terminal } = await watching(["list", "runs", "--watch=100ms"], 100, 30);
     await terminal.shows("Enter open");
     terminal.press("\r");
@@ -148,7 +148,7 @@ describe("a live screen on a terminal", () => {
     expect(await terminal.ended).toBe(0);
   });
 
-  test("what is looked for is shown alone, until it is taken back", async () => {
+  test("a search filters the lines until it is cleared", async () => {
     const { terminal } = await watching(["status", "--watch=100ms"]);
     await terminal.shows("/ find");
     terminal.press("/");
@@ -168,7 +168,7 @@ describe("a live screen on a terminal", () => {
     expect(await terminal.ended).toBe(0);
   });
 
-  test("r looks at once, also while it is paused", async () => {
+  test("r refreshes at once, also while paused", async () => {
     const { folder, terminal } = await watching(["status", "--watch=1h"]);
     terminal.press("p");
     await terminal.shows("PAUSED");
@@ -183,7 +183,7 @@ describe("a live screen on a terminal", () => {
     expect(await terminal.ended).toBe(0);
   });
 
-  test("an exception that nobody caught is read on the screen it was started from", async () => {
+  test("prints an uncaught exception on the main screen", async () => {
     const source = resolve(import.meta.dirname, "../../src/cli");
     const folder = project({
       "crash.ts": `
@@ -210,7 +210,7 @@ describe("a live screen on a terminal", () => {
     expect(terminal.written).toContain("a live screen");
   });
 
-  test("list has one too", async () => {
+  test("exists for list", async () => {
     const { terminal } = await watching(["list", "-w"]);
     await terminal.shows("nightly-export");
     terminal.press("q");
@@ -219,7 +219,7 @@ describe("a live screen on a terminal", () => {
   });
 });
 
-test("without a terminal it prints a line of JSON each time", async () => {
+test("without a terminal prints a line of JSON each time", async () => {
   const folder = project();
   const { db } = await seed(folder);
   const running = start(["status", "--watch=100ms", "--db", db], { cwd: folder });
@@ -232,7 +232,7 @@ test("without a terminal it prints a line of JSON each time", async () => {
   expect(stdout).not.toContain("\x1b");
 });
 
-test("list -w takes what to list behind it", async () => {
+test("list -w accepts the kind behind it", async () => {
   const folder = project();
   const { db } = await seed(folder);
   const running = start(["list", "--db", db, "-w", "queues"], { cwd: folder });
@@ -241,7 +241,7 @@ test("list -w takes what to list behind it", async () => {
   await running.ended;
 });
 
-test("top is the same", async () => {
+test("exists as top", async () => {
   const folder = project();
   const { db } = await seed(folder);
   const running = start(["top", "sync-*", "--db", db], { cwd: folder });
@@ -251,7 +251,7 @@ test("top is the same", async () => {
   expect(JSON.parse(first!).jobs).toMatchObject([{ name: "sync-stripe" }]);
 });
 
-test("what is wrong at the start is told as ever", async () => {
+test("prints errors at the start as usual", async () => {
   const terminal = new Terminal(["status", "-w", "--db", "sqlite:/nowhere/at/all.db"], {
     cwd: project(),
     columns: 80,
@@ -261,7 +261,7 @@ test("what is wrong at the start is told as ever", async () => {
   expect(terminal.written).not.toContain("\x1b[?1049h");
 });
 
-test("a window that is closed ends it, without a word", async () => {
+test("ends without a message when the terminal window is closed", async () => {
   const { terminal, folder } = await watching(["status", "--watch=100ms"], 80, 24, "2>complaints");
   const pid = await terminal.pid();
   terminal.vanish();

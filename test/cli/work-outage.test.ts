@@ -17,7 +17,7 @@ Job.schedule("import", async (_: unknown, run) => {
 `;
 
 onOwnServer((kind) => {
-  test("work that is stopped while the server is down says what was not written, and ends with 5", async () => {
+  test("work that is stopped while the server is down lists unwritten outcomes, and exits with 5", async () => {
     const server = await startServer(kind);
     try {
       const cwd = project({

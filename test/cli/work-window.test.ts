@@ -13,7 +13,7 @@ async function workersIn(cwd: string): Promise<number> {
   return workers.length;
 }
 
-test("in a window each run has a line that fills it, and none that is longer", async () => {
+test("on a terminal each run has a line that fills the width, and none is longer", async () => {
   const cwd = project(jobFiles);
   const jobs = new Punctual(`sqlite:${cwd}/jobs.db`, { logger: false });
   for (const name of ["ok", "shaky"]) await jobs.declare(name).dispatch();
@@ -34,7 +34,7 @@ test("in a window each run has a line that fills it, and none that is longer", a
   }
 });
 
-test("a window that is closed drains it", async () => {
+test("closing the terminal window drains the worker", async () => {
   const cwd = project(jobFiles);
   const terminal = new Terminal(["work"], { cwd, columns: 80, rows: 24 });
   await terminal.shows("Ctrl-C to drain");

@@ -9,7 +9,7 @@ async function dispatch(cwd: string, ...names: string[]): Promise<void> {
   await jobs.stop();
 }
 
-test("works until a signal, drains and ends with 0", async () => {
+test("works until a signal, drains and exits with 0", async () => {
   const cwd = project(jobFiles);
   const working = start(["work", "--no-jsonl"], { cwd });
   await working.shows("Ctrl-C to drain");
@@ -26,7 +26,7 @@ test("works until a signal, drains and ends with 0", async () => {
   expect(code).toBe(0);
 });
 
-test("a second signal aborts, and ends with the signal's code", async () => {
+test("a second signal aborts, and exits with the signal's code", async () => {
   const cwd = project(jobFiles);
   await dispatch(cwd, "slow");
   const working = start(["work", "--queues", "*,slow*2,!bulk", "--parallel", "3"], { cwd });
@@ -42,7 +42,7 @@ test("a second signal aborts, and ends with the signal's code", async () => {
   expect(code).toBe(143);
 });
 
-test("a third signal ends it, whatever its handlers do", async () => {
+test("a third signal exits, whatever the handlers do", async () => {
   const cwd = project({
     ...jobFiles,
     "jobs/stubborn.ts": `
@@ -65,7 +65,7 @@ Job.schedule("stubborn", async (_: unknown, run) => {
   expect((await working.ended).code).toBe(130);
 });
 
-test("ends with 124 when runs do not finish within the drain timeout", async () => {
+test("exits with 124 when runs do not finish within the drain timeout", async () => {
   const cwd = project(jobFiles);
   await dispatch(cwd, "slow");
   const working = start(["work", "--drain-timeout", "100ms"], { cwd });
@@ -80,7 +80,7 @@ test.each([
   [["--until-empty"], 3],
   [["--max-jobs", "2"], 2],
   [["--once"], 1],
-])("%j ends by itself", async (args, completed) => {
+])("%j exits by itself", async (args, completed) => {
   const cwd = project(jobFiles);
   await dispatch(cwd, "ok", "ok", "ok");
   const { code, stderr } = await run(["work", ...args], { cwd });
@@ -88,7 +88,7 @@ test.each([
   expect(code).toBe(0);
 });
 
-test("--max-time ends it", async () => {
+test("--max-time exits", async () => {
   const { code, stderr } = await run(["work", "--max-time", "50ms"], { cwd: project(jobFiles) });
   expect(stderr).toContain("--max-time 50ms is over");
   expect(code).toBe(0);
@@ -100,7 +100,7 @@ const documents = (stdout: string) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-test.each([[[]], [["--jsonl"]], [["--json"]]])("%j tells programs each event on a line", async (args) => {
+test.each([[[]], [["--jsonl"]], [["--json"]]])("%j prints each event as a line of JSON", async (args) => {
   const cwd = project(jobFiles);
   await dispatch(cwd, "ok", "shaky");
   const { stdout } = await run(["work", ...args, "--until-empty"], { cwd });
@@ -128,7 +128,7 @@ test.each([[[]], [["--jsonl"]], [["--json"]]])("%j tells programs each event on 
   });
 });
 
-test("the quiet hear of failures only", async () => {
+test("--quiet prints failures only", async () => {
   const cwd = project(jobFiles);
   await dispatch(cwd, "ok", "broken");
   const { stdout, stderr } = await run(["work", "-q", "--until-empty"], { cwd });
@@ -136,7 +136,7 @@ test("the quiet hear of failures only", async () => {
   expect(stderr).not.toContain("drained");
 });
 
-test("what handlers log is told, without secrets", async () => {
+test("prints log lines of handlers, without secrets", async () => {
   const cwd = project({
     ...jobFiles,
     "jobs/talks.ts": `
@@ -162,7 +162,7 @@ Job.schedule("talks", (_: unknown, run) => {
   ]);
 });
 
-test("answers SIGUSR2 with a line, and SIGHUP with what it would take", async () => {
+test("answers SIGUSR2 with a line, and SIGHUP with a remedy", async () => {
   const cwd = project(jobFiles);
   await dispatch(cwd, "slow", "ok");
   const working = start(["work", "--no-jsonl"], { cwd });
@@ -174,7 +174,7 @@ test("answers SIGUSR2 with a line, and SIGHUP with what it would take", async ()
   await working.shows("SIGHUP: cannot reload");
 });
 
-test("a job file that works by itself is kept from it", async () => {
+test("calls of forever() in a job file are ignored", async () => {
   const cwd = project({
     ...jobFiles,
     "jobs/main.ts": `import { Job } from "punctual";\nawait Job.forever();\nawait Job.run();\n`,
@@ -200,7 +200,7 @@ test.each<[string[], string]>([
   expect(code).toBe(2);
 });
 
-test("exits 5 where the database cannot be opened", async () => {
+test("exits with 5 if the database cannot be opened", async () => {
   const cwd = project({ ...jobFiles, "punctual.config.ts": "export default {};\n" });
   const { code, stderr } = await run(["work", "--db", "sqlite:./gone/jobs.db"], { cwd });
   expect(stderr).toContain("DATABASE_MISSING");

@@ -48,7 +48,7 @@ test("supervise() bounds it in the child processes of any program", async () => 
   expect(text).not.toContain(`pid ${pid} `);
 });
 
-test("a size that the environment gives stays", async () => {
+test("a size from the environment is kept", async () => {
   const { text } = await told(["work"], { env: { NODE_OPTIONS: "--max-semi-space-size=16" } });
   expect(text).toMatch(/options +\./);
 });

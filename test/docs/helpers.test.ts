@@ -45,7 +45,7 @@ function rowsOf(name: Name): string[] {
   });
 }
 
-test("the table of helpers is what the code makes", () => {
+test("the table of helpers matches the code", () => {
   const names = Object.keys(frequencies) as Name[];
   const made = `| call | cron | |\n|---|---|---|\n${names.flatMap(rowsOf).join("")}`;
   const page = read(PAGE);
@@ -61,7 +61,7 @@ test("the table of helpers is what the code makes", () => {
   ).toBe(made);
 });
 
-describe("ticks around changes of clocks", () => {
+describe("ticks around clock changes", () => {
   const table = tables(PAGE).find(({ header }) => header[3] === "ticks (UTC)")!;
 
   test.each(table.rows)("%s in %s after %s", (calls, zone, after, ticks) => {

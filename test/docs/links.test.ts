@@ -4,19 +4,19 @@ import { expect, test } from "vitest";
 import { isBroken, isLocal, linksIn } from "./support/links.ts";
 import { codeIn, pages, read, root } from "./support/markdown.ts";
 
-test.each(pages)("every link in %s leads somewhere", (page) => {
+test.each(pages)("every link in %s has a target", (page) => {
   const local = linksIn(read(page)).filter(isLocal);
   expect(local.filter((link) => isBroken(root, page, link))).toEqual([]);
 });
 
-test.each(pages)("every file that %s names is there", (page) => {
+test.each(pages)("every file that %s names exists", (page) => {
   const named = codeIn(read(page).replace(/^```[\s\S]*?^```$/gm, "")).filter((code) =>
     /^[\w/-]+\/[\w./-]*\.(ts|mjs|md)$/.test(code),
   );
   expect(named.filter((file) => !["", "src"].some((from) => existsSync(join(root, from, file))))).toEqual([]);
 });
 
-test("a broken link is found", () => {
+test("the check finds a broken link", () => {
   expect(isBroken(root, "README.md", "docs/guide/nowhere.md")).toBe(true);
   expect(isBroken(root, "README.md", "docs/guide/limits.md#nowhere")).toBe(true);
   expect(isBroken(root, "README.md", "../elsewhere.md")).toBe(true);

@@ -75,18 +75,18 @@ describe("coming from", async () => {
       .filter(([, , member]) => !/^(started|failed|completed)$/.test(member!))
       .map(([text, object, member]) => ({ text, there: member! in objects[object!]! }));
 
-  test("every row says where it stands", () => {
+  test("every row has a status", () => {
     expect(rows.length).toBeGreaterThan(100);
     expect(rows.filter(({ state }) => !STATES.includes(state))).toEqual([]);
   });
 
-  test("what works is there", () => {
+  test("a feature that exists can be called", () => {
     const named = rows.filter(({ state }) => state === "works").flatMap(({ ours }) => membersIn(ours));
     expect(named.length).toBeGreaterThan(100);
     expect(named.filter(({ there }) => !there)).toEqual([]);
   });
 
-  test("what comes later is not there yet", () => {
+  test("a feature that is planned does not exist yet", () => {
     const later = rows.filter(({ state }) => state === "later");
     expect(later.length).toBeGreaterThan(0);
     const promised = later.flatMap(({ ours }) => membersIn(ours.replace(/; until then.*/, "")));

@@ -11,7 +11,7 @@ import { read, root } from "./support/markdown.ts";
 const text = read("README.md");
 const [, example = "", output = ""] = /^```ts\n([\s\S]*?)^```\n\n```\n([\s\S]*?)^```/m.exec(text) ?? [];
 
-test("the example prints what stands below it, until it is interrupted", async () => {
+test("the example prints the output below it, until it is interrupted", async () => {
   const cwd = temporaryFolder();
   const source = JSON.stringify(pathToFileURL(join(root, "src/index.ts")).href);
   writeFileSync(join(cwd, "example.mts"), example.replace('"punctual"', source));
@@ -27,7 +27,7 @@ test("the example prints what stands below it, until it is interrupted", async (
   expect(child.exitCode).toBe(0);
 });
 
-test("every figure of the claims stands on the page that the claim links to", () => {
+test("every figure of a claim is on the page that the claim links to", () => {
   const claims = [...text.matchAll(/^- \*\*.*?\n(?= *[-#]|\n)/gms)].map(([claim]) => claim);
   const linked = claims.filter((claim) => claim.includes("](docs/")).slice(0, 3);
   expect(linked).toHaveLength(3);

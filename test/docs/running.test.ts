@@ -25,7 +25,7 @@ test("the example for Vitest is the one that runs here", () => {
   expect(chosen.map(({ text }) => text).filter(isVitest)).toEqual([asPublished]);
 });
 
-test("the function that moves rows of v2.5 over moves each of them once", async () => {
+test("the function that migrates rows of v2.5 migrates each of them once", async () => {
   const { code } = snippets.find(({ text }) => text.includes("function moveOver("))!;
   const rows = [
     {

@@ -35,12 +35,12 @@ function typeCheck(snippets: Pick<Snippet, "page" | "line" | "code">[]): string 
   }
 }
 
-test("every block of code in the README and the guide is right", () => {
+test("every code block in the README and the guide compiles", () => {
   expect(snippets.length).toBeGreaterThan(20);
   expect(typeCheck(snippets)).toBe("");
 });
 
-test("the check finds what is wrong", () => {
+test("the check finds a wrong block", () => {
   const wrong = 'import { Punctual } from "punctual";\nnew Punctual("sqlite::memory:").dispatched();\n';
   expect(typeCheck([{ page: "wrong.md", line: 1, code: wrong }])).toContain("dispatched");
 });

@@ -91,6 +91,6 @@ describe.each([
   });
 });
 
-test("the check catches a file that is not on the way", () => {
+test("the check finds a file that is not on the path", () => {
   expect(unconnected(["dispatch/dispatch.ts", "cli/render/table.ts"])).toEqual(["cli/render/table.ts"]);
 });

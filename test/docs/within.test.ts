@@ -53,7 +53,7 @@ describe.runIf(servers.length > 0)("the transactions of the guide", () => {
     return run(programOf(changed, prelude), database);
   }
 
-  test.each(servers)("each makes one run and one order on $name", async (database) => {
+  test.each(servers)("each inserts one run and one order on $name", async (database) => {
     expect(await writtenBy(database, (text) => text)).toEqual([
       [1, 1],
       [2, 2],
@@ -62,7 +62,7 @@ describe.runIf(servers.length > 0)("the transactions of the guide", () => {
     ]);
   });
 
-  test.each(servers)("each that fails after it leaves neither on $name", async (database) => {
+  test.each(servers)("each that fails afterwards inserts neither on $name", async (database) => {
     const failing = (text: string) => {
       const failed = text.replace(/(\.within\(\w+\);)/, '$1 throw new Error("no chairs left");');
       return `try {\n${failed}\n} catch (error) {\n  if (!String(error).includes("no chairs left")) throw error;\n}`;

@@ -20,7 +20,7 @@ function expectedOutput(file: string): string {
 }
 
 describe("examples", () => {
-  test.concurrent.each(programs)("%s says what it promises", async (file) => {
+  test.concurrent.each(programs)("%s prints the output in its comments", async (file) => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, file)]);
     expect(stdout).toBe(expectedOutput(file));
     expect(stderr).toBe("");

@@ -147,7 +147,7 @@ export const mutants: Mutant[] = [
     find: 'isAttached(command, ["--check"], level)',
     replace: 'isAttached(command, ["--chek"], level)',
     tests: ["test/cli/status.test.ts"],
-    only: "in one word",
+    only: "attached to its option",
   },
   {
     rule: "Child processes of any program get the bound of the young generation.",

@@ -44,7 +44,7 @@ export const mutants: Mutant[] = [
     replace:
       "if (held.has(id) || locked.has(id)) this.#prolong(one, sent);\n        else this.#lose(one, false);",
     tests: UNIT,
-    only: "because its row is locked",
+    only: "if its row is locked",
   },
   {
     rule: "The deadline timer runs also while renewals fail or go unanswered.",
@@ -52,7 +52,7 @@ export const mutants: Mutant[] = [
     find: "if (this.#unanswered >= MOST_UNANSWERED) return trustedUntil;",
     replace: "if (this.#unanswered >= MOST_UNANSWERED) return Number.POSITIVE_INFINITY;",
     tests: UNIT,
-    only: "given up in time while all renewals go unanswered",
+    only: "given up in time while all renewals are unanswered",
   },
   {
     rule: "A run that this process claims again is lost to its first execution at once.",
@@ -76,7 +76,7 @@ export const mutants: Mutant[] = [
     find: "if (expired) this.#release(one);",
     replace: "if (!expired) this.#release(one);",
     tests: ["test/unit/worker.test.ts"],
-    only: "while the database hangs are given back",
+    only: "buffered runs are released",
   },
   {
     rule: "Each execution is known by its own claim, so that a re-claim forgets none.",
@@ -99,7 +99,7 @@ export const mutants: Mutant[] = [
     find: "return since < MAX_AGE && Math.abs(wall - at.wall - since) <= MAX_DRIFT;",
     replace: "return since < MAX_AGE && wall - at.wall < MAX_AGE;",
     tests: ["test/unit/database-time.test.ts"],
-    only: "suspended, be it for a moment",
+    only: "suspended, even for a moment",
   },
   {
     rule: "A claim counts its leases from the time that the database told with its facts.",
@@ -159,6 +159,6 @@ export const mutants: Mutant[] = [
     find: "    this.#lapses.check();\n    checkLeases();\n",
     replace: "    this.#lapses.check();\n",
     tests: ["test/unit/janitor.test.ts"],
-    only: "before it reaps, each time",
+    only: "before each reap",
   },
 ];

@@ -10,7 +10,7 @@ export const mutants: Mutant[] = [
     find: "Math.max(SHORTEST, (now - this.#lastEvent) * PART)",
     replace: "now - this.#lastEvent < 10 ? SHORTEST : longest",
     tests: ["test/unit/change-watch.test.ts"],
-    only: "after its event is seen soon",
+    only: "after its event is noticed soon",
   },
   {
     rule: "SQLite looks often where the events of the WAL file do not arrive.",

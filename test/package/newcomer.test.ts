@@ -128,7 +128,7 @@ async function live({ cwd, run, start }: Place, database: string): Promise<void>
 
 describe("the package", () => {
   test(
-    "is lived with on SQLite",
+    "works for a newcomer on SQLite",
     async () => {
       await live(await install("on-sqlite", {}), "sqlite");
       expect(existsSync(join(folder, "on-sqlite/punctual.db"))).toBe(true);
@@ -137,7 +137,7 @@ describe("the package", () => {
   );
 
   test(
-    "is lived with on PostgreSQL",
+    "works for a newcomer on PostgreSQL",
     async () => {
       const scene = await Scene.on("postgres", (await sharedServer("postgres")).url);
       onTestFinished(() => scene.clear());

@@ -82,7 +82,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a worker's package compiles to declarations, by which a producer of another package is checked", () => {
+test("a worker's package compiles to declarations that type-check a producer in another package", () => {
   const declarations = ["--declaration", "--outDir", join(packages, "shop-jobs")];
   expect(compile("index.ts", ...declarations)).toBe("");
   const catalog = readFileSync(join(packages, "shop-jobs/index.d.ts"), "utf8");

@@ -44,7 +44,7 @@ test("waits never get shorter, and double until the cap", () => {
   );
 });
 
-test("whatever a backoff function gives or throws, there is a wait", () => {
+test("any result or error of a backoff function leads to a wait", () => {
   fc.assert(
     fc.property(fc.anything(), failures, fc.boolean(), (answer, count, throws) => {
       const backoff = () => {

@@ -17,7 +17,7 @@ describe("the formula", () => {
     expect(retryDelay(exact, failures, error)).toBe(ms);
   });
 
-  test("takes fractions of seconds and gives whole milliseconds", () => {
+  test("takes fractions of seconds and returns whole milliseconds", () => {
     expect(retryDelay({ ...exact, base: 0.0125 }, 1, error)).toBe(13);
     expect(retryDelay({ ...exact, base: 0.2 }, 2, error)).toBe(400);
   });
@@ -26,7 +26,7 @@ describe("the formula", () => {
     expect(retryDelay(exact, failures, error)).toBe(1000);
   });
 
-  test("no base, no wait; no cap, a century at most", () => {
+  test("without a base there is no wait; without a cap a century at most", () => {
     expect(retryDelay({ ...exact, base: 0 }, 5000, error)).toBe(0);
     expect(retryDelay({ ...exact, cap: 0 }, 3, error)).toBe(0);
     const uncapped = retryDelay({ ...exact, base: 1e300, cap: Number.POSITIVE_INFINITY }, 5000, error);
@@ -52,8 +52,8 @@ describe("full jitter", () => {
   });
 });
 
-describe("a function of one's own", () => {
-  test("gets the failures and the error; its answer is a duration, without jitter and cap", () => {
+describe("a custom function", () => {
+  test("gets the failures and the error; its result is a duration, without jitter and cap", () => {
     const backoff = vi.fn((failures: number) => failures * 100);
     expect(retryDelay({ ...exact, jitter: "full", backoff }, 3, error, () => 0)).toBe(300_000);
     expect(backoff).toHaveBeenCalledExactlyOnceWith(3, error);
@@ -72,7 +72,7 @@ describe("a function of one's own", () => {
     ["gives an object", () => ({})],
     ["is async", async () => 5],
     ["is async and rejects", async () => { throw error }], // biome-ignore format: one line per case
-  ])("that %s leaves the formula", (_, backoff) => {
+  ])("that %s is replaced by the formula", (_, backoff) => {
     const policy = { ...exact, backoff: backoff as () => number };
     expect(retryDelay(policy, 2, error)).toBe(2000);
   });

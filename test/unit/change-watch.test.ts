@@ -64,12 +64,12 @@ describe("a watched file", () => {
     stop = () => watched.stop();
   });
 
-  test("is looked at ten times a second while nothing happens", async () => {
+  test("is polled ten times a second while nothing happens", async () => {
     expect(await looksIn(1000)).toBe(10);
     expect(changes).toBe(0);
   });
 
-  test("is looked at each millisecond after an event, until the commit that comes later", async () => {
+  test("is polled each millisecond after an event, until the commit that comes later", async () => {
     await looksIn(50);
     last().emit("change", "change", "jobs.db-wal");
     expect(await looksIn(8)).toBe(8);
@@ -78,7 +78,7 @@ describe("a watched file", () => {
     expect(changes).toBe(1);
   });
 
-  test.each([20, 80, 400])("a commit %i ms after its event is seen soon", async (sync) => {
+  test.each([20, 80, 400])("a commit %i ms after its event is noticed soon", async (sync) => {
     last().emit("change", "change", "jobs.db-wal");
     await looksIn(sync);
     version = 2;
@@ -86,13 +86,13 @@ describe("a watched file", () => {
     expect(changes).toBe(1);
   });
 
-  test("a change without an event is seen all the same", async () => {
+  test("a change without an event is noticed", async () => {
     version = 2;
     await looksIn(100);
     expect(changes).toBe(1);
   });
 
-  test("is looked at often once its events do not arrive, and seldom once they do", async () => {
+  test("is polled often once its events do not arrive, and rarely once they do", async () => {
     for (let n = 0; n < 3; n++) {
       version++;
       await looksIn(100);
@@ -108,7 +108,7 @@ describe("a watched file", () => {
   test.each([
     ["reports an error", () => last().emit("error", new Error("EMFILE"))],
     ["was replaced", () => last().emit("change", "rename", "jobs.db-wal")],
-  ])("that %s is looked at often, and watched again later", async (_, happen) => {
+  ])("that %s is polled often, and watched again later", async (_, happen) => {
     await looksIn(50);
     happen();
     expect(last().closed).toBe(1);
@@ -118,7 +118,7 @@ describe("a watched file", () => {
     expect(await looksIn(1000)).toBe(10);
   });
 
-  test("is let go at the end", async () => {
+  test("is no longer watched at the end", async () => {
     stop();
     expect(last().closed).toBe(1);
     last().emit("change", "change", "jobs.db-wal");
@@ -126,7 +126,7 @@ describe("a watched file", () => {
   });
 });
 
-test("a file that cannot be watched is looked at often, and watched as soon as it can be", async () => {
+test("a file that cannot be watched is polled often, and watched as soon as possible", async () => {
   failures = 2;
   const watched = start();
   stop = () => watched.stop();

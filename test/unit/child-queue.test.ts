@@ -18,7 +18,7 @@ function scene() {
   return { clock, late, queue, take };
 }
 
-test("gives runs in the order of their assignment, as many as there are slots", () => {
+test("returns runs in the order of their assignment, as many as there are slots", () => {
   const { queue, take } = scene();
   queue.add(assigned(3, 4, 5));
   queue.add(assigned(8));
@@ -27,7 +27,7 @@ test("gives runs in the order of their assignment, as many as there are slots", 
   expect(take(5)).toEqual([5, 8]);
 });
 
-test("a run that was taken out does not come", () => {
+test("does not return a run that was removed", () => {
   const { queue, take } = scene();
   queue.add(assigned(1, 2, 3));
   expect(queue.remove(2)).toBe(true);
@@ -36,7 +36,7 @@ test("a run that was taken out does not come", () => {
   expect(queue.remove(1)).toBe(false);
 });
 
-test("names the runs that have waited too long for a slot, and only these", async () => {
+test("reports the runs that have waited too long for a slot, and only these", async () => {
   const { clock, late, queue, take } = scene();
   queue.add(assigned(1, 2));
   expect(take(1)).toEqual([1]);

@@ -34,10 +34,10 @@ test("one claim prefetches 500 runs, two together a thousand", () => {
   expect(room({ asked: 510, buffered: 500 })).toMatchObject({ limit: 0, start: 0 });
 });
 
-test("limited runs are claimed although another claim asks for all slots", () => {
+test("limited runs are claimed although another claim may take all slots", () => {
   expect(room({ asked: 510 }).limited).toBe(10);
 });
 
-test("the budget counts runs that are asked for", () => {
+test("the budget counts runs that claims under way may bring", () => {
   expect(room({ budget: 600, asked: 510 }).limit).toBe(90);
 });

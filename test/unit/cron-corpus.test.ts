@@ -29,7 +29,7 @@ const iso = (date: Date) => date.toISOString().replace(".000Z", "Z");
 describe.each(["agreed", "dst", "domdow-step"] as const)("corpus: %s", (kind) => {
   const timed = lines.filter((line): line is Timed => line.kind === kind);
 
-  test(`next gives the stated list in ${timed.length} cases`, () => {
+  test(`next returns the stated list in ${timed.length} cases`, () => {
     const wrong = timed
       .map((line) => ({
         ...line,
@@ -42,7 +42,7 @@ describe.each(["agreed", "dst", "domdow-step"] as const)("corpus: %s", (kind) =>
     expect(wrong).toEqual([]);
   });
 
-  test("previous walks the same list back", () => {
+  test("previous returns the same list backwards", () => {
     const wrong = timed
       .map((line) => {
         const cron = new Cron(line.cron, { timezone: line.tz });
@@ -58,7 +58,7 @@ describe.each(["agreed", "dst", "domdow-step"] as const)("corpus: %s", (kind) =>
     expect(wrong).toEqual([]);
   });
 
-  test("what toString gives back means the same", () => {
+  test("the result of toString has the same ticks", () => {
     const wrong = timed.filter((line) => {
       const again = new Cron(new Cron(line.cron).toString(), { timezone: line.tz });
       return again.upcoming(line.next.length, new Date(line.from)).map(iso).join() !== line.next.join();

@@ -50,8 +50,8 @@ function scene(way = 10) {
   };
 }
 
-describe("the database's time, carried on", () => {
-  test("is never ahead of the database, however long the question took", async () => {
+describe("the database's time between two readings", () => {
+  test("is never ahead of the database, however long the reading took", async () => {
     const { now, pass, real } = scene(100);
     for (const ms of [0, 1, 50, 99, 5000]) {
       pass(ms);
@@ -61,7 +61,7 @@ describe("the database's time, carried on", () => {
     }
   });
 
-  test("is asked for once in ten seconds", async () => {
+  test("is read once in ten seconds", async () => {
     const { now, pass, questions } = scene();
     for (let second = 0; second < 30; second++) {
       await now();
@@ -70,7 +70,7 @@ describe("the database's time, carried on", () => {
     expect(questions()).toBe(3);
   });
 
-  test("is asked for again after the host was suspended, be it for a moment", async () => {
+  test("is read again after the host was suspended, even for a moment", async () => {
     for (const ms of [150, 2000, 8 * 3_600_000]) {
       const { now, pass, real, suspend, questions } = scene();
       await now();
@@ -81,7 +81,7 @@ describe("the database's time, carried on", () => {
     }
   });
 
-  test("short suspensions add up", async () => {
+  test("is read again when short suspensions add up", async () => {
     const { now, pass, real, suspend } = scene();
     await now();
     for (let round = 0; round < 50; round++) {
@@ -91,7 +91,7 @@ describe("the database's time, carried on", () => {
     }
   });
 
-  test.each([3_600_000, -3_600_000])("a wall clock that is set by %i ms costs one question", async (ms) => {
+  test.each([3_600_000, -3_600_000])("is read once more if the wall clock is set by %i ms", async (ms) => {
     const { now, pass, real, setClock, questions } = scene();
     await now();
     pass(1000);
@@ -104,7 +104,7 @@ describe("the database's time, carried on", () => {
   });
 
   test.each(["suspended", "stopped"])(
-    "an answer on whose way the process was %s is asked for again",
+    "is read again if the process was %s during the reading",
     async (how) => {
       const { now, pass, real, suspend, trips, questions } = scene();
       trips.push(() => (how === "suspended" ? suspend(60_000) : pass(60_000)));
@@ -114,7 +114,7 @@ describe("the database's time, carried on", () => {
     },
   );
 
-  test("a database far away is asked twice at most", async () => {
+  test("is read at most twice from a database far away", async () => {
     const { now, pass, questions } = scene(300);
     for (let second = 0; second < 9; second++) {
       await now();
@@ -123,7 +123,7 @@ describe("the database's time, carried on", () => {
     expect(questions()).toBe(2);
   });
 
-  test("a later time that came with another answer is taken, an earlier one is not", async () => {
+  test("takes a later time that came with another answer, and no earlier one", async () => {
     const { now, pass, observed, real, questions } = scene();
     await now();
     // The whole machine was paused, and neither of its clocks shows it.
@@ -135,7 +135,7 @@ describe("the database's time, carried on", () => {
     expect(questions()).toBe(1);
   });
 
-  test("is asked for where it must be exact, whatever is known", async () => {
+  test("is read if it must be exact", async () => {
     const { now, read, real, questions } = scene();
     await now();
     real.database += 60_000;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { digest } from "../../src/schedule/schedule.ts";
 
-test("a digest stays what it is: rows that were written before are compared with it", () => {
+test("a digest never changes: rows that were written before are compared with it", () => {
   expect(digest('["0 30 9 * * *","Europe/Berlin"]').toString(36)).toBe("6xphxmgoe9");
 });
 

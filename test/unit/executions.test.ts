@@ -24,7 +24,7 @@ function scene() {
   return { running, end: (one: Execution) => running.ended(one, { outcome: null }) };
 }
 
-test("a run that was lost and claimed again stays when its first try ends", () => {
+test("a run that was lost and claimed again stays when its first attempt ends", () => {
   const { running, end } = scene();
   const lost = execution("a");
   const again = execution("b");
@@ -38,7 +38,7 @@ test("a run that was lost and claimed again stays when its first try ends", () =
   expect(running.size).toBe(0);
 });
 
-test("a run that was claimed again: its first try can still be aborted, and the second is left alone", () => {
+test("the first attempt of a run that was claimed again can be aborted without the second", () => {
   const { running, end } = scene();
   const first = execution("a");
   const second = execution("b");

@@ -118,7 +118,7 @@ const surviving: [string, unknown, Partial<Failure>][] = [
   ["a 10 MB stack", hugeStack, { message: "short" }],
 ];
 
-describe("whatever was thrown", () => {
+describe("any thrown value", () => {
   test.each(surviving)("%s", (_, thrown, expected) => {
     const failure = toFailure(thrown);
     expect(failure).toMatchObject(expected);
@@ -146,7 +146,7 @@ describe("whatever was thrown", () => {
     }
   });
 
-  test("an aggregate's errors survive its long message", () => {
+  test("an aggregate's errors are kept beside its long message", () => {
     const { message } = toFailure(new AggregateError([new Error("told")], "x".repeat(100_000)));
     expect(message).toMatch(/… \(cut\) \(1 errors: Error: told\)$/);
   });
@@ -193,14 +193,14 @@ describe("text for the database", () => {
     expect(back?.cause?.stack?.length).toBeLessThan(16_384);
   });
 
-  test("cleans a failure that was made by hand, a circular one too", () => {
+  test("cleans a failure that was made by hand, also a circular one", () => {
     const failure: Failure = { name: "E\0", message: "\ud800", stack: null, code: null, cause: null };
     failure.cause = failure;
     expect(readFailure(failureText(failure))).toMatchObject({ name: "E\uFFFD", message: "\uFFFD" });
   });
 
   test.each(["", "boom", "null", "[]", '{"a":1}', '{"name":1,"message":"m"}', "{"])(
-    "%j is not ours",
+    "%j is not a stored failure",
     (text) => {
       expect(readFailure(text)).toEqual({
         name: "Error",
@@ -212,7 +212,7 @@ describe("text for the database", () => {
     },
   );
 
-  test("null stays null, and strange fields are left out", () => {
+  test("null stays null, and unknown fields are left out", () => {
     expect(readFailure(null)).toBeNull();
     expect(readFailure('{"name":"E","message":"m","stack":5,"code":{},"cause":"c","more":1}')).toEqual({
       name: "E",
@@ -260,7 +260,7 @@ describe("fingerprint", () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test("is the same from one release to the next", () => {
+  test("is the same in every release", () => {
     expect(fingerprint(withStack("m", frame))).toBe("32c6971405ff0996");
   });
 });

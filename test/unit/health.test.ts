@@ -303,7 +303,7 @@ describe("health", () => {
     expect(health.hints).toEqual(hints);
   });
 
-  test("the worst comes first, and no hint twice", () => {
+  test("the worst problem comes first, and no hint twice", () => {
     const health = healthOf(
       report({
         workers: [],

@@ -65,7 +65,7 @@ function scene() {
 }
 
 describe("a janitor", () => {
-  test("aborts what has no lease any more before it reaps, each time", async () => {
+  test("aborts executions without a lease before each reap", async () => {
     const { clock, janitor, done } = scene();
     janitor.start();
     await clock.advance(60);
@@ -77,14 +77,14 @@ describe("a janitor", () => {
     }
   });
 
-  test("fails no function of its own process", async () => {
+  test("does not fail functions of its own process", async () => {
     const { clock, janitor, done } = scene();
     janitor.start();
     await clock.advance(12);
     expect(done).toContain("reap those without an owner, but not of me");
   });
 
-  test("that was frozen gives up leases that are over, and beats, before it reaps; others have time to do so too", async () => {
+  test("that was frozen gives up expired leases and beats before it reaps, and gives others time to do so", async () => {
     // Whichever of its timers comes first.
     for (let moment = 0; moment < 12; moment++) {
       const { clock, janitor, done, firstOf, freeze } = scene();

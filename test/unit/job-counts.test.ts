@@ -31,7 +31,7 @@ function database() {
   return { store, flushed, rollups, clock, counts };
 }
 
-test("what could not be written is added to the next flush", async () => {
+test("counts that could not be written are added to the next flush", async () => {
   const { store, flushed, counts } = database();
   counts.dispatched("job", 0, 2);
   counts.settled(run, { outcome: "completed", duration: 10, error: null }, 1);
@@ -68,7 +68,7 @@ test("what could not be written is added to the next flush", async () => {
   ]);
 });
 
-test("what is counted while a flush fails is added too, and a success ends a row of failures", async () => {
+test("counts made while a flush fails are added too, and a success ends a row of failures", async () => {
   const { store, flushed, counts } = database();
   counts.settled(run, { outcome: "failed", duration: 1, error: "why" }, 1);
   store.isAway = true;
@@ -80,7 +80,7 @@ test("what is counted while a flush fails is added too, and a success ends a row
   expect(flushed[0]).toMatchObject([{ counts: { failed: 1, completed: 1 }, last: { ok: true, failed: 0 } }]);
 });
 
-test("a long outage keeps the latest 10,000", async () => {
+test("the latest 10,000 counts are kept during a long outage", async () => {
   const { store, flushed, counts } = database();
   store.isAway = true;
   for (let minute = 0; minute < 10_003; minute++) counts.dispatched("job", minute * MINUTE);

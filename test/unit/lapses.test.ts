@@ -28,14 +28,14 @@ function scene() {
 }
 
 describe("a lapse", () => {
-  test("is none while time passes as it should", async () => {
+  test("is not reported while time passes normally", async () => {
     const { clock, lapsed } = scene();
     await clock.advance("10m");
     expect(lapsed()).toBe(0);
   });
 
   test.each([3_600_000, 600, -3_600_000])(
-    "the wall clock has moved by %i ms more than the other: once",
+    "is reported once if the wall clock has moved by %i ms more than the monotonic one",
     async (ms) => {
       const { clock, lapsed, wallJumps } = scene();
       await clock.advance("2500ms");
@@ -45,7 +45,7 @@ describe("a lapse", () => {
     },
   );
 
-  test("the process was stopped, or its event loop blocked", async () => {
+  test("is reported if the process was stopped, or its event loop blocked", async () => {
     const { clock, lapsed, freeze } = scene();
     freeze(4000);
     await clock.advance("2s");
@@ -55,7 +55,7 @@ describe("a lapse", () => {
     expect(lapsed()).toBe(1);
   });
 
-  test("is noticed at once by the first caller, and not a second time", async () => {
+  test("is reported at once to the first caller, and not a second time", async () => {
     const { clock, lapses, lapsed, wallJumps } = scene();
     wallJumps(5000);
     lapses.check();
@@ -64,7 +64,7 @@ describe("a lapse", () => {
     expect(lapsed()).toBe(1);
   });
 
-  test("is not noticed any more once it was stopped", async () => {
+  test("is not reported after stop()", async () => {
     const { clock, lapses, lapsed, wallJumps } = scene();
     lapses.stop();
     wallJumps(5000);

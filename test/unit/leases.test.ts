@@ -77,7 +77,7 @@ function scene() {
 }
 
 describe("a lease that cannot be renewed", () => {
-  test("is given up when its time has come, though every renewal has failed at once", async () => {
+  test("is given up at its end, even if every renewal has failed at once", async () => {
     const { clock, hold, lost, answering } = scene();
     answering("fails");
     hold(1, "a");
@@ -109,7 +109,7 @@ describe("a lease that cannot be renewed", () => {
     expect(lost).toEqual([]);
   });
 
-  test("is renewed again within a second while the first renewal goes unanswered, a few times", async () => {
+  test("is renewed again within a second while the first renewal is unanswered, a few times", async () => {
     const { clock, hold, sent, lost } = scene();
     hold(1, "a");
     await clock.advance(21);
@@ -121,7 +121,7 @@ describe("a lease that cannot be renewed", () => {
     expect(lost).toEqual([]);
   });
 
-  test("is given up in time while all renewals go unanswered", async () => {
+  test("is given up in time while all renewals are unanswered", async () => {
     const { clock, hold, lost } = scene();
     hold(1, "a");
     hold(2, "b", 6000);
@@ -132,7 +132,7 @@ describe("a lease that cannot be renewed", () => {
     ]);
   });
 
-  test("is not trusted any longer because its row is locked; others in the same answer are", async () => {
+  test("is not trusted longer if its row is locked; others in the same answer are", async () => {
     const { clock, hold, sent, lost } = scene();
     hold(1, "locked");
     hold(2, "free");
@@ -170,7 +170,7 @@ describe("trust", () => {
     expect(leases.trusts(run)).toBe(false);
   });
 
-  test("is that of the renewal that was sent last, in whatever order the answers come", async () => {
+  test("is that of the renewal that was sent last, in any order of the answers", async () => {
     const { clock, hold, sent, lost } = scene();
     hold(1, "a");
     await clock.advance(21);
@@ -209,7 +209,7 @@ describe("a run that this process claims again", () => {
     expect(leases.trusts(second)).toBe(true);
   });
 
-  test("an answer about the first lease says nothing about the second", async () => {
+  test("an answer about the first lease does not affect the second", async () => {
     const { clock, leases, hold, sent, lost } = scene();
     hold(1, "a");
     await clock.advance(20);
@@ -220,8 +220,8 @@ describe("a run that this process claims again", () => {
   });
 });
 
-describe("the wall clock says that a lease is over, and the monotonic clock does not", () => {
-  test("the host was suspended: nothing begins under it, the database is asked at once, and says that it is lost", async () => {
+describe("a lease that has expired by the wall clock and not by the monotonic clock", () => {
+  test("after a suspension of the host starts nothing, is renewed at once, and is lost if the database says so", async () => {
     const { clock, leases, hold, sent, lost, wallJumps } = scene();
     const run = hold(1, "a");
     await clock.advance(1);
@@ -233,7 +233,7 @@ describe("the wall clock says that a lease is over, and the monotonic clock does
     expect(lost).toEqual([{ token: "a", at: 1000 }]);
   });
 
-  test("somebody set the clock: one more question, and nothing is lost", async () => {
+  test("after the clock was set is renewed once more, and not lost", async () => {
     const { clock, leases, hold, sent, lost, wallJumps } = scene();
     const run = hold(1, "a");
     await clock.advance(1);
@@ -247,7 +247,7 @@ describe("the wall clock says that a lease is over, and the monotonic clock does
     expect(lost).toEqual([]);
   });
 
-  test("the database does not answer: the lease is given up a few seconds later", async () => {
+  test("is given up a few seconds later if the database does not answer", async () => {
     const { clock, leases, hold, lost, wallJumps } = scene();
     hold(1, "a");
     await clock.advance(1);
@@ -259,7 +259,7 @@ describe("the wall clock says that a lease is over, and the monotonic clock does
     expect(lost).toEqual([{ token: "a", at: 6000 }]);
   });
 
-  test("a renewal that was sent before the suspension does not count", async () => {
+  test("is not trusted because of a renewal that was sent before the suspension", async () => {
     const { clock, leases, hold, sent, lost, wallJumps } = scene();
     const run = hold(1, "a");
     await clock.advance(20);
@@ -274,7 +274,7 @@ describe("the wall clock says that a lease is over, and the monotonic clock does
   });
 });
 
-test("a wall clock that is set back, or forward within the lease, changes nothing", async () => {
+test("is not lost if the wall clock is set back, or forward within the lease", async () => {
   const { clock, leases, hold, sent, lost, wallJumps } = scene();
   const run = hold(1, "a");
   for (const ms of [-3_600_000, 3_600_000, 30_000]) {

@@ -51,7 +51,7 @@ test("lines of many runs are written by one call", async () => {
   expect(state.calls).toBe(1);
 });
 
-test("those who ask while it is under way share the next call", async () => {
+test("concurrent callers share the next flush", async () => {
   const { runs, logbook, state } = await scene(20);
   const all = runs.map((run) => {
     logbook.add(run, "m", undefined);
@@ -61,7 +61,7 @@ test("those who ask while it is under way share the next call", async () => {
   expect(state.calls).toBeLessThanOrEqual(2);
 });
 
-test("a database that is away: they wait, it is told once, and all are there when it is back", async () => {
+test("an unavailable database delays lines, is reported once, and gets all lines later", async () => {
   const { runs, logbook, state, lines, said } = await scene(1);
   const [run] = runs;
   state.away = true;
@@ -104,7 +104,7 @@ test("while the database is unavailable, memory is bounded and one warning says 
   expect(await store.countLogs(runs.at(-1)!.id)).toBe(1);
 });
 
-test("a try that goes on under a number that others had counts theirs", async () => {
+test("an attempt under the number of a released one counts its lines too", async () => {
   const { runs, logbook, lines } = await scene(1);
   const run = runs[0]!;
   run.logged = MOST_LINES - 1;
@@ -113,7 +113,7 @@ test("a try that goes on under a number that others had counts theirs", async ()
   expect(await lines(run)).toEqual(["last", expect.stringContaining("more lines were logged")]);
 });
 
-test("many lines at one moment keep their order, and a moment later comes after them", async () => {
+test("many lines at one moment keep their order, also with those of a moment later", async () => {
   const { clock, runs, logbook, lines } = await scene(1);
   const first = times(700, (n) => `${n}`);
   for (const message of first) logbook.add(runs[0]!, message, undefined);

@@ -49,18 +49,18 @@ describe("after downtime", () => {
     expect(decideTicks(minutely({ policy: "skip" }), late, now)).toMatchObject({ ticks: [], missed: 6 });
   });
 
-  test("skip runs one that is only late", () => {
+  test("skip runs a tick that is only late", () => {
     const decision = decideTicks(minutely({ policy: "skip" }), late, at("10:05:09"));
     expect(decision).toMatchObject({ ticks: [at("10:05:00")], missed: 5 });
   });
 
-  test("skip runs one that is late by exactly the grace, and none that is later", () => {
+  test("skip runs a tick that is late by exactly the grace, and none that is later", () => {
     const skip = minutely({ policy: "skip" });
     expect(decideTicks(skip, late, at("10:05:10.000")).ticks).toEqual([at("10:05:00")]);
     expect(decideTicks(skip, late, at("10:05:10.001")).ticks).toEqual([]);
   });
 
-  test("all runs every one, oldest first, up to its limit", () => {
+  test("all runs every tick, oldest first, up to its limit", () => {
     const all = decideTicks(minutely({ policy: "all" }), late, now);
     expect(all.ticks).toEqual([0, 1, 2, 3, 4, 5].map((minute) => at(`10:0${minute}:00`)));
     expect(all.missed).toBe(0);
@@ -68,7 +68,7 @@ describe("after downtime", () => {
     expect(two).toMatchObject({ ticks: [at("10:04:00"), at("10:05:00")], missed: 4 });
   });
 
-  test("ticks missed by more than within are let go", () => {
+  test("ticks missed by more than within make no run", () => {
     const all = decideTicks(minutely({ policy: "all", within: 100_000 }), late, now);
     expect(all).toMatchObject({ ticks: [at("10:04:00"), at("10:05:00")], missed: 4 });
     expect(decideTicks(minutely({ policy: "once", within: 20_000 }), late, now)).toMatchObject({
@@ -81,16 +81,16 @@ describe("after downtime", () => {
 describe("while a run of an earlier tick waits", () => {
   const behind = { nextTick: at("10:00:00"), waiting: true };
 
-  test.each(["once", "skip"] as const)("%s makes no other and counts it", (policy) => {
+  test.each(["once", "skip"] as const)("%s makes no other and counts the tick as missed", (policy) => {
     expect(decideTicks(minutely({ policy }), behind, at("10:00:00"))).toMatchObject({ ticks: [], missed: 1 });
   });
 
-  test("all makes them all the same", () => {
+  test("all makes them nevertheless", () => {
     expect(decideTicks(minutely({ policy: "all" }), behind, at("10:00:00")).ticks).toHaveLength(1);
   });
 });
 
-test("ten years of seconds are bounded work", () => {
+test("counting ten years of seconds is bounded", () => {
   const seconds = new Schedule({ ...minutely({ policy: "all" }).parts, cron: "* * * * * *" });
   const decision = decideTicks(
     seconds,
@@ -101,7 +101,7 @@ test("ten years of seconds are bounded work", () => {
   expect(decision.last).toBe(at("00:00:00"));
 });
 
-test("a stored tick that this process would not have computed counts all the same", () => {
+test("a stored tick counts even if this process would not have computed it", () => {
   const odd = { nextTick: at("10:00:17"), waiting: false };
   expect(decideTicks(minutely({}), odd, at("10:00:20"))).toMatchObject({
     ticks: [at("10:00:17")],
@@ -110,7 +110,7 @@ test("a stored tick that this process would not have computed counts all the sam
   });
 });
 
-test("whatever the downtime: the mark never goes back, the next tick is ahead, ticks are due and ascend", () => {
+test("after any downtime the mark never moves back, the next tick is ahead, and ticks ascend", () => {
   const policies = fc.constantFrom("once" as const, "skip" as const, "all" as const);
   fc.assert(
     fc.property(

@@ -14,7 +14,7 @@ const server = (errno: number, message = "said so") =>
 const socket = (code: string, message = "no") => Object.assign(new Error(message), { code, errno: -111 });
 
 describe("errors of MySQL and MariaDB", () => {
-  test.each([1213, 1205, 1020, 1412, 1615, 3101])("%i is a conflict, and the connection stays", (errno) => {
+  test.each([1213, 1205, 1020, 1412, 1615, 3101])("%i is a conflict, and the connection is kept", (errno) => {
     expect(isConflict(server(errno))).toBe(true);
     expect(isConnectionLost(server(errno))).toBe(false);
     expect(translate(server(errno))).toMatchObject({ code: "DATABASE_BUSY" });
@@ -25,7 +25,7 @@ describe("errors of MySQL and MariaDB", () => {
     expect(isConflict(server(errno))).toBe(false);
   });
 
-  test("1290 counts only where it is about reading only", () => {
+  test("1290 counts only if it is about read-only", () => {
     expect(isConnectionLost(server(1290, "running with the --read-only option"))).toBe(true);
     expect(isConnectionLost(server(1290, "running with the --secure-file-priv option"))).toBe(false);
     expect(translate(server(1290, "running with the --super-read-only option"))).toMatchObject({
@@ -41,19 +41,19 @@ describe("errors of MySQL and MariaDB", () => {
     },
   );
 
-  test("what mysql2 says without a code is known by its words", () => {
+  test("errors of mysql2 without a code are recognised by their text", () => {
     expect(isConnectionLost(new Error("Can't add new command when connection is in closed state"))).toBe(
       true,
     );
     expect(translate(new Error("Pool is closed."))).toMatchObject({ code: "CLOSED" });
   });
 
-  test("a host that does not exist is a mistake, a refused connection may pass", () => {
+  test("an unknown host is a misconfiguration, a refused connection is not", () => {
     expect(isMisconfiguration(socket("ENOTFOUND"))).toBe(true);
     expect(isMisconfiguration(socket("ECONNREFUSED"))).toBe(false);
   });
 
-  test("a duplicate is found in whatever it was put into", () => {
+  test("a duplicate is found in a wrapped error", () => {
     expect(isDuplicate(server(1062))).toBe(true);
     expect(isDuplicate(new PunctualError("DATABASE", "x", { cause: server(1062) }))).toBe(true);
     expect(isDuplicate(new Error("of a library", { cause: server(1062) }))).toBe(true);
@@ -93,7 +93,7 @@ describe("errors of MySQL and MariaDB", () => {
     expect(ours).toMatchObject({ code, cause: error });
   });
 
-  test("an unknown error stays as it is", () => {
+  test("an unknown error is not translated", () => {
     const error = new TypeError("mine");
     expect(translate(error)).toBe(error);
     expect(translate(undefined)).toBe(undefined);
@@ -113,7 +113,10 @@ describe("the version of the server", () => {
     expect(flavourOf(version)).toBe(name);
   });
 
-  test.each(["5.7.44", "10.5.27-MariaDB", "5.5.68-MariaDB"])("%s is too old, and is named", (version) => {
-    expect(() => flavourOf(version)).toThrow(version);
-  });
+  test.each(["5.7.44", "10.5.27-MariaDB", "5.5.68-MariaDB"])(
+    "%s is too old, and the error names it",
+    (version) => {
+      expect(() => flavourOf(version)).toThrow(version);
+    },
+  );
 });

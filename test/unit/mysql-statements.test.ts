@@ -10,7 +10,7 @@ import { tablesWith } from "../../src/store/sql/database.ts";
 const t = tablesWith("p_");
 
 describe("parameters", () => {
-  test("a limit goes as text, every other number as a number", () => {
+  test("a limit is sent as text, every other number as a number", () => {
     const text = "select a from t where id in (?, ?) and n = ? order by id limit ?";
     expect(toValues(text, [1, 2n, 3, 4])).toEqual([1, 2, 3, "4"]);
     expect(toValues("(select 1 where a = ? LIMIT ?)", ["x", 5])).toEqual(["x", 5]);
@@ -32,13 +32,13 @@ describe("statements", () => {
     });
   });
 
-  test("an upsert takes the new values by name", () => {
+  test("an upsert uses the new values by name", () => {
     expect(dialect.upsert("m", ["a"], ["a", "n"], ["a", { column: "n", to: "m.n + excluded.n" }], 2)).toBe(
       "insert into m (a, n) values (?, ?), (?, ?) on duplicate key update a = values(a), n = m.n + values(n)",
     );
   });
 
-  test("an upsert of nothing leaves the row alone", () => {
+  test("an upsert without updates leaves the row unchanged", () => {
     expect(dialect.upsert("m", ["a", "b"], ["a", "b"], [])).toBe(
       "insert into m (a, b) values (?, ?) on duplicate key update a = m.a",
     );
@@ -60,7 +60,7 @@ describe("statements", () => {
 });
 
 describe("the schema", () => {
-  test("every statement bears being repeated", () => {
+  test("every statement can be repeated", () => {
     for (const server of ["mysql", "mariadb"] as const) {
       const schema = schemaFor(server);
       const statements = [schema.ledger(t), ...schema.migrations.flatMap((one) => one.statements(t))];
@@ -77,7 +77,7 @@ describe("the schema", () => {
 });
 
 describe("handles", () => {
-  test("pools of either kind are told by their shape", async () => {
+  test("pools of both kinds are recognised by their shape", async () => {
     const callbacks = createPool({ host: "127.0.0.1" });
     const promises = createPromisePool({ host: "127.0.0.1" });
     expect(isMysqlHandle(callbacks)).toBe(true);
@@ -97,7 +97,7 @@ describe("handles", () => {
     {},
     { query() {} },
     { execute() {}, query() {}, getConnection() {} },
-  ])("%o is none", (value) => {
+  ])("%o is not a handle", (value) => {
     expect(isMysqlHandle(value)).toBe(false);
   });
 });

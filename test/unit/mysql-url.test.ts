@@ -25,7 +25,7 @@ describe("the URL of MySQL", () => {
     });
   });
 
-  test("an address of IPv6 loses its brackets", () => {
+  test("removes the brackets of an IPv6 address", () => {
     expect(parseMysqlUrl("mysql://root@[::1]:3306/jobs")).toMatchObject({ host: "::1" });
   });
 
@@ -34,7 +34,7 @@ describe("the URL of MySQL", () => {
     expect(parseMysqlUrl("mysql://h/d?connectionLimit=4")).toMatchObject({ connectionLimit: 4 });
   });
 
-  test("what mysql2 takes is handed on, JSON as what it says", () => {
+  test("passes parameters of mysql2 on, JSON decoded", () => {
     const url = 'mysql://h/d?ssl={"rejectUnauthorized":false}&socketPath=/run/mysqld.sock&connectTimeout=500';
     expect(parseMysqlUrl(url)).toMatchObject({
       ssl: { rejectUnauthorized: false },
@@ -59,7 +59,7 @@ describe("the URL of MySQL", () => {
     );
   });
 
-  test("a refusal never tells the password", () => {
+  test("an error never contains the password", () => {
     for (const url of [
       "mysql://root:geheim@h:99999/d",
       "mysql://root:geheim@h",

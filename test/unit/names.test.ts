@@ -25,13 +25,13 @@ describe("names", () => {
     ["a lone surrogate", "a\ud800", "Expected a job name of well-formed Unicode, got half a character in"],
     ["192 bytes", "a".repeat(192), "Expected a job name of at most 191 bytes, got 192 bytes:"],
     ["96 characters of two bytes", "é".repeat(96), "got 192 bytes:"],
-  ])("%s is not", (_, name, message) => {
+  ])("%s is refused", (_, name, message) => {
     expect(() => checkName(name, "a job name")).toThrow(
       expect.objectContaining({ code: "INVALID_NAME", message: expect.stringContaining(message) }),
     );
   });
 
-  test("the message says which name was meant", () => {
+  test("the message says which name is meant", () => {
     expect(() => checkName("", "a queue name")).toThrow("Expected a queue name of at least");
   });
 });
@@ -56,13 +56,13 @@ describe("close names", () => {
     expect(closeNames(name, known)).toEqual(expected);
   });
 
-  test("the best come first, three at most, each once, the name itself never", () => {
+  test("are the best first, three at most, each once, never the name itself", () => {
     const names = ["jobs.aaa", "job.aa", "job.aaa", "job.aab", "job.abb", "job.aab", "job.aaaa"];
     expect(closeNames("job.aaa", new Set(names))).toEqual(["job.aa", "job.aaaa", "job.aab"]);
     expect(closeNames("job.aaa", [...names, ...names])).toEqual(["job.aa", "job.aaaa", "job.aab"]);
   });
 
-  test("counts edits as the textbook does", () => {
+  test("count edits as the textbook algorithm does", () => {
     // An unbanded optimal string alignment to compare with.
     const distance = (a: string, b: string): number => {
       const cells = Array.from({ length: a.length + 1 }, (_, i) =>
@@ -101,7 +101,7 @@ describe("close names", () => {
     }
   });
 
-  test("among thousands of long names", () => {
+  test("are found among thousands of long names", () => {
     const many = Array.from({ length: 5000 }, (_, index) => `a${"xy".repeat(90)}${index}`);
     expect(closeNames(`b${"xy".repeat(90)}77`, many)[0]).toBe(many[77]);
   });

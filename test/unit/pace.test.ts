@@ -9,14 +9,14 @@ function run(pace: Pace, count: number, now: number, ms: number): number {
 }
 
 describe("the pace of a worker", () => {
-  test("nothing is prefetched before a run was done, nor while time stands still", () => {
+  test("prefetches nothing before the first run was done, or while time stands still", () => {
     const pace = new Pace(1);
     expect(pace.prefetch(1000)).toBe(0);
     run(pace, 100, 1000, 0);
     expect(pace.prefetch(1000)).toBe(0);
   });
 
-  test("as many as start within 100 ms; the first measurement counts half", () => {
+  test("prefetches as many runs as start within 100 ms; the first measurement counts half", () => {
     const pace = new Pace(1);
     let now = run(pace, 10, 0, 5);
     expect(pace.prefetch(now)).toBe(100);
@@ -24,7 +24,7 @@ describe("the pace of a worker", () => {
     expect(pace.prefetch(now)).toBe(150);
   });
 
-  test("a tenth of these are next, and where there are any, at least one", () => {
+  test("counts a tenth of these as next, at least one if there are any", () => {
     const pace = new Pace(1);
     expect(pace.next(0)).toBe(0);
     let now = run(pace, 10, 0, 5);
@@ -33,7 +33,7 @@ describe("the pace of a worker", () => {
     expect(pace.next(now)).toBe(1);
   });
 
-  test("slower counts at once", () => {
+  test("follows a lower rate at once", () => {
     const pace = new Pace(1);
     let now = run(pace, 10, 0, 5);
     pace.prefetch(now);
@@ -41,7 +41,7 @@ describe("the pace of a worker", () => {
     expect(pace.prefetch(now)).toBe(10);
   });
 
-  test("time without anything to run does not count, one that goes on does", () => {
+  test("does not count idle time, and counts a run that is under way", () => {
     const pace = new Pace(1);
     run(pace, 10, 0, 5);
     expect(pace.prefetch(5000)).toBe(100);
@@ -49,7 +49,7 @@ describe("the pace of a worker", () => {
     expect(pace.prefetch(5100)).toBe(0);
   });
 
-  test("many that took hardly any time count too, and there is a bound for each stream", () => {
+  test("counts many runs that took hardly any time, up to a bound for each stream", () => {
     for (const [streams, most] of [
       [1, 500],
       [2, 1000],
@@ -64,7 +64,7 @@ describe("the pace of a worker", () => {
     [10, 100],
     [80, 160],
     [500, 200],
-  ])("where an exchange takes %d ms, it is to last for %d", (exchange, most) => {
+  ])("after an exchange of %d ms prefetches %d runs", (exchange, most) => {
     const pace = new Pace(1);
     pace.exchanged(exchange);
     expect(pace.prefetch(run(pace, 10, 0, 5))).toBe(most);
@@ -74,7 +74,7 @@ describe("the pace of a worker", () => {
     [8, 0],
     [30, 15],
     [500, 50],
-  ])("where an exchange took %d ms, outcomes gather for %d", (exchange, gathering) => {
+  ])("after an exchange of %d ms gathers outcomes for %d ms", (exchange, gathering) => {
     const pace = new Pace(1);
     pace.exchanged(exchange);
     expect(pace.gatherUntil(1000)).toBe(1000 + gathering);

@@ -48,7 +48,7 @@ function expected(value: unknown): unknown {
 }
 
 describe("payloads", () => {
-  test("JSON comes back as it was", () => {
+  test("JSON is returned unchanged", () => {
     fc.assert(
       fc.property(json, (value) => {
         const encoded = encodePayload(value);
@@ -61,7 +61,7 @@ describe("payloads", () => {
     );
   });
 
-  test("anything comes back whole or is refused", () => {
+  test("any value is returned whole or refused", () => {
     fc.assert(
       fc.property(anything, (value) => {
         let encoded: string | undefined;
@@ -79,7 +79,7 @@ describe("payloads", () => {
     );
   });
 
-  test("one bad value anywhere is found", () => {
+  test("one invalid value is found anywhere", () => {
     const bad = fc.constantFrom<unknown>(1n, Number.NaN, Symbol("s"), () => 1, new Date(0), new Map(), /a/);
     const steps = fc.array(fc.oneof(fc.nat(3), key), { minLength: 1, maxLength: 8 });
     fc.assert(
@@ -95,7 +95,7 @@ describe("payloads", () => {
     );
   });
 
-  test("a limit is kept to the byte", () => {
+  test("a limit is exact to the byte", () => {
     fc.assert(
       fc.property(json, (value) => {
         const bytes = Buffer.byteLength(JSON.stringify(value));
@@ -144,7 +144,7 @@ describe("failures", () => {
     fc.array(anything, { maxLength: 5 }).map((errors) => new AggregateError(errors)),
   );
 
-  test("anything thrown is storable and comes back", () => {
+  test("any thrown value is storable and readable", () => {
     fc.assert(
       fc.property(thrown, (value) => {
         const failure = toFailure(value);
@@ -156,7 +156,7 @@ describe("failures", () => {
     );
   });
 
-  test("text that is not ours is kept", () => {
+  test("other text is kept", () => {
     fc.assert(
       fc.property(text, (value) => {
         const failure = readFailure(value);

@@ -34,7 +34,7 @@ const throwing = {
 const revoked = Proxy.revocable({}, {});
 revoked.revoke();
 
-describe("what JSON can hold", () => {
+describe("values that JSON can represent", () => {
   test.each<[string, unknown, string]>([
     ["null", null, "null"],
     ["text", "a", '"a"'],
@@ -62,19 +62,19 @@ describe("what JSON can hold", () => {
   });
 
   test.each([2 ** 60, -(2 ** 53) - 2, Number("12345678901234567890"), 0.1 + 0.2, 5e-324, Number.MAX_VALUE])(
-    "the number %s comes back as the same number",
+    "the number %s is returned as the same number",
     (number) => {
       expect(decodePayload(encodePayload([number]))).toEqual([number]);
     },
   );
 
-  test("nothing stays nothing", () => {
+  test("undefined stays undefined", () => {
     expect(encodePayload(undefined)).toBeUndefined();
     expect(decodePayload(undefined)).toBeUndefined();
     expect(decodePayload(null)).toBeUndefined();
   });
 
-  test("plain data made in another realm", () => {
+  test("plain data of another realm", () => {
     const value = runInContext("({ list: [1, { a: 2 }] })", createContext());
     expect(encodePayload(value)).toBe('{"list":[1,{"a":2}]}');
   });
@@ -84,7 +84,7 @@ describe("what JSON can hold", () => {
   });
 });
 
-describe("what JSON cannot hold is refused with its path and a cure", () => {
+describe("a value that JSON cannot represent is refused with its path and a remedy", () => {
   test.each<[string, unknown, string]>([
     [
       "a Date",
@@ -151,7 +151,7 @@ describe("what JSON cannot hold is refused with its path and a cure", () => {
     expect(error.message).toContain(message);
   });
 
-  test("the path is that of the fault, whatever was walked before", () => {
+  test("the path is that of the fault, whatever was visited before", () => {
     const value = { good: { deep: [[1], { a: [2] }] }, list: [{ a: [] }, { b: {}, bad: 1n }] };
     expect(refused(value).message).toContain("Cannot dispatch args.list[1].bad: a BigInt");
   });
@@ -162,12 +162,12 @@ describe("what JSON cannot hold is refused with its path and a cure", () => {
     expect(refused(nested(101)).message.length).toBeLessThan(300);
   });
 
-  test("what a getter threw is the cause", () => {
+  test("the error of a getter is the cause", () => {
     expect(refused(throwing).cause).toBeInstanceOf(TypeError);
     expect("cause" in refused(1n)).toBe(false);
   });
 
-  test("a value that changes between two readings", () => {
+  test("a value that changes between two reads is refused", () => {
     let reads = 0;
     const shifty = { get a() { return reads++ === 0 ? 1 : 2n } }; // biome-ignore format: short
     expect(refused(shifty).code).toBe("INVALID_PAYLOAD");
@@ -184,13 +184,13 @@ describe("size", () => {
     );
   });
 
-  test("is 1 MiB unless told", () => {
+  test("is 1 MiB by default", () => {
     expect(DEFAULT_MAX_PAYLOAD).toBe(1_048_576);
     expect(encodePayload("a".repeat(DEFAULT_MAX_PAYLOAD - 2))).toHaveLength(DEFAULT_MAX_PAYLOAD);
     expect(refused("a".repeat(DEFAULT_MAX_PAYLOAD - 1)).code).toBe("PAYLOAD_TOO_LARGE");
   });
 
-  test("a small graph that unfolds without end is refused, not written out", () => {
+  test("a small graph that expands endlessly is refused early", () => {
     let value: unknown = {};
     for (let level = 0; level < 90; level++) value = { left: value, right: value };
     const error = refused(value, 1000);
@@ -217,7 +217,7 @@ describe("decoding", () => {
 });
 
 describe("results", () => {
-  test("are kept when JSON can hold them", () => {
+  test("are kept if JSON can represent them", () => {
     expect(encodeResult({ sent: 3 })).toEqual({ json: '{"sent":3}' });
     expect(encodeResult(null)).toEqual({ json: "null" });
     expect(encodeResult(undefined)).toEqual({ json: null });

@@ -36,7 +36,7 @@ test.each([
   expect(isConflict(fault(code))).toBe(false);
 });
 
-test("08P01 of the server itself is a mistake in a statement; PgBouncer ends connections with it", () => {
+test("08P01 of the server itself is a protocol violation; PgBouncer ends connections with it", () => {
   const tooMany = Object.assign(fault("08P01", "bind message has 4464 parameter formats but 0 parameters"), {
     routine: "exec_bind_message",
   });
@@ -54,16 +54,16 @@ test.each([
   "timeout expired",
   "timeout exceeded when trying to connect",
   "Query read timeout",
-])("%s: a lost connection without a code", (message) => {
+])("%s is a lost connection without a code", (message) => {
   expect(isConnectionLost(fault(undefined, message))).toBe(true);
 });
 
-test.each(["57014", "42P01", "23505", "28P01", "3D000", "42501", "22012"])("%s is for good", (code) => {
+test.each(["57014", "42P01", "23505", "28P01", "3D000", "42501", "22012"])("%s is permanent", (code) => {
   expect(isConnectionLost(fault(code))).toBe(false);
   expect(isConflict(fault(code))).toBe(false);
 });
 
-test("what is thrown by others is nothing of ours", () => {
+test("errors of others are not translated", () => {
   for (const thrown of [new Error("Connection refused by the handler"), "ECONNRESET", null, undefined, {}]) {
     expect(isConnectionLost(thrown)).toBe(false);
     expect(isConflict(thrown)).toBe(false);
@@ -72,18 +72,18 @@ test("what is thrown by others is nothing of ours", () => {
   }
 });
 
-test("all addresses of a host refuse", () => {
+test("a host whose addresses all refuse is unreachable", () => {
   const all = new AggregateError([fault("ECONNREFUSED"), fault("ECONNREFUSED")]);
   expect(isConnectionLost(all)).toBe(true);
   expect(translate(all)).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
 });
 
-test("duplicates, also in our words", () => {
+test("duplicates are recognised, also when translated", () => {
   expect(isDuplicate(fault("23505"))).toBe(true);
   expect(isDuplicate(translate(fault("23505")))).toBe(true);
 });
 
-test("mistakes in the URL", () => {
+test("misconfigured URLs are recognised", () => {
   expect(isMisconfiguration(fault("ENOTFOUND"))).toBe(true);
   expect(isMisconfiguration(fault(undefined, "The server does not support SSL connections"))).toBe(true);
   expect(isMisconfiguration(fault("ECONNREFUSED"))).toBe(false);
@@ -124,7 +124,7 @@ test.each([
   expect(translate(ours)).toBe(ours);
 });
 
-test("an ended pool is closed, a full one busy", () => {
+test("an ended pool is closed, a full one is busy", () => {
   expect(translate(fault(undefined, "Cannot use a pool after calling end on the pool"))).toMatchObject({
     code: "CLOSED",
   });
@@ -140,6 +140,6 @@ test.each([
   expect(() => checkVersion(version)).toThrow(told);
 });
 
-test("the first version that will do", () => {
+test("the oldest supported version is accepted", () => {
   expect(checkVersion(130_000)).toBeUndefined();
 });

@@ -19,7 +19,7 @@ test.each([
   expect(numbered(text)).toBe(expected);
 });
 
-test("more texts than are remembered", () => {
+test("more texts than the cache holds are converted", () => {
   for (let count = 1; count <= 1500; count++) expect(numbered(`${count} = ?`)).toBe(`${count} = $1`);
   expect(numbered("1 = ?")).toBe("1 = $1");
 });

@@ -6,7 +6,7 @@ import { schema } from "../../src/store/postgres/schema.ts";
 import { isNumber, withNumbers } from "../../src/store/server/adapters.ts";
 import { tablesWith } from "../../src/store/sql/database.ts";
 
-test("handles are told by their shape", () => {
+test("handles are recognised by their shape", () => {
   const pool = new pg.Pool();
   const client = new pg.Client();
   expect([isPool(pool), isClient(pool), isPostgresHandle(pool)]).toEqual([true, false, true]);
@@ -16,7 +16,7 @@ test("handles are told by their shape", () => {
   }
 });
 
-test("channels differ by schema and prefix, not by how the prefix is written", () => {
+test("channels differ by schema and prefix, not by the case of the prefix", () => {
   const names = [channelOf(null, "a_"), channelOf(null, "b_"), channelOf("s", "a_"), channelOf("S", "a_")];
   expect(new Set(names).size).toBe(4);
   expect(channelOf(null, "A_")).toBe(channelOf(null, "a_"));
@@ -25,7 +25,7 @@ test("channels differ by schema and prefix, not by how the prefix is written", (
   expect(long).not.toBe(channelOf("s".repeat(63), "b_"));
 });
 
-test("every number of the schema is made a number again, and no text", () => {
+test("every number of the schema is converted to a number, and no text", () => {
   const statements = schema.migrations.flatMap((one) => one.statements(tablesWith("p_"))).join("\n");
   const columns = [...statements.matchAll(/^\s+(\w+) (bigint|bigserial|integer|smallint|text)\b/gm)];
   expect(columns.length).toBeGreaterThan(100);
@@ -34,7 +34,7 @@ test("every number of the schema is made a number again, and no text", () => {
   expect(wrong.map(([, name]) => name)).toEqual([]);
 });
 
-test("rows of other libraries", () => {
+test("rows of other libraries are converted", () => {
   expect(
     withNumbers([{ id: "12", name: "12", run_at: 5n, error: null, tags: '["1"]', priority: 3 }]),
   ).toEqual([{ id: 12, name: "12", run_at: 5, error: null, tags: '["1"]', priority: 3 }]);

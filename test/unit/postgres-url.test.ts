@@ -4,16 +4,16 @@ import { parsePostgresUrl, schemaName } from "../../src/store/postgres/url.ts";
 const plain = "postgres://me:secret@host:5433/app";
 const defaults = { schema: null, pool: 10, notify: true, connectTimeout: 10_000 };
 
-test("without parameters", () => {
+test("a URL without parameters is not changed", () => {
   expect(parsePostgresUrl(plain)).toEqual({ connectionString: plain, ...defaults });
 });
 
-test("what is pg's is left as it was written", () => {
+test("parameters of pg are passed on unchanged", () => {
   const url = `${plain}?sslmode=no-verify&options=-c%20geqo%3Doff&application_name=a+b`;
   expect(parsePostgresUrl(url)).toEqual({ connectionString: url, ...defaults });
 });
 
-test("what is ours is taken out", () => {
+test("parameters of Punctual are removed", () => {
   expect(
     parsePostgresUrl(`${plain}?schema=jobs&sslmode=require&pool=3&notify=off&connect_timeout=2&host=/tmp`),
   ).toEqual({
@@ -35,7 +35,7 @@ test.each([
   'schema=a"b',
   "schema=",
   "connect_timeout=-1",
-])("refuses %s, and does not tell the password", (query) => {
+])("refuses %s, without the password in the message", (query) => {
   const parse = () => parsePostgresUrl(`${plain}?${query}`);
   expect(parse).toThrow(expect.objectContaining({ code: "DATABASE_URL" }));
   expect(parse).not.toThrow(/secret/);
@@ -48,18 +48,18 @@ test.each([
   ["Pool=3", "pool"],
   ["connectTimeout=3", "connect_timeout"],
   ["applicationname=x", "application_name"],
-])("takes %s for a misspelling", (query, meant) => {
+])("takes %s for a typo", (query, meant) => {
   const parse = () => parsePostgresUrl(`${plain}?${query}`);
   expect(parse).toThrow(expect.objectContaining({ code: "DATABASE_URL" }));
   expect(parse).toThrow(`Did you mean "${meant}"?`);
 });
 
-test("what is there for others stays", () => {
+test("parameters of other programs are passed on", () => {
   const url = `${plain}?channel_binding=require&pgbouncer=true&connection_limit=1&pool_mode=session&supa=x`;
   expect(parsePostgresUrl(url)).toEqual({ connectionString: url, ...defaults });
 });
 
-test("names of schemas", () => {
+test("schema names are checked", () => {
   for (const name of ["a", "App_1", "my-jobs", "_x$"]) expect(schemaName(name)).toBe(name);
   expect(schemaName(undefined)).toBeNull();
 });

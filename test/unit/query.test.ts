@@ -88,7 +88,7 @@ describe("a query", () => {
     expect(parse(text)).toEqual(expected);
   });
 
-  test("reads a time without an offset in the zone it is given", () => {
+  test("reads a time without an offset in the given zone", () => {
     expect(parse("after:2026-11-15T10:00", { zone: "Europe/Berlin" })).toEqual([
       { field: "at", from: Date.parse("2026-11-15T09:00:00Z") },
     ]);
@@ -107,7 +107,7 @@ describe("a query", () => {
     "timeout",
     "-is:late",
     "-after:24h",
-  ])("%j looks back seven days", (text) => {
+  ])("%j is restricted to seven days", (text) => {
     const { where, bounded } = parseQuery(text, { now });
     expect(bounded).toBe(true);
     expect(where.at(-1)).toEqual({ field: "finished", from: now - LOOK_BACK });
@@ -122,13 +122,13 @@ describe("a query", () => {
     "state:ready",
     "is:waiting",
     "is:late",
-  ])("%j says itself how far to look", (text) => {
+  ])("%j sets its own bound", (text) => {
     if (text === "after:1y") return expect(() => parse(text)).toThrow("after:24h");
     expect(parseQuery(text, { now }).bounded).toBe(false);
   });
 });
 
-describe("what is refused, in words", () => {
+describe("an invalid query is refused, with the reason", () => {
   test.each<[string, ...string[]]>([
     ["stat:failed", 'no field "stat"', 'Did you mean "state"?', "Known: state, job, queue"],
     ["name:send", 'no field "name"', 'Did you mean "job"?'],
@@ -175,7 +175,7 @@ describe("what is refused, in words", () => {
     for (const part of parts) expect((thrown as Error).message).toContain(part);
   });
 
-  test("what is not a text", () => {
+  test("anything but text", () => {
     expect(() => parseQuery(5 as unknown as string, { now })).toThrow("got 5");
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isPlainQueue, readQueues } from "../../src/validate/queue-list.ts";
 import { strideOf, toWeightedQueues } from "../../src/worker/options.ts";
 
-describe("queues in a text", () => {
+describe("a list of queues as text", () => {
   test.each([
     ["emails", { queues: ["emails"] }],
     ["emails, default", { queues: ["emails", "default"] }],
@@ -33,7 +33,7 @@ describe("queues in a text", () => {
     expect(() => readQueues(text)).toThrow(why);
   });
 
-  test("which names stand for themselves", () => {
+  test("knows which names are plain", () => {
     const names = ["emails", "two words", "a*b", "a!", "*a"];
     expect(names.filter((name) => !isPlainQueue(name))).toEqual([]);
     for (const name of names) expect(readQueues(name)).toEqual({ queues: [name] });
@@ -41,8 +41,8 @@ describe("queues in a text", () => {
   });
 });
 
-describe("what a worker serves", () => {
-  test("a queue that is named is served once; one that is left out where others are named is none of them", () => {
+describe("the queues that a worker serves", () => {
+  test("have a named queue once; an excluded queue that is not among them has no effect", () => {
     const options = { queues: ["a", "b", "a"], exceptQueues: ["c"], weights: {} };
     expect(toWeightedQueues(options)).toEqual({ queues: ["a", "b"], exceptQueues: [], weights: null });
     expect(toWeightedQueues({ exceptQueues: [] })).toEqual({ queues: null, exceptQueues: [], weights: null });
@@ -64,7 +64,7 @@ describe("what a worker serves", () => {
     expect(() => toWeightedQueues(options as object)).toThrow(why);
   });
 
-  test("a stride is as much shorter as the weight is greater; without weights there is none", () => {
+  test("a stride is inversely proportional to the weight; without weights there is none", () => {
     const serving = toWeightedQueues({ weights: { a: 4 } });
     const stride = strideOf(serving, () => 0.5)!;
     expect(stride("b") / stride("a")).toBeCloseTo(4);

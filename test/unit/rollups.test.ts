@@ -62,7 +62,7 @@ test("a skipped run waited, but took no time", () => {
   expect(new Set(rollups.take().map(({ measure }) => measure))).toEqual(new Set(["outcome", "waited"]));
 });
 
-test("sums have no key twice, and come in one order", () => {
+test("sums have no key twice, and are in one order", () => {
   const rollups = new Rollups();
   for (const job of ["b", "a"]) for (const minute of [61, 3]) rollups.add({ ...attempt, job }, minute);
   const counts = rollups.take();

@@ -5,7 +5,7 @@ import { type SuperviseOptions, toSupervision } from "../../src/supervisor/optio
 import { TestClock } from "../../src/testing/index.ts";
 
 describe("the options of supervise()", () => {
-  test("by default: two children with ten slots each, never replaced, five minutes of silence", () => {
+  test("default to two children with ten slots each, never replaced, five minutes of silence", () => {
     expect(toSupervision({})).toMatchObject({
       workers: 2,
       parallel: 10,
@@ -53,7 +53,7 @@ describe("the silence of a child", () => {
     return { clock, silence: new Silence(clock) };
   }
 
-  test("is none while each question is answered, however long that is after the start", async () => {
+  test("is zero while each ping is answered, however late after the start", async () => {
     const { clock, silence: one } = silence();
     for (let asked = 0; asked < 5; asked++) {
       await clock.advance(10);
@@ -64,7 +64,7 @@ describe("the silence of a child", () => {
     }
   });
 
-  test("lasts from the first question to the next sign of life", async () => {
+  test("lasts from the first unanswered ping to the next message", async () => {
     const { clock, silence: one } = silence();
     for (const length of [0, 1000, 2000, 3000]) {
       expect(one.ask(1000)).toBe(length);
@@ -74,7 +74,7 @@ describe("the silence of a child", () => {
     expect(one.ask(1000)).toBe(0);
   });
 
-  test("a pause of our own counts as one question", async () => {
+  test("counts a pause of the parent as one ping", async () => {
     const { clock, silence: one } = silence();
     one.ask(1000);
     await clock.advance(3600);
@@ -85,7 +85,7 @@ describe("the silence of a child", () => {
 describe("restarts", () => {
   const longest = () => 1 - Number.EPSILON;
 
-  test("a child that lived is replaced at once, one that did not after ever longer pauses", () => {
+  test("a healthy child is replaced at once, another after growing waits", () => {
     const restarts = new Restarts();
     const quick = { lived: 10, ended: 0 };
     expect(restarts.wait({ lived: 60_000, ended: 0 }, longest)).toBe(0);
@@ -96,14 +96,14 @@ describe("restarts", () => {
     expect(Math.round(restarts.wait(quick, longest))).toBe(1000);
   });
 
-  test("one that brought runs to an end before is replaced after the first pause, however often", () => {
+  test("a child that finished runs is replaced after the first wait, however often", () => {
     const restarts = new Restarts();
     const lives = [0, 0, 0, 1, 1, 1, 0].map((ended) => ({ lived: 10, ended }));
     const waits = lives.map((life) => Math.round(restarts.wait(life, longest)));
     expect(waits).toEqual([1000, 2000, 4000, 1000, 1000, 1000, 2000]);
   });
 
-  test("the pauses of several are spread, by half at most", () => {
+  test("the waits of several are spread, by half at most", () => {
     expect(new Restarts().wait(null, () => 0)).toBe(500);
   });
 });

@@ -77,13 +77,13 @@ describe("durations", () => {
     [Symbol("s")],
     [{}],
     [new Date(0)],
-  ])("%s is none", (duration) => {
+  ])("%s is refused", (duration) => {
     expect(() => toMilliseconds(duration as Duration)).toThrow(
       expect.objectContaining({ name: "PunctualError", code: "INVALID_DURATION" }),
     );
   });
 
-  test("the message says what was expected and what came", () => {
+  test("the message has the expected and the given value", () => {
     expect(() => toMilliseconds("5", "a lease")).toThrow(
       'Expected a lease as seconds or text such as "200ms", "90s" or "1 hour", got "5".',
     );
@@ -91,13 +91,13 @@ describe("durations", () => {
   });
 
   test.each<[Duration]>([[1e300], [`${"9".repeat(90)}w`], ["365251 days"]])(
-    "%s would leave the calendar",
+    "%s is beyond the calendar",
     (duration) => {
       expect(() => toMilliseconds(duration)).toThrow(expect.objectContaining({ code: "INVALID_DURATION" }));
     },
   );
 
-  test("the longest is named when it is exceeded", () => {
+  test("the message names the longest duration if it is exceeded", () => {
     expect(() => toMilliseconds(1e300)).toThrow("got 1e+300. The longest is 1,000 years.");
   });
 });
@@ -165,13 +165,13 @@ describe("instants", () => {
     [undefined],
     [{}],
     [1n],
-  ])("%s is none", (instant) => {
+  ])("%s is refused", (instant) => {
     expect(() => toInstant(instant as Instant)).toThrow(
       expect.objectContaining({ name: "PunctualError", code: "INVALID_INSTANT" }),
     );
   });
 
-  test("the message says what was expected, what came and what to do", () => {
+  test("the message has the expected and the given value, and a remedy", () => {
     expect(() => toInstant("tomorrow")).toThrow(
       'Expected a Date or an ISO 8601 text such as "2026-12-01T10:00:00Z", got "tomorrow".',
     );
@@ -183,7 +183,7 @@ describe("instants", () => {
 });
 
 describe("sleeping", () => {
-  test("ends at once when the signal has aborted, and when it aborts", async () => {
+  test("ends at once if the signal has aborted, and when it aborts", async () => {
     await sleep(systemClock, 3_600_000, AbortSignal.abort());
     const controller = new AbortController();
     const slept = sleep(systemClock, 3_600_000, controller.signal);
@@ -191,7 +191,7 @@ describe("sleeping", () => {
     await slept;
   });
 
-  test("the system clock can be called off", async () => {
+  test("a timer of the system clock can be cancelled", async () => {
     let called = false;
     const cancel = systemClock.after(0, () => {
       called = true;

@@ -17,15 +17,15 @@ function taken(buffer: Buffer): string {
   return all.join(" ");
 }
 
-describe("what was claimed ahead", () => {
-  test("begins in order of priority, whatever the queue", () => {
+describe("prefetched runs", () => {
+  test("start in order of priority, whatever the queue", () => {
     const buffer = new Buffer(false);
     buffer.add([run("a", 9), run("b", 1)], 0);
     buffer.add([run("a", 5), run("b", 2)], 1);
     expect(taken(buffer)).toBe("b1 b2 a5 a9");
   });
 
-  test("of queues that share by weight, in the order of their claims; within each by priority", () => {
+  test("of queues with weights start in the order of their claims; within each by priority", () => {
     const buffer = new Buffer(true);
     buffer.add([run("a", 9), run("a", 9), run("b", 1)], 0);
     buffer.take();
@@ -33,7 +33,7 @@ describe("what was claimed ahead", () => {
     expect(taken(buffer)).toBe("a5 b0 b1 a9 c-1");
   });
 
-  test("goes back when it has waited long, with the time at which it came", () => {
+  test("that have waited too long are taken out, with the time of their claim", () => {
     const buffer = new Buffer(true);
     buffer.add([run("a", 9)], 0);
     buffer.add([run("a", 5)], 10);

@@ -31,11 +31,11 @@ describe("the doctor on dead rows", () => {
     ["fewer dead rows than live ones", { tables: [table({ live: 60_000 })], oldest: null }],
     ["a vacuum a moment ago", { tables: [table({ vacuumedAt: ago(5 - 0.01) })], oldest: transaction(4) }],
     ["a young transaction", { tables: [table({ dead: 0 })], oldest: transaction(30) }],
-  ])("says nothing of %s", (_, vacuum) => {
+  ])("does not report %s", (_, vacuum) => {
     expect(told(vacuum)).toEqual([]);
   });
 
-  test("warns of dead rows that autovacuum does not remove", () => {
+  test("warns about dead rows that autovacuum does not remove", () => {
     expect(told({ tables: [table()], oldest: null })).toEqual([
       "warning: punctual_runs has 56,000 dead rows beside 20,000 live ones, and the last vacuum was 47m ago -> vacuum punctual_runs, and give autovacuum more workers",
     ]);
@@ -44,18 +44,18 @@ describe("the doctor on dead rows", () => {
     );
   });
 
-  test("warns of dead rows that an old transaction keeps, though they were vacuumed just now", () => {
+  test("warns about dead rows that an old transaction keeps, even right after a vacuum", () => {
     expect(told({ tables: [table({ vacuumedAt: ago(1) })], oldest: transaction(6) })).toEqual([
       expect.stringContaining("-> end the old transaction (below)"),
       "warning: a transaction of psql (pid 4711) has been open for 6m, and no row that died since can be removed -> end it: select pg_terminate_backend(4711)",
     ]);
   });
 
-  test("warns of a transaction that has been open for very long, dead rows or not", () => {
+  test("warns about a transaction that has been open for very long, with or without dead rows", () => {
     expect(told({ tables: [], oldest: transaction(31) })).toHaveLength(1);
   });
 
-  test("names autovacuum that is off on the whole server before the dead rows that stay for it", () => {
+  test("reports autovacuum that is off on the whole server before the dead rows", () => {
     const cause =
       "warning: autovacuum is off on the whole server: dead rows stay in every table -> alter system set autovacuum = on; select pg_reload_conf()";
     expect(told({ enabled: false, tables: [table({ dead: 0 })], oldest: null })).toEqual([cause]);
@@ -73,7 +73,7 @@ describe("the doctor on dead rows", () => {
     );
   });
 
-  test("warns where autovacuum is off for a table", () => {
+  test("warns about a table with autovacuum off", () => {
     expect(told({ tables: [table({ dead: 0, enabled: false })], oldest: null })[0]).toContain(
       "autovacuum is off for punctual_runs -> alter table punctual_runs reset (autovacuum_enabled)",
     );

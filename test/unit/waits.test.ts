@@ -6,7 +6,7 @@ import { systemClock } from "../../src/time.ts";
 import { Deadline } from "../../src/worker/deadline.ts";
 import { untilAnswered } from "../../src/worker/waits.ts";
 
-test("is retried until there is an answer, and each fault is reported", async () => {
+test("a call is repeated until there is an answer, and each error is reported", async () => {
   const events = new Emitter(toLogger(false));
   const told: string[] = [];
   events.on("error", ({ during }) => told.push(during));

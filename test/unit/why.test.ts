@@ -76,13 +76,13 @@ describe("a ready run", () => {
     );
   });
 
-  test("is not held back by a child process, nor by a worker of other queues", () => {
+  test("is not delayed by the isolation in a child process or in a worker of other queues", () => {
     expect(why(ready, { isolated: [isolated(3, { child: "1:99" })] })).toMatch(/^Nothing holds it back/);
     const workers = [worker("w1", { queues: ["other"] }), worker("w2")];
     expect(why(ready, { isolated: [isolated(3)], workers })).toMatch(/^Nothing holds it back/);
   });
 
-  test("that crashed says that it starts in isolation", () => {
+  test("that crashed is explained to start in isolation", () => {
     expect(why({ ...ready, crashes: 1 })).toBe(
       "It has crashed once: it starts when a worker can isolate it.",
     );
@@ -96,7 +96,7 @@ describe("a running run", () => {
   const running = { state: "running", attempts: 1, worker: "w1", child: null } as const;
   const started = { ...running, startedAt: NOW - 1000, lockedUntil: NOW + 30_000 };
 
-  test("that crashed says whether it is alone", () => {
+  test("that crashed is explained to be alone or not", () => {
     const crashed = { ...started, crashes: 1 };
     expect(why({ ...crashed, isolated: true })).toContain("It has crashed once, and is alone in its process");
     expect(why({ ...crashed, isolated: true, child: "2:99" })).toContain("has its child process to itself");
@@ -104,11 +104,11 @@ describe("a running run", () => {
     expect(why(crashed)).toMatch(/It has crashed once\.$/);
   });
 
-  test("says nothing of a lease that holds, of a worker that was seen", () => {
+  test("with a lease that holds and a worker that was seen needs no explanation", () => {
     expect(why(started)).toBe("It is running: attempt 1, started 1 s ago, on worker web-1:1.");
   });
 
-  test("whose lease has ended says whether anybody takes it back", () => {
+  test("whose lease has ended is explained with who reaps it", () => {
     const lost = { ...started, lockedUntil: NOW - 5000 };
     const none = "Its lease ended 5 s ago: no other worker is alive to take it back.";
     expect(why(lost, { workers: [] })).toContain(none);
@@ -117,7 +117,7 @@ describe("a running run", () => {
     expect(why(lost, { workers: [worker("w2")] })).toContain("another worker takes it back within seconds.");
   });
 
-  test("of a worker that was not seen says for how long, and when its lease ends", () => {
+  test("of a worker that was not seen is explained with the silence and the end of its lease", () => {
     const holder = { host: "web-1", pid: 1, seenAt: NOW - 47_000 };
     expect(why(started, { workers: [], holder })).toContain(
       "Its worker has given no sign of life for 47 s: its lease ends in 30 s, and no other worker is alive to take it back.",

@@ -57,7 +57,7 @@ function scene(runs: number, { parallel = 1 } = {}) {
   return { clock, began, settled, answer, hang };
 }
 
-test("a claim whose answer took longer than its lease begins nothing: all of it is given back", async () => {
+test("a claim whose answer took longer than its lease starts nothing: all runs are released", async () => {
   const { clock, began, settled, answer } = scene(3);
   await clock.advance(LEASE / 1000 - 5);
   answer();
@@ -66,7 +66,7 @@ test("a claim whose answer took longer than its lease begins nothing: all of it 
   expect(settled.sort()).toEqual(["1 released", "2 released", "3 released"]);
 });
 
-test("a claim whose answer came in time begins as much as there is room for", async () => {
+test("a claim whose answer came in time starts as many runs as there is room for", async () => {
   const { clock, began, settled, answer } = scene(3);
   await clock.advance(LEASE / 1000 - 7);
   answer();
@@ -75,7 +75,7 @@ test("a claim whose answer came in time begins as much as there is room for", as
   expect(settled).toEqual([]);
 });
 
-test("runs that wait here while the database hangs are given back when their lease is over", async () => {
+test("buffered runs are released when their leases end while the database hangs", async () => {
   const { clock, began, settled, answer, hang } = scene(3);
   await clock.advance(0);
   answer();

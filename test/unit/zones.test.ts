@@ -17,6 +17,6 @@ test.each([
   expect(instant("Europe/Berlin", wall)).toBe(expected);
 });
 
-test("a change of half an hour", () => {
+test("a clock change of half an hour", () => {
   expect(instant("Australia/Lord_Howe", "2026-04-05T01:45:00")).toBe("2026-04-04T14:45:00.000Z");
 });
