@@ -12,6 +12,7 @@ export type { Definition } from "./job/definition.ts";
 export type { Dispatchable, Draft, JobDraft } from "./job/dispatchable.ts";
 export type { ClassMethod, Handler, JobClass, Resolve } from "./job/handlers.ts";
 export type { RecurOptions } from "./job/recurrence.ts";
+export type { RerunOptions } from "./job/rerun.ts";
 export type { StandardSchema } from "./job/schema.ts";
 export type { Defaults } from "./job/settings.ts";
 export { type Probe, type ProbeOptions, type ProbeTarget, startProbe } from "./metrics/probe.ts";

@@ -26,11 +26,14 @@ import { Definition } from "./job/definition.ts";
 import { Dispatchable, Draft, type Home, JobDraft } from "./job/dispatchable.ts";
 import { type Handler, nameOf, type Returned, toHandler, warnIfMinified } from "./job/handlers.ts";
 import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrence.ts";
+import { type RerunOptions, rerunShape } from "./job/rerun.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
 import { checkConcurrency } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
 import { Operations } from "./operate/operations.ts";
-import type { JsonValue } from "./run/payload.ts";
+import { checkId } from "./operate/run-query.ts";
+import { EncodedArgs, type JsonValue } from "./run/payload.ts";
+import { type Run, wrongState } from "./run/run.ts";
 import type { Duration, Instant } from "./time.ts";
 import { checkName } from "./validate/names.ts";
 import { checkKeys, withoutUndefined } from "./validate/options.ts";
@@ -182,6 +185,43 @@ export abstract class Jobs<Known = any> extends Operations {
     let dispatch = this.#dispatch(what, args);
     if (when !== undefined && when !== null) dispatch = dispatch.at(when);
     return queue === undefined ? dispatch : dispatch.queue(queue);
+  }
+
+  /**
+   * Dispatches a run of a job by name, with its arguments as JSON text, which is stored as it is: integers beyond 2^53
+   * stay exact. Null: those of the job. The process need not define the job, if the database knows it.
+   */
+  dispatchJson(name: string, json: string | null, options?: DispatchOptions): Dispatch {
+    const { maxPayload } = this.engine.sender;
+    const args = json === null ? undefined : EncodedArgs.fromJson(json, maxPayload);
+    return this.#dispatch(checkName(name, "a job name"), args, options);
+  }
+
+  /**
+   * Dispatches a new run of the same job with the queue, key, priority, tags and arguments of another run, now. Its
+   * `rerunOf` is the other run. The process need not define the job, if the database knows it.
+   */
+  async rerun(id: number, options: RerunOptions = {}): Promise<Run> {
+    checkKeys(options, { args: true, json: true }, "rerun()");
+    const run = await (await this.openStore()).find(checkId(id));
+    if (!run) throw wrongState("rerun", id, null);
+    const job = this.#find(run.name);
+    const computesKey = job instanceof Definition && job.settings.keyOf !== null;
+    const { maxPayload } = this.engine.sender;
+    return this.engine.send(job, rerunShape(run, options, { computesKey, maxPayload }));
+  }
+
+  /** Dispatches a run of a schedule now, with the schedule's arguments and queue. Its ticks stay as they are. */
+  async runSchedule(id: number): Promise<Run> {
+    checkId(id, "the id of a schedule");
+    const schedule = (await (await this.openStore()).schedules()).find((one) => one.id === id);
+    if (!schedule) {
+      const message = `Cannot run schedule ${id}: no schedule has this id. schedules() lists all.`;
+      throw new PunctualError("UNKNOWN_SCHEDULE", message);
+    }
+    const { job, args, queue } = schedule;
+    const shape = { args: EncodedArgs.stored(args), ...(queue !== null && { queue }) };
+    return this.engine.send(this.#find(job), shape);
   }
 
   /**

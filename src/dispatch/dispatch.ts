@@ -32,6 +32,8 @@ export interface RunShape {
   tags?: string[];
   expires?: number;
   traceparent?: string;
+  /** The run that this one repeats. */
+  rerunOf?: number;
 }
 
 /** Options of a unique key. */

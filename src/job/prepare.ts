@@ -139,6 +139,7 @@ export class Preparer {
       owner: null,
       tags: shape.tags ?? [],
       parentId: null,
+      rerunOf: shape.rerunOf ?? null,
       batchId: null,
       expires: shape.expires ?? null,
       traceparent: shape.traceparent ?? null,

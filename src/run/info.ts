@@ -32,9 +32,15 @@ export interface RunInfo {
   progress: JsonValue | undefined;
   tags: string[];
   parentId: number | null;
+  /** The run that `rerun()` repeated with this one. */
+  rerunOf: number | null;
   batchId: string | null;
   uniqueKey: string | null;
+  /** The schedule whose tick made it. */
+  scheduleId: number | null;
   scheduledFor: Date | null;
+  /** Timeout of this run alone, in milliseconds; null: the job's. */
+  timeout: number | null;
   cancelRequested: boolean;
 }
 
@@ -72,7 +78,7 @@ export function readable(text: string | null): JsonValue | undefined {
 }
 
 export function toInfo(record: RunRecord): RunInfo {
-  const { owner: _, ...run } = record;
+  const { owner: _, retries: __, ...run } = record;
   return {
     ...run,
     args: readable(run.args),

@@ -234,12 +234,33 @@ function pathText(root: string, path: (string | number)[]): string {
   return `${root}${steps.slice(0, 8).join("")}…${steps.slice(-4).join("")}`;
 }
 
+/** Returns JSON text that was checked as the value in it would be; null for `null`, which means no arguments. */
+function checkJson(json: string, maxBytes: number): string | null {
+  let value: unknown;
+  try {
+    if (typeof json !== "string" || !json.isWellFormed()) throw new TypeError(formatValue(json));
+    value = JSON.parse(json);
+  } catch (cause) {
+    const message = `Expected arguments as JSON text, got ${formatValue(json)}: ${thrown(cause)}.`;
+    throw new PunctualError("INVALID_PAYLOAD", message, { cause });
+  }
+  if (value === null) return null;
+  encodePayload(value, maxBytes);
+  const text = json.trim();
+  const size = Buffer.byteLength(text);
+  if (size <= maxBytes) return text;
+  throw new PunctualError(
+    "PAYLOAD_TOO_LARGE",
+    `Cannot dispatch args: the JSON text has ${size} bytes, at most ${maxBytes} are allowed (maxPayload).`,
+  );
+}
+
 /**
  * Arguments, encoded when they are given: later changes of the object are not sent. Arguments that cannot be encoded
  * throw when they are read.
  */
 export class EncodedArgs {
-  readonly #json: string | undefined;
+  #json: string | undefined;
   readonly #refusal: { reason: unknown } | null = null;
 
   constructor(value: unknown, maxBytes: number) {
@@ -248,6 +269,18 @@ export class EncodedArgs {
     } catch (reason) {
       this.#refusal = { reason };
     }
+  }
+
+  /** Arguments that are stored already, or null for none: their text is copied, so that large integers stay exact. */
+  static stored(json: string | null): EncodedArgs {
+    const args = new EncodedArgs(undefined, 0);
+    args.#json = json ?? undefined;
+    return args;
+  }
+
+  /** Arguments as JSON text, which is stored as it is: integers beyond 2^53 stay exact. Throws if it is not valid. */
+  static fromJson(json: string, maxBytes: number): EncodedArgs {
+    return EncodedArgs.stored(checkJson(json, maxBytes));
   }
 
   static of(args: unknown, maxBytes: number): EncodedArgs {

@@ -95,9 +95,16 @@ export interface RunRecord {
   progress: string | null;
   tags: string[];
   parentId: number | null;
+  /** The run that this one repeats. */
+  rerunOf: number | null;
   batchId: string | null;
   uniqueKey: string | null;
+  /** The schedule whose tick made it. */
+  scheduleId: number | null;
   scheduledFor: number | null;
+  timeout: number | null;
+  /** Retry policy of this run alone, as JSON; null: the job's policy. */
+  retries: string | null;
   owner: string | null;
   cancelRequested: boolean;
   createdAt: number;

@@ -28,6 +28,8 @@ export interface NewRun {
   owner: string | null;
   tags: string[];
   parentId: number | null;
+  /** The run that this one repeats; null or absent: none. */
+  rerunOf?: number | null;
   batchId: string | null;
   /** How long after the dispatch the run may still start; later it is skipped. Null: always. */
   expires: number | null;

@@ -196,9 +196,12 @@ describe("find()", () => {
       progress: undefined,
       tags: ["x"],
       parentId: null,
+      rerunOf: null,
       batchId: null,
       uniqueKey: null,
+      scheduleId: null,
       scheduledFor: null,
+      timeout: null,
       cancelRequested: false,
     });
   });

@@ -39,13 +39,13 @@ insert into punctual_receipts (id, created_at, nonce) values (?, ?, ?);
 
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
 -- ?1 = 'email', ?2 = 'default', ?3 = 'email', ?4 = 100, ?5 = null, ?6 = null, ?7 = null, ?8 = null, ?9 = null
--- ?10 = null, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = 1767225600000, ?17 = 'email'
--- ?18 = 'default', ?19 = '[[1,"[\"ada\"]",1767225600000,1],[2,"[\"bob\"]",1767225660000,0]]'
+-- ?10 = null, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null, ?17 = 1767225600000
+-- ?18 = 'email', ?19 = 'default', ?20 = '[[1,"[\"ada\"]",1767225600000,1],[2,"[\"bob\"]",1767225660000,0]]'
 insert into punctual_runs (
   id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
 )
-select v.id, v.args, ?, ?, ?, ?, v.run_at, v.state, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+select v.id, v.args, ?, ?, ?, ?, v.run_at, v.state, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1
@@ -99,12 +99,12 @@ order by unique_until;
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
 -- ?1 = null, ?2 = 'report', ?3 = 'default', ?4 = 'report', ?5 = 100, ?6 = 1767225600000, ?7 = 1, ?8 = null
 -- ?9 = null, ?10 = 'report|2026-01', ?11 = 2, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null
--- ?17 = null, ?18 = null, ?19 = 1767225600000, ?20 = 'report', ?21 = 'default', ?22 = '[[3]]'
+-- ?17 = null, ?18 = null, ?19 = null, ?20 = 1767225600000, ?21 = 'report', ?22 = 'default', ?23 = '[[3]]'
 insert into punctual_runs (
   id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
 )
-select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1

@@ -31,27 +31,27 @@ from (select max(id) as id from punctual_runs union all select max(id) from punc
 -- Writes a receipt and inserts the runs; the limit hint comes from the rows of jobs and queues.
 -- $1 = 1, $2 = 1767225600000, $3 = 123456789, $4 = 'email', $5 = 'default', $6 = 'email', $7 = 100, $8 = null
 -- $9 = null, $10 = null, $11 = null, $12 = null, $13 = null, $14 = null, $15 = null, $16 = null, $17 = null
--- $18 = null, $19 = 1767225600000, $20 = 'email', $21 = 'default'
--- $22 = '[[1,"[\"ada\"]",1767225600000,1],[2,"[\"bob\"]",1767225660000,0]]'
+-- $18 = null, $19 = null, $20 = 1767225600000, $21 = 'email', $22 = 'default'
+-- $23 = '[[1,"[\"ada\"]",1767225600000,1],[2,"[\"bob\"]",1767225660000,0]]'
 with one as (insert into punctual_receipts (id, created_at, nonce) values ($1, $2, $3))
 insert into punctual_runs (
   id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
 )
 select v.id, v.args, $4, $5, $6, $7, v.run_at, v.state, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-  $19,
+  $19, $20,
   case when (
     exists (
         select 1
         from punctual_jobs j
-        where j.name = $20 and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+        where j.name = $21 and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
       )
-      or exists (select 1 from punctual_queues q where q.name = $21 and q.lim > 0)
+      or exists (select 1 from punctual_queues q where q.name = $22 and q.lim > 0)
   ) then 1 else 0 end
 from (
   select (e.v ->> 0)::bigint as id, e.v ->> 1 as args, (e.v ->> 2)::bigint as run_at,
     (e.v ->> 3)::bigint as state
-  from jsonb_array_elements($22::text::jsonb) as e (v)
+  from jsonb_array_elements($23::text::jsonb) as e (v)
 ) v;
 
 -- ## A run with a unique key.
@@ -83,21 +83,21 @@ order by unique_until;
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
 -- $1 = null, $2 = 'report', $3 = 'default', $4 = 'report', $5 = 100, $6 = 1767225600000, $7 = 1, $8 = null
 -- $9 = null, $10 = 'report|2026-01', $11 = 2, $12 = null, $13 = null, $14 = null, $15 = null, $16 = null
--- $17 = null, $18 = null, $19 = 1767225600000, $20 = 'report', $21 = 'default', $22 = '[[3]]'
+-- $17 = null, $18 = null, $19 = null, $20 = 1767225600000, $21 = 'report', $22 = 'default', $23 = '[[3]]'
 insert into punctual_runs (
   id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
 )
-select v.id, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+select v.id, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
   case when (
     exists (
         select 1
         from punctual_jobs j
-        where j.name = $20 and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
+        where j.name = $21 and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
       )
-      or exists (select 1 from punctual_queues q where q.name = $21 and q.lim > 0)
+      or exists (select 1 from punctual_queues q where q.name = $22 and q.lim > 0)
   ) then 1 else 0 end
-from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($22::text::jsonb) as e (v)) v
+from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($23::text::jsonb) as e (v)) v
 on conflict (unique_key)
 where unique_key is not null do nothing;
 

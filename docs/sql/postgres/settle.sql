@@ -18,21 +18,22 @@ with gone as (
     where r.id = any(cast($1 as text)::bigint[]) and r.lease_token = cast($2 as text)
     returning r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
       r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
-      r.progress, r.tags, r.parent_id, r.batch_id, r.traceparent, r.created_at, r.locked_by as worker, r.id,
-      cast($3 as bigint) as state, cast($4 as bigint) as started_at, cast($5 as bigint) as finished_at,
-      cast($6 as bigint) as keep, cast($7 as text) as error, cast($8 as text) as fingerprint,
-      cast($9 as text) as result, coalesce(cast($10 as text), r.child) as child, r.logged
+      r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at,
+      r.locked_by as worker, r.id, cast($3 as bigint) as state, cast($4 as bigint) as started_at,
+      cast($5 as bigint) as finished_at, cast($6 as bigint) as keep, cast($7 as text) as error,
+      cast($8 as text) as fingerprint, cast($9 as text) as result,
+      coalesce(cast($10 as text), r.child) as child, r.logged
   ),
   moved as (
     insert into punctual_history (
       name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-        tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, batch_id,
+        tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
         traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
         result, child
     )
     select name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries,
-      schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, batch_id,
-      traceparent, created_at, worker, id, state, started_at, finished_at,
+      schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
+      batch_id, traceparent, created_at, worker, id, state, started_at, finished_at,
       case when keep is not null then greatest(finished_at + keep, coalesce(unique_until, 0)) end, error,
       fingerprint, result, child
     from gone
@@ -185,13 +186,14 @@ where v.id = r.id;
 -- $6 = 'f1', $7 = null, $8 = null, $9 = '[[4]]'
 insert into punctual_history (
   name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, batch_id, traceparent,
-    created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint, result, child
+    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
+    traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
+    result, child
 )
 select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
   r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner, r.progress, r.tags,
-  r.parent_id, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1, $2, $3, $4, $5, $6, $7,
-  coalesce($8, r.child)
+  r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1, $2, $3, $4, $5, $6,
+  $7, coalesce($8, r.child)
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($9::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id;
 

@@ -21,13 +21,13 @@ values (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
 -- ?1 = 'email', ?2 = 'default', ?3 = 'email', ?4 = 100, ?5 = null, ?6 = null, ?7 = null, ?8 = null, ?9 = null
--- ?10 = null, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = 1767225600000, ?17 = 'email'
--- ?18 = 'default', ?19 = '[["[\"ada\"]",1767225600000,1],["[\"bob\"]",1767225660000,0]]'
+-- ?10 = null, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null, ?17 = 1767225600000
+-- ?18 = 'email', ?19 = 'default', ?20 = '[["[\"ada\"]",1767225600000,1],["[\"bob\"]",1767225660000,0]]'
 insert into punctual_runs (
   args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
 )
-select v.args, ?, ?, ?, ?, v.run_at, v.state, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+select v.args, ?, ?, ?, ?, v.run_at, v.state, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1
@@ -68,12 +68,12 @@ select id from punctual_history where unique_key = ? and unique_until > ? order 
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
 -- ?1 = 'report', ?2 = 'default', ?3 = 'report', ?4 = 100, ?5 = 1767225600000, ?6 = 1, ?7 = null, ?8 = null
 -- ?9 = 'report|2026-01', ?10 = 2, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null
--- ?17 = null, ?18 = 1767225600000, ?19 = 'report', ?20 = 'default', ?21 = '[[null]]'
+-- ?17 = null, ?18 = null, ?19 = 1767225600000, ?20 = 'report', ?21 = 'default', ?22 = '[[null]]'
 insert into punctual_runs (
   args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, batch_id, expires_at, traceparent, created_at, limited
+    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
 )
-select v.args, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+select v.args, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1

@@ -186,7 +186,7 @@ const NUMBERS = new Set([
   ..."id limited priority run_at state attempts crashes timeout locked_until started_at cancelled_at".split(
     " ",
   ),
-  ..."schedule tick_at unique_scope unique_until parent_id expires_at created_at".split(" "),
+  ..."schedule tick_at unique_scope unique_until parent_id rerun_of expires_at created_at".split(" "),
   ..."finished_at keep_until run_id attempt lim key_lim defined_at paused_at paused_until last_run".split(
     " ",
   ),

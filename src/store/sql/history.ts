@@ -26,6 +26,7 @@ const COPIED = [
   "progress",
   "tags",
   "parent_id",
+  "rerun_of",
   "batch_id",
   "traceparent",
   "created_at",

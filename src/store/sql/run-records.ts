@@ -28,16 +28,20 @@ export interface RecordRow {
   progress: string | null;
   tags: string | null;
   parent_id: number | null;
+  rerun_of: number | null;
   batch_id: string | null;
   unique_key: string | null;
+  schedule: number | null;
   tick_at: number | null;
+  timeout: number | null;
+  retries: string | null;
   owner: string | null;
   cancelled_at: number | null;
   created_at: number;
 }
 
 const SHARED_COLUMNS =
-  "id, name, queue, lane, priority, run_at, state, args, attempts, crashes, child, started_at, progress, tags, parent_id, batch_id, unique_key, tick_at, owner, created_at";
+  "id, name, queue, lane, priority, run_at, state, args, attempts, crashes, child, started_at, progress, tags, parent_id, rerun_of, batch_id, unique_key, schedule, tick_at, timeout, retries, owner, created_at";
 export const UNFINISHED_COLUMNS: string = `${SHARED_COLUMNS}, isolated, locked_by as worker, locked_until, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
 export const FINISHED_COLUMNS: string = `${SHARED_COLUMNS}, 0 as isolated, worker, null as locked_until, null as cancelled_at, finished_at, error, fingerprint, result`;
 
@@ -65,9 +69,13 @@ export function toRecord(row: RecordRow): RunRecord {
     progress: row.progress,
     tags: row.tags ? JSON.parse(row.tags) : [],
     parentId: row.parent_id,
+    rerunOf: row.rerun_of,
     batchId: row.batch_id,
     uniqueKey: row.unique_key,
+    scheduleId: row.schedule,
     scheduledFor: row.tick_at,
+    timeout: row.timeout,
+    retries: row.retries,
     owner: row.owner,
     cancelRequested: row.cancelled_at !== null,
     createdAt: row.created_at,

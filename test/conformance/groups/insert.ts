@@ -89,7 +89,10 @@ export function inserting(database: Database): void {
         args: '{"a":1}',
         tags: ["a"],
         parentId: 42,
+        rerunOf: 41,
         batchId: "batch",
+        timeout: 1500,
+        retries: '{"max":7}',
         unique: { key: "once", until: "finished", for: 0 },
       });
       expect(await at.store.find(id)).toEqual({
@@ -115,9 +118,13 @@ export function inserting(database: Database): void {
         progress: null,
         tags: ["a"],
         parentId: 42,
+        rerunOf: 41,
         batchId: "batch",
         uniqueKey: "once",
+        scheduleId: null,
         scheduledFor: null,
+        timeout: 1500,
+        retries: '{"max":7}',
         owner: null,
         cancelRequested: false,
         createdAt: now,
@@ -150,12 +157,13 @@ export function inserting(database: Database): void {
           args: n % 3 ? `[${n}]` : null,
           tags: n % 4 ? [`tag-${n}`] : [],
           parentId: n % 6 ? n : null,
+          rerunOf: n % 5 ? n : null,
           batchId: n % 7 ? `batch-${n}` : null,
         }),
       );
       const inserted = await at.store.insert(runs);
       for (const [n, { id }] of inserted.entries()) {
-        const { name, queue, priority, args, tags, parentId, batchId } = runs[n]!;
+        const { name, queue, priority, args, tags, parentId, rerunOf, batchId } = runs[n]!;
         expect(await at.store.find(id)).toMatchObject({
           name,
           queue,
@@ -163,6 +171,7 @@ export function inserting(database: Database): void {
           args,
           tags,
           parentId,
+          rerunOf,
           batchId,
         });
         expect((await found(at.store, id)).runAt).toBe(n % 2 ? now + n : now + (n % 5));

@@ -41,7 +41,9 @@ export function settling(database: Database): void {
         args: "[1]",
         tags: ["a"],
         parentId: 42,
+        rerunOf: 41,
         batchId: "batch",
+        timeout: 1500,
       });
       await at.clock.advance(1);
       const run = await claimOne(at.store, { worker: "w7" });
@@ -75,9 +77,13 @@ export function settling(database: Database): void {
         progress: "50",
         tags: ["a"],
         parentId: 42,
+        rerunOf: 41,
         batchId: "batch",
         uniqueKey: null,
+        scheduleId: null,
         scheduledFor: null,
+        timeout: 1500,
+        retries: null,
         owner: null,
         cancelRequested: false,
         createdAt: created,
