@@ -1,6 +1,17 @@
 import type { FunctionComponent } from "preact";
+import { FailuresPage } from "./pages/failures/failures-page.tsx";
+import { JobPage } from "./pages/jobs/job-page.tsx";
+import { JobsPage } from "./pages/jobs/jobs-page.tsx";
 import { OverviewPage } from "./pages/overview/overview-page.tsx";
+import { QueuePage } from "./pages/queues/queue-page.tsx";
+import { QueuesPage } from "./pages/queues/queues-page.tsx";
+import { RunPage } from "./pages/run/run-page.tsx";
 import { RunsPage } from "./pages/runs/runs-page.tsx";
+import { SchedulePage } from "./pages/schedules/schedule-page.tsx";
+import { SchedulesPage } from "./pages/schedules/schedules-page.tsx";
+import { AuditPage } from "./pages/settings/audit-page.tsx";
+import { SettingsPage } from "./pages/settings/settings-page.tsx";
+import { WorkersPage } from "./pages/workers/workers-page.tsx";
 
 /** A page of the top navigation, or one that only links lead to. */
 export interface PageEntry {
@@ -24,8 +35,38 @@ export const PAGES: readonly PageEntry[] = [
   { title: "Settings", path: "/settings", nav: false },
 ];
 
-/** Components by pattern. The values of the `:name` segments are props of the component, decoded. */
-export const ROUTES: readonly { pattern: string; page: FunctionComponent<Record<string, string>> }[] = [
-  { pattern: "/", page: OverviewPage },
-  { pattern: "/runs", page: RunsPage },
+/** Names of the `:name` segments of a pattern. */
+type Params<Pattern extends string> = Pattern extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer Tail}`
+    ? Name | Params<Tail>
+    : Rest
+  : never;
+
+interface RouteEntry {
+  pattern: string;
+  page: FunctionComponent<Record<string, string>>;
+}
+
+/** A component whose props are the values of the `:name` segments of its pattern, decoded. */
+function route<Pattern extends string>(
+  pattern: Pattern,
+  page: FunctionComponent<Record<Params<Pattern>, string>>,
+): RouteEntry {
+  return { pattern, page: page as RouteEntry["page"] };
+}
+
+export const ROUTES: readonly RouteEntry[] = [
+  route("/", OverviewPage),
+  route("/runs", RunsPage),
+  route("/runs/:id", RunPage),
+  route("/schedules", SchedulesPage),
+  route("/schedules/:id", SchedulePage),
+  route("/jobs", JobsPage),
+  route("/jobs/:name", JobPage),
+  route("/queues", QueuesPage),
+  route("/queues/:name", QueuePage),
+  route("/failures", FailuresPage),
+  route("/workers", WorkersPage),
+  route("/settings", SettingsPage),
+  route("/audit", AuditPage),
 ];

@@ -1,28 +1,56 @@
+import { useRef } from "preact/hooks";
 import type { RunState } from "../../../src/run/states.ts";
 import { Link } from "../router/link.tsx";
 import { pathTo } from "../router/path.ts";
+import { now } from "../time/clock.ts";
+import { formatDuration, formatRelative } from "../time/format.ts";
 
-interface StripProps {
-  /** Runs, the oldest first. */
-  runs: readonly { id: number; state: RunState; title: string }[];
-  /** Accessible name, such as "Last 20 runs". */
-  label: string;
+export interface StripRun {
+  id: number;
+  state: RunState;
+  at: string;
+  took: number | null;
 }
 
-/** The last runs as small marks, each a link. A failed run is a cross, so that it can be told without colours. */
-export function Strip({ runs, label }: StripProps) {
+interface StripProps {
+  /** Accessible name, such as "Last 20 ticks". */
+  label: string;
+  /** The oldest first. */
+  runs: readonly StripRun[];
+  /** The run that the page shows. */
+  current?: number;
+}
+
+/** The last runs of a job or schedule, one mark each; a mark links to its run. Arrow keys move between the marks. */
+export function Strip({ label, runs, current }: StripProps) {
+  const list = useRef<HTMLUListElement>(null);
+  if (runs.length === 0) return <span class="muted">no runs yet</span>;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    const marks = [...(list.current?.querySelectorAll("a") ?? [])];
+    marks[marks.indexOf(event.target as HTMLAnchorElement) + step]?.focus();
+    event.preventDefault();
+  };
   return (
-    <ul class="strip" aria-label={label}>
-      {runs.map(({ id, state, title }) => (
-        <li key={id}>
+    <ul class="strip" aria-label={label} ref={list} onKeyDown={onKeyDown}>
+      {runs.map((run, index) => (
+        <li key={run.id}>
           <Link
-            to={pathTo("/runs/:id", { id })}
-            class={`mark mark-${state}`}
-            title={title}
-            aria-label={title}
+            to={pathTo("/runs/:id", { id: run.id })}
+            class={`mark mark-${run.state}`}
+            tabIndex={index === runs.length - 1 ? 0 : -1}
+            title={describe(run)}
+            aria-label={describe(run)}
+            {...(run.id === current ? { "aria-current": "true" } : {})}
           />
         </li>
       ))}
     </ul>
   );
+}
+
+function describe({ id, state, at, took }: StripRun): string {
+  const duration = took === null ? "" : `, took ${formatDuration(took)}`;
+  return `Run ${id}: ${state}, ${formatRelative(Date.parse(at), now.peek())}${duration}`;
 }

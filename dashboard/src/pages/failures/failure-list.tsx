@@ -1,0 +1,176 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { BulkOperation, FailureGroup } from "../../../../src/dashboard/api/contract.ts";
+import { request } from "../../api/client.ts";
+import { Gauge } from "../../charts/gauge.tsx";
+import { Sparkline } from "../../charts/sparkline.tsx";
+import { Button } from "../../components/button.tsx";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { JobLink, Name } from "../../components/names.tsx";
+import { Time } from "../../components/time.tsx";
+import { bulkOperations, noteBulk } from "../../live/live.ts";
+import { Link } from "../../router/link.tsx";
+import { pathTo } from "../../router/path.ts";
+import { may } from "../../state/meta.ts";
+import { formatCount, formatNumber, plural } from "../../text/number.ts";
+import { visibleText } from "../../text/visible.ts";
+
+/** More runs than this are retried only after the number was typed. */
+const TYPED_ABOVE = 100;
+/** Jobs that a group names. */
+const NAMED = 4;
+
+interface FailureListProps {
+  groups: readonly FailureGroup[];
+  refresh(): void;
+  /** Fingerprint of the group to show first and mark. */
+  marked?: string | null;
+}
+
+/** Groups of runs that failed in the same way. */
+export function FailureList({ groups, refresh, marked = null }: FailureListProps) {
+  return (
+    <ul class="failures">
+      {groups.map((group) => (
+        <Group
+          key={group.fingerprint}
+          group={group}
+          refresh={refresh}
+          marked={group.fingerprint === marked}
+        />
+      ))}
+    </ul>
+  );
+}
+
+function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): void; marked: boolean }) {
+  const asked = useSignal(false);
+  const operation = useSignal<string | null>(null);
+  const element = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (marked) element.current?.scrollIntoView({ block: "center" });
+  }, [marked]);
+  const list = pathTo("/runs", {}, { q: group.q });
+  const retry = async () => {
+    const started = await request("POST /runs/bulk", { body: { action: "retry", q: group.q } });
+    noteBulk(started);
+    operation.value = started.id;
+    refresh();
+  };
+  const count = formatCount(group.count);
+  const under = operation.value === null ? undefined : bulkOperations.value.get(operation.value);
+  return (
+    <li ref={element} class={marked ? "failure-group failure-group-marked" : "failure-group"}>
+      <div class="failure-group-text">
+        <p class="failure-message">
+          <Link to={pathTo("/runs/:id", { id: group.sample })}>
+            <strong>
+              <Name>{group.error.name}</Name>
+            </strong>
+            {": "}
+            <Name>{group.error.message}</Name>
+          </Link>
+        </p>
+        <p class="failure-group-facts">
+          {group.place !== null && <code>{visibleText(group.place)}</code>}
+          <span>
+            {group.jobs.slice(0, NAMED).map((job, index) => (
+              <span key={job}>
+                {index > 0 && ", "}
+                <JobLink name={job} />
+              </span>
+            ))}
+            {group.jobs.length > NAMED && ` and ${plural(group.jobs.length - NAMED, "more job")}`}
+          </span>
+        </p>
+        {under && <BulkProgress operation={under} />}
+      </div>
+      <dl class="failure-group-figures">
+        <div>
+          <dt>Runs</dt>
+          <dd>
+            <Link class="hot" to={list}>
+              {count}
+            </Link>
+          </dd>
+        </div>
+        <div>
+          <dt>First</dt>
+          <dd>
+            <Time at={group.first} />
+          </dd>
+        </div>
+        <div>
+          <dt>Last</dt>
+          <dd>
+            <Time at={group.last} />
+          </dd>
+        </div>
+        <div class="failure-group-spark">
+          <dt>24 h</dt>
+          <dd>
+            <Sparkline
+              points={group.spark.map((failed) => ({ completed: 0, failed }))}
+              width={96}
+              label="Failures of the last 24 hours"
+            />
+          </dd>
+        </div>
+      </dl>
+      <div class="failure-group-actions">
+        <Link class="button button-small" to={list}>
+          Open runs
+        </Link>
+        {may("operator") && (
+          <Button
+            small
+            icon="retrying"
+            onClick={() => {
+              asked.value = true;
+            }}
+          >
+            Retry all…
+          </Button>
+        )}
+      </div>
+      {asked.value && (
+        <ConfirmDialog
+          title={`Retry ${count} ${group.count.value === 1 ? "run" : "runs"}?`}
+          confirm={`Retry ${count}`}
+          command={group.command}
+          typed={group.count.value > TYPED_ABOVE ? String(group.count.value) : undefined}
+          act={retry}
+          onClose={() => {
+            asked.value = false;
+          }}
+        >
+          <p>
+            Each failed run of this group is retried under its own number, newest first. Runs that have
+            changed their state meanwhile are skipped and counted.
+          </p>
+        </ConfirmDialog>
+      )}
+    </li>
+  );
+}
+
+/** How far a bulk operation is, or what it did. */
+function BulkProgress({ operation }: { operation: BulkOperation }) {
+  const { state, done, skipped, total, error } = operation;
+  const skips = Object.entries(skipped);
+  const leftOut = skips.reduce((sum, [, count]) => sum + count, 0);
+  const reasons = skips.map(([reason, count]) => `${formatNumber(count)} ${reason}`).join(", ");
+  return (
+    <p class="bulk" role="status">
+      {state === "running" && (
+        <Gauge used={done + leftOut} total={Math.max(1, total.value)} label="Retried" />
+      )}
+      <span>
+        {formatNumber(done)} retried
+        {leftOut > 0 && `, ${formatNumber(leftOut)} skipped (${reasons})`}
+        {state === "failed" && error !== null && <span class="hot"> — {visibleText(error)}</span>}
+        {state === "stopped" && " — stopped"}
+      </span>
+    </p>
+  );
+}

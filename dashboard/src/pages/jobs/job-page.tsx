@@ -1,0 +1,213 @@
+import { useSignal } from "@preact/signals";
+import type { JobDetail, Span } from "../../../../src/dashboard/api/contract.ts";
+import { request, toProblem } from "../../api/client.ts";
+import { useResource } from "../../api/resource.ts";
+import { Strip } from "../../charts/strip.tsx";
+import { Trend } from "../../charts/trend.tsx";
+import { Breadcrumb } from "../../components/breadcrumb.tsx";
+import { Button } from "../../components/button.tsx";
+import { Facts, Figures } from "../../components/facts.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { Name, QueueLink, runsPath } from "../../components/names.tsx";
+import { notify } from "../../components/notices.tsx";
+import { Page } from "../../components/page.tsx";
+import { Panel } from "../../components/panel.tsx";
+import { PauseDialog, PauseNote } from "../../components/pause-dialog.tsx";
+import { Empty } from "../../components/problem.tsx";
+import { Duration, Time } from "../../components/time.tsx";
+import { Link } from "../../router/link.tsx";
+import { may } from "../../state/meta.ts";
+import { formatCount, formatNumber } from "../../text/number.ts";
+import { term } from "../../text/query.ts";
+import { visibleText } from "../../text/visible.ts";
+import { FailureList } from "../failures/failure-list.tsx";
+import { ScheduleTable } from "../schedules/schedule-table.tsx";
+import { DispatchDialog } from "./dispatch-dialog.tsx";
+import { JobState } from "./jobs-page.tsx";
+
+/** One job: its settings, rates, failures, schedules and last runs. */
+export function JobPage({ name }: { name: string }) {
+  const over = useSignal<Span>("24h");
+  const resource = useResource("GET /jobs/:name", { params: { name }, query: { over: over.value } });
+  return (
+    <Page
+      title={visibleText(name)}
+      beside={resource.data && <JobState job={resource.data} />}
+      actions={resource.data && <Actions job={resource.data} refresh={resource.refresh} />}
+    >
+      <Loaded resource={resource} problem={({ status }) => status === 404 && <NoJob name={name} />}>
+        {(job) => (
+          <JobView
+            job={job}
+            over={over.value}
+            onOver={(span) => {
+              over.value = span;
+            }}
+            refresh={resource.refresh}
+          />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function NoJob({ name }: { name: string }) {
+  return (
+    <Empty
+      title={`No job ${visibleText(name)}`}
+      actions={
+        <Link class="button" to="/jobs">
+          All jobs
+        </Link>
+      }
+    >
+      <p>No worker has defined it, and it was never dispatched.</p>
+    </Empty>
+  );
+}
+
+function Actions({ job, refresh }: { job: JobDetail; refresh(): void }) {
+  const asked = useSignal<"dispatch" | "pause" | null>(null);
+  const close = () => {
+    asked.value = null;
+  };
+  if (!may("operator")) return null;
+  const resume = async () => {
+    try {
+      notify((await request("POST /jobs/:name/resume", { params: { name: job.name }, body: {} })).message);
+    } catch (error) {
+      notify(toProblem(error).detail, "problem");
+    }
+    refresh();
+  };
+  return (
+    <>
+      {job.pause ? (
+        <Button icon="play" onClick={resume}>
+          Resume
+        </Button>
+      ) : (
+        <Button
+          icon="paused"
+          onClick={() => {
+            asked.value = "pause";
+          }}
+        >
+          Pause…
+        </Button>
+      )}
+      <Button
+        kind="primary"
+        icon="play"
+        onClick={() => {
+          asked.value = "dispatch";
+        }}
+      >
+        Dispatch…
+      </Button>
+      {asked.value === "dispatch" && <DispatchDialog job={job} onClose={close} />}
+      {asked.value === "pause" && (
+        <PauseDialog
+          what={`job ${visibleText(job.name)}`}
+          command={job.commands.pause}
+          pause={(body) => request("POST /jobs/:name/pause", { params: { name: job.name }, body })}
+          onDone={refresh}
+          onClose={close}
+        >
+          No run of it starts, and its schedules do not tick, until it is resumed. Running runs continue.
+        </PauseDialog>
+      )}
+    </>
+  );
+}
+
+interface JobViewProps {
+  job: JobDetail;
+  over: Span;
+  onOver(span: Span): void;
+  refresh(): void;
+}
+
+function JobView({ job, over, onOver, refresh }: JobViewProps) {
+  const own = term("job", job.name);
+  const { took, completed, failed, retried } = job.last24h;
+  return (
+    <>
+      <Breadcrumb>{[<Link to="/jobs">Jobs</Link>, <Name>{job.name}</Name>]}</Breadcrumb>
+      {job.pause && (
+        <p class="callout callout-paused">
+          <PauseNote pause={job.pause} />
+        </p>
+      )}
+      <Figures
+        figures={[
+          [
+            "Running",
+            <Link to={runsPath(own, "is:running")}>
+              {job.running}
+              {job.limit > 0 && <small> of {job.limit}</small>}
+            </Link>,
+          ],
+          ["Waiting", <Link to={runsPath(own, "is:waiting")}>{formatCount(job.waiting)}</Link>],
+          [
+            "Completed · 24 h",
+            <Link to={runsPath(own, "state:completed", "after:24h")}>{formatNumber(completed)}</Link>,
+          ],
+          [
+            "Failed · 24 h",
+            <Link class={failed > 0 ? "hot" : ""} to={runsPath(own, "state:failed", "after:24h")}>
+              {formatNumber(failed)}
+              {retried > 0 && <small> and {formatNumber(retried)} retried</small>}
+            </Link>,
+          ],
+          ["p50 · 24 h", <Duration ms={took?.p50 ?? null} />],
+          ["p95 · 24 h", <Duration ms={took?.p95 ?? null} />],
+        ]}
+      />
+      <Trend trend={job.trend} over={over} onOver={onOver} />
+      <div class="columns">
+        <div class="stack">
+          {job.schedules.length > 0 && (
+            <Panel title="Schedules" flush>
+              <ScheduleTable schedules={job.schedules} refresh={refresh} ofJob />
+            </Panel>
+          )}
+          {job.failures.length > 0 && (
+            <Panel title="Failures" flush>
+              <FailureList groups={job.failures} refresh={refresh} />
+            </Panel>
+          )}
+          <Panel title="Last runs" aside={<Link to={runsPath(own)}>all runs</Link>}>
+            <Strip label="Last runs" runs={job.recent.toReversed()} />
+          </Panel>
+        </div>
+        <Panel title="Settings">
+          <Facts
+            facts={[
+              ["Queue", <QueueLink name={job.queue} />],
+              ["Priority", job.priority],
+              ["At once", job.limit === 0 ? "no limit" : job.limit],
+              ["At once per key", job.keyLimit > 0 && job.keyLimit],
+              ["Last success", <Time at={job.lastRun} />],
+              ["Last failure", job.lastFailure !== null && <Time at={job.lastFailure} />],
+              ["Fails in a row", job.fails > 0 && <span class="warm">{job.fails}</span>],
+              ["Next run", job.nextRun !== null && <Time at={job.nextRun} />],
+              [
+                "Defined",
+                job.seenAt === null ? (
+                  "by no worker yet"
+                ) : (
+                  <>
+                    by a worker <Time at={job.seenAt} />
+                  </>
+                ),
+              ],
+              ["Place", job.definedAt !== null && <code>{visibleText(job.definedAt)}</code>],
+              ...Object.entries(job.settings ?? {}).map(([name, value]): [string, string] => [name, value]),
+            ]}
+          />
+        </Panel>
+      </div>
+    </>
+  );
+}

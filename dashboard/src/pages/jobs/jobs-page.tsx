@@ -1,0 +1,209 @@
+import { useSignal } from "@preact/signals";
+import type { JobView } from "../../../../src/dashboard/api/contract.ts";
+import { useResource } from "../../api/resource.ts";
+import { Sparkline } from "../../charts/sparkline.tsx";
+import { CommandLine } from "../../components/copy-button.tsx";
+import { FilterBar, useFilter } from "../../components/filter-bar.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { JobLink, Name, QueueLink, runsPath } from "../../components/names.tsx";
+import { Page } from "../../components/page.tsx";
+import { PauseNote } from "../../components/pause-dialog.tsx";
+import { Empty } from "../../components/problem.tsx";
+import { StateBadge } from "../../components/state-badge.tsx";
+import { useSteadyRows } from "../../components/steady-rows.ts";
+import { type Column, DataTable } from "../../components/table.tsx";
+import { Duration, Time } from "../../components/time.tsx";
+import { useSort } from "../../components/use-sort.ts";
+import { Link } from "../../router/link.tsx";
+import { formatCount, formatNumber } from "../../text/number.ts";
+import { term } from "../../text/query.ts";
+
+type Group = "all" | "failing" | "paused" | "undefined";
+
+const GROUPS: Record<Group, { label: string; has(job: JobView): boolean }> = {
+  all: { label: "All", has: () => true },
+  failing: { label: "Failing", has: (job) => job.fails > 0 },
+  paused: { label: "Paused", has: (job) => job.pause !== null },
+  undefined: { label: "Without a worker", has: (job) => job.undefined },
+};
+
+/** Every job that workers define, or that was dispatched. */
+export function JobsPage() {
+  const resource = useResource("GET /jobs", {});
+  return (
+    <Page title="Jobs">
+      <Loaded resource={resource}>
+        {({ items }) => (items.length === 0 ? <NoJobs /> : <JobList jobs={items} />)}
+      </Loaded>
+    </Page>
+  );
+}
+
+function JobList({ jobs }: { jobs: JobView[] }) {
+  const filter = useFilter();
+  const group = useSignal<Group>("all");
+  const found = jobs.filter((job) => GROUPS[group.value].has(job) && filter.matches(job.name, job.queue));
+  const { sorted, sortOf } = useSort(
+    found,
+    {
+      name: (job) => job.name,
+      waiting: (job) => -job.waiting.value,
+      completed: (job) => -job.last24h.completed,
+      failed: (job) => -job.last24h.failed,
+      took: (job) => (job.last24h.took ? -job.last24h.took.p95 : null),
+      last: (job) => job.lastRun && -Date.parse(job.lastRun),
+    },
+    { key: "name", direction: "ascending" },
+  );
+  const sorting = ["name", "waiting", "completed", "failed", "took", "last"].map(
+    (key) => sortOf(key).direction,
+  );
+  const rows = useSteadyRows(sorted, (job) => job.name, `${sorting} ${group.value} ${filter.text}`);
+  const columns: Column<JobView>[] = [
+    { key: "state", title: "State", card: "lead", cell: (job) => <JobState job={job} /> },
+    {
+      key: "name",
+      title: "Job",
+      card: "lead",
+      sort: sortOf("name"),
+      cell: (job) => <JobLink name={job.name} />,
+    },
+    { key: "queue", title: "Queue", cell: (job) => <QueueLink name={job.queue} /> },
+    {
+      key: "running",
+      title: "Running",
+      align: "end",
+      cardLabel: "running",
+      cell: (job) => (
+        <Link to={runsPath(term("job", job.name), "is:running")}>
+          {job.running}
+          {job.limit > 0 && <span class="muted"> / {job.limit}</span>}
+        </Link>
+      ),
+    },
+    {
+      key: "waiting",
+      title: "Waiting",
+      align: "end",
+      cardLabel: "waiting",
+      sort: sortOf("waiting"),
+      cell: (job) => (
+        <Link to={runsPath(term("job", job.name), "is:waiting")}>{formatCount(job.waiting)}</Link>
+      ),
+    },
+    {
+      key: "spark",
+      title: "Last hour",
+      card: "hide",
+      cell: (job) => <Sparkline points={job.spark} label="Last hour" />,
+    },
+    {
+      key: "completed",
+      title: "OK · 24 h",
+      align: "end",
+      card: "hide",
+      sort: sortOf("completed"),
+      cell: (job) => (
+        <Link to={runsPath(term("job", job.name), "state:completed", "after:24h")}>
+          {formatNumber(job.last24h.completed)}
+        </Link>
+      ),
+    },
+    {
+      key: "failed",
+      title: "Failed · 24 h",
+      align: "end",
+      cardLabel: "failed",
+      sort: sortOf("failed"),
+      cell: (job) => (
+        <Link
+          class={job.last24h.failed > 0 ? "hot" : "muted"}
+          to={runsPath(term("job", job.name), "state:failed", "after:24h")}
+        >
+          {formatNumber(job.last24h.failed)}
+        </Link>
+      ),
+    },
+    {
+      key: "took",
+      title: "p50 / p95",
+      align: "end",
+      card: "hide",
+      sort: sortOf("took"),
+      cell: ({ last24h: { took } }) =>
+        took && (
+          <>
+            <Duration ms={took.p50} /> <span class="muted">/</span> <Duration ms={took.p95} />
+          </>
+        ),
+    },
+    {
+      key: "last",
+      title: "Last success",
+      card: "end",
+      sort: sortOf("last"),
+      cell: (job) => <Time at={job.lastRun} />,
+    },
+    { key: "next", title: "Next", card: "hide", cell: (job) => <Time at={job.nextRun} /> },
+  ];
+  return (
+    <section class="panel" aria-label="Jobs">
+      <FilterBar
+        filter={filter}
+        label="Filter jobs"
+        groups={Object.entries(GROUPS).map(([key, { label, has }]) => ({
+          value: key as Group,
+          label,
+          count: jobs.filter(has).length,
+        }))}
+        group={group.value}
+        onGroup={(value) => {
+          group.value = value;
+        }}
+      />
+      <DataTable
+        caption="Jobs"
+        columns={columns}
+        rows={rows}
+        rowKey={(job) => job.name}
+        below={(job) => noteOf(job)}
+        keys
+      />
+      {rows.length === 0 && <p class="panel-content muted">No job matches.</p>}
+    </section>
+  );
+}
+
+export function JobState({ job }: { job: JobView }) {
+  if (job.pause) return <StateBadge tone="paused" />;
+  if (job.undefined)
+    return <StateBadge tone="late" label="no worker" title="No live worker defines this job" />;
+  if (job.fails > 0) return <StateBadge tone="failed" label="failing" />;
+  if (job.running > 0) return <StateBadge tone="running" />;
+  return <StateBadge tone="completed" label="active" icon="play" />;
+}
+
+/** A line below a job that has a problem. */
+function noteOf(job: JobView) {
+  if (job.pause) return <PauseNote pause={job.pause} />;
+  if (job.fails === 0 || job.lastError === null) return null;
+  return (
+    <>
+      {job.fails} failed in a row, the last <Time at={job.lastFailure} />: <Name>{job.lastError}</Name>
+    </>
+  );
+}
+
+function NoJobs() {
+  return (
+    <Empty icon="worker" title="No jobs yet">
+      <p>A job appears here when a worker that defines it starts, or when it is dispatched. A job file:</p>
+      <pre class="code">{`import { Job } from "punctual";
+
+export const hello = Job.define("hello", async (args: { name: string }, run) => {
+  run.log(\`Hello, \${args.name}\`);
+});`}</pre>
+      <CommandLine command="punctual work jobs/hello.ts" />
+    </Empty>
+  );
+}

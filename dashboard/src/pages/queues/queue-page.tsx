@@ -1,0 +1,114 @@
+import { useSignal } from "@preact/signals";
+import type { QueueDetail, Span } from "../../../../src/dashboard/api/contract.ts";
+import { useResource } from "../../api/resource.ts";
+import { Trend } from "../../charts/trend.tsx";
+import { Breadcrumb } from "../../components/breadcrumb.tsx";
+import { CommandLine } from "../../components/copy-button.tsx";
+import { Figures } from "../../components/facts.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { JobLink, Name, runsPath } from "../../components/names.tsx";
+import { Page } from "../../components/page.tsx";
+import { Panel } from "../../components/panel.tsx";
+import { PauseNote, quote } from "../../components/pause-dialog.tsx";
+import { Empty } from "../../components/problem.tsx";
+import { PauseState } from "../../components/state-badge.tsx";
+import { Link } from "../../router/link.tsx";
+import { formatCount } from "../../text/number.ts";
+import { term } from "../../text/query.ts";
+import { visibleText } from "../../text/visible.ts";
+import { QueueActions } from "./queue-actions.tsx";
+import { Oldest, Running } from "./queues-page.tsx";
+
+/** One queue: how far behind it is, what runs from it, and whose jobs use it. */
+export function QueuePage({ name }: { name: string }) {
+  const over = useSignal<Span>("6h");
+  const resource = useResource("GET /queues/:name", { params: { name }, query: { over: over.value } });
+  return (
+    <Page
+      title={visibleText(name)}
+      beside={resource.data && <PauseState paused={resource.data.pause !== null} />}
+      actions={resource.data && <QueueActions queue={resource.data} refresh={resource.refresh} />}
+    >
+      <Loaded resource={resource} problem={({ status }) => status === 404 && <NoQueue name={name} />}>
+        {(queue) => (
+          <>
+            <Breadcrumb>{[<Link to="/queues">Queues</Link>, <Name>{name}</Name>]}</Breadcrumb>
+            {queue.pause && (
+              <p class="callout callout-paused">
+                <PauseNote pause={queue.pause} />
+              </p>
+            )}
+            {queue.workers === 0 && queue.ready.value > 0 && <Unserved name={name} />}
+            <Figures figures={figuresOf(queue)} />
+            <Trend
+              trend={queue.trend}
+              over={over.value}
+              onOver={(span) => {
+                over.value = span;
+              }}
+            />
+            <Panel title="Jobs of this queue">
+              {queue.jobs.length === 0 ? (
+                <p class="muted">No job uses this queue by default.</p>
+              ) : (
+                <ul class="names">
+                  {queue.jobs.map((job) => (
+                    <li key={job}>
+                      <JobLink name={job} />
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </Panel>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function figuresOf(queue: QueueDetail): Parameters<typeof Figures>[0]["figures"] {
+  const own = term("queue", queue.name);
+  return [
+    ["Oldest waits", <Oldest queue={queue} />],
+    ["Waiting", <Link to={runsPath(own, "state:ready")}>{formatCount(queue.ready)}</Link>],
+    ["Scheduled", <Link to={runsPath(own, "state:scheduled")}>{formatCount(queue.scheduled)}</Link>],
+    ["Running", <Running queue={queue} />],
+    [
+      "Failed / min",
+      <Link class={queue.perMinute.failed > 0 ? "hot" : ""} to={runsPath(own, "state:failed", "after:1h")}>
+        {queue.perMinute.failed.toFixed(1)}
+      </Link>,
+    ],
+    [
+      "Workers",
+      <Link class={queue.workers === 0 ? "hot" : ""} to="/workers">
+        {queue.workers}
+      </Link>,
+    ],
+  ];
+}
+
+function Unserved({ name }: { name: string }) {
+  return (
+    <div class="callout callout-problem stack-tight">
+      <p>No live worker serves this queue, and runs wait. Start one:</p>
+      <CommandLine command={`punctual work --queues ${quote(name)}`} />
+    </div>
+  );
+}
+
+function NoQueue({ name }: { name: string }) {
+  return (
+    <Empty
+      title={`No queue ${visibleText(name)}`}
+      actions={
+        <Link class="button" to="/queues">
+          All queues
+        </Link>
+      }
+    >
+      <p>No job uses it, and no run waits in it.</p>
+    </Empty>
+  );
+}

@@ -1,0 +1,216 @@
+import { useSignal } from "@preact/signals";
+import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
+import { useResource } from "../../api/resource.ts";
+import { Gauge } from "../../charts/gauge.tsx";
+import { Sparkline } from "../../charts/sparkline.tsx";
+import { FilterBar, useFilter } from "../../components/filter-bar.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { QueueLink, runsPath } from "../../components/names.tsx";
+import { Page } from "../../components/page.tsx";
+import { PauseNote } from "../../components/pause-dialog.tsx";
+import { Empty } from "../../components/problem.tsx";
+import { PauseState } from "../../components/state-badge.tsx";
+import { useSteadyRows } from "../../components/steady-rows.ts";
+import { type Column, DataTable } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { useSort } from "../../components/use-sort.ts";
+import { Link } from "../../router/link.tsx";
+import { formatCount } from "../../text/number.ts";
+import { term } from "../../text/query.ts";
+import { now } from "../../time/clock.ts";
+import { QueueActions } from "./queue-actions.tsx";
+
+/** A queue whose first run has waited this long is a problem. */
+const LATE_AFTER = 5 * 60_000;
+
+type Group = "all" | "waiting" | "paused" | "unserved";
+
+const GROUPS: Record<Group, { label: string; has(queue: QueueView): boolean }> = {
+  all: { label: "All", has: () => true },
+  waiting: { label: "With waiting runs", has: (queue) => queue.ready.value > 0 },
+  paused: { label: "Paused", has: (queue) => queue.pause !== null },
+  unserved: { label: "Without a worker", has: (queue) => queue.workers === 0 },
+};
+
+/** Every queue, the one whose first run has waited longest first. */
+export function QueuesPage() {
+  const resource = useResource("GET /queues", {});
+  return (
+    <Page title="Queues">
+      <Loaded resource={resource}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty icon="ready" title="No queues yet">
+              <p>A queue exists once a worker defines a job for it, or a run was dispatched to it.</p>
+            </Empty>
+          ) : (
+            <QueueList queues={items} refresh={resource.refresh} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }) {
+  const filter = useFilter();
+  const group = useSignal<Group>("all");
+  const found = queues.filter((queue) => GROUPS[group.value].has(queue) && filter.matches(queue.name));
+  const { sorted, sortOf } = useSort(
+    found,
+    {
+      name: (queue) => queue.name,
+      oldest: (queue) => queue.oldest && Date.parse(queue.oldest),
+      waiting: (queue) => -queue.ready.value,
+      running: (queue) => -queue.running,
+    },
+    { key: "oldest", direction: "ascending" },
+  );
+  const sorting = ["name", "oldest", "waiting", "running"].map((key) => sortOf(key).direction);
+  const rows = useSteadyRows(sorted, (queue) => queue.name, `${sorting} ${group.value} ${filter.text}`);
+  const columns: Column<QueueView>[] = [
+    {
+      key: "state",
+      title: "State",
+      card: "lead",
+      cell: (queue) => <PauseState paused={queue.pause !== null} />,
+    },
+    {
+      key: "name",
+      title: "Queue",
+      card: "lead",
+      sort: sortOf("name"),
+      cell: (queue) => <QueueLink name={queue.name} />,
+    },
+    {
+      key: "oldest",
+      title: "Oldest waits",
+      align: "end",
+      card: "end",
+      sort: sortOf("oldest"),
+      cell: (queue) => <Oldest queue={queue} />,
+    },
+    {
+      key: "waiting",
+      title: "Waiting",
+      align: "end",
+      cardLabel: "waiting",
+      sort: sortOf("waiting"),
+      cell: (queue) => (
+        <Link to={runsPath(term("queue", queue.name), "state:ready")}>{formatCount(queue.ready)}</Link>
+      ),
+    },
+    {
+      key: "scheduled",
+      title: "Scheduled",
+      align: "end",
+      cardLabel: "scheduled",
+      cell: (queue) => (
+        <Link to={runsPath(term("queue", queue.name), "state:scheduled")}>
+          {formatCount(queue.scheduled)}
+        </Link>
+      ),
+    },
+    {
+      key: "running",
+      title: "Running",
+      cardLabel: "running",
+      sort: sortOf("running"),
+      cell: (queue) => <Running queue={queue} />,
+    },
+    {
+      key: "spark",
+      title: "Last hour",
+      card: "hide",
+      cell: (queue) => <Sparkline points={queue.spark} label="Last hour" />,
+    },
+    {
+      key: "rate",
+      title: "OK / min",
+      align: "end",
+      card: "hide",
+      cell: ({ perMinute }) => perMinute.completed.toFixed(perMinute.completed < 10 ? 1 : 0),
+    },
+    {
+      key: "failrate",
+      title: "Failed / min",
+      align: "end",
+      card: "hide",
+      cell: ({ name, perMinute }) => (
+        <Link
+          class={perMinute.failed > 0 ? "hot" : "muted"}
+          to={runsPath(term("queue", name), "state:failed", "after:1h")}
+        >
+          {perMinute.failed.toFixed(perMinute.failed < 10 ? 1 : 0)}
+        </Link>
+      ),
+    },
+    {
+      key: "workers",
+      title: "Workers",
+      align: "end",
+      cardLabel: "workers",
+      cell: (queue) => (
+        <Link class={queue.workers === 0 ? "hot" : ""} to="/workers">
+          {queue.workers}
+        </Link>
+      ),
+    },
+    {
+      key: "actions",
+      title: "Actions",
+      hideTitle: true,
+      align: "end",
+      cell: (queue) => <QueueActions queue={queue} refresh={refresh} small />,
+    },
+  ];
+  return (
+    <section class="panel" aria-label="Queues">
+      <FilterBar
+        filter={filter}
+        label="Filter queues"
+        groups={Object.entries(GROUPS).map(([key, { label, has }]) => ({
+          value: key as Group,
+          label,
+          count: queues.filter(has).length,
+        }))}
+        group={group.value}
+        onGroup={(value) => {
+          group.value = value;
+        }}
+      />
+      <DataTable
+        caption="Queues"
+        columns={columns}
+        rows={rows}
+        rowKey={(queue) => queue.name}
+        below={(queue) => queue.pause && <PauseNote pause={queue.pause} />}
+        keys
+      />
+      {rows.length === 0 && <p class="panel-content muted">No queue matches.</p>}
+    </section>
+  );
+}
+
+/** How long the first ready run has waited. */
+export function Oldest({ queue }: { queue: QueueView }) {
+  if (queue.oldest === null) return <span class="muted">—</span>;
+  const late = now.value - Date.parse(queue.oldest) > LATE_AFTER && queue.pause === null;
+  return (
+    <Link class={late ? "hot" : ""} to={runsPath(term("queue", queue.name), "state:ready")}>
+      <Time at={queue.oldest} as="age" />
+    </Link>
+  );
+}
+
+export function Running({ queue }: { queue: QueueView }) {
+  return (
+    <span class="gauge-cell">
+      <Link to={runsPath(term("queue", queue.name), "is:running")}>
+        {queue.running}
+        {queue.limit > 0 && <span class="muted"> / {queue.limit}</span>}
+      </Link>
+      {queue.limit > 0 && <Gauge used={queue.running} total={queue.limit} label="Limit in use" />}
+    </span>
+  );
+}

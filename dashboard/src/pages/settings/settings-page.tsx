@@ -1,0 +1,171 @@
+import type { ComponentChildren } from "preact";
+import type { Meta } from "../../../../src/dashboard/api/contract.ts";
+import { useResource } from "../../api/resource.ts";
+import { Choice } from "../../components/choice.tsx";
+import { Facts } from "../../components/facts.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { Page } from "../../components/page.tsx";
+import { Panel } from "../../components/panel.tsx";
+import { paused, togglePause } from "../../live/live.ts";
+import { Link } from "../../router/link.tsx";
+import { change, PAGE_SIZES, settings } from "../../state/settings.ts";
+import { skew } from "../../time/clock.ts";
+import { formatDuration, localZone } from "../../time/format.ts";
+
+/** Settings of this browser, and how the server is set up. */
+export function SettingsPage() {
+  const resource = useResource("GET /meta", {}, { live: false });
+  return (
+    <Page title="Settings">
+      <div class="columns">
+        <div class="stack">
+          <BrowserSettings />
+        </div>
+        <div class="stack">
+          <Loaded resource={resource} rows={5}>
+            {(meta) => <ServerSettings meta={meta} />}
+          </Loaded>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function BrowserSettings() {
+  const { theme, zone, pageSize, density, singleKeys } = settings.value;
+  return (
+    <Panel title="This browser">
+      <div class="settings">
+        <Setting name="Theme">
+          <Choice
+            label="Theme"
+            value={theme}
+            options={[
+              { value: "system", label: "System" },
+              { value: "light", label: "Light" },
+              { value: "dark", label: "Dark" },
+            ]}
+            onChange={(value) => change({ theme: value })}
+          />
+        </Setting>
+        <Setting
+          name="Times"
+          note="Schedules have a zone of their own; other times are shown in the local one then."
+        >
+          <Choice
+            label="Times"
+            value={zone}
+            options={[
+              { value: "local", label: `Local (${localZone()})` },
+              { value: "utc", label: "UTC" },
+              { value: "schedule", label: "Schedule's" },
+            ]}
+            onChange={(value) => change({ zone: value })}
+          />
+        </Setting>
+        <Setting name="Live updates" note="A paused page sends no requests by itself.">
+          <Choice
+            label="Live updates"
+            value={paused.value ? "paused" : "live"}
+            options={[
+              { value: "live", label: "Live" },
+              { value: "paused", label: "Paused" },
+            ]}
+            onChange={(value) => {
+              if ((value === "paused") !== paused.value) togglePause();
+            }}
+          />
+        </Setting>
+        <Setting name="Rows per page">
+          <Choice
+            label="Rows per page"
+            value={pageSize}
+            options={PAGE_SIZES.map((value) => ({ value, label: String(value) }))}
+            onChange={(value) => change({ pageSize: value })}
+          />
+        </Setting>
+        <Setting name="Density">
+          <Choice
+            label="Density"
+            value={density}
+            options={[
+              { value: "comfortable", label: "Comfortable" },
+              { value: "compact", label: "Compact" },
+            ]}
+            onChange={(value) => change({ density: value })}
+          />
+        </Setting>
+        <Setting name="Shortcuts of one letter" note="Switch them off if you use speech input. ? lists them.">
+          <Choice
+            label="Shortcuts of one letter"
+            value={singleKeys ? "on" : "off"}
+            options={[
+              { value: "on", label: "On" },
+              { value: "off", label: "Off" },
+            ]}
+            onChange={(value) => change({ singleKeys: value === "on" })}
+          />
+        </Setting>
+      </div>
+    </Panel>
+  );
+}
+
+function Setting({ name, note, children }: { name: string; note?: string; children: ComponentChildren }) {
+  return (
+    <div class="setting">
+      <div>
+        <p>{name}</p>
+        {note && <p class="caption">{note}</p>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+function ServerSettings({ meta }: { meta: Meta }) {
+  const { database, user } = meta;
+  const named = Object.entries(meta.settings);
+  return (
+    <>
+      <Panel title="You" aside={<Link to="/audit">Audit trail</Link>}>
+        <Facts
+          facts={[
+            ["User", user.name ?? "not signed in"],
+            ["Role", user.role],
+            ["Writes", meta.readOnly && "disabled: this dashboard is read-only"],
+          ]}
+        />
+      </Panel>
+      <Panel title="Server">
+        <Facts
+          facts={[
+            ["Punctual", meta.version],
+            ["Environment", meta.environment],
+            ["Database", `${database.kind}${database.version === null ? "" : ` ${database.version}`}`],
+            ["Schema", database.schema === null ? <span class="hot">not installed</span> : database.schema],
+            ["Server's clock", clockText(meta.clockSkew, "the database's")],
+            ["This computer's clock", clockText(-skew.value, "the database's")],
+          ]}
+        />
+      </Panel>
+      {named.length > 0 && (
+        <Panel title="Configuration">
+          <Facts facts={named.map(([name, value]) => [name, <code>{value}</code>])} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+/** Differences below a second are those of the network. */
+const NOISE = 1_000;
+
+function clockText(ahead: number, of: string): ComponentChildren {
+  if (Math.abs(ahead) < NOISE) return `as ${of}`;
+  return (
+    <span class="warm">
+      {formatDuration(Math.abs(ahead))} {ahead > 0 ? "ahead of" : "behind"} {of}
+    </span>
+  );
+}

@@ -1,0 +1,223 @@
+import type { WorkerView } from "../../../../src/dashboard/api/contract.ts";
+import { useResource } from "../../api/resource.ts";
+import { Gauge } from "../../charts/gauge.tsx";
+import { CommandLine } from "../../components/copy-button.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { JobLink, Name, QueueLink, runsPath } from "../../components/names.tsx";
+import { Page } from "../../components/page.tsx";
+import { Empty } from "../../components/problem.tsx";
+import { WorkerState } from "../../components/state-badge.tsx";
+import { useSteadyRows } from "../../components/steady-rows.ts";
+import { type Column, DataTable } from "../../components/table.tsx";
+import { Duration, Elapsed, Time } from "../../components/time.tsx";
+import { Link } from "../../router/link.tsx";
+import { pathTo } from "../../router/path.ts";
+import { meta } from "../../state/meta.ts";
+import { formatBytes } from "../../text/bytes.ts";
+import { plural } from "../../text/number.ts";
+import { term } from "../../text/query.ts";
+import { now } from "../../time/clock.ts";
+
+/** A delay of the event loop that handlers notice. */
+const SLOW_LOOP = 200;
+const RANK: Record<WorkerView["state"], number> = { silent: 0, live: 1, dispatcher: 2 };
+
+/** The processes that execute runs: alive or silent, and what each one does now. */
+export function WorkersPage() {
+  const resource = useResource("GET /workers", {});
+  return (
+    <Page title="Workers">
+      <Loaded resource={resource}>
+        {({ items }) => (items.length === 0 ? <NoWorkers /> : <WorkerList workers={items} />)}
+      </Loaded>
+    </Page>
+  );
+}
+
+function WorkerList({ workers }: { workers: WorkerView[] }) {
+  const ranked = workers.toSorted(
+    (a, b) => RANK[a.state] - RANK[b.state] || a.host.localeCompare(b.host) || a.pid - b.pid,
+  );
+  const rows = useSteadyRows(ranked, (worker) => worker.id, "");
+  const columns: Column<WorkerView>[] = [
+    { key: "state", title: "State", card: "lead", cell: ({ state }) => <WorkerState state={state} /> },
+    {
+      key: "worker",
+      title: "Worker",
+      card: "lead",
+      cell: (worker) => (
+        <span class="two-lines">
+          <Link to={runsPath(term("worker", `${worker.host}:${worker.pid}`))}>
+            <Name>{`${worker.host}:${worker.pid}`}</Name>
+          </Link>
+          <span class="caption">{worker.id}</span>
+        </span>
+      ),
+    },
+    { key: "version", title: "Version", cell: ({ version }) => <Version version={version} /> },
+    { key: "queues", title: "Queues", cell: (worker) => <Queues worker={worker} /> },
+    {
+      key: "slots",
+      title: "Slots",
+      cardLabel: "slots",
+      cell: ({ slots }) => (
+        <span class="gauge-cell">
+          <span>
+            {slots.used} <span class="muted">/ {slots.total}</span>
+          </span>
+          <Gauge used={slots.used} total={slots.total} label="Slots in use" />
+        </span>
+      ),
+    },
+    {
+      key: "children",
+      title: "Children",
+      cell: ({ children }) =>
+        children.length > 0 && (
+          <span
+            title={children
+              .map(({ number, pid, runs }) => `${number}: pid ${pid}, ${plural(runs, "run")}`)
+              .join("\n")}
+          >
+            {plural(children.length, "child", "children")}
+          </span>
+        ),
+    },
+    {
+      key: "heartbeat",
+      title: "Heartbeat",
+      align: "end",
+      card: "end",
+      cell: ({ seenAt, state }) => (
+        <span class={state === "silent" ? "hot" : ""}>
+          <Time at={seenAt} />
+        </span>
+      ),
+    },
+    {
+      key: "memory",
+      title: "Memory",
+      align: "end",
+      cardLabel: "memory",
+      cell: ({ memory }) => (memory === null ? <span class="muted">—</span> : formatBytes(memory)),
+    },
+    {
+      key: "lag",
+      title: "Loop lag",
+      align: "end",
+      cardLabel: "lag",
+      cell: ({ loopLag }) => (
+        <span class={loopLag !== null && loopLag > SLOW_LOOP ? "warm" : ""}>
+          <Duration ms={loopLag} />
+        </span>
+      ),
+    },
+    {
+      key: "started",
+      title: "Started",
+      align: "end",
+      card: "hide",
+      cell: ({ startedAt }) => <Time at={startedAt} />,
+    },
+  ];
+  return (
+    <section class="panel" aria-label="Workers">
+      <DataTable
+        caption="Workers"
+        columns={columns}
+        rows={rows}
+        rowKey={(worker) => worker.id}
+        below={(worker) => <Now worker={worker} />}
+        keys
+      />
+    </section>
+  );
+}
+
+function Version({ version }: { version: string | null }) {
+  if (version === null) return <span class="muted">—</span>;
+  const own = meta.value?.version;
+  const differs = own !== undefined && own !== version;
+  return (
+    <span class={differs ? "warm" : ""} title={differs ? `The dashboard has version ${own}` : undefined}>
+      {version}
+    </span>
+  );
+}
+
+function Queues({ worker }: { worker: WorkerView }) {
+  const except = worker.except.length > 0 && (
+    <span class="muted">
+      {" except "}
+      {worker.except.join(", ")}
+    </span>
+  );
+  if (worker.state === "dispatcher") return <span class="muted">—</span>;
+  if (worker.queues === null) return <span>all{except}</span>;
+  return (
+    <span class="wrap">
+      {worker.queues.map((queue, index) => (
+        <span key={queue}>
+          {index > 0 && ", "}
+          <QueueLink name={queue} />
+        </span>
+      ))}
+      {except}
+    </span>
+  );
+}
+
+/** What a worker executes now; of a silent one, what happens to it. */
+function Now({ worker }: { worker: WorkerView }) {
+  const silent = worker.state === "silent";
+  if (!silent && worker.running.length === 0) return null;
+  return (
+    <div class="stack-tight">
+      {silent && <Silence worker={worker} />}
+      {worker.running.length > 0 && (
+        <ul class="running-now">
+          {worker.running.map((run) => (
+            <li key={run.id}>
+              <Link to={pathTo("/runs/:id", { id: run.id })}>{run.id}</Link> <JobLink name={run.job} />{" "}
+              <span class="muted">
+                <Elapsed since={run.at} />
+              </span>
+            </li>
+          ))}
+          {worker.slots.used > worker.running.length && (
+            <li class="muted">and {plural(worker.slots.used - worker.running.length, "more run")}</li>
+          )}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Silence({ worker }: { worker: WorkerView }) {
+  const runs = plural(worker.slots.used, "run");
+  if (worker.leasedUntil === null) {
+    return <p class="warm">It has sent no heartbeat, and holds no runs. Its row is deleted soon.</p>;
+  }
+  const over = Date.parse(worker.leasedUntil) <= now.value;
+  return (
+    <p class="warm">
+      {over ? (
+        `It has sent no heartbeat. The leases of its ${runs} have ended: a live worker takes them back.`
+      ) : (
+        <>
+          It has sent no heartbeat. Its {runs} will be taken back by a live worker{" "}
+          <Time at={worker.leasedUntil} />, when the lease ends.
+        </>
+      )}
+    </p>
+  );
+}
+
+function NoWorkers() {
+  return (
+    <Empty icon="worker" title="No worker is running">
+      <p>Nothing that was dispatched starts until a worker does:</p>
+      <CommandLine command="punctual work" />
+    </Empty>
+  );
+}
