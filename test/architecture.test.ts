@@ -147,6 +147,7 @@ const ROOMS: Record<string, string[]> = {
     "database-choice.ts",
     "config.ts",
     "config-file.ts",
+    "dashboard/index.ts",
     "engine.ts",
     "job-file-loader.ts",
     "metrics/",

@@ -88,6 +88,12 @@ export const commands: CommandEntry[] = [
     load: async () => (await import("./commands/doctor/doctor.ts")).default,
   },
   {
+    name: "dashboard",
+    summary: "serve the web dashboard on this machine",
+    group: "Look",
+    load: async () => (await import("./commands/dashboard/dashboard.ts")).default,
+  },
+  {
     name: "retry",
     summary: "retry finished runs",
     group: "Operate",

@@ -34,10 +34,19 @@ export interface LoginOptions {
 export class Login {
   readonly #options: LoginOptions;
   readonly #session = newToken();
+  /** Tokens that sign one browser in. */
+  readonly #oneTime = new Set<string>();
   readonly #failures = new Map<string, { count: number; since: number }>();
 
   constructor(options: LoginOptions) {
     this.#options = options;
+  }
+
+  /** Returns a token that signs one browser in, once. */
+  oneTimeToken(): string {
+    const token = newToken();
+    this.#oneTime.add(token);
+    return token;
   }
 
   readonly authenticate: Authenticate = (request) => {
@@ -47,7 +56,10 @@ export class Login {
     const { path } = placeOf(request, this.#options.basePath);
     const isPage = request.method === "GET" && !path.startsWith("/api/");
     const token = isPage ? new URL(request.url).searchParams.get("token") : null;
-    if (token !== null) return this.#isToken(token, request) ? this.#signIn(request) : askForToken(true);
+    if (token !== null) {
+      const isKnown = this.#oneTime.delete(token) || this.#isToken(token, request);
+      return isKnown ? this.#signIn(request) : askForToken(true);
+    }
     const cookie = cookieOf(request, this.#options.cookieName);
     if (cookie !== null && isEqual(cookie, this.#session)) return identity;
     return isPage && /\btext\/html\b/.test(request.headers.get("accept") ?? "") ? askForToken(false) : null;

@@ -33,10 +33,12 @@ export interface StartDashboardOptions extends Omit<DashboardOptions, "auth" | "
 export interface StartedDashboard {
   /** Address without the token. */
   readonly url: string;
-  /** Address that signs a browser in: it contains the token, unless the options named it. */
-  readonly openUrl: string;
+  /** Address that signs a browser in. It contains the token, unless the options named it. */
+  readonly signInUrl: string;
   readonly host: string;
   readonly port: number;
+  /** Returns an address that signs one browser in, once. Other users of the machine may see it among the processes. */
+  newSignInUrl(): string;
   /** Stops listening and closes every connection and stream. Does not stop the instance. */
   stop(): Promise<void>;
 }
@@ -57,11 +59,11 @@ export async function startDashboard(
   const { port = DEFAULT_PORT, host = LOOPBACK, token, clock = systemClock, ...rest } = options;
   checkToken(host, token);
   const basePath = rest.basePath?.replace(/\/+$/, "") ?? "";
-  const started = (bound: number, secret: string | null, stop: () => Promise<void>): StartedDashboard => {
-    const url = `${urlOf(host, bound)}${basePath}/`;
-    return { url, openUrl: secret === null ? url : `${url}?token=${secret}`, host, port: bound, stop };
-  };
-  if (childIdentity()) return started(port, null, async () => {});
+  const addressOf = (bound: number) => `${urlOf(host, bound)}${basePath}/`;
+  if (childIdentity()) {
+    const url = addressOf(port);
+    return { url, signInUrl: url, host, port, newSignInUrl: () => url, stop: async () => {} };
+  }
   const { createServer } = await import("node:http");
   const server = createServer();
   // Each open tab holds one connection for its events.
@@ -84,12 +86,20 @@ export async function startDashboard(
   });
   const handle = toNodeHandler(served);
   server.on("request", (request, response) => void handle(request, response));
-  return started(bound, token === undefined ? secret : null, async () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    await served.close();
-    server.closeAllConnections();
-    await closed;
-  });
+  const url = addressOf(bound);
+  return {
+    url,
+    signInUrl: token === undefined ? `${url}?token=${secret}` : url,
+    host,
+    port: bound,
+    newSignInUrl: () => `${url}?token=${login.oneTimeToken()}`,
+    stop: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await served.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
 }
 
 /** Throws INVALID_OPTION if other machines could reach a dashboard whose token only this terminal knows. */

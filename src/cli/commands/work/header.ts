@@ -15,6 +15,8 @@ export interface HeaderFacts {
   schedules: boolean;
   /** Address of the probe; null: none. */
   probe: string | null;
+  /** Address of the dashboard; null: none. */
+  dashboard: string | null;
 }
 
 /** Returns the lines that `work` prints first: versions, database, jobs, queues, slots and how to stop. */
@@ -42,9 +44,11 @@ export async function header(cli: Cli, jobs: Punctual, facts: HeaderFacts): Prom
   ];
   const width = cli.output.errorWidth ?? Number.POSITIVE_INFINITY;
   const { dot } = iconsFor();
-  return [first, second].flatMap((parts) =>
+  const found = [first, second].flatMap((parts) =>
     lines(parts.filter((part) => part !== "").map(plain), dot, width),
   );
+  // On a line of its own, however wide the terminal is: people copy it.
+  return facts.dashboard === null ? found : [...found, `dashboard ${facts.dashboard}`];
 }
 
 /** `all queues`, `queues emails, reports*2`, `all queues but bulk` */

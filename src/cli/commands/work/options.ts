@@ -19,6 +19,8 @@ export interface WorkOptions {
   stall?: Duration;
   watch?: boolean;
   probePort?: Address;
+  dashboard?: boolean;
+  dashboardPort?: number;
   jsonl?: boolean;
   keepGoing?: boolean;
 }
@@ -54,6 +56,8 @@ export function addWorkOptions(command: Command): Command {
     )
     .option("--watch", "restart with changed files, for development")
     .option("--probe-port <port>", "answer health checks and metrics at [host:]port", address)
+    .option("--dashboard", "serve the web dashboard on this machine, at port 4480")
+    .option("--dashboard-port <port>", "the same at another port; 0: any free one", integer(0, 65_535))
     .option("--jsonl", "one JSON object per event; default when stdout is not a terminal")
     .option("--no-jsonl", "readable lines, also without a terminal")
     .option("--keep-going", "continue although a job file cannot be loaded");

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
+import type { StartedDashboard } from "../../../dashboard/index.ts";
 import { allowWork } from "../../../job-file-loader.ts";
 import { startProbe } from "../../../metrics/probe.ts";
+import type { Punctual } from "../../../punctual.ts";
 import { childIdentity } from "../../../supervisor/child-identity.ts";
 import { toWeightedQueues } from "../../../worker/options.ts";
 import type { Cli } from "../../cli.ts";
@@ -26,17 +28,32 @@ export default function work(command: Command, cli: Cli): void {
       if (options.jsonl ?? (output.isJson || output.width === null)) reportJson(jobs, output);
       else reportLines(jobs, output, pageOf(cli));
       const probe = options.probePort ? await startProbe(jobs, options.probePort) : null;
+      const dashboard = await serveDashboard(jobs, options);
       const { workers, parallel } = plan;
       const schedules = plan.schedule !== false;
       const serving = toWeightedQueues(plan.queues?.options ?? {});
-      const facts = { workers, parallel, serving, schedules, probe: probe?.url ?? null };
+      const facts = {
+        workers,
+        parallel,
+        serving,
+        schedules,
+        probe: probe?.url ?? null,
+        dashboard: dashboard?.signInUrl ?? null,
+      };
       const lines = await header(cli, jobs, facts);
       // Printed after the signal handlers are installed: a program that reads the line may send a signal at once.
       jobs.on("worker.started", () => {
         for (const line of [...lines, ""]) output.note(line);
       });
-      await runWorkSession(cli, jobs, plan).finally(() => probe?.stop());
+      await runWorkSession(cli, jobs, plan).finally(() => Promise.all([probe?.stop(), dashboard?.stop()]));
     });
+}
+
+async function serveDashboard(jobs: Punctual, options: WorkOptions): Promise<StartedDashboard | null> {
+  const { dashboard, dashboardPort: port } = options;
+  if (!dashboard && port === undefined) return null;
+  const { startDashboard } = await import("../../../dashboard/index.ts");
+  return startDashboard(jobs, { port });
 }
 
 /** Options that need child processes imply at least one. */
