@@ -2,14 +2,14 @@ import type { Punctual } from "../../punctual.ts";
 import { systemClock } from "../../time.ts";
 import { version } from "../../version.ts";
 import { createApi } from "../api/api.ts";
-import type { Meta } from "../api/contract/values.ts";
+import type { Bootstrap, Meta, Overview } from "../api/contract.ts";
 import { secured } from "./headers.ts";
 import { type Place, placeOf } from "./mount.ts";
 import { type Answering, OpenRequests } from "./open-requests.ts";
 import { type DashboardOptions, type Settings, toSettings } from "./options.ts";
 import { problemPage, renderPage, rootOf } from "./page.ts";
 import { PageFiles } from "./page-files.ts";
-import { HttpProblem, problemResponse, toProblem } from "./problem.ts";
+import { HttpProblem, problemResponse, titleOf, toProblem } from "./problem.ts";
 import {
   authenticate,
   checkContentType,
@@ -18,7 +18,7 @@ import {
   checkRole,
   readJson,
 } from "./request-checks.ts";
-import type { Api, JsonResult, RouteContext, User } from "./route.ts";
+import type { Api, JsonResult, User } from "./route.ts";
 import { methodNotAllowed, Router } from "./router.ts";
 
 /**
@@ -123,7 +123,6 @@ export class DashboardHost {
       });
     const html = await this.#files.index();
     const { title, environment, readOnly } = this.#settings;
-    const meta = await this.#meta(request, user);
     const page = renderPage(html, {
       root: rootOf(path),
       title,
@@ -131,34 +130,36 @@ export class DashboardHost {
       version: version(),
       user,
       readOnly,
-      meta,
+      ...(await this.#firstData(request, path, user)),
     });
     return new Response(request.method === "HEAD" ? null : page, {
       headers: { "content-type": "text/html; charset=utf-8" },
     });
   }
 
-  /** Returns what `GET /meta` answers, for the first paint; null if it fails or takes long. */
-  async #meta(request: Request, user: User): Promise<Meta | null> {
-    const route = this.#api.routes.find(({ method, path }) => method === "GET" && path === "/api/v1/meta");
-    if (!route) return null;
+  /** Returns answers of the API for the first paint; null for those that fail or take long. */
+  async #firstData(
+    request: Request,
+    path: string,
+    user: User,
+  ): Promise<Pick<Bootstrap, "meta" | "overview">> {
     const late = new AbortController();
     const cancel = systemClock.after(BOOTSTRAP_TIME, () => late.abort(), { background: true });
-    const context: RouteContext = {
-      jobs: this.#jobs,
-      params: {},
-      query: new URLSearchParams(),
-      body: undefined,
-      user,
-      signal: late.signal,
-      request,
+    const overdue = new Promise<null>((resolve) => {
+      late.signal.addEventListener("abort", () => resolve(null), { once: true });
+    });
+    const read = async (name: string): Promise<unknown> => {
+      const route = this.#api.routes.find((one) => one.method === "GET" && one.path === `/api/v1/${name}`);
+      if (!route) return null;
+      const query = new URLSearchParams();
+      const { signal } = late;
+      const context = { jobs: this.#jobs, params: {}, query, body: undefined, user, signal, request };
+      return ((await route.handler(context)) as JsonResult).body;
     };
-    const overdue = new Promise<null>((resolve) =>
-      late.signal.addEventListener("abort", () => resolve(null)),
-    );
-    const answer = (async () => (await route.handler(context)) as JsonResult)().catch(() => null);
-    const result = await Promise.race([answer, overdue]).finally(cancel);
-    return (result?.body as Meta | undefined) ?? null;
+    const inTime = (name: string) => Promise.race([read(name).catch(() => null), overdue]);
+    const both = Promise.all([inTime("meta"), path === "/" ? inTime("overview") : null]);
+    const [meta, overview] = (await both.finally(cancel)) as [Meta | null, Overview | null];
+    return { meta, overview };
   }
 }
 
@@ -191,7 +192,7 @@ function redirect(location: string): Response {
 }
 
 function problemPageResponse({ status, message, hint, headers }: HttpProblem): Response {
-  const html = problemPage(`${status}`, [message, ...(hint === undefined ? [] : [hint])]);
+  const html = problemPage(`${status} ${titleOf(status)}`, [message, ...(hint === undefined ? [] : [hint])]);
   return new Response(html, { status, headers: { ...headers, "content-type": "text/html; charset=utf-8" } });
 }
 

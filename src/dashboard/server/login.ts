@@ -4,7 +4,7 @@ import { connectionOf } from "./connection.ts";
 import { secured } from "./headers.ts";
 import { placeOf } from "./mount.ts";
 import type { Authenticate, Identity } from "./options.ts";
-import { problemPage } from "./page.ts";
+import { problemPage, refreshPage } from "./page.ts";
 import { HttpProblem } from "./problem.ts";
 
 /** Wrong tokens that one address may send in a minute. */
@@ -70,15 +70,14 @@ export class Login {
     const { cookieName, basePath } = this.#options;
     const { pathname, searchParams } = new URL(request.url);
     searchParams.delete("token");
-    const query = searchParams.size === 0 ? "" : `?${searchParams}`;
+    // Relative, so that it stays on this host whatever the path is.
+    const target = `./${pathname.split("/").at(-1)}${searchParams.size === 0 ? "" : `?${searchParams}`}`;
     const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Strict; Path=${basePath || "/"}`;
-    return secured(
-      new Response(null, {
-        status: 303,
-        // Relative, so that it stays on this host whatever the path is.
-        headers: { location: `./${pathname.split("/").at(-1)}${query}`, "set-cookie": cookie },
-      }),
-    );
+    const headers = { "set-cookie": cookie };
+    // After a link on another site, browsers send a strict cookie only once a page of this site has loaded the next.
+    if (request.headers.get("sec-fetch-site") === "cross-site")
+      return html(200, refreshPage(target), headers);
+    return secured(new Response(null, { status: 303, headers: { ...headers, location: target } }));
   }
 
   /** Compares in constant time. Throws 429 for an address that has sent too many wrong tokens. */
@@ -124,7 +123,7 @@ const FORM =
   '<form method="get"><label>Token <input type="password" name="token" required autocomplete="off" autofocus></label> <button>Open</button></form>';
 
 function askForToken(isWrong: boolean): Response {
-  const html = problemPage(
+  const page = problemPage(
     "Punctual",
     [
       isWrong ? "This token is wrong, or of an earlier start." : "This dashboard needs its token.",
@@ -132,7 +131,11 @@ function askForToken(isWrong: boolean): Response {
     ],
     FORM,
   );
+  return html(401, page);
+}
+
+function html(status: number, text: string, headers: Record<string, string> = {}): Response {
   return secured(
-    new Response(html, { status: 401, headers: { "content-type": "text/html; charset=utf-8" } }),
+    new Response(text, { status, headers: { ...headers, "content-type": "text/html; charset=utf-8" } }),
   );
 }

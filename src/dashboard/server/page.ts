@@ -9,17 +9,17 @@ export function rootOf(path: string): string {
   return depth <= 0 ? "./" : "../".repeat(depth);
 }
 
-/** Returns `index.html` with URLs relative to the mount, the title and the bootstrap data. */
+/** Returns `index.html` with URLs relative to the mount, the title and the data for the first paint. */
 export function renderPage(html: string, bootstrap: Bootstrap): string {
   // "<" inside a JSON text would let a name end the element.
   const json = JSON.stringify(bootstrap).replaceAll("<", "\\u003c");
-  const element = `<script type="application/json" id="bootstrap">${json}</script>`;
-  const title = `<title>${escapeHtml(bootstrap.title)}</title>`;
   return html
     .replace(/(\s(?:src|href)=")\.\//g, (_, before: string) => before + bootstrap.root)
-    .replace(/<title>[^<]*<\/title>/, () => title)
-    .replace(/<script type="application\/json" id="bootstrap">[^<]*<\/script>/, "")
-    .replace("</head>", () => `${element}</head>`);
+    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(bootstrap.title)}</title>`)
+    .replace(
+      /(<script type="application\/json" id="bootstrap">)[^<]*(<\/script>)/,
+      (_, begin: string, end: string) => begin + json + end,
+    );
 }
 
 /** Returns a page that shows a problem to a person: no script, no style, nothing to load. */
@@ -29,7 +29,13 @@ export function problemPage(title: string, paragraphs: readonly string[], form =
   return `<!doctype html><html lang="en"><head>${head}</head><body><h1>${escapeHtml(title)}</h1>${body}${form}</body></html>`;
 }
 
-export function escapeHtml(text: string): string {
+/** Returns a page that loads another one at once. */
+export function refreshPage(url: string): string {
+  const target = escapeHtml(url);
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${target}"><title>Punctual</title></head><body><a href="${target}">Open the dashboard</a></body></html>`;
+}
+
+function escapeHtml(text: string): string {
   return text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

@@ -90,7 +90,7 @@ export function toProblem(error: unknown): HttpProblem {
 export function problemResponse({ status, code, message, hint, headers }: HttpProblem): Response {
   const body: Problem = {
     type: "about:blank",
-    title: TITLES[status] ?? "Error",
+    title: titleOf(status),
     status,
     code,
     detail: message,
@@ -100,6 +100,11 @@ export function problemResponse({ status, code, message, hint, headers }: HttpPr
     status,
     headers: { ...headers, "content-type": "application/problem+json" },
   });
+}
+
+/** Returns the name of a status. */
+export function titleOf(status: number): string {
+  return TITLES[status] ?? "Error";
 }
 
 const TITLES: Record<number, string> = {

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { systemClock } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { integer, names } from "../../input/arguments.ts";
 import { Exit, exitCodeOfSignal, exitCodes } from "../../output/exit-codes.ts";
@@ -58,9 +59,14 @@ function readToken(variable: string | undefined): string | undefined {
   throw new Exit(exitCodes.usage, `The environment variable ${plain(variable)} (--token-env) is not set.`);
 }
 
-/** Resolves on the first SIGINT or SIGTERM; a second one exits at once. */
+/** Resolves on the first SIGINT or SIGTERM; a second one exits at once. Keeps the process alive until then. */
 function signal(): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise((stopped) => {
+    const release = systemClock.after(Number.MAX_SAFE_INTEGER, () => {});
+    const resolve = () => {
+      release();
+      stopped();
+    };
     for (const name of ["SIGINT", "SIGTERM"] as const) {
       process.once(name, () => {
         resolve();

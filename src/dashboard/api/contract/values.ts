@@ -1,3 +1,5 @@
+import type { Overview } from "./overview.ts";
+
 /**
  * Permission of a user. A viewer reads; an operator also retries, cancels, pauses and dispatches; an admin also
  * deletes, edits payloads, prunes and stops workers. Each role includes the ones before it.
@@ -80,4 +82,6 @@ export interface Bootstrap {
   readOnly: boolean;
   /** Answer of `GET /meta`; null if the database did not answer in time. */
   meta: Meta | null;
+  /** Answer of `GET /overview`, on the page that shows it; null if the database did not answer in time. */
+  overview: Overview | null;
 }
