@@ -20,6 +20,8 @@ type Send<R extends GetRoute> = (route: R, input: Input<R>, signal: AbortSignal)
 interface Options {
   /** Read again whenever a run changed. Default: true. */
   live?: boolean;
+  /** Milliseconds between two reads that changes of runs lead to; default: as fast as they come. */
+  every?: number;
   /** False: do not read yet. */
   enabled?: boolean;
 }
@@ -31,7 +33,7 @@ interface Options {
 export function useResource<R extends GetRoute>(
   route: R,
   input: Input<R>,
-  { live = true, enabled = true }: Options = {},
+  { live = true, enabled = true, every = 0 }: Options = {},
 ): Resource<Response<R>> {
   const key = `${route} ${JSON.stringify(input)}`;
   const state: Signal<{ key: string; data: Response<R> | null; problem: Problem | null }> = useSignal({
@@ -71,16 +73,19 @@ export function useResource<R extends GetRoute>(
     read();
     if (!live) return () => abort.abort();
     const onChange = () => {
-      if (!first && !paused.peek() && !document.hidden) read();
+      if (first || paused.peek() || document.hidden || Date.now() < readAt + every) return;
+      readAt = Date.now();
+      read();
     };
     let first = true;
+    let readAt = Date.now();
     const stops = [version.subscribe(onChange), refreshes.subscribe(onChange)];
     first = false;
     return () => {
       abort.abort();
       for (const stop of stops) stop();
     };
-  }, [key, enabled, live]);
+  }, [key, enabled, live, every]);
 
   const { key: readKey, data, problem } = state.value;
   const current = readKey === key;

@@ -2,8 +2,9 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { TrendView } from "../../../src/dashboard/api/contract.ts";
 import { shownZone } from "../components/time.tsx";
-import { formatClock, formatShort } from "../time/format.ts";
-import { labelledPoints, linear } from "./scale.ts";
+import { formatClock, formatDay, formatShort } from "../time/format.ts";
+import { linear } from "./scale.ts";
+import { roundPoints } from "./time-axis.ts";
 import { useWidth } from "./use-width.ts";
 
 /** Measures of a chart, for what is drawn inside. */
@@ -32,7 +33,7 @@ interface ChartFrameProps {
 const LEFT = 44;
 const BOTTOM = 22;
 const TOP = 8;
-const LABEL_WIDTH = 76;
+const LABEL_WIDTH = 58;
 
 /** Axes, grid and pointer of a chart over time. The left and right keys read the points, once it has the focus. */
 export function ChartFrame({
@@ -134,11 +135,17 @@ function TimeLabels({
   right: number;
   height: number;
 }) {
-  const { points } = trend;
+  const { points, step } = trend;
+  const zone = shownZone();
+  const clockOf = (index: number) => formatClock(Date.parse(points[index]!.at), zone);
+  const minuteOfDay = (index: number) => {
+    const [hour, minute] = clockOf(index).split(":").map(Number);
+    return hour! * 60 + minute!;
+  };
   return (
     <>
-      {labelledPoints(points.length, Math.floor((right - LEFT) / LABEL_WIDTH)).map((index) => {
-        const x = plot.x(index) + plot.band / 2;
+      {roundPoints(points.length, step, (right - LEFT) / LABEL_WIDTH, minuteOfDay).map((index) => {
+        const x = plot.x(index);
         const anchor = x > right - 30 ? "end" : x < LEFT + 20 ? "start" : "middle";
         return (
           <text
@@ -148,17 +155,12 @@ function TimeLabels({
             y={height - 5}
             text-anchor={anchor}
           >
-            {labelOf(trend, index)}
+            {clockOf(index) === "00:00" ? formatDay(Date.parse(points[index]!.at), zone) : clockOf(index)}
           </text>
         );
       })}
     </>
   );
-}
-
-function labelOf({ over, points }: TrendView, index: number): string {
-  const at = Date.parse(points[index]!.at);
-  return over === "7d" ? formatShort(at, Date.now(), shownZone()) : formatClock(at, shownZone());
 }
 
 function spanText(trend: TrendView, index: number): string {

@@ -34,15 +34,6 @@ export function linear(domain: number, from: number, to: number): (value: number
   return (value) => from + (domain === 0 ? 0 : value / domain) * (to - from);
 }
 
-/** Returns which of `count` points get a label on the time axis, so that at most `most` do, evenly and from the end. */
-export function labelledPoints(count: number, most: number): number[] {
-  if (count === 0 || most < 1) return [];
-  const step = Math.max(1, Math.ceil(count / most));
-  const points: number[] = [];
-  for (let index = count - 1; index >= 0; index -= step) points.unshift(index);
-  return points;
-}
-
 /** Returns the path of a line through points; a null begins a new piece. */
 export function linePath(points: readonly (readonly [x: number, y: number] | null)[]): string {
   let path = "";

@@ -100,10 +100,23 @@ function Hatches({ id }: { id: string }) {
   );
 }
 
+/** The legend of the chart, for the head of its panel. */
+export function ThroughputLegend() {
+  return (
+    <ul class="legend">
+      {SERIES.toReversed().map((name) => (
+        <li key={name}>
+          <span class={`swatch swatch-${name}`} aria-hidden="true" /> {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function Counts({ point }: { point: TrendPointView }) {
   return (
     <dl class="chart-values">
-      {(["completed", "retried", "failed"] as const).map((name) => (
+      {SERIES.toReversed().map((name) => (
         <div key={name}>
           <dt>
             <span class={`swatch swatch-${name}`} aria-hidden="true" /> {name}

@@ -77,5 +77,5 @@ export function WorkerState({ state }: { state: WorkerView["state"] }) {
 /** Whether a queue or job takes runs. */
 export function PauseState({ paused, title }: { paused: boolean; title?: string }) {
   if (paused) return <StateBadge tone="paused" {...(title ? { title } : {})} />;
-  return <StateBadge tone="completed" label="active" icon="play" />;
+  return <StateBadge tone="ready" label="active" icon="play" />;
 }

@@ -36,8 +36,9 @@ export function formatRelative(at: number, now: number): string {
   return distance > 0 ? `in ${formatAge(distance + SECOND - 1)}` : `${formatAge(-distance)} ago`;
 }
 
-/** Returns a countdown: `00:38`, `04:12`, `1:04:12`; behind the time, `00:00`. */
+/** Returns a countdown: `00:38`, `04:12`, `1:04:12`, `3 d`; behind the time, `00:00`. */
 export function formatCountdown(milliseconds: number): string {
+  if (milliseconds >= DAY) return formatAge(milliseconds);
   const seconds = Math.max(0, Math.ceil(milliseconds / SECOND));
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
   const hours = Math.floor(seconds / 3600);
@@ -94,6 +95,16 @@ export function formatShort(at: number, now: number, zone?: string): string {
     ...(Math.abs(at - now) < 6 * DAY ? { weekday: "short" } : { day: "numeric", month: "short" }),
   });
   return `${words.format(at)} ${clock}`;
+}
+
+/** Returns the day: `Tue 17`. */
+export function formatDay(at: number, zone?: string): string {
+  const options: Intl.DateTimeFormatOptions = {
+    weekday: "short",
+    day: "numeric",
+    ...(zone ? { timeZone: zone } : {}),
+  };
+  return new Intl.DateTimeFormat("en-GB", options).format(at);
 }
 
 export function localZone(): string {

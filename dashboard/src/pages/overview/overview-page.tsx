@@ -1,5 +1,34 @@
 import { Page } from "../../components/page.tsx";
+import { Skeleton } from "../../components/skeleton.tsx";
+import { overview } from "../../live/live.ts";
+import { AttentionPanel } from "./attention-panel.tsx";
+import { NextTicksPanel } from "./next-ticks-panel.tsx";
+import { QueuesPanel } from "./queues-panel.tsx";
+import { Tiles } from "./tiles.tsx";
+import { TrendPanels } from "./trend-panels.tsx";
+import { isUntouched, Welcome } from "./welcome.tsx";
 
+/** Is anything wrong? The overview arrives by the event stream; only the charts are read. */
 export function OverviewPage() {
-  return <Page title="Overview">…</Page>;
+  const data = overview.value;
+  return (
+    <Page title="Overview" hideTitle>
+      {data === null ? (
+        <section class="panel">
+          <Skeleton rows={8} />
+        </section>
+      ) : (
+        <>
+          {isUntouched(data) && <Welcome />}
+          <Tiles tiles={data.tiles} />
+          <TrendPanels />
+          <div class="columns">
+            <AttentionPanel items={data.attention} />
+            <NextTicksPanel ticks={data.nextTicks} />
+          </div>
+          <QueuesPanel queues={data.queues} />
+        </>
+      )}
+    </Page>
+  );
 }

@@ -1,0 +1,50 @@
+import type { Attention } from "../../../../src/dashboard/api/contract.ts";
+import { Icon } from "../../components/icon.tsx";
+import { Panel } from "../../components/panel.tsx";
+import type { Tone } from "../../components/state-badge.tsx";
+import { Time } from "../../components/time.tsx";
+import { Link } from "../../router/link.tsx";
+import { formatNumber } from "../../text/number.ts";
+
+const TONES: Record<Attention["kind"], Tone> = {
+  failure: "failed",
+  late: "late",
+  retrying: "retrying",
+  paused: "paused",
+  worker: "failed",
+  queue: "late",
+  job: "late",
+};
+
+/** The problems of the moment, the worst first; each is a link to the page that explains it. */
+export function AttentionPanel({ items }: { items: readonly Attention[] }) {
+  return (
+    <Panel title="Needs attention" aside={items.length > 0 && formatNumber(items.length)} flush>
+      {items.length === 0 ? (
+        <p class="all-well">
+          <Icon name="completed" /> Nothing needs attention.
+        </p>
+      ) : (
+        <ul class="lines">
+          {items.map((item) => (
+            <li key={`${item.kind} ${item.name} ${item.link}`}>
+              <Link to={item.link} class="line-link">
+                <span class={`line-icon state-${TONES[item.kind]}`}>
+                  <Icon name={TONES[item.kind]} />
+                </span>
+                <span class="line-text">
+                  <strong>{item.name}</strong> <span>{item.text}</span>
+                </span>
+                {item.since !== null && (
+                  <span class="line-end">
+                    <Time at={item.since} />
+                  </span>
+                )}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
