@@ -14,13 +14,13 @@ const files = filesBelow(source);
 
 const text = (file: string) => readFileSync(join(source, file), "utf8");
 
-/** Relative imports and re-exports of a file, as paths below src. Types count: a room must not know another's words either. */
+/** Relative imports and re-exports of a file, as paths below src. Imports of types count too. */
 function importsOf(file: string): string[] {
   const found = text(file).matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g);
   return [...found].map(([, path]) => relative(source, resolve(source, dirname(file), path!)));
 }
 
-/** What each room may import beside itself. A file named here is open to those that name it, its room is not. */
+/** Files and folders that each room may import beside itself. A file named here is open without the rest of its room. */
 const PURE = [
   "time.ts",
   "errors.ts",
@@ -281,7 +281,7 @@ describe("architecture", () => {
 
   test("no list of the user's is spread into arguments: a call takes some ten thousand at most", () => {
     const spread = /\.(push|unshift)\(\s*\.\.\.|Math\.(max|min)\(\s*\.\.\./;
-    // Each of these spreads a page, a batch of one claim, or something of the code itself. The command line shows pages.
+    // Each of these spreads a page, a batch of one claim, or a list in the code itself. The command line prints pages.
     const bounded = [
       "status/health.ts",
       "status/why.ts",

@@ -44,7 +44,7 @@ test("crashes do not use up attempts", async () => {
     })
     .retries({ max: 2, base: 0 });
   const run = await jobs.dispatch("task");
-  // As a worker leaves it that died in the middle of the first try.
+  // The state of a run whose worker died during the first attempt.
   db.exec("update punctual_runs set attempts = 1, crashes = 1");
   await jobs.run();
   expect(seen).toEqual([

@@ -160,7 +160,7 @@ describe("a crashed run in a worker without children", () => {
     await jobs.cancel(stubborn.id, { force: true });
     await clock.advance(1.5);
     expect(await quick.state()).toBe("completed");
-    // Nor does it keep other crashed runs waiting.
+    // It does not delay other crashed runs either.
     const next = await crashed("quick");
     await clock.advance(12);
     expect(await next.state()).toBe("completed");
@@ -215,7 +215,7 @@ describe("a crashed run in a worker without children", () => {
 });
 
 describe("a run that is ended by its crashes", () => {
-  /** As if a worker had died with all runs there are, each alone in it. */
+  /** Simulates the death of a worker that held every run, each alone in its process. */
   function lose(db: DatabaseSync, clock: TestClock, more = ""): void {
     const claimed = `state = 2, attempts = 3, isolated = 1, started_at = ?, locked_until = ?, locked_by = 'dead'${more}`;
     const now = clock.now();

@@ -4,7 +4,7 @@ import { type Busy, busyJob } from "./support/busy.ts";
 import { type Opened, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
-/** Lets the worker do what it can without time passing. */
+/** Lets the worker do everything it can without time passing. */
 const turns = ({ clock }: Pick<Opened, "clock">) => clock.advance(1);
 
 async function finish(one: Opened, busy: Busy[], total: number): Promise<void> {
@@ -131,7 +131,7 @@ describe("beside very many unlimited runs", () => {
       for (let n = busy.now; n > 0; n--) busy.release();
       await one.clock.advance("5ms");
     };
-    // Until the worker has found its pace, and claims ahead.
+    // Until the worker has measured its pace, and prefetches.
     while (busy.started < 200) await pass();
     await limited.dispatchMany([{}, {}, {}]);
     await short.dispatchMany(many);

@@ -4,7 +4,7 @@ import type { RunContext } from "../../src/index.ts";
 import { drain } from "../../src/testing/index.ts";
 import { heard, listen, open } from "./support/instance.ts";
 
-/** One run whose handler does this, and what was kept of what it logged. */
+/** Executes one run with this handler, and returns the lines that were stored. */
 async function logged(log: (run: RunContext) => void): Promise<{ message: string; data: unknown }[]> {
   const { jobs } = open();
   jobs.schedule("task", (_: unknown, run) => log(run));
@@ -220,7 +220,7 @@ test("no line is left if history keeps nothing", async () => {
     .schedule("stubborn", async (_: unknown, run) => {
       run.log("begun");
       await clock.advance(1);
-      // Its time is over, and it goes on all the same.
+      // The attempt has timed out, but its handler continues.
       await new Promise((resolve) => clock.after(20_000, () => resolve(undefined)));
       run.log("late");
     })

@@ -4,7 +4,7 @@ import { heard, open } from "./support/instance.ts";
 
 const DUE = 20_000;
 
-/** Many schedules that all come due in the minute that begins now. */
+/** Many schedules that are all due in the minute that begins now. */
 async function schedules(jobs: Punctual, count = DUE): Promise<{ ticked: number }> {
   for (let i = 0; i < count; i++) jobs.schedule(`job ${i}`, () => {}).everyMinute();
   const so = { ticked: 0 };

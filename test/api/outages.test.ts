@@ -5,7 +5,7 @@ import { heard, listen, type Opened, open } from "./support/instance.ts";
 
 interface Scene extends Opened {
   db: DatabaseSync;
-  /** What was logged, without the debug level. */
+  /** The logged messages, without the debug level. */
   said: string[];
   starts: number[];
   /** Counts the start of a run; the handler's first line. */
@@ -30,7 +30,7 @@ function fill(db: DatabaseSync): () => void {
   return () => db.exec("pragma max_page_count = 1000000");
 }
 
-/** Refuses each insert into this table that the condition names. */
+/** Refuses each insert into this table that satisfies the condition. */
 function refuse(db: DatabaseSync, table: string, when = "true"): () => void {
   db.exec(`create trigger refuse before insert on ${table} when ${when}
     begin select raise(abort, 'not in my database'); end`);
@@ -164,7 +164,7 @@ describe("an outage", () => {
       free = fill(db);
       return large;
     });
-    // A short lease makes the janitor look every second.
+    // A short lease makes the janitor reap every second.
     jobs.schedule("theirs", () => {}).lease(2);
     const theirs = await jobs.dispatch("theirs").queue("elsewhere");
     void jobs.forever({ signals: false, queues: ["default"] });

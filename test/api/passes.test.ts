@@ -203,7 +203,7 @@ test("a run whose job has no row is looked at once, not repeatedly", async () =>
   await jobs.retry(run.id);
   let released = 0;
   jobs.on("run.released", ({ queue }) => {
-    // Else the pass would never end.
+    // Otherwise the pass would never end.
     if (++released === 50) void jobs.pauseQueue(queue);
   });
   await jobs.dispatch("other").queue("elsewhere");

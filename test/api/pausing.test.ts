@@ -56,7 +56,7 @@ describe("a paused queue", () => {
     const ran: string[] = [];
     const task = jobs.schedule("task", async () => {
       ran.push("task");
-      // The worker finds its pace.
+      // The worker measures its pace.
       if (ran.length < 30) return clock.advance("1ms");
       const released = heard(jobs, "run.released");
       await jobs.pauseQueue("default");

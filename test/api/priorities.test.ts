@@ -24,7 +24,7 @@ describe("a run of higher priority that is dispatched while others are prefetche
       for (let n = busy.now; n > 0; n--) busy.release();
       await one.clock.advance("5ms");
     };
-    // Until the worker has found its pace.
+    // Until the worker has measured its pace.
     while (busy.started < 500) await pass();
     const since = busy.started;
     let overtaken: number | null = null;

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const started of probes.splice(0)) await started.stop();
 });
 
-/** An instance of which something is told otherwise. */
+/** An instance with some members replaced. */
 function wrapped(jobs: ProbeTarget, other: Partial<ProbeTarget>): ProbeTarget {
   return {
     on: (name, listener) => jobs.on(name, listener),
@@ -98,7 +98,7 @@ describe("health and readiness", () => {
     const turned = heard(jobs, "worker.turned");
     const working = jobs.forever({ signals: false });
     await turned;
-    // The worker's own time does not pass, so that it sleeps on.
+    // The clock of the worker stands still, so that it sleeps.
     await watch.advance(130);
     const { status, body } = await get(at, "/healthz");
     expect([status, body]).toEqual([503, "the worker's loop has not completed a turn for 130 s\n"]);

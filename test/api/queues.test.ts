@@ -4,7 +4,7 @@ import type { ForeverOptions } from "../../src/index.ts";
 import { heard, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
-/** The same numbers for each test. */
+/** The same random numbers for each test. */
 function seeded(): () => number {
   let state = 11;
   return () => {
@@ -13,7 +13,7 @@ function seeded(): () => number {
   };
 }
 
-/** An instance with one job, which tells in which queues its runs were, and with what. */
+/** An instance with one job, which records the queues and arguments of its runs. */
 function scene(source: object = new DatabaseSync(":memory:"), options: object = {}) {
   const one = open(options, source);
   const seen: { queue: string; n: number }[] = [];

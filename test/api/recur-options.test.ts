@@ -3,7 +3,7 @@ import type { RecurOptions } from "../../src/index.ts";
 import { open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
-/** The hours at which an hourly schedule with these options ran, in one day. */
+/** Returns the hours at which an hourly schedule with these options ran, in one day. */
 async function hours(options: RecurOptions): Promise<number[]> {
   const { jobs, clock } = open();
   clock.set("2026-01-01T00:30:00Z");

@@ -5,7 +5,7 @@ import { temporaryFolder } from "./support/child.ts";
 import { heard, listen, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
 
-/** A job that always fails; gives the seconds it waited before each further try. */
+/** A job that always fails. Returns the seconds that it waited before each further attempt. */
 async function waits(retries: Partial<RetryPolicy>, random: () => number, failing: () => never = fail) {
   const { jobs } = open({ random });
   jobs.schedule("task", failing).retries(retries);

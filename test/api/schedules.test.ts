@@ -5,7 +5,7 @@ import { Cron } from "../../src/schedule/cron.ts";
 import { TestClock } from "../../src/testing/index.ts";
 import { heard, listen, open } from "./support/instance.ts";
 
-/** Works from here on: a clock that is moved before would pass the ticks by. */
+/** Starts a worker and waits for it: if the clock moved before, it would miss the ticks. */
 async function start(jobs: Punctual): Promise<Promise<number>[]> {
   const started = heard(jobs, "worker.started");
   const working = jobs.forever({ signals: false });

@@ -4,7 +4,7 @@ import { heard, listen, open } from "./support/instance.ts";
 
 const HOUR = 3_600_000;
 
-/** A worker that looks seldom, so that nothing else brings it round. */
+/** A worker with long sleeps, so that nothing else wakes it. */
 async function working() {
   const one = open();
   const { jobs, clock } = one;

@@ -6,7 +6,7 @@ import { expectRefusal } from "./support/refusal.ts";
 
 const SELF = `worker ${hostname()}:${process.pid}`;
 
-/** A worker that lives, one job of which is busy until it is released. */
+/** A live worker with a job that is busy until it is released. */
 async function scene(concurrency = 1) {
   const one = open();
   const { jobs } = one;

@@ -12,7 +12,7 @@ interface Scene extends Opened {
 /** An application's database with an order table, and the instance on it. */
 async function scene(where: "memory" | "file"): Promise<Scene> {
   const db = new DatabaseSync(where === "memory" ? ":memory:" : join(temporaryFolder(), "app.db"));
-  // A dispatch that still waits for a transaction of a failed test gets its turn.
+  // Lets a dispatch finish that still waits for the transaction of a failed test.
   onTestFinished(() => {
     if (db.isOpen && db.isTransaction) db.exec("rollback");
   });

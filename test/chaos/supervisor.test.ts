@@ -57,7 +57,7 @@ function keep(found: Evidence, seed: number): string {
   return path;
 }
 
-/** Kills children, one every few hundred milliseconds, while there is more and more to do. */
+/** Kills children, one every few hundred milliseconds, while more and more runs are dispatched. */
 async function killChildren(chaos: Chaos, random: () => number, count: number): Promise<void> {
   for (let killed = 0; killed < count; killed++) {
     await chaos.dispatch(WAVE);

@@ -41,7 +41,7 @@ describe("completion", () => {
 
   test("lists jobs, queues and schedules", async () => {
     const { words, jobs } = await withNames();
-    // It does not wait for a slow database, and on a busy machine any is.
+    // Completion does not wait for a slow database, and on a busy machine every database is slow.
     const offers = (expected: string[], ...typed: string[]) =>
       eventually(
         () => `${expected} for ${typed}`,

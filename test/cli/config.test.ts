@@ -104,7 +104,7 @@ describe("the config is found", () => {
       code: 6,
       stderr: expect.stringContaining("app (named by --config) is a folder"),
     });
-    // By Node itself, before we are asked.
+    // Node itself reads this option, before our code runs.
     expect((await here(cwd, ["--env-file", "gone"])).stderr).toContain("gone: not found");
   });
 });

@@ -10,7 +10,7 @@ import { project, run } from "./support/punctual.ts";
 interface Place {
   url: string;
   sql(text: string): Promise<unknown>;
-  /** In the words of its cure. */
+  /** As the remedy prints it. */
   indexCure: RegExp;
 }
 

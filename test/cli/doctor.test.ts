@@ -10,7 +10,7 @@ const JOBS = `
   jobs.schedule("report", () => {}).cron("0 3 * * *").concurrency(3);
 `;
 
-/** A project whose job a worker has shown, with the tables at hand. */
+/** A project whose job a worker has synced, with direct access to the tables. */
 async function project() {
   const made = scene();
   write(made.cwd, { "jobs/report.ts": JOBS });

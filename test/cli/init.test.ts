@@ -7,7 +7,7 @@ import { project, run, start, write } from "./support/punctual.ts";
 
 const text = (cwd: string, file: string) => readFileSync(join(cwd, file), "utf8");
 
-/** Everything here but the packages. */
+/** All files here except the packages. */
 const files = (cwd: string) =>
   readdirSync(cwd, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.parentPath.includes("node_modules"))
@@ -181,7 +181,7 @@ describe("init", () => {
       );
       expect(stderr).toContain("Next:\n  npm run build\n  npx punctual work\n");
       expect(text(cwd, "src/jobs/_nest.ts")).toContain('import("../app.module.js")');
-      // What a build makes of it, but for the application.
+      // The output of a build, without the application.
       const built = stripTypeScriptTypes(text(cwd, "src/jobs/hello.ts"));
       write(cwd, { "dist/jobs/hello.js": built, "dist/jobs/_nest.js": "export async function nest() {}\n" });
       expect((await run(["dispatch", "hello", "--sync"], { cwd })).stdout).toContain("Hello, world!");
@@ -267,7 +267,7 @@ describe("init", () => {
 
   test("removes its files when one cannot be written", async () => {
     const cwd = project();
-    // A link that leads nowhere, in the place of the example.
+    // A broken link in place of the example.
     mkdirSync(join(cwd, "jobs"), { recursive: true });
     write(cwd, { "package.json": "{}" });
     execFileSync("ln", ["-s", "/dev/null/nowhere", join(cwd, "jobs/hello.ts")]);

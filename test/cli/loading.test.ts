@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Ended, project, run, write } from "./support/punctual.ts";
 
-/** Runs what is due of `names`, dispatched through the files themselves. */
+/** Runs due runs of `names`, dispatched by the files themselves. */
 async function ran(cwd: string, names: string[], ...args: string[]): Promise<Ended> {
   for (const name of names) {
     const { code, stderr } = await run(["dispatch", name, ...args], { cwd });

@@ -106,7 +106,7 @@ describe("schedule next with an expression", () => {
   });
 });
 
-/** Shows the definitions to the database, as a worker does. */
+/** Syncs the definitions, as a worker does. */
 async function withSchedules() {
   const made = scene();
   made.jobs

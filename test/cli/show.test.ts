@@ -87,7 +87,7 @@ describe("show", () => {
   });
 });
 
-/** New keys may come; none goes. */
+/** New keys may be added; none may be removed. */
 describe("JSON keeps its form", () => {
   const JOB = [
     "name",

@@ -15,7 +15,7 @@ Job.schedule("hang", () => new Promise((end) => setTimeout(end, 600_000))).lease
 `,
 };
 
-/** A worker that was killed in the middle of run 1, long enough ago to be noticed. */
+/** A worker that was killed during run 1, long enough ago to be noticed. */
 async function killed(how: "SIGKILL" | "SIGSTOP") {
   const cwd = project(files);
   const call = (...args: string[]) => run(args, { cwd });

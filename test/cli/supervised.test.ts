@@ -19,7 +19,7 @@ async function dispatch(cwd: string, name = "say"): Promise<void> {
   await jobs.stop();
 }
 
-/** Runs the job until it says so: a child that has loaded the newer file takes its place a moment later. */
+/** Dispatches the job until its output matches: a child with the newer file replaces the old one a moment later. */
 async function says(working: Running, cwd: string, what: string): Promise<void> {
   const done = () => working.stdout.split("DONE").length;
   await eventually(
@@ -61,7 +61,7 @@ test("a method of a class that a job file exports runs in a child", async () => 
 
 test.each([
   ["--max-jobs", "2"],
-  // Less than any process has.
+  // Less memory than any process uses.
   ["--max-memory", "1M"],
 ])("%s %s replaces children without losing a run", async (...limit) => {
   const cwd = project(files);

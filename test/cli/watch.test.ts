@@ -18,7 +18,7 @@ async function watching(args = ["status", "--watch=100ms"], columns = 80, rows =
   return { folder, terminal };
 }
 
-/** The terminal is as it was found. */
+/** Expects that the terminal was restored. */
 function expectLeft(terminal: Terminal): void {
   const { isOther, hasCursor, main } = terminal.screen;
   expect({ isOther, hasCursor }).toEqual({ isOther: false, hasCursor: true });

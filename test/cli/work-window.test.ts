@@ -5,7 +5,7 @@ import { jobFiles } from "./support/job-files.ts";
 import { project } from "./support/punctual.ts";
 import { Terminal } from "./support/terminal.ts";
 
-/** Its last act is to take itself off the list of workers. */
+/** Removing its row is the last action of a worker. */
 async function workersIn(cwd: string): Promise<number> {
   const jobs = new Punctual(`sqlite:${cwd}/jobs.db`, { logger: false });
   const { workers } = await jobs.status();

@@ -16,7 +16,7 @@ await Job.supervise({ workers: 1 });
 `,
 };
 
-/** What the job says of the process in which it ran. */
+/** The job's report on its process. */
 async function told(
   args: string[],
   { env = {}, program }: { env?: Record<string, string>; program?: string } = {},

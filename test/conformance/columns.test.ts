@@ -7,7 +7,7 @@ import { type Opened, selected } from "./support/stores.ts";
 interface Column {
   place: string;
   name: string;
-  /** As the database calls it; of views not all of them can tell. */
+  /** The type by the database's name; not every database has one for columns of views. */
   type: string | null;
 }
 
@@ -25,7 +25,7 @@ const QUERIES: Record<DatabaseName, string> = {
   mariadb: MYSQL,
 };
 
-/** The columns of each table and view, with what they hold. */
+/** The columns of each table and view, with their types. */
 async function columnsOf(name: DatabaseName, { sql }: Opened): Promise<Map<string, string[]>> {
   const kindOf = ({ type }: Column) => (type === null ? "" : /int/i.test(type) ? " number" : " text");
   const columns = Map.groupBy(await sql<Column>(QUERIES[name]), ({ place }) => place);

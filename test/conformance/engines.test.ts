@@ -7,7 +7,7 @@ import { selected } from "./support/stores.ts";
 
 type Rewrite = (text: string) => string;
 
-/** A pool on the real server whose statements say something else than was asked for, as an engine that ignores them. */
+/** A pool on the real server that changes statements, as an engine does that ignores them. */
 function pool(url: string, rewrite: Rewrite): object {
   return url.startsWith("postgres") ? postgresPool(url, rewrite) : mysqlPool(url, rewrite);
 }

@@ -110,7 +110,7 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
     const after: string[] = [];
     const failing = parts.db.transaction(async (tx) => {
       await tx.all("insert into words (id, word) values (?, 'a')", 1);
-      // Too long to share a packet with others.
+      // Too long to share a packet with other statements.
       await tx.run("insert into words (id, word) values (?, substr(?, 1, 1))", 1, "x".repeat(50_000));
       await tx.run("insert into words (id, word) values (?, 'b')", 2);
       await tx.all("select 1 as one");

@@ -45,7 +45,7 @@ function onlySqlite(): void {
     return db;
   };
 
-  /** What the store's own connection says: a transaction with the settlement is given it. */
+  /** Settings of the store's own connection, which a transaction with a settlement lends. */
   async function pragma(store: Store, name: string): Promise<unknown> {
     await insertOne(store);
     const run = await claimOne(store);
@@ -110,7 +110,7 @@ function onlySqlite(): void {
       setImmediate(count);
       const id = await insertOne(store);
       done = true;
-      // Written after the other had committed, and meanwhile everything else had its turn.
+      // Written after the other had committed, while other code of this process ran.
       expect(handle(path).prepare("select n from held").all()).toEqual([{ n: 1 }]);
       expect((await found(store, id)).state).toBe("ready");
       expect(turns).toBeGreaterThan(10);

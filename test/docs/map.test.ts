@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { read, root } from "./support/markdown.ts";
 
-/** The names in the map of CONTRIBUTING, by the folder whose block they stand in. */
+/** The names in the map of CONTRIBUTING, by folder. */
 function map(): Map<string, string[]> {
   const block = /## The map\n\n```\n([\s\S]*?)\n```/.exec(read("CONTRIBUTING.md"))![1]!;
   const names = new Map<string, string[]>();

@@ -1,4 +1,4 @@
-// What the guide says in tables, held against the code.
+// Compares the tables of the guide with the code.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -66,7 +66,7 @@ describe("coming from", async () => {
   objects.context = await context.promise;
   await jobs.stop();
 
-  /** The members that a cell names, such as `jobs.runs`, each with whether it is there. */
+  /** The members that a cell names, such as `jobs.runs`, each with whether it exists. */
   const membersIn = (cell: string) =>
     codeIn(cell)
       .flatMap((code) => [

@@ -1,4 +1,4 @@
-// CONTRIBUTING's walks: the files that a reader passes on the way of a dispatch, an exchange, a tick and a command.
+// CONTRIBUTING's walks: the files that a dispatch, an exchange, a tick and a command pass.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

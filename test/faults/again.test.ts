@@ -18,7 +18,7 @@ import { onEachServer } from "./support/kinds.ts";
 
 const HOLD_STREAM = "select seq from punctual_exchanges where worker = 'w1' and stream = 0 for update";
 
-/** The answer to a commit is lost, and so is the connection on which it is sent again. */
+/** Loses the answer to a commit, and the connection on which it is sent again. */
 onEachServer((kind) => {
   const at = behindProxy(kind);
   let store: Store;
@@ -31,7 +31,7 @@ onEachServer((kind) => {
     await store.close();
   });
 
-  /** The commit of a claim leaves together with what is written by it. */
+  /** The commit of a claim is sent together with its writes. */
   function commitOfClaim(): (sent: Buffer) => boolean {
     let seen = false;
     return (sent) => {
@@ -41,7 +41,7 @@ onEachServer((kind) => {
     };
   }
 
-  /** The commit arrives; whatever is sent next does not. */
+  /** The commit arrives; the next packet does not. */
   async function loseTwice<Result>(
     commit: (sent: Buffer) => boolean,
     work: () => Promise<Result>,
@@ -61,7 +61,7 @@ onEachServer((kind) => {
     expect(running.map(({ id }) => id)).toEqual(ids(claimed));
   });
 
-  /** Leaves a store that has seen runs in the queue. */
+  /** Returns a store that has seen runs in the queue. */
   async function remember(): Promise<void> {
     await insert(store, {});
     const settle = (await claim(store)).map((run) => settlement(run, "completed", { keep: 0 }));
@@ -108,7 +108,7 @@ onEachServer((kind) => {
     expect(settled).toEqual([true]);
   });
 
-  /** Whether it has ended after a moment that is enough for it, if nothing holds it up. */
+  /** Whether the call has ended after a moment, which is enough unless something blocks it. */
   async function isWaiting(work: Promise<unknown>): Promise<boolean> {
     const waits = sleepReal(500).then(() => true);
     return Promise.race([work.then(() => false), waits]);

@@ -10,7 +10,7 @@ import type { Act, WorkerConfig } from "./support/server-worker.ts";
 
 const HOUR = 3_600_000;
 
-/** The system's own calls are deceived where libfaketime is here; otherwise what JavaScript sees of them. */
+/** With libfaketime the system calls return another time; otherwise only JavaScript sees it. */
 const FAKETIME = ["x86_64", "aarch64"]
   .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`)
   .find((path) => existsSync(path));
@@ -24,7 +24,7 @@ function wrongBy(skew: number): NodeJS.ProcessEnv {
   return { LD_PRELOAD: FAKETIME, FAKETIME: `${seconds < 0 ? "" : "+"}${seconds}s`, DONT_FAKE_MONOTONIC: "1" };
 }
 
-/** Seconds; none that a busy machine lets pass without a renewal. */
+/** In seconds. Longer than a busy machine can delay a renewal. */
 const LEASE = 8;
 
 onEachServer((kind) => {
@@ -46,7 +46,7 @@ onEachServer((kind) => {
     const start = async (name: string, by: number, config: Partial<WorkerConfig> = {}) => {
       const worker = scene.worker(name, { tellsTime: true, ...config }, by === 0 ? {} : wrongBy(by));
       await scene.journal.until({ what: "worker.started", by: name });
-      // Otherwise nothing was put to the test.
+      // Otherwise the test would show nothing.
       const { wall } = JSON.parse((await scene.journal.until({ what: "clock", by: name })).text!);
       expect(Math.abs(wall - Date.now() - by)).toBeLessThan(HOUR / 2);
       return worker;
@@ -62,7 +62,7 @@ onEachServer((kind) => {
       const [first] = started;
       for (const { key: due, text: serverTime, job: name } of started) {
         expect(Number(due), name).toBeLessThanOrEqual(Number(serverTime));
-        // Not a tick of an hour ago that would have been caught up with.
+        // No tick of an hour ago was made up for.
         expect(Number(due), name).toBeGreaterThan(Number(first!.text) - HOUR / 2);
       }
       const rows = await scene.sql("select id from punctual_history where started_at < run_at");
@@ -74,7 +74,7 @@ onEachServer((kind) => {
       await start("right", 0, { lease: LEASE, parallel: 2 });
       const held = await job.dispatch({ held: true });
       await scene.journal.until({ what: "start", by: "right", run: held.id });
-      // It looks for leases that have ended before it says that it has started.
+      // It reaps before it reports that it has started.
       const other = await start("wrong", skew, { lease: LEASE });
       const runs = await job.dispatchMany([1, 2, 3, 4].map(() => ({ held: true })));
       for (const { id } of runs) await scene.journal.until({ what: "start", run: id });

@@ -105,7 +105,7 @@ onEachServer((kind) => {
 
   test("work continues if every connection is cut again and again", async () => {
     await work();
-    // Ever more seldom: on a busy machine it takes a while until a connection is of any use.
+    // Less and less often: on a busy machine a new connection takes a while to be usable.
     let wait = 50;
     let cutting: NodeJS.Timeout;
     const cut = () => {

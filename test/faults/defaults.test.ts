@@ -10,7 +10,7 @@ interface Odd {
   what: string;
   /** Behind "create database <name>". */
   database?: string;
-  /** Statements for the server, or for the database with its name in the place of "it". */
+  /** Statements for the server, or for the database, whose name replaces "it". */
   settings: string[];
 }
 
@@ -67,14 +67,14 @@ const innodb: Odd[] = [
   { what: "a database of latin1", database: "character set latin1", settings: [] },
 ];
 
-/** What the servers share of settings goes back to what it was. */
+/** Restores the settings that the tests of a server share. */
 const RESET = [
   "set global transaction_isolation = 'REPEATABLE-READ'",
   "set global sql_mode = default",
   "set global time_zone = default",
 ];
 
-/** MariaDB calls it by another name, in older versions only by that. */
+/** MariaDB has another name for it; its older versions have only that one. */
 const spelled = (kind: ServerKind, text: string) =>
   kind === "mariadb" ? text.replace("transaction_isolation", "tx_isolation") : text;
 

@@ -14,7 +14,7 @@ import { commitOf, isInsert } from "./support/commits.ts";
 import { begin, connect } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
 
-/** Reserved ids are kept for a while: as long as this clock stands still. */
+/** Reserved ids expire by this clock, which stands still. */
 const clock = new TestClock();
 const options = { clock, prefix: "punctual_" };
 
@@ -32,7 +32,7 @@ afterEach(async () => {
 
 const MARK = "dispatched here";
 
-/** One insert after the other; the ids they were accepted under. */
+/** Makes one insert after the other, and returns the ids that were accepted. */
 async function dispatch(store: Store, count: number, key?: string): Promise<number[]> {
   const ids: number[] = [];
   for (let n = 0; n < count; n++) {
@@ -46,10 +46,10 @@ async function dispatch(store: Store, count: number, key?: string): Promise<numb
   return ids;
 }
 
-/** Also where its text is prepared already, and only the values are sent. */
+/** Also if its text is prepared already, and only the values are sent. */
 const isDispatch = (sent: Buffer) => isInsert(sent) || sent.includes(MARK);
 
-/** As many as make a store reserve far more ids than it uses. */
+/** Enough inserts to make a store reserve far more ids than it uses. */
 const SOME = 30;
 /** More ids than a store has reserved. */
 const MANY = 150;
@@ -67,7 +67,7 @@ onEachServer((kind) => {
     for (const store of stores.splice(0)) await store.close();
   });
 
-  /** Leaves the database as a replica would have it that knows only of what came up to this id. */
+  /** Leaves the database as a replica that has received only rows up to this id. */
   async function rewind(last: number): Promise<void> {
     for (const table of ["runs", "receipts"]) {
       await at.scene.sql(`delete from punctual_${table} where id > ?`, last);
@@ -94,7 +94,7 @@ onEachServer((kind) => {
     "a dispatch with the key %s whose id is taken gets another id",
     async (key) => {
       const [first] = await dispatch(survivor, SOME);
-      // No connection was lost, as behind a pooler that hides it.
+      // No connection was lost, as behind a pooler that hides the loss.
       await rewind(first!);
       const theirs = await dispatch(other, MANY);
       await expectAll([first!, ...theirs, ...(await dispatch(survivor, SOME, key))]);

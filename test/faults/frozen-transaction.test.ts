@@ -9,7 +9,7 @@ import { onEachServer } from "./support/kinds.ts";
 
 const CAP = { isolated: 3, shared: 5 };
 
-/** A worker was frozen in the middle of a transaction, which holds rows of runs for as long as it stays frozen. */
+/** A worker was frozen during a transaction, which holds rows of runs while it is frozen. */
 onEachServer((kind) => {
   const at = behindProxy(kind);
   let store: Store;

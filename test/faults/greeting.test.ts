@@ -12,7 +12,7 @@ function packet(kind: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(kind), length, body]);
 }
 
-/** "Welcome, I am ready", and in the same breath that it ends: as from a server that crashes in that moment. */
+/** A greeting and an error in one packet, as from a server that crashes at that moment. */
 const GREETING = Buffer.concat([
   packet("R", Buffer.alloc(4)),
   packet("Z", Buffer.from("I")),
@@ -48,7 +48,7 @@ describe("a PostgreSQL server that ends while it accepts a connection", () => {
   });
   afterEach(() => void listener.close());
 
-  // An error that nobody hears would end a process, and fails this test.
+  // An error without a listener would end a process, and fails this test.
   test.each(["a URL", "a pool of the caller's"])("by %s is retried", async (how) => {
     const pool = how === "a URL" ? null : new pg.Pool({ connectionString: url });
     const jobs = new Punctual(pool ?? url, { logger: false });

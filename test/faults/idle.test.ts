@@ -25,7 +25,7 @@ onEachServer((kind) => {
     await admin.end();
   });
 
-  /** Ends every connection to the test's database, as an administrator or a time limit does; gives how many. */
+  /** Ends every connection to the test's database, as an administrator or a time limit does; returns their number. */
   async function killAll(): Promise<number> {
     if (kind === "postgres") {
       const text = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ?";
@@ -33,7 +33,7 @@ onEachServer((kind) => {
     }
     const text = "select id from information_schema.processlist where db = ?";
     const found = await admin.sql<{ id: number }>(text, scene.database);
-    // It may have ended by itself meanwhile.
+    // The connection may have ended by itself meanwhile.
     for (const { id } of found) await admin.sql(`kill ${id}`).catch(() => {});
     return found.length;
   }
@@ -42,7 +42,7 @@ onEachServer((kind) => {
     { whose: "its own connections", pool: false },
     { whose: "a pool of the caller's", pool: true },
   ])("a sleeping worker, on $whose", ({ pool }) => {
-    // An hour: only what tells it of new runs wakes it, and that must have found a new connection.
+    // An hour: only a notification wakes the worker, and its listener must have connected again.
     test.each(["200ms", "1 hour"])("looks for runs again after %s", async (sleep) => {
       const worker = scene.worker("worker", { sleep, pool });
       await scene.journal.until({ what: "worker.started" });

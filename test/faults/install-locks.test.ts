@@ -33,7 +33,7 @@ onEachServer((kind) => {
         },
         () => {},
       );
-      // Some of them come while the migration waits: each is held up for one of its tries at most.
+      // Some of them come while the migration waits: each is delayed by at most one of its tries.
       const until = systemClock.monotonic() + 4000;
       let count = 0;
       for (; systemClock.monotonic() < until; count++) await store.insert([newRun()]);
@@ -69,7 +69,7 @@ onEachServer((kind) => {
   });
 });
 
-/** Lets the clock that retries go by run faster, so that 30 s pass in a few. */
+/** Makes the clock of retries run faster, so that 30 s pass in a few. */
 function hasten(times: number): void {
   const began = performance.now();
   vi.spyOn(systemClock, "monotonic").mockImplementation(() => began + (performance.now() - began) * times);

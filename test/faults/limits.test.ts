@@ -20,7 +20,7 @@ import { type Opened, selected } from "../conformance/support/stores.ts";
 import { type Interruption, openInterrupted } from "./support/between.ts";
 import { onEachServer } from "./support/kinds.ts";
 
-/** The statement that locks gates, and the one that takes what was chosen. */
+/** The statement that locks gates, and the one that takes the chosen runs. */
 const GATES = /punctual_gates/;
 const TAKE = /attempts = r\.attempts \+ 1/;
 const GATES_OR_TAKE = /punctual_gates|attempts = r\.attempts \+ 1/;
@@ -53,7 +53,7 @@ onEachServer((kind) => {
     await insert(at.store, { name: "one" }, { name: "two" });
     const store = await interrupting(
       { before: GATES, act: () => define(at.store, jobs, { queues: [{ name: "default", limit: 1 }] }) },
-      // Nobody holds the gate of the queue, so this one counts none and takes one.
+      // No claim holds the gate of the queue, so this one counts none and takes one.
       { before: TAKE, act: () => claim(at.store, { worker: "w2", exclude: ["one"] }) },
     );
     await claim(store, { exclude: ["two"] });
@@ -157,7 +157,7 @@ onEachServer((kind) => {
     await insert(at.store, ...times(6, () => ({})));
     const store = await interrupting({
       before: TAKE,
-      // Past the store, which would wait for the rows that the claim has locked.
+      // Without the store, which would wait for the rows that the claim has locked.
       act: () => at.sql("update punctual_jobs set lim = 2 where name = 'job'"),
     });
     expect(await claim(store, { limit: 2 })).toHaveLength(2);

@@ -19,7 +19,7 @@ onEachServer((kind) => {
       .retries(3);
   });
 
-  /** No try of a run began before the one before it had ended or was aborted. */
+  /** Expects that no attempt of a run began before the previous one had ended or was aborted. */
   function expectNoOverlap(id: number): void {
     const { entries } = at.scene.journal;
     const of = (what: string[], attempt: number) =>
@@ -43,7 +43,7 @@ onEachServer((kind) => {
       await at.scene.journal.until({ what: "start", run: id, attempt: 1 });
       goes();
       await at.scene.journal.until({ what: "abort", run: id, attempt: 1, code: "LEASE_LOST" });
-      // The process is alone, so it is the one that takes the run back and claims it again.
+      // There is no other process, so this one reaps the run and claims it again.
       at.proxy.resume();
       await eventually(
         "the second try",
@@ -114,7 +114,7 @@ onEachServer((kind) => {
   test("a transaction that lasts longer than two leases and rolls back keeps its run", {
     timeout: 120_000,
   }, async () => {
-    // Each looks for leases that have ended every two seconds.
+    // Each reaps every two seconds.
     for (const name of ["first", "second", "third"]) {
       at.scene.worker(name, { lease: 4, parallel: 3, url: at.scene.direct });
       await at.scene.journal.until({ what: "worker.started", by: name });

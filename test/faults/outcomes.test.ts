@@ -5,7 +5,7 @@ import { eventually } from "../support/eventually.ts";
 import { onEachServer } from "./support/kinds.ts";
 import { Scene } from "./support/server-scene.ts";
 
-/** The error that each write meets: one of a full disk, and one that says nothing of its cause. */
+/** The error of each write: one of a full disk, and one without a cause. */
 const ERRORS: Record<ServerKind, Record<"full" | "unknown", string>> = {
   postgres: {
     full: "raise exception 'No space left on device' using errcode = '53100'",
@@ -28,7 +28,7 @@ onEachServer((kind) => {
   });
   afterEach(() => scene.clear());
 
-  /** From now on this event on the table meets the error; returns how to end it. */
+  /** From now on this event on the table fails with the error; returns a function that ends that. */
   async function refuse(
     error: string,
     table: string,
@@ -81,7 +81,7 @@ onEachServer((kind) => {
       const since = performance.now();
       release();
       await eventually("an outcome to be refused", () => reported.includes(code));
-      // Twice the lease, so that nothing but the outcomes themselves can save the runs.
+      // Twice the lease: only the outcomes themselves can save the runs.
       await eventually("the leases to have expired", () => performance.now() - since > 4000);
       for (const end of ends) await end();
 

@@ -32,7 +32,7 @@ onEachServer((kind) => {
     await scene.clear();
   });
 
-  // A suspended Linux goes on with the right wall clock; a virtual machine that was paused may go on with neither.
+  // A suspended Linux wakes with the right wall clock; a virtual machine that was paused may wake with neither.
   test.each([
     { how: "suspended", wall: 0 },
     { how: "paused, and no clock of it shows it", wall: PAUSE },

@@ -19,7 +19,7 @@ const program = findProgram("pgbouncer");
 const isSelected = selected.some(({ name }) => name === "postgres");
 const RUNS = 300;
 
-/** In its transaction mode: each transaction may go to another session, and so may each statement outside of one. */
+/** In transaction mode each transaction may use another session, and so may each statement outside of one. */
 class Bouncer {
   readonly port: number;
   readonly #folder: string;
@@ -37,7 +37,7 @@ class Bouncer {
       auth_type: "any",
       pool_mode: "transaction",
       default_pool_size: 4,
-      // The driver sends it, and a pooler cannot keep it.
+      // A setting that the driver sends and a pooler cannot keep.
       ignore_startup_parameters: "extra_float_digits",
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
@@ -104,7 +104,7 @@ describe("PgBouncer in transaction mode", () => {
     const jobs = scene.punctual(url);
     const job = jobs.schedule<Act>("work", () => {}).concurrency(0);
     const runs = await job.dispatchMany(Array.from({ length: RUNS }, () => ({})));
-    // One by one as well, so that each has to be noticed.
+    // One by one as well, so that the worker must notice each.
     for (let n = 0; n < 5; n++) {
       const run = await job.dispatch({}).unique(`key ${n}`);
       runs.push(run);

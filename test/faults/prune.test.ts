@@ -21,7 +21,7 @@ onEachServer((kind) => {
       before: /^select name from punctual_jobs/,
       act: () => insertOne(other, { name: "gone", job: DECLARED }),
     });
-    // As if the job had been declared long ago.
+    // Simulates a job that was declared long ago.
     const request = {
       job: "gone",
       jobsUnseenFor: -60_000,

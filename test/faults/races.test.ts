@@ -13,7 +13,7 @@ import type { Gates } from "./support/open-racing.ts";
 
 const LIMITS: Limits = { jobs: { job: 3, both: 4 }, keys: { keyed: 1, both: 2 }, queues: { small: 5 } };
 
-/** Clients of different queues choose different runs of one job, so that only its gate keeps them from taking too many. */
+/** Clients of different queues choose different runs of one job: only its gate prevents them from taking too many. */
 const QUEUES = ["small", "default", "north", "south"];
 
 const PROCESSES = 4;
@@ -47,7 +47,7 @@ async function race(url: string, gates: Gates, ms: number): Promise<Seen[]> {
   });
 }
 
-/** A run was surely theirs from the answer of its claim until its settlement was sent. */
+/** A worker certainly held a run from the answer of its claim until its settlement was sent. */
 function inOrder(seen: Seen[]): Step[] {
   const moments = seen.flatMap((one) => [
     { at: BigInt(one.from), step: { ...one, step: 1 as const } },
@@ -95,7 +95,7 @@ onEachServer((kind) => {
 
     test("exceed no limit, and no caller sees a deadlock", async () => {
       const seen: Seen[] = [];
-      // Otherwise nothing was put to the test.
+      // Otherwise the test would show nothing.
       const isEnough = () => seen.length > 100 && new Set(seen.map(({ name }) => name)).size === 4;
       for (let tries = 0; tries < 10 && !isEnough(); tries++) {
         seen.push(...(await race(at.url, "closed", 3000)));

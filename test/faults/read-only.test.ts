@@ -13,7 +13,7 @@ onOwnServer((kind) => {
   let scene: Scene;
   beforeEach(async () => {
     server = await startServer(kind);
-    // A superuser may also write to a server that is read only.
+    // A superuser may write even to a read-only server.
     if (kind !== "postgres") {
       await administer(
         "create user 'app'@'%' identified by 'secret'",
@@ -34,7 +34,7 @@ onOwnServer((kind) => {
     await admin.end();
   }
 
-  /** As at a failover, after which a server is the standby of another. */
+  /** As after a failover, when a server has become the standby of another. */
   async function setReadOnly(on: boolean): Promise<void> {
     if (kind === "mariadb") return administer(`set global read_only = ${on ? 1 : 0}`);
     if (kind === "mysql") return administer(`set global ${on ? "super_read_only = 1" : "read_only = 0"}`);
@@ -73,7 +73,7 @@ onOwnServer((kind) => {
     );
     for (const worker of workers) worker.send({});
     for (const { id } of before) await scene.journal.until({ what: "end", run: id });
-    // So that it is seen that nothing was written: the settlements have been refused by now, or will be.
+    // The settlements have been refused by now, or will be.
     const [left] = await scene.sql<{ n: number }>("select count(*) as n from punctual_runs where state = 2");
     expect(left!.n).toBe(before.length);
     expect(done).toBe(false);

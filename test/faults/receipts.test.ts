@@ -6,7 +6,7 @@ import { onEachServer } from "./support/kinds.ts";
 
 const RUNS = 5;
 
-/** An insert is committed, its answer is lost, and its runs are done and gone before it is sent again. */
+/** An insert is committed, its answer is lost, and its runs are finished and deleted before it is sent again. */
 onEachServer((kind) => {
   const at = behindProxy(kind);
   let ran: number[];
@@ -32,7 +32,7 @@ onEachServer((kind) => {
 
   const each = <Made>(make: (n: number) => Made): Made[] => Array.from({ length: RUNS }, (_, n) => make(n));
 
-  /** Nobody but the worker, who does not come by the proxy, gets to the server before the runs are gone. */
+  /** Only the worker, which does not use the proxy, reaches the server until the runs are gone. */
   async function loseAnswer(to: (sent: Buffer) => boolean, dispatch: () => Promise<Run[]>): Promise<Run[]> {
     const cut = at.proxy.cutWhen(to, { deliver: true });
     const dispatched = dispatch();
@@ -43,7 +43,7 @@ onEachServer((kind) => {
     expect(ran).toHaveLength(RUNS);
     at.proxy.resume();
     const runs = await dispatched;
-    // Whatever was inserted a second time would run now.
+    // A run that was inserted twice would run now.
     await at.scene.untilDrained();
     await worker.stop();
     expect(await working).toBe(RUNS);

@@ -10,10 +10,10 @@ import type { Act } from "./support/server-worker.ts";
 
 const NAMES = ["first", "second", "third"];
 
-/** Most runs that may wait: more would only lengthen the test. */
+/** Most waiting runs: more would only lengthen the test. */
 const AHEAD = 150;
 
-/** Dispatches groups of runs one after the other, until it is told to stop. */
+/** Dispatches groups of runs one after the other, until it is stopped. */
 class Dispatching {
   readonly ids: number[] = [];
   readonly #scene: Scene;
@@ -31,18 +31,18 @@ class Dispatching {
     };
     this.#job = scene.punctual().schedule<Act>("work", handler).concurrency(0);
     this.#done = this.#dispatch();
-    // It is heard in stop().
+    // stop() reports it.
     this.#done.catch(() => {});
   }
 
-  /** Dispatches a group now, and does not wait for it. */
+  /** Dispatches a group now, without waiting for it. */
   besides(): void {
     const sent = this.#group();
     sent.catch(() => {});
     this.#besides.push(sent);
   }
 
-  /** Dispatches one run; gives its id. */
+  /** Dispatches one run; returns its id. */
   async one(args: Act): Promise<number> {
     const { id } = await this.#job.dispatch(args);
     this.ids.push(id);
@@ -92,7 +92,7 @@ onOwnServer((kind) => {
     );
   };
 
-  /** They live, end in good order when asked to, and have printed nothing. */
+  /** Expects that the processes are alive, exit in order, and have printed nothing. */
   async function expectWell(workers: Child[]): Promise<void> {
     for (const worker of workers) {
       expect(worker.isAlive, worker.stderr).toBe(true);
@@ -119,7 +119,7 @@ onOwnServer((kind) => {
     const ids = await dispatching.stop();
     await scene.untilDrained();
 
-    // The insert of a run whose answer was lost was not made twice, and none is missing.
+    // No insert whose answer was lost was made twice, and none is missing.
     const history = await scene.history();
     expect(history.map(({ id }) => id)).toEqual(ids);
     expect(history.filter((run) => run.state !== 3 || run.attempts !== 1 || run.crashes !== 0)).toEqual([]);
@@ -139,7 +139,7 @@ onOwnServer((kind) => {
     const workers = NAMES.map((name) => scene.worker(name, { parallel: 5, lease: 3 }));
     const dispatching = new Dispatching(scene, () => ({ ms: 10 }));
     await untilMore("run.completed", 100);
-    // One at least is under way when the server goes, and outlives its lease.
+    // At least one is running when the server stops, and outlives its lease.
     const long = await dispatching.one({ ms: 8000 });
     await eventually("the long one to start", () => scene.starts().has(long));
     await server.kill("SIGKILL");

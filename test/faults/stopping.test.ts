@@ -57,7 +57,7 @@ onEachServer((kind) => {
     await expectRunning(id);
   }
 
-  /** What the network does from now on. */
+  /** The network's behaviour from now on. */
   const faults: [string, () => Promise<void>][] = [
     ["swallows everything", async () => at.proxy.pause()],
     ["refuses every connection", () => at.proxy.close()],
@@ -87,7 +87,7 @@ onEachServer((kind) => {
       await at.scene.journal.until({ what: "clock" });
       worker.signal("SIGTERM");
       const { code } = await worker.exit();
-      // Refused at once, it may have failed before the signal came.
+      // If it was refused at once, it may have failed before the signal came.
       expect([0, 1, null]).toContain(code);
       expect(at.scene.journal.find({ what: "worker.started" })).toEqual([]);
     });

@@ -9,7 +9,7 @@ import { Scene } from "./support/server-scene.ts";
 
 const HOUR = 3_600_000;
 
-/** Statements by which a session believes in another time, where there are any. */
+/** Statements that set another time for a session, on servers that have any. */
 const ELSEWHEN = { postgres: "select 1", mysql: "set timestamp = 86400", mariadb: "set timestamp = 86400" };
 
 onEachServer((kind) => {
@@ -18,7 +18,7 @@ onEachServer((kind) => {
     const store = await openStore(scene.url, { clock: systemClock, prefix: "punctual_" });
     const { connection, commit, sql } = await begin(kind, scene.direct, "read committed");
     await sql(ELSEWHEN[kind]);
-    // The first question of this store for the time goes by the caller's connection.
+    // The first reading of the time by this store goes through the caller's connection.
     const [inserted] = await store.insert([newRun()], connection);
     await commit();
     const [{ now }] = (await scene.sql<{ now: number }>(NOW[kind])) as [{ now: number }];

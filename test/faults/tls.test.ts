@@ -7,7 +7,7 @@ import { startServer, type TestServer } from "../servers/start.ts";
 import { onOwnServer } from "./support/kinds.ts";
 import { Scene } from "./support/server-scene.ts";
 
-/** PostgreSQL names the certificate; the driver of MySQL and MariaDB reports the connection only. */
+/** PostgreSQL names the certificate; the driver of MySQL and MariaDB reports only the connection. */
 const FAILED = "TLS (certificate was rejected|connection to the database server failed)";
 
 const settings = (kind: ServerKind, { file, key }: Certificate, { file: ca }: Authority) =>
@@ -15,7 +15,7 @@ const settings = (kind: ServerKind, { file, key }: Certificate, { file: ca }: Au
     ? ["-c", "ssl=on", "-c", `ssl_cert_file=${file}`, "-c", `ssl_key_file=${key}`]
     : [`--ssl-cert=${file}`, `--ssl-key=${key}`, `--ssl-ca=${ca}`];
 
-/** As the guide says it. */
+/** As in the guide. */
 function parameters(kind: ServerKind, { file, pem }: Authority): string {
   return kind === "postgres"
     ? `sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`
@@ -87,7 +87,7 @@ onOwnServer((kind) => {
   }
 
   test("a certificate for another host is refused", async () => {
-    // What they have counted can be written only now.
+    // The counts can be written only now.
     await scene.stopInstances();
     certificates.server("server", "DNS:elsewhere.example", ours);
     await server.restart();

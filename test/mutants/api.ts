@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** What a dispatch captures, which definitions replace each other, and the forms of the API. */
+/** Mutants of dispatches, of definitions that replace each other, and of the forms of the API. */
 export const mutants: Mutant[] = [
   {
     rule: "A job made from its class alone leaves the definition of another worker alone.",

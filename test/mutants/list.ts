@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Mutant } from "./mutant.ts";
 
-/** Every file of this folder whose name does not stand here exports a list `mutants`. */
+/** Files of this folder that export no list `mutants`. */
 const OTHERS = ["mutant.ts", "list.ts", "mutants.test.ts"];
 
 /** All planted mutants, area by area. */
@@ -15,7 +15,7 @@ export async function allMutants(): Promise<Mutant[]> {
   return areas.flatMap(({ mutants }) => mutants as Mutant[]);
 }
 
-/** The source with the mutant in it. Throws where the source has changed so that the mutant does not apply any more. */
+/** The source with the mutant planted. Throws if the source has changed so that the mutant no longer applies. */
 export function plant(source: string, { rule, file, find, replace }: Mutant): string {
   const [before, after, ...more] = source.split(find);
   if (find === replace) throw new Error(`${file}: the mutant of "${rule}" changes nothing.`);

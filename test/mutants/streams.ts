@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 const EXCHANGES = "src/worker/exchanges.ts";
 const tests = ["test/unit/streams.test.ts"];
 
-/** Faults of a worker whose two streams have an exchange under way each. */
+/** Mutants of a worker with two streams, each with an exchange under way. */
 export const mutants: Mutant[] = [
   {
     rule: "Limited and crashed runs are left to the first stream.",

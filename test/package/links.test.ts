@@ -1,4 +1,4 @@
-// The pages that are shipped: a person reads them in node_modules, or where the registry shows them.
+// The pages in the package, as a user reads them in node_modules or on the registry.
 import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "punctual-packed-"));
 const packed = join(folder, "package");
 
 beforeAll(() => {
-  // Without its scripts: only pages are looked at, so that nothing has to be built.
+  // Without its scripts: only pages are read, so nothing has to be built.
   const options = { cwd: root, stdio: "pipe" } as const;
   execFileSync(
     "npm",

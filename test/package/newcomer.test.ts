@@ -1,4 +1,4 @@
-// The package as a person gets it: packed, installed into an empty folder, and used from the first command to the last.
+// The package as a user gets it: packed, installed into an empty folder, and used from the first command to the last.
 import { type ChildProcess, spawn } from "node:child_process";
 import {
   existsSync,
@@ -105,7 +105,7 @@ async function live({ cwd, run, start }: Place, database: string): Promise<void>
   const { id } = JSON.parse(failed.stdout) as { id: number };
 
   expect((await ok("status")).stdout).toMatch(/^Defined: 2 \| Running: \d \| Idle: \d/);
-  // What a worker counts it writes each second.
+  // A worker writes its counts each second.
   await eventually("the failure in the status", async () =>
     /fragile .*the lift is broken/.test((await ok("status")).stdout),
   );

@@ -10,7 +10,7 @@ async function owner(scene: Scene, behaviour: string, name = "owner"): Promise<{
   return { child, id: run! };
 }
 
-/** As if a minute had passed since the dead process was last seen. */
+/** Simulates a minute since the last heartbeat of the dead process. */
 function forget(scene: Scene, pid: number): void {
   scene.database.prepare("update punctual_workers set seen_at = seen_at - 61000 where pid = ?").run(pid);
 }
@@ -21,7 +21,7 @@ describe("an ad hoc run whose process was killed", () => {
     child.signal("SIGKILL");
     await child.exit();
     const second = scene.worker("second");
-    // As long as its owner may live, it waits.
+    // It waits as long as its owner may be alive.
     await scene.journal.until({ by: "second", what: "worker.started" });
     expect(scene.unfinished(id)).toMatchObject({ state: 0 });
 
@@ -37,7 +37,7 @@ describe("an ad hoc run whose process was killed", () => {
     await scene.journal.until({ by: "owner", what: "start" });
     child.signal("SIGKILL");
     await child.exit();
-    // As if its lease had ended.
+    // Simulates the end of its lease.
     scene.database
       .prepare("update punctual_runs set locked_until = locked_until - 60000 where id = ?")
       .run(id);
@@ -66,7 +66,7 @@ test("a process that was frozen for more than a minute does not fail its own wai
   forget(scene, dead.child.pid);
   frozen.child.signal("SIGCONT");
 
-  // Nobody else is here to fail the run of the dead process.
+  // No other process can fail the run of the dead one.
   expect(await scene.untilFinished(dead.id)).toMatchObject({ state: 4 });
   expect(scene.unfinished(frozen.id)).toMatchObject({ state: 0 });
 });

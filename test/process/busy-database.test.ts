@@ -7,7 +7,7 @@ import { test } from "./support/scene.ts";
 test("a write lock held for a second makes workers wait without blocking their event loops", async ({
   scene,
 }) => {
-  // Enough that neither worker runs out of work before the lock is taken, and so long that it has some in hand then.
+  // Enough and long enough that both workers have runs when the lock is taken.
   const runs = await scene.dispatchMany("free", 500, { do: "pause", ms: 50 });
   const names = ["first", "second"];
   const children = names.map((name) => scene.worker(name, { parallel: 5, ticks: 20, lease: 10 }));

@@ -11,7 +11,7 @@ test("two processes that run a pass each second beside a worker execute each run
   await scene.journal.until({ by: "forever", what: "worker.started" });
   const passes = (by: string) => scene.journal.find({ by, what: "passed" }).length;
   const asked: number[] = [];
-  // As long as it takes until each has made some passes, and had something to do in one.
+  // Long enough for each to make some passes, and to find a run in one.
   await eventually("three passes of each with work in them", async () => {
     const runs = await scene.dispatchMany("free", 5, { do: "pause", ms: 20 });
     const limited = await scene.dispatchMany("pair", 1, { do: "pause", ms: 5 });

@@ -1,4 +1,4 @@
-// The files of examples/deploying, with the folder of an app put in: what they start is started.
+// The files of examples/deploying, with the folder of an app filled in: their commands are started.
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -31,7 +31,7 @@ async function dispatch(cwd: string, ...names: string[]): Promise<void> {
   await jobs.stop();
 }
 
-/** Waits for its first run, asks for its health, stops it. */
+/** Waits for its first run, checks its health, stops it. */
 async function worksAndStops(working: Running, cwd: string, job: string, healthy: (url: string) => unknown) {
   await working.shows("Ctrl-C to drain");
   await dispatch(cwd, job);
@@ -108,7 +108,7 @@ describe("systemd", () => {
     const [, signal] = /^kill -(\w+) \$MAINPID$/.exec(ExecReload![0]!)!;
     working.child.kill(`SIG${signal}` as NodeJS.Signals);
     await working.shows("the definitions were reloaded");
-    // There is always one more while each that has started is replaced.
+    // There is always one more child while those that have started are replaced.
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(working.stderr) ?? [];
     const children = async () => {
       const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -144,7 +144,7 @@ describe("crontab", () => {
   test("collects due runs, and writes to its log", async () => {
     const cwd = app();
     await dispatch(cwd, "ok");
-    // The jobs of this project say on standard error that they ran.
+    // The jobs of this project print to standard error.
     const { stdout, stderr, status } = inShell(line("collect"), cwd);
     expect({ stdout, stderr, status }).toEqual({ stdout: "", stderr: "ok got {}\n", status: 0 });
     expect(readFileSync(join(cwd, "collect.log"), "utf8")).toMatch(/^ran 1 run .*1 completed/);
@@ -161,7 +161,7 @@ describe("crontab", () => {
   });
 });
 
-/** As cron starts things: with a shell, in the home folder, with hardly any environment. */
+/** As cron starts commands: with a shell, in the home folder, with a minimal environment. */
 function inShell(command: string, cwd: string): SpawnSyncReturns<string> {
   const there = command.replaceAll("/srv/app", cwd);
   const [path] = /^PATH=.*$/m.exec(fileNamed("crontab"))!;

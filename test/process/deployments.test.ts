@@ -1,4 +1,4 @@
-// The ways of running Punctual that its guide names, each with real processes of the command line.
+// The deployments of the guide, each with real processes of the command line.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -11,7 +11,7 @@ import { eventually } from "../support/eventually.ts";
 const ASKED = 120;
 const TICKS = 4;
 
-/** Notes each run with one write. */
+/** Records each run with one write. */
 const NOTE = `
 import { appendFileSync } from "node:fs";
 import { Job } from "punctual";
@@ -24,7 +24,7 @@ const note = (_, run) => {
 `;
 const jobFile = (asked: string, ticking: string) => `${NOTE}
 Job.schedule("${asked}", note).concurrency(0);
-// Missed ticks are made up for, so that none may be missing.
+// Missed ticks are made up for, so that none is missing.
 Job.schedule("${ticking}", note).everySecond().misfire("all").concurrency(0);
 `;
 
@@ -40,7 +40,7 @@ interface Entry {
 interface Server {
   name: string;
   args: string[];
-  /** Started again whenever it has ended, as from a crontab. */
+  /** Started again whenever it has ended, as by a crontab. */
   again?: boolean;
 }
 
@@ -67,7 +67,7 @@ async function databaseOf(kind: "sqlite" | "postgres", folder: string): Promise<
   return scene.url;
 }
 
-/** Keeps a server's line going; gives how to end it. */
+/** Keeps a command of a server running; returns a function that ends it. */
 function keep(server: Server, cwd: string, env: Record<string, string>): () => Promise<(number | null)[]> {
   const codes: (number | null)[] = [];
   let running: Running;
@@ -80,7 +80,7 @@ function keep(server: Server, cwd: string, env: Record<string, string>): () => P
       if (code !== 0) throw new Error(`${server.args.join(" ")} ended with ${code}: ${stderr}`);
     } while (server.again && !stopping);
   })();
-  // Told when it is ended.
+  // Called when it is ended.
   life.catch(() => {});
   return async () => {
     stopping = true;
@@ -131,7 +131,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (kind) => {
         return (
           found.filter(({ job }) => job.startsWith("asked")).length >= ids.length &&
           suffixes.every((suffix) => ofJob(`ticking${suffix}`) >= TICKS) &&
-          // A crontab beside a worker is a spare: it may find nothing to do.
+          // A crontab beside a worker may find nothing to do.
           working.every(({ name }) => found.some((entry) => entry.server === name))
         );
       },

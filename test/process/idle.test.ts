@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { test } from "./support/scene.ts";
 
-// A sleep of an hour: whatever has to happen must be woken for, or the test never ends.
+// A sleep of an hour: without a wake-up the test would never end.
 const sleep = "1h";
 
 test("a full worker claims again as soon as a run under a limit is settled", async ({ scene }) => {

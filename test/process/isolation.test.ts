@@ -6,7 +6,7 @@ import { type Scene, test } from "./support/scene.ts";
 import { supervisor, told } from "./support/supervised.ts";
 import { neighbours, tries } from "./support/sweep.ts";
 
-/** A run that crashed once, as a worker finds it. */
+/** A run that has crashed once. */
 async function crashed(scene: Scene, job: JobName, act: Act): Promise<Run> {
   const run = await scene.job[job].dispatch(act).delay(3600);
   scene.rows("update punctual_runs set crashes = 1 where id = ? returning id", run.id);
@@ -33,7 +33,7 @@ describe("without a supervisor", () => {
     expect(await scene.jobs.why(long.id)).toContain("alone in its process");
     const health = await scene.jobs.health();
     expect(health.level).toBe("degraded");
-    // The crash itself is counted within a second, and may have its sentence and hint by now.
+    // The crash itself is counted within a second, and may have its own sentence and hint by now.
     expect(health.hints).toContain(`punctual show ${long.id}`);
     expect(health.sentences.join()).toContain(`isolates run ${long.id} of held`);
     await scene.untilFinished(quick.id);

@@ -6,7 +6,7 @@ import { mostAtOnce, type Try, tries } from "./support/sweep.ts";
 const KEYS = ["a", "b", "c", "d"];
 const PROCESSES = ["first", "second", "third", "fourth"];
 
-/** Handlers that overlap, of different lengths so that slots come free at any moment. */
+/** Handlers of different lengths, so that slots become free at any moment. */
 function acts(job: JobName, count: number): Act[] {
   return Array.from({ length: count }, (_, index) => ({
     do: "pause" as const,
@@ -21,7 +21,7 @@ async function runOnFour(scene: Scene, jobs: JobName[], parallel: number): Promi
   await dispatch();
   for (const name of PROCESSES) scene.worker(name, { lease: 30, parallel });
   for (const by of PROCESSES) await scene.journal.until({ by, what: "worker.started" });
-  // Once more when all four are there, so that all four are at it.
+  // Again when all four have started, so that all four take part.
   await dispatch();
   await scene.untilDrained();
   const all = tries(scene.journal.entries);
@@ -41,7 +41,7 @@ test("the limit of a job holds across processes, and is used", async ({ scene })
 test("the limit of a key holds across processes, and is used", async ({ scene }) => {
   const all = await runOnFour(scene, ["keyed"], 1);
   expect(mostAtOnce(all, ({ key }) => key!)).toEqual(new Map(KEYS.map((key) => [key, PER_KEY])));
-  // Keys do not wait for one another.
+  // Keys do not wait for each other.
   expect(mostAtOnce(all, ({ job }) => job).get("keyed")).toBe(KEYS.length * PER_KEY);
   expect(processesOf(all)).toBe(PROCESSES.length);
 });

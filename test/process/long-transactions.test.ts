@@ -3,10 +3,10 @@ import type { Act } from "./support/process-jobs.ts";
 import { type Scene, test } from "./support/scene.ts";
 
 const LEASE = 1;
-/** Longer than the lease, with time left for every reaper to wait for the file. */
+/** Longer than the lease, with time for every reaper to wait for the file. */
 const TAKES = 2500;
 
-/** One worker has the runs; the others reap twice a second, and take what they can get. */
+/** One worker has the runs; the others reap twice a second. */
 async function work(scene: Scene, act: Act["do"]): Promise<{ id: number; neighbour: number }> {
   const holds = { lease: LEASE, holds: ["pair" as const] };
   const holder = scene.worker("holder", holds);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const index = fileURLToPath(new URL("../../src/index.ts", import.meta.url));
 
-/** Opens a database in a process that cannot find the packages named. */
+/** Opens a database in a process that cannot find these packages. */
 async function openWithout(packages: string[], url: string): Promise<string> {
   const program = `
     import { registerHooks } from "node:module";

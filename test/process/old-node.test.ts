@@ -18,7 +18,7 @@ beforeAll(() => {
   writeFileSync(join(built, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(join(built, "uses.js"), 'import { Punctual } from "./dist/index.js";\nnew Punctual();\n');
   writeFileSync(join(built, "calls.js"), 'await import("./dist/cli/main.js");\n');
-  // What an older Node says of itself, where the machine has none.
+  // Simulates the version of an older Node, if the machine has none.
   for (const script of ["uses", "calls"]) {
     writeFileSync(
       join(built, `pretend-${script}.js`),
@@ -30,7 +30,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(built, { recursive: true }));
 
-/** The machine's own Node, where it is too old for us. */
+/** The machine's own Node, if it is too old. */
 function oldNode(): string | undefined {
   return (process.env.PATH ?? "")
     .split(delimiter)

@@ -8,7 +8,7 @@ import { mostAtOnce, type Try, tries } from "./support/sweep.ts";
 const COUNT = 16;
 const KEYS = ["a", "b"];
 
-/** By each job: which of its tries share a limit, and how many of them may go at once. */
+/** For each job: which of its attempts share a limit, and how many may run at once. */
 const LIMITS: Partial<Record<JobName, { gate: (one: Try) => string; most: number; queue: string }>> = {
   pair: { gate: ({ job }) => job, most: PAIR, queue: "default" },
   keyed: { gate: ({ key }) => `key ${key}`, most: PER_KEY, queue: "default" },

@@ -4,7 +4,7 @@ import type { Act } from "./support/process-jobs.ts";
 import { type Scene, test } from "./support/scene.ts";
 import { neighbours, tries } from "./support/sweep.ts";
 
-/** A new worker for each that dies, as a process manager would, until the run is finished. */
+/** Starts a new worker for each that dies, as a process manager would, until the run is finished. */
 async function restartUntilFinished(scene: Scene, id: number): Promise<void> {
   for (let restart = 1; !scene.finished(id); restart++) {
     const child = scene.worker(`restart ${restart}`, { parallel: 4 });
@@ -46,14 +46,14 @@ describe.concurrent("a handler that ends its process", () => {
       for (const { id } of beside) {
         expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 2, crashes: 1 });
       }
-      // These ran beside nothing that died, however often it took their worker with it before they started.
+      // These never ran beside a run that died, however often it ended their worker before they started.
       for (const { id } of waiting) expect(scene.finished(id)).toMatchObject({ state: 3, crashes: 0 });
 
       const all = tries(scene.journal.entries);
       const crashed = all.filter((one) => one.crashes > 0);
       expect(crashed).toHaveLength(2 + beside.length);
       for (const one of crashed) expect(neighbours(all, one)).toEqual([]);
-      // The others ran side by side: being alone was not for want of company.
+      // Other runs did share a process: the crashed one was alone by isolation, not by chance.
       expect(all.some((one) => one.crashes === 0 && neighbours(all, one).length > 0)).toBe(true);
     });
   }
@@ -66,7 +66,7 @@ test("runs that were claimed with a crashed run and have not started are not cha
   const first = scene.worker("first");
   expect(await first.exit()).toEqual({ code: 0, signal: null });
   const fresh = await scene.dispatchMany("free", 3);
-  // A worker that starts after the lease finds all of them ready, and the crashed run is the first in line.
+  // A worker that starts after the lease finds all of them ready, and the crashed run first.
   await eventually("its lease to end", () => Number(scene.unfinished(poison.id)!.locked_until) < Date.now());
   expect(await scene.worker("second").exit()).toEqual({ code: 0, signal: null });
   expect(scene.journal.find({ by: "second", what: "start" })).toMatchObject([{ run: poison.id, attempt: 2 }]);

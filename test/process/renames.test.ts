@@ -13,7 +13,7 @@ const ticksOf = (scene: Scene) =>
     return { second: Date.parse(at) / 1000, version };
   });
 
-/** Starts a process with this version of the code, and waits until it has made three ticks more. */
+/** Starts a process with this version of the code, and waits for three more ticks. */
 async function startVersion(scene: Scene, name: string, version: Version) {
   const child = scene.start(name, "child-renamed.ts", [scene.path, scene.journal.path, name, version]);
   await eventually(`${name} to work`, () => noted(scene, "working").some(({ by }) => by === name));

@@ -12,7 +12,7 @@ test("four processes execute 20,000 runs, each exactly once", async ({ scene }) 
       Array.from({ length: 500 }, (_, index) => ({ do: "return" as const, key: `key ${index % 7}` })),
     )),
   ];
-  // Not so short that a busy machine could lose one.
+  // Not so short that a busy machine could lose a lease.
   const names = ["first", "second", "third", "fourth"];
   const children = names.map((name) => scene.worker(name, { lease: 30 }));
   await scene.untilDrained(55_000);

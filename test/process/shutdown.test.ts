@@ -4,7 +4,7 @@ import { eventually } from "../support/eventually.ts";
 import { type Child, STACK_TRACE } from "../support/start-child.ts";
 import { type Scene, test } from "./support/scene.ts";
 
-/** Told once the first signal has arrived: two that come together are one to the process. */
+/** Sends a signal and waits until it was handled: the system merges two pending signals of a kind. */
 async function stopping(scene: Scene, child: Child, signal: NodeJS.Signals): Promise<void> {
   child.signal(signal);
   await eventually("the worker to stop", () =>
@@ -146,7 +146,7 @@ describe("further signals", () => {
       child.signal(signal);
       expect(await child.exit()).toEqual({ code, signal: null });
       expect(child.stderr).not.toMatch(STACK_TRACE);
-      // Nobody settled it: it is another worker's after the lease.
+      // The run is not settled: another worker gets it after the lease.
       scene.worker("second", { acts: { held: { do: "return" } } });
       expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 2, crashes: 1 });
     });
@@ -160,7 +160,7 @@ describe("further signals", () => {
     let forced = 0;
     for (let round = 0; round < 8; round++) {
       const child = scene.worker(`round ${round}`, { parallel: 5 });
-      // Past the start of Node itself, before which no handler gets a signal.
+      // After the start of Node itself, before which no handler gets a signal.
       await scene.journal.until({ by: `round ${round}`, what: "starting" });
       const signals = 1 + Math.floor(random() * 5);
       for (let sent = 0; sent < signals; sent++) {
@@ -169,7 +169,7 @@ describe("further signals", () => {
       }
       const { code, signal } = await child.exit();
       const told = `seed ${seed}, round ${round}, ${signals} signals: code ${code}, ${signal}`;
-      // One that arrives when forever() has ended finds nobody who listens.
+      // A signal that arrives after forever() has ended has no listener.
       expect([0, 130, 143, "SIGTERM", "SIGINT"], told).toContain(code ?? signal);
       expect(child.stderr, told).not.toMatch(STACK_TRACE);
       if (code !== 0) forced++;

@@ -7,7 +7,7 @@ import { type Scene, test } from "./support/scene.ts";
 const logged = (scene: Scene, child: Child) =>
   scene.journal.find({ pid: child.pid, what: "log" }).map(({ text }) => text!);
 
-/** Another process, which is this one, keeps the file locked until the scene is cleared. */
+/** The test's process keeps the file locked until the scene is cleared. */
 function lock(scene: Scene): void {
   scene.database.exec("begin immediate");
 }

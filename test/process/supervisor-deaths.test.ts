@@ -25,7 +25,7 @@ describe("a child that dies", () => {
       { outcome: "crashed", error: { code: "RUN_CRASHED", message: expect.stringContaining(`pid ${pid}`) } },
     ]);
     for (const { id } of runs) expect(scene.finished(id)).toMatchObject({ state: 3 });
-    // What was in it, and no more, is charged.
+    // Only its own runs are charged.
     const charged = scene.rows("select id from punctual_history where crashes > 0").map(({ id }) => id);
     const inside = tries(scene.journal.entries).filter((one) => one.pid === pid && one.to === Infinity);
     expect(charged.sort()).toEqual(inside.map(({ run }) => run).sort());
@@ -110,10 +110,10 @@ describe("a child that blocks its event loop", () => {
   }) => {
     supervisor(scene, { workers: 2, stall: 5 });
     await eventually("both children", () => scene.journal.find({ what: "child.started" }).length === 2);
-    // Three times the limit: the child that holds it at the end delays the test by as long.
+    // Three times the limit: the child that blocks at the end delays the test by that time.
     const { id } = await scene.job.held.dispatch({ do: "block", ms: 15_000 });
     const { pid } = await scene.journal.until({ what: "start", run: id });
-    // The others go on meanwhile.
+    // The others continue meanwhile.
     const other = await scene.job.free.dispatch({ do: "return" });
     await scene.untilFinished(other.id);
     const reaped = await scene.journal.until({ what: "run.reaped", run: id });

@@ -83,7 +83,7 @@ describe("SIGHUP", () => {
     expect(finished).toMatchObject({ state: 3, attempts: 1 });
     expect(finished.child).toMatch(new RegExp(`:${pid}$`));
     expect(version(finished.result)).toBe("1");
-    // A job that is not defined any more is left to others.
+    // Runs of a job that is no longer defined are left to others.
     const gone = await scene.jobs.declare("old").dispatch({ do: "return" });
     const after = await scene.job.free.dispatch({ do: "return" });
     expect(version((await scene.untilFinished(after.id)).result)).toBe("2");
@@ -104,7 +104,7 @@ describe("SIGHUP", () => {
     const { id } = await scene.job.free.dispatch({ do: "return" });
     expect(version((await scene.untilFinished(id)).result)).toBe("1");
     expect(reasons(scene)).toEqual([]);
-    // Cured, it can be tried again.
+    // With the fault fixed, it can be tried again.
     writeEdition(scene, { version: "3", jobs: [] });
     parent.signal("SIGHUP");
     await eventually("both to be replaced", () => reasons(scene).length === 2);
@@ -123,7 +123,7 @@ describe("children that cannot boot", () => {
     async ([boot, how, hint], { scene }) => {
       const { id } = await scene.job.free.dispatch({ do: "return" });
       const parent = supervisor(scene, { workers: 2 }, writeEdition(scene, { version: "1", jobs: [], boot }));
-      // The pauses between the tries add up.
+      // The waits between the tries add up.
       const gaveUp = () => scene.journal.find({ what: "rejected" }).at(0);
       const rejected = await eventually("the supervisor to give up", gaveUp, 50_000);
       expect(await parent.exit()).toEqual({ code: 1, signal: null });

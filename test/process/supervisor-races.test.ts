@@ -80,7 +80,7 @@ test("children whose supervisor was killed end before their leases do, whatever 
   parent.signal("SIGKILL");
   supervisor(scene, { workers: 1 }, undefined, { lease });
   expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 2, crashes: 1 });
-  // The second try has taken as long as the first would have.
+  // The second attempt has taken as long as the first would have.
   expect(scene.journal.find({ what: "end", pid })).toEqual([]);
 });
 

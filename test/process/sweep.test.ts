@@ -15,7 +15,7 @@ const entry = (at: number, what: string, run: number, more: Partial<Entry> = {})
   ...more,
 });
 
-/** Two at a time, in two processes. */
+/** Two overlapping attempts, in two processes. */
 const fair: Entry[] = [
   entry(0, "start", 1),
   entry(1, "start", 2, { pid: 2 }),

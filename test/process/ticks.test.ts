@@ -10,11 +10,11 @@ function ticker(scene: Scene, name: string, keep: string, mode = "worker") {
   return scene.start(name, "child-ticker.ts", [scene.path, scene.journal.path, name, keep, mode]);
 }
 
-/** The seconds that had a run, as all processes noted them. */
+/** The seconds that had a run, from the journal of all processes. */
 const ticksOf = ({ journal }: Scene) =>
   journal.entries.filter(({ what }) => what === "start").map(({ text }) => Date.parse(text!) / 1000);
 
-/** Waits until the tickers have noted the tick of this many seconds later. */
+/** Waits until the journal has the tick of this many seconds later. */
 async function tickFor(scene: Scene, seconds: number): Promise<number[]> {
   const first = await eventually("the first tick", () => ticksOf(scene)[0]);
   const isThere = () => ticksOf(scene).some((tick) => tick >= first + seconds);
@@ -39,7 +39,7 @@ async function killWithoutRuns(scene: Scene, worker: Child): Promise<void> {
   });
 }
 
-/** Every second from the first to the last once, and none missing. */
+/** Expects every second from the first to the last exactly once. */
 function expectEachSecondOnce(ticks: number[]): void {
   const sorted = [...ticks].sort((a, b) => a - b);
   const seconds = sorted.at(-1)! - sorted[0]! + 1;

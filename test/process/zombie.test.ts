@@ -10,7 +10,7 @@ async function takenOver(scene: Scene, first: Child, id: number): Promise<void> 
   await scene.journal.until({ by: "second", what: "start", run: id, attempt: 2 });
 }
 
-/** What the first process did is over, and it noticed that it was too late. */
+/** Waits until the first process has ended its attempt and noticed the lost lease. */
 async function noticed(scene: Scene, id: number): Promise<void> {
   await scene.journal.until({ by: "first", what: "run.lost", run: id, attempt: 1 });
   for (const what of ["run.completed", "run.failed", "run.retried", "run.released"]) {
@@ -18,7 +18,7 @@ async function noticed(scene: Scene, id: number): Promise<void> {
   }
 }
 
-/** All that is stored about a run, without the lease that its holder keeps renewing. */
+/** The stored row of a run, without the lease that its holder keeps renewing. */
 function stored(scene: Scene, id: number): string {
   const runs = scene.rows("select * from punctual_runs where id = ?", id);
   for (const run of runs) delete run.locked_until;
@@ -104,7 +104,7 @@ describe("a worker that is stopped past its lease and continues", () => {
     scene.letGo(first, "single");
     first.signal("SIGCONT");
     await noticed(scene, id);
-    // One more round of every worker, with a run that nothing holds back, and the limited one still waits.
+    // One more round of every worker: an unlimited run runs, and the limited one still waits.
     const [passing] = await scene.dispatchMany("free", 1);
     await scene.untilFinished(passing!.id);
     expect(scene.unfinished(next.id)).toMatchObject({ state: 1, attempts: 0 });
@@ -144,7 +144,7 @@ test("a worker that was stopped past its lease aborts its runs before it reaps t
 });
 
 describe("a handler that blocks the event loop for three leases", () => {
-  // It ends in the very turn in which it comes back: before any renewal could have told it of the loss.
+  // The handler ends in the turn in which the process continues, before a renewal could report the loss.
   for (const act of ["block", "block and fail"] as const) {
     test(`and ends while attempt 2 is running (${act}) writes nothing`, async ({ scene }) => {
       const { id } = await scene.job.held.dispatch({ do: "return" });
@@ -178,7 +178,7 @@ describe("a handler that blocks the event loop for three leases", () => {
     expect(stored(scene, id)).toBe(before);
     expect(JSON.parse(scene.finished(id)!.result!)).toEqual({ by: "second", attempt: 2 });
     expect(scene.journal.find({ what: "start", run: id })).toHaveLength(2);
-    // It goes on working.
+    // The worker continues.
     expect(first.isAlive).toBe(true);
     expect(await scene.stop(first)).toEqual({ code: 0, signal: null });
     expect(first.stderr).toBe("");
@@ -197,7 +197,7 @@ describe("a handler that blocks the event loop for three leases", () => {
       expect(scene.journal.find({ what: "start", run: id })).toMatchObject([{ by: "second" }]);
       expect(scene.finished(id)).toMatchObject({ attempts: 1, crashes: 0 });
     }
-    // A run that the second process has had, the first does not start.
+    // The first process does not start a run that the second has executed.
     const taken = new Set<number>();
     for (const { by, run } of scene.journal.find({ what: "start" })) {
       if (by === "second") taken.add(run!);

@@ -3,7 +3,7 @@ import pg from "pg";
 import { versionIn } from "./programs.ts";
 import type { ServerKind } from "./server.ts";
 
-/** Connects once and asks; fails while the server does not answer yet. */
+/** Connects once and reads the version; throws while the server does not answer yet. */
 export async function askVersion(kind: ServerKind, url: string): Promise<string> {
   const text = kind === "postgres" ? await askPostgres(url) : await askMysql(url);
   if (kind !== "postgres" && text.includes("MariaDB") !== (kind === "mariadb")) {
@@ -14,7 +14,7 @@ export async function askVersion(kind: ServerKind, url: string): Promise<string>
 
 async function askPostgres(connectionString: string): Promise<string> {
   const client = new pg.Client({ connectionString });
-  // A server that goes away while it is asked.
+  // The server may stop meanwhile.
   client.on("error", () => {});
   try {
     await client.connect();

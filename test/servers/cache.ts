@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** For what takes long to make and may be used by every checkout. */
+/** Files that take long to make and that every checkout can use. */
 export function cacheFolder(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "punctual");
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { findProgram } from "./programs.ts";
 
 export interface Authority {
-  /** Its own certificate: a file, and what is in it. */
+  /** The authority's own certificate: a file, and its content. */
   file: string;
   pem: string;
   key: string;
@@ -16,12 +16,12 @@ export interface Certificate {
   key: string;
 }
 
-/** Certificates in a folder of their own, which the caller removes. */
+/** Certificates in a new folder, which the caller removes. */
 export class Certificates {
   readonly folder: string = mkdtempSync(join(tmpdir(), "punctual-certificates-"));
   readonly #owner: { uid: number; gid: number } | undefined;
 
-  /** Servers take no key that others may read, so they are the owner's. */
+  /** Servers refuse a key that other users may read. */
   constructor(owner?: { uid: number; gid: number }) {
     this.#owner = owner;
     if (owner) chownSync(this.folder, owner.uid, owner.gid);
@@ -32,7 +32,7 @@ export class Certificates {
     return { file, key, pem: readFileSync(file, "utf8") };
   }
 
-  /** For a server at this address, e.g. `DNS:localhost`; in the place of an earlier one of the same name. */
+  /** For a server at this address, e.g. `DNS:localhost`; replaces an earlier one of the same name. */
   server(name: string, address: string, by: Authority): Certificate {
     return this.#make(
       name,

@@ -9,7 +9,7 @@ export function findServer(kind: ServerKind): Program | undefined {
   return finders[kind]();
 }
 
-/** Somebody's own server, to be used in place of one of ours. */
+/** A server that the environment names, used instead of one of ours. */
 export function givenUrl(kind: ServerKind): string | undefined {
   return process.env[variableOf(kind)] || undefined;
 }

@@ -7,7 +7,7 @@ declare module "vitest" {
   }
 }
 
-/** Starts nothing by itself: tests that need no server wait for none. */
+/** Starts no server by itself: tests that need none wait for none. */
 export default async function shareServers(project: TestProject): Promise<() => Promise<void>> {
   const sharing = new Sharing();
   project.provide("servers", await sharing.listen());

@@ -1,4 +1,4 @@
-// Starts a server, says its process id and its data's folder, and waits to be killed. Argument: kind.
+// Starts a server, prints its process id and its data folder, and waits to be killed. Argument: kind.
 import type { ServerKind } from "./server.ts";
 import { startServer } from "./start.ts";
 

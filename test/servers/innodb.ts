@@ -10,16 +10,16 @@ export function innodbOptions({ dataDir, port, durable }: Place): string[] {
     "--bind-address=127.0.0.1",
     `--socket=${join(folder, "socket")}`,
     `--pid-file=${join(folder, "pid")}`,
-    // A server that starts removes what others have in the same folder.
+    // A server that starts removes files of others in the same folder.
     `--tmpdir=${folder}`,
     "--secure-file-priv=",
     "--max-connections=300",
     "--innodb-buffer-pool-size=1G",
     "--performance-schema=OFF",
     "--skip-log-bin",
-    // Far from UTC: a time that went through the server's zone shows.
+    // Far from UTC: a time that was converted by the server's zone is then wrong.
     "--default-time-zone=+05:30",
-    // The system has what was committed, so that a killed server loses nothing; the disk may not.
+    // Commits reach the system, so that a killed server loses nothing; they need not reach the disk.
     ...(durable ? [] : ["--innodb-flush-log-at-trx-commit=2"]),
   ];
 }

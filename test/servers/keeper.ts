@@ -6,7 +6,7 @@ import { closeSync, openSync, rmSync } from "node:fs";
 export interface Launch {
   file: string;
   args: string[];
-  /** To which everything that the server says is appended. */
+  /** The server's output is appended to this file. */
   log: string;
   abort: NodeJS.Signals;
   runAs?: { uid: number; gid: number };
@@ -42,9 +42,9 @@ process.on("disconnect", () => {
   const { pid } = server;
   server.once("exit", finish);
   server.kill(abort);
-  // A server that was stopped by a signal hears no other but this one.
+  // A server that was stopped by a signal (SIGSTOP) handles only this one.
   setTimeout(() => process.kill(pid!, "SIGKILL"), 5000).unref();
 });
 
-// Ctrl-C in a terminal is for the tests; they end this process by going away.
+// Ctrl-C in a terminal is for the tests; when they end, this process ends too.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});

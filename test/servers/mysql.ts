@@ -5,10 +5,10 @@ import { innodbOptions } from "./innodb.ts";
 import { findProgram, isRoot, versionIn, versionText } from "./programs.ts";
 import type { Command, Program } from "./server.ts";
 
-/** A Debian of its own that holds MySQL, for those whose Debian has none. */
+/** A Debian root that contains MySQL, for Debian releases without it. */
 export const mysqlRoot = (): string => join(cacheFolder(), "mysql-sid");
 
-/** Runs the program of another Debian with that one's own loader and libraries, which needs neither root nor chroot. */
+/** Runs a program of another Debian with that one's loader and libraries, without root or chroot. */
 function fromRoot(root: string): Command | undefined {
   const server = join(root, "usr/sbin/mysqld");
   const libraries = join(root, "usr/lib");
@@ -38,7 +38,7 @@ export function findMysql(): Program | undefined {
   for (const { file, args } of candidates()) {
     const text = versionText(file, ...args);
     const version = versionIn(text);
-    // MariaDB calls its server by this name too.
+    // MariaDB uses this name for its server too.
     if (version && !text.includes("MariaDB") && Number.parseInt(version, 10) >= 8)
       return program(file, args, version);
   }

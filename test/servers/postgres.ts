@@ -32,7 +32,7 @@ export function findPostgres(): Program | undefined {
   if (!initdb || !postgres || !version) return undefined;
   const runAs = isRoot() ? unprivileged() : undefined;
   if (isRoot() && !runAs) return undefined;
-  // A default order that is not that of the bytes, as most servers have: what relies on bytes has to say so.
+  // A default collation that does not compare bytes, as most servers have: code that relies on bytes must say so.
   const locale = Number.parseInt(version, 10) >= 15 ? ["--locale-provider=icu", "--icu-locale=en-US"] : [];
 
   return {
@@ -73,9 +73,9 @@ export function findPostgres(): Program | undefined {
         unix_socket_directories: "",
         max_connections: 300,
         shared_buffers: "64MB",
-        // Far from UTC: a time that went through the server's zone shows.
+        // Far from UTC: a time that was converted by the server's zone is then wrong.
         timezone: "Asia/Kolkata",
-        // The system has what was committed, so that a killed server loses nothing; the disk may not.
+        // Commits reach the system, so that a killed server loses nothing; they need not reach the disk.
         ...(!durable && { fsync: "off" }),
       };
       const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);

@@ -2,20 +2,20 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The full path of a program that is on the PATH or in one of the folders, the folders first. */
+/** The full path of a program in one of the folders, or else on the PATH. */
 export function findProgram(name: string, ...folders: string[]): string | undefined {
   // A user's PATH often lacks the folders of system programs.
   const path = [...folders, ...(process.env.PATH ?? "").split(delimiter), "/usr/local/sbin", "/usr/sbin"];
   return path.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }
 
-/** What a program says of its version, or nothing if it cannot even say that. */
+/** The version that a program prints; null if it cannot be started. */
 export function versionText(file: string, ...args: string[]): string {
   const { status, stdout } = spawnSync(file, [...args, "--version"], { encoding: "utf8", cwd: "/" });
   return status === 0 ? stdout : "";
 }
 
-/** The first number with points in a text: 15.20 of "postgres (PostgreSQL) 15.20 (Debian …)". */
+/** The first dotted number in a text: 15.20 of "postgres (PostgreSQL) 15.20 (Debian …)". */
 export function versionIn(text: string): string | undefined {
   return /\d+(\.\d+)+/.exec(text)?.[0];
 }

@@ -7,10 +7,10 @@ import { mysqlRoot } from "./mysql.ts";
 import { findProgram, isRoot } from "./programs.ts";
 import { label, type ServerKind } from "./server.ts";
 
-/** Sees to it that a server of this kind can be used: on Debian, and as root, it is installed where it is missing. */
+/** Makes a server of this kind available: on Debian, and as root, it installs a missing one. */
 export function provision(kind: ServerKind): void {
   if (!isAvailable(kind)) install(kind);
-  // For certificates. Where it cannot be installed, the test that needs it says so.
+  // For certificates. If it cannot be installed, the test that needs it reports that.
   if (!findProgram("openssl") && isRoot() && findProgram("apt-get")) aptInstall("openssl");
   if (kind === "postgres" && givenUrl(kind) === undefined) provisionPooler();
 }
@@ -33,7 +33,7 @@ function install(kind: ServerKind): void {
   if (!isRoot() || !findProgram("apt-get")) throw missing(kind);
   console.log(`${label[kind]} is not here yet; installing it …`);
   if (kind === "postgres") aptInstall("postgresql");
-  // The whole of mariadb-server would bring a running server along, which nobody here needs.
+  // The whole of mariadb-server would start a server, which is not needed.
   if (kind === "mariadb") aptInstall("mariadb-server-core", "mariadb-client-core");
   if (kind === "mysql") makeMysqlRoot();
   if (!isAvailable(kind)) throw missing(kind);
@@ -47,7 +47,7 @@ function run(file: string, args: string[]): string {
   throw new Error(`${file} ${args.join(" ")} failed:\n${said}`);
 }
 
-/** Lets apt wait for another apt instead of failing at once. */
+/** Makes apt wait for another apt instead of failing at once. */
 const LOCK_WAIT = "DPkg::Lock::Timeout=300";
 
 /** Installs packages of Debian, as root, without starting their services. */
@@ -58,7 +58,7 @@ export function aptInstall(...packages: string[]): void {
   );
 }
 
-/** Debian starts every server it installs, unless this file says no. */
+/** Debian starts every server it installs, unless this file forbids it. */
 function withoutStartingServices(install: () => void): void {
   const policy = "/usr/sbin/policy-rc.d";
   const theirs = existsSync(policy);
@@ -79,7 +79,7 @@ function makeMysqlRoot(): void {
     const root = join(unfinished, "root");
     run("debootstrap", ["--variant=minbase", "--include=mysql-server-core", "sid", root, ...mirror()]);
     rmSync(join(root, "var/cache/apt/archives"), { recursive: true, force: true });
-    // One that is there and does not work was left unfinished.
+    // A folder that exists and does not work was left unfinished.
     if (!isAvailable("mysql")) {
       rmSync(mysqlRoot(), { recursive: true, force: true });
       renameSync(root, mysqlRoot());
@@ -89,7 +89,7 @@ function makeMysqlRoot(): void {
   }
 }
 
-/** Where this machine gets Debian's packages from; nothing if it does not say, then debootstrap has a default. */
+/** The mirror of Debian packages on this machine; null: debootstrap uses its default. */
 function mirror(): string[] {
   const filters = ["Identifier: Packages", "Label: Debian", "Component: main"];
   const sources = spawnSync("apt-get", ["indextargets", "--format", "$(REPO_URI)", ...filters], {

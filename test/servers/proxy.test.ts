@@ -8,7 +8,7 @@ let server: Server;
 let proxy: TestProxy;
 const clients: Socket[] = [];
 
-/** Answers each message with itself in capitals. */
+/** Answers each message with the same text in capitals. */
 beforeEach(async () => {
   got = "";
   server = createServer((socket) => {
@@ -34,7 +34,7 @@ async function client(): Promise<Socket> {
   return socket;
 }
 
-/** Not by `once`, which takes an error for its own. */
+/** Not by `once`, which rejects for an error event. */
 function closing(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.on("close", () => resolve()));
 }
@@ -72,7 +72,7 @@ test("pause: nothing passes until resume", async () => {
   await ask(socket, "before");
   proxy.pause();
   const answer = ask(socket, "meanwhile");
-  // A connection through another proxy, so that there was time for it.
+  // A connection through another proxy, to give it time.
   const other = await startProxy((server.address() as AddressInfo).port);
   const direct = connect(other.port, "127.0.0.1");
   expect(await ask(direct, "direct")).toBe("DIRECT");

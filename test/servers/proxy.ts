@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 export interface CutOptions {
-  /** Whether the server still gets what the client sent; the client never gets the answer. */
+  /** Whether the server still gets the client's message; the client never gets the answer. */
   deliver: boolean;
 }
 
 interface Pair {
   client: Socket;
   server: Socket;
-  /** What the server says goes nowhere any more. */
+  /** Discards the server's further output. */
   mute: boolean;
 }
 
@@ -25,7 +25,7 @@ export async function startProxy(port: number, host = "127.0.0.1"): Promise<Test
   return proxy;
 }
 
-/** Stands between a client and a server, and does to their connections what a network does. */
+/** A proxy between a client and a server that simulates faults of a network. */
 export class TestProxy {
   readonly #listener: Server;
   readonly #pairs = new Set<Pair>();
@@ -53,7 +53,7 @@ export class TestProxy {
     return this.#pairs.size;
   }
 
-  /** A server's URL, by way of this proxy. */
+  /** A server's URL with the port of this proxy. */
   url(server: string): string {
     const url = new URL(server);
     url.hostname = "127.0.0.1";
@@ -61,23 +61,23 @@ export class TestProxy {
     return url.href;
   }
 
-  /** From now on new connections lead to another server of this host. */
+  /** Connects new clients to another server of this host. */
   redirect(port: number): void {
     this.#target = { ...this.#target, port };
   }
 
-  /** Ends every connection at once, on both sides. New ones are taken. */
+  /** Ends every connection at once, on both sides. New ones are accepted. */
   cut(): void {
     for (const pair of this.#pairs) sever(pair);
   }
 
-  /** Nothing passes any more, and nobody is told: as when a cable is out. */
+  /** Passes nothing on, without an error: as when a cable is unplugged. */
   pause(): void {
     this.#paused = true;
     for (const pair of this.#pairs) hold(pair);
   }
 
-  /** Every connection is reset, and every new one at once: as when the server is gone. */
+  /** Resets every connection, and every new one at once: as when the server is down. */
   refuse(): void {
     this.#refusing = true;
     this.cut();
@@ -95,8 +95,8 @@ export class TestProxy {
   }
 
   /**
-   * Cuts the connection on which a client sends something that matches, once; resolves when it is cut. With `deliver` that
-   * is when the server is through with what was sent.
+   * Cuts the connection on which a client sends something that matches, once; resolves when it is cut. With `deliver`
+   * that is when the server has processed the message.
    */
   cutWhen(matches: (bytesFromClient: Buffer) => boolean, options: CutOptions): Promise<void> {
     return new Promise((done) => {
@@ -126,7 +126,7 @@ export class TestProxy {
     client.on("end", () => server.end());
     server.on("end", () => client.end());
     for (const socket of [client, server]) {
-      // What broke on one side is what the other side shall see.
+      // Passes the kind of end on from one side to the other.
       socket.on("error", () => sever(pair));
       socket.on("close", () => {
         sever(pair);
@@ -156,7 +156,7 @@ export class TestProxy {
     if (trigger.deliver) {
       pair.mute = true;
       pair.server.once("close", finish);
-      // An orderly end: after a reset the server would not read what it has got.
+      // An orderly end: after a reset the server would not read what it has received.
       pair.server.end(sent);
     } else finish();
   }

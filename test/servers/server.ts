@@ -14,18 +14,18 @@ export interface Place {
   durable: boolean;
 }
 
-/** A server program that was found on this machine. */
+/** A server program on this machine. */
 export interface Program {
   version: string;
-  /** The user that the server has to run as; default: the user of the tests. */
+  /** The user that the server must run as; default: the user of the tests. */
   runAs?: { uid: number; gid: number };
   initialise(dataDir: string): Command;
   /** Copies the data of a running server, as the start of a standby that follows it. */
   follow?(dataDir: string, port: number): Command;
   serve(place: Place): Command;
-  /** With what it ends soonest and leaves nothing behind, when its data do not matter any more. */
+  /** The signal that ends it fastest, when its data no longer matter. */
   abort: NodeJS.Signals;
-  /** With what it ends in good order. */
+  /** The signal that ends it in good order. */
   end: NodeJS.Signals;
 }
 
@@ -42,7 +42,7 @@ export function urlOf(kind: ServerKind, port: number): string {
     : `${kind}://root@127.0.0.1:${port}/mysql`;
 }
 
-/** Where a URL of somebody's own server may stand. */
+/** The environment variable that may name an existing server. */
 export function variableOf(kind: ServerKind): string {
   return `PUNCTUAL_TEST_${kind.toUpperCase()}_URL`;
 }

@@ -72,7 +72,7 @@ describe.each(found)("a server of our own: %s", (kind) => {
     const { pid, dataDir } = JSON.parse(String(said));
     expect(isAlive(pid)).toBe(true);
     child.kill("SIGKILL");
-    // Nobody is left who could say when.
+    // No process is left to report the end.
     while (isAlive(pid) || existsSync(dataDir)) await sleep(10);
   });
 });

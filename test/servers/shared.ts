@@ -4,7 +4,7 @@ import type { Shared } from "./sharing.ts";
 
 const asked = new Map<ServerKind, Promise<Shared>>();
 
-/** The server that all tests of this run share. It is given in the environment, or starts when it is first asked for. */
+/** The server that all tests of this run share. The environment names it, or it starts on first use. */
 export function sharedServer(kind: ServerKind): Promise<Shared> {
   const known = asked.get(kind);
   if (known) return known;

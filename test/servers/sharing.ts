@@ -12,7 +12,7 @@ export interface Shared {
   version: string;
 }
 
-/** One server of each kind for all tests of a run, started when the first test asks for it. */
+/** One server of each kind for all tests of a run, started on first use. */
 export class Sharing {
   readonly #asked = new Map<ServerKind, Promise<Shared>>();
   readonly #started: TestServer[] = [];
@@ -25,7 +25,7 @@ export class Sharing {
     }
   });
 
-  /** Gives the address at which tests ask. */
+  /** Returns the address at which tests request it. */
   async listen(): Promise<string> {
     this.#http.listen(0, "127.0.0.1").unref();
     await once(this.#http, "listening");

@@ -20,11 +20,11 @@ export interface ServerOptions {
   args?: string[];
   /** The port of a running server, of which this one becomes a standby. */
   standbyOf?: number;
-  /** Commits wait for the disk. Without it they outlive the server's process, but not the machine. */
+  /** Whether commits wait for the disk. Without it they survive the server's process, but not the machine. */
   durable?: boolean;
 }
 
-/** Starts a server with data of its own, which lives no longer than this process. */
+/** Starts a server with its own data, which ends with this process. */
 export async function startServer(kind: ServerKind, options: ServerOptions = {}): Promise<TestServer> {
   const program = findServer(kind);
   if (!program) throw missing(kind);
@@ -41,7 +41,7 @@ export async function startServer(kind: ServerKind, options: ServerOptions = {})
   }
 }
 
-/** A server of ours, which a test may treat as it likes. */
+/** A server of ours, which a test may kill. */
 export class TestServer {
   readonly kind: ServerKind;
   readonly port: number;
@@ -52,7 +52,7 @@ export class TestServer {
   readonly #program: Program;
   readonly #launch: Launch;
   readonly #keeper: ChildProcess;
-  /** Resolves when the server has ended, with how it did. */
+  /** Resolves when the server has ended, with its exit. */
   #ended: Promise<string> = Promise.resolve("not started");
   #running = false;
 
@@ -72,11 +72,11 @@ export class TestServer {
     };
     this.#keeper = fork(fileURLToPath(new URL("keeper.ts", import.meta.url)), [folder], {
       execArgv: [],
-      // Away from the terminal, whose signals are for the tests.
+      // Detached from the terminal, whose signals are for the tests.
       detached: true,
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
-    // A test that forgets to stop its server can end all the same.
+    // A test that forgets to stop its server can still end.
     this.#keeper.unref();
     this.#keeper.channel?.unref();
   }
@@ -98,16 +98,16 @@ export class TestServer {
     await this.#answers();
   }
 
-  /** Sends a signal. After one that ends the server it resolves when the server has ended. */
+  /** Sends a signal. After one that ends the server, resolves when the server has ended. */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-    // A server that crashes takes its helpers along; those of PostgreSQL would else go on for a while.
+    // A server that crashes ends its helpers; those of PostgreSQL would otherwise run for a while.
     const helpers = signal === "SIGKILL" ? childrenOf(this.pid) : [];
     process.kill(this.pid, signal);
     for (const helper of helpers) tryKill(helper, signal);
     if (!["SIGSTOP", "SIGCONT", "SIGHUP", "SIGUSR1", "SIGUSR2"].includes(signal)) await this.#untilEnded();
   }
 
-  /** Starts it again, on the same port and data; in good order, if it still runs. */
+  /** Starts it again on the same port and data, after an orderly end if it still runs. */
   async restart(): Promise<void> {
     if (this.#running) await this.kill(this.#program.end);
     await this.start();
@@ -162,6 +162,6 @@ function tryKill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone already.
+    // It has ended already.
   }
 }

@@ -15,24 +15,24 @@ export async function serverFolder(kind: ServerKind, { runAs }: Program): Promis
   return folder;
 }
 
-/** Fills `dataDir` with an empty server's data, from a copy that is kept for each version: to make them takes seconds. */
+/** Fills `dataDir` with an empty server's data, from a cached copy for each version: making them takes seconds. */
 export async function fillDataDir(kind: ServerKind, program: Program, dataDir: string): Promise<void> {
   const templates = join(cacheFolder(), "templates");
-  // Another way to make them is another copy.
+  // Other options need another copy.
   const way = createHash("sha256").update(JSON.stringify([program.initialise(""), program.runAs]));
   const template = join(templates, `${kind}-${program.version}-${way.digest("hex").slice(0, 8)}`);
   if (!existsSync(template)) await makeTemplate(kind, program, templates, template);
   await copy(template, dataDir);
 }
 
-/** Fills `dataDir` with a copy of the server at `port`: started on it, a server follows that one. */
+/** Fills `dataDir` with a copy of the server at `port`: a server started on it follows that one. */
 export async function copyRunning({ follow, runAs }: Program, dataDir: string, port: number): Promise<void> {
   if (!follow) throw new Error("There is no way to make a standby of this server.");
   const { file, args } = follow(dataDir, port);
   await run(file, args, runAs);
 }
 
-/** With owners and modes, which Node's own does not keep. */
+/** With owners and modes, which Node's own copy does not keep. */
 const copy = (from: string, to: string) => run("cp", ["-a", from, to]);
 
 async function makeTemplate(
@@ -49,7 +49,7 @@ async function makeTemplate(
     const { file, args } = program.initialise(made);
     await run(file, args, program.runAs);
     await copy(made, join(unfinished, "data"));
-    // The second process finds the first one's template in its place.
+    // The second process finds the first one's template.
     await rename(join(unfinished, "data"), template).catch((error) => {
       if (!existsSync(template)) throw error;
     });

@@ -1,7 +1,7 @@
 /** Far more than anything here takes, and less than the rarest of a worker's own rounds: only a failure waits this long. */
 const DEADLINE = 25_000;
 
-/** Looks until there is something to see. */
+/** Polls until there is a value. */
 export async function eventually<Found>(
   what: string | (() => string),
   look: () => Found | undefined | null | false | Promise<Found | undefined | null | false>,

@@ -1,11 +1,11 @@
 import { closeSync, existsSync, openSync, readSync, writeSync } from "node:fs";
 import { eventually } from "./eventually.ts";
 
-/** One line of what a process did. Everything but the first four depends on `what`. */
+/** One entry of a process. All members but the first four depend on `what`. */
 export interface Entry {
   /** Milliseconds on the machine's monotonic clock, the same for all processes. */
   at: number;
-  /** The name the test gave the process. */
+  /** The name that the test gave the process. */
   by: string;
   pid: number;
   /** `start`, `end`, `abort` of a handler; `log`; `gone` of a process; or the name of an event. */
@@ -15,7 +15,7 @@ export interface Entry {
   crashes?: number;
   job?: string;
   key?: string | null;
-  /** Of an abort or an error. */
+  /** The reason of an abort, or an error. */
   code?: string;
   text?: string;
   ids?: number[];
@@ -32,7 +32,7 @@ export function noteIn(path: string, by: string): Note {
   };
 }
 
-/** What all processes of a test noted, in one file and so in one order. */
+/** The entries of all processes of a test, in one file and so in one order. */
 export class Journal {
   readonly path: string;
   readonly #entries: Entry[] = [];
@@ -65,7 +65,7 @@ export class Journal {
     );
   }
 
-  /** The first entry like this, as soon as there is one. */
+  /** The first matching entry, as soon as there is one. */
   async until(wanted: Partial<Entry>): Promise<Entry> {
     const what = () =>
       `${JSON.stringify(wanted)} in the journal; ended by then: ${JSON.stringify(this.find({ what: "gone" }))}`;

@@ -1,6 +1,6 @@
 import type { QueueReport } from "../../src/status/report.ts";
 
-/** A queue with nothing in it, but for what is said. */
+/** An empty queue, with the given members replaced. */
 export function queueReport(name: string, fields: Partial<QueueReport> = {}): QueueReport {
   return {
     name,

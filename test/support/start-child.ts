@@ -6,11 +6,11 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** A process of a test's own. */
+/** A process that a test started. */
 export class Child {
   readonly name: string;
   readonly pid: number;
-  /** Once it is gone and all it printed has arrived. */
+  /** Resolves once it has ended and all its output has arrived. */
   readonly gone: Promise<Exit>;
   readonly #process: ChildProcess;
   #stdout = "";
@@ -23,7 +23,7 @@ export class Child {
     child.stdout!.setEncoding("utf8").on("data", (text) => (this.#stdout += text));
     child.stderr!.setEncoding("utf8").on("data", (text) => (this.#stderr += text));
     this.gone = new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal })));
-    // A message to a process that has just died.
+    // The process has just died.
     child.on("error", () => {});
   }
 
@@ -63,7 +63,7 @@ export interface StartOptions {
   cwd?: string;
 }
 
-/** Starts a script in a process of its own. */
+/** Starts a script in its own process. */
 export function startChild(script: string, args: string[], options: StartOptions = {}): Child {
   const child = spawn(options.node ?? process.execPath, [script, ...args], {
     stdio: options.ipc ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
@@ -72,5 +72,5 @@ export function startChild(script: string, args: string[], options: StartOptions
   return new Child(script, child);
 }
 
-/** What Node prints of an error that nobody caught. */
+/** The output of Node for an uncaught error. */
 export const STACK_TRACE: RegExp = /^\s+at .+:\d+:\d+/m;

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Every text that people read and git keeps, as paths from the project's root. */
+/** Every text file in git that people read, as paths from the project's root. */
 export const everyTextFile: string[] = execFileSync(
   "git",
   ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],

@@ -1,4 +1,4 @@
-// The compiler's words for a mistake: they must be about the mistake, not about overloads.
+// Error messages of the compiler: they must be about the mistake, not about overloads.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

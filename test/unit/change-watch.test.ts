@@ -44,7 +44,7 @@ function start(): ChangeWatch {
   });
 }
 
-/** Looks in that many milliseconds. */
+/** Number of polls in that many milliseconds. */
 async function looksIn(ms: number): Promise<number> {
   const before = looks;
   for (let passed = 0; passed < ms; passed++) await clock.advance("1ms");

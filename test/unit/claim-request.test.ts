@@ -4,7 +4,7 @@ import { Buffer } from "../../src/worker/buffer.ts";
 import { type RoomParts, roomFor } from "../../src/worker/claim-request.ts";
 import { Pace } from "../../src/worker/pace.ts";
 
-/** The room of a worker with ten slots that finishes very many runs in no time. */
+/** The room of a worker with ten slots and a very high pace. */
 function room(fields: Partial<RoomParts> & { budget?: number; buffered?: number } = {}) {
   const pace = new Pace(2);
   for (let n = 0; n < 100; n++) pace.started(0);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Cron } from "../../src/schedule/cron.ts";
 
-/** A field with the values it stands for, so that a test can judge without the parser. */
+/** A field with the values that it matches, so that a test can judge without the parser. */
 interface Field {
   text: string;
   values: Set<number>;
@@ -110,7 +110,7 @@ const MINUTE = 60_000;
 /** How many minutes on either side of a change are compared. */
 const AROUND = 30 * 60;
 
-/** What the wall clock shows in each minute around a change, in civil minutes. */
+/** The wall-clock time of each minute around a change, in civil minutes. */
 function wallClock(timeZone: string, change: number): { start: number; wall: number[] } {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone,
@@ -147,7 +147,7 @@ function isDue(job: Job, civil: number): boolean {
   return isDay || isWeekday;
 }
 
-/** The rule for clock changes, told minute by minute. */
+/** The rule for clock changes, evaluated minute by minute. */
 function ticksByHand(job: Job, start: number, wall: readonly number[]): number[] {
   const interval = job.minute.text.startsWith("*") || job.hour.text.startsWith("*");
   const ticks: number[] = [];
@@ -230,7 +230,7 @@ describe("next and previous", () => {
 });
 
 describe("beside croner", () => {
-  // Croner treats lists of fixed times as intervals at clock changes, so both are asked only far from them.
+  // Croner treats lists of fixed times as intervals at clock changes, so both are compared only far from them.
   const calm = fc.tuple(
     fc.constantFrom(
       "UTC",
@@ -248,7 +248,7 @@ describe("beside croner", () => {
   test("both return the same ticks", () => {
     fc.assert(
       fc.property(expression, calm, (text, [timezone, year, month, seconds]) => {
-        // In February croner loses the days after a 29th, 30th or 31st that a step from * asks for.
+        // In February croner loses days after a 29th, 30th or 31st that a step from * includes.
         fc.pre(!/^\S+ \S+ \S+ \*\//.test(text));
         const from = Date.UTC(year, month, 1, 0, 0, seconds);
         const until = Date.UTC(year, month + 1, 25);

@@ -227,13 +227,13 @@ describe("clock changes", () => {
     ["*/30 1 * * *", "America/New_York", "2026-11-01T05:15:00Z", ["2026-11-01T05:30", "2026-11-01T06:00"]],
     ["*/30 2 * * *", "America/New_York", "2026-03-07T12:00:00Z", ["2026-03-09T06:00", "2026-03-09T06:30"]],
     ["*/15 * * * *", "Australia/Lord_Howe", "2026-04-04T14:50:00Z", ["2026-04-04T15:00", "2026-04-04T15:15"]],
-    // A day that does not exist is not made up for.
+    // A day that does not exist gets no tick.
     ["0 12 * * *", "Pacific/Apia", "2011-12-29T10:00:00Z", ["2011-12-29T22:00", "2011-12-30T22:00"]],
     ["0 12 30 12 *", "Pacific/Apia", "2011-12-01T10:00:00Z", ["2012-12-29T22:00", "2013-12-29T22:00"]],
     ["*/15 * * * *", "Pacific/Apia", "2011-12-30T09:40:00Z", ["2011-12-30T09:45", "2011-12-30T10:00"]],
-    // Three hours: too large a gap to make up.
+    // A gap of three hours is too large to make up for.
     ["0 2 * * *", "Antarctica/Casey", "2009-10-17T00:00:00Z", ["2009-10-18T15:00", "2009-10-19T15:00"]],
-    // The same distance back is a fold: what it repeats ticks once.
+    // The same change backwards is a fold: repeated times tick once.
     ["30 0 * * *", "Antarctica/Casey", "2010-03-04T12:00:00Z", ["2010-03-04T13:30", "2010-03-05T16:30"]],
   ])("%s in %s after %s", (cron, timezone, after, expected) => {
     expect(ticks(cron, timezone, after, 2).map((text) => text.slice(0, 16))).toEqual(expected);

@@ -24,7 +24,7 @@ function scene(way = 10) {
       questions++;
       pass(way);
       const now = real.database;
-      // What happens on the way back, the next time.
+      // Called during the next answer.
       trips.shift()?.();
       pass(way);
       return [{ now }];
@@ -39,7 +39,7 @@ function scene(way = 10) {
     observed: (told: number) => time.observe(told),
     real,
     questions: () => questions,
-    /** The host sleeps; on Linux its monotonic clock stands still. */
+    /** The host is suspended; on Linux its monotonic clock stands still. */
     suspend(ms: number) {
       real.database += ms;
       real.wall += ms;

@@ -7,7 +7,7 @@ import { TestClock } from "../../src/testing/clock.ts";
 import type { Clock } from "../../src/time.ts";
 import { Janitor, type JanitorParts } from "../../src/worker/janitor.ts";
 
-/** A janitor that notes what it does, in order. */
+/** A janitor that records its actions, in order. */
 function scene() {
   const clock = new TestClock();
   let frozen = 0;
@@ -85,7 +85,7 @@ describe("a janitor", () => {
   });
 
   test("that was frozen gives up expired leases and beats before it reaps, and gives others time to do so", async () => {
-    // Whichever of its timers comes first.
+    // Whichever of its timers fires first.
     for (let moment = 0; moment < 12; moment++) {
       const { clock, janitor, done, firstOf, freeze } = scene();
       await janitor.beat();

@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 
 const run = { name: "job", queue: "default", runAt: 0, claimedAt: 5 };
 
-/** Keeps what was flushed; fails as long as it is away. */
+/** Records flushed counts; fails while it is unavailable. */
 function database() {
   const flushed: JobMinute[][] = [];
   const rollups: RollupCount[][] = [];

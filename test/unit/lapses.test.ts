@@ -6,7 +6,7 @@ import { Lapses } from "../../src/worker/lapses.ts";
 function scene() {
   const clock = new TestClock();
   let late = 0;
-  // Timers and times of a process that did not run for a while: what is due comes late.
+  // Timers and clocks of a process that did not run for a while: due timers fire late.
   const own: Clock = {
     manual: true,
     now: () => clock.now() + late,

@@ -56,7 +56,7 @@ function scene() {
   });
   return {
     clock,
-    /** Time passes, and no timer fires. */
+    /** Time passes without a timer. */
     block: (ms: number) => {
       blocked += ms;
     },

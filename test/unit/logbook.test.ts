@@ -10,7 +10,7 @@ import { claim, insert, times } from "../conformance/support/requests.ts";
 const opened: Store[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
 
-/** A logbook on a database that can be away, with runs under way. */
+/** A logbook on a database that can be unavailable, with running runs. */
 async function scene(count: number) {
   const clock = new TestClock();
   const store = await openStore("sqlite::memory:", { clock, prefix: "punctual_" });

@@ -64,7 +64,7 @@ describe("the schema", () => {
     for (const server of ["mysql", "mariadb"] as const) {
       const schema = schemaFor(server);
       const statements = [schema.ledger(t), ...schema.migrations.flatMap((one) => one.statements(t))];
-      // A step that looks whether it was taken already, of which the last three statements do what the first says.
+      // A step that checks whether it was done before; its last three statements do what the first one selects.
       const step =
         /^set @punctual_step = \(select if\(count|^(prepare|execute|deallocate prepare) punctual_step/;
       const known =

@@ -91,7 +91,7 @@ describe("close names", () => {
     for (let round = 0; round < 500; round++) {
       const name = `${letters()}xyz`;
       const other = letters();
-      // Different first letters keep the rule of the common prefix out of it.
+      // Different first letters exclude the rule of the common prefix.
       const within = distance(`1${name}`, `2${other}`) <= Math.min(4, Math.floor((name.length + 1) / 3));
       expect([name, other, closeNames(`1${name}`, [`2${other}`]).length]).toEqual([
         name,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Pace } from "../../src/worker/pace.ts";
 
-/** Runs that take so long, side by side, from this moment on; gives the moment when they are done. */
+/** Executes overlapping runs of this duration from this moment on; returns the moment when they are done. */
 function run(pace: Pace, count: number, now: number, ms: number): number {
   for (let n = 0; n < count; n++) pace.started(now);
   for (let n = 0; n < count; n++) pace.done(now + ms);

@@ -4,7 +4,7 @@ import { PunctualError } from "../../src/errors.ts";
 import { type Failure, failureText, readFailure, toFailure } from "../../src/run/failure.ts";
 import { decodePayload, encodePayload, encodeResult } from "../../src/run/payload.ts";
 
-/** Any UTF-16 at all: NUL, controls, lone surrogates. */
+/** Any UTF-16: NUL, control characters, lone surrogates. */
 const rawText = fc.string({
   unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
 });
@@ -38,7 +38,7 @@ const anything = fc.anything({
   withUnicodeString: true,
 } as fc.ObjectConstraints);
 
-/** What must come back: undefined properties gone, -0 as 0, prototypes plain. */
+/** The expected result: undefined properties removed, -0 as 0, plain prototypes. */
 function expected(value: unknown): unknown {
   if (Object.is(value, -0)) return 0;
   if (Array.isArray(value)) return value.map(expected);

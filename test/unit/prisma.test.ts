@@ -4,7 +4,7 @@ import { isDuplicate as isMysqlDuplicate } from "../../src/store/mysql/errors.ts
 import { adapters as postgres } from "../../src/store/postgres/caller-transaction.ts";
 import { isDuplicate as isPostgresDuplicate } from "../../src/store/postgres/errors.ts";
 
-/** As it comes from version 7 with an adapter of a driver. */
+/** The error of version 7 with a driver adapter. */
 function refusal(originalCode: string, originalMessage: string): Error {
   const cause = { originalCode, originalMessage, kind: "UniqueConstraintViolation" };
   return Object.assign(new Error("Raw query failed."), {
@@ -13,7 +13,7 @@ function refusal(originalCode: string, originalMessage: string): Error {
   });
 }
 
-/** What the function of a transaction gets; it can begin another one inside. */
+/** The argument of a transaction's function; it can begin a nested one. */
 const transaction = (error?: Error) => {
   const answer = async () => {
     if (error) throw error;

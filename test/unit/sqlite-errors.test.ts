@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { translate } from "../../src/store/sqlite/errors.ts";
 
-/** What SQLite throws for these statements, of which the last one fails. */
+/** The error of SQLite for these statements, of which the last one fails. */
 function fault(...statements: string[]): unknown {
   const db = new DatabaseSync(":memory:");
   try {

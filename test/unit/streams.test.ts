@@ -8,7 +8,7 @@ import type { Execution, ExecutionObserver, Executor } from "../../src/worker/ex
 import type { WorkerOptions } from "../../src/worker/options.ts";
 import { claimedRun, workerOver } from "./support/worker.ts";
 
-/** As many as a claim of the second stream must be worth. */
+/** The smallest claim of the second stream. */
 const GROUP = 100;
 
 interface UnderWay extends ExchangeRequest {
@@ -86,7 +86,7 @@ function scene(options: Partial<WorkerOptions> = {}) {
     aborted,
     runs,
     on,
-    /** The handlers of these runs return. */
+    /** Lets the handlers of these runs return. */
     async end(...ids: number[]) {
       for (const id of ids) {
         const { execution, observer } = running.get(id)!;
@@ -98,11 +98,11 @@ function scene(options: Partial<WorkerOptions> = {}) {
     },
     streams: () => underWay.map(({ stream }) => stream).sort(),
     hasEnded: () => ended,
-    /** The database has no more runs. */
+    /** Answers that the database has no more runs. */
     async untilIdle() {
       while (underWay.length > 0) await underWay[0]!.answer({});
     },
-    /** Both streams have an exchange under way. */
+    /** Waits until both streams have an exchange under way. */
     async both() {
       await clock.advance(0);
       await on(0)!.answer({ claimed: runs(GROUP) });
@@ -137,7 +137,7 @@ test("both together ask for no more runs than there is room for", async () => {
   const at = scene();
   await at.both();
   await at.on(1)!.answer({ claimed: at.runs(GROUP) });
-  // A group runs from each stream, and the first one asks for the last group.
+  // A group of each stream runs, and the first one claims the last group.
   expect(at.streams()).toEqual([0]);
   await at.on(0)!.answer({ claimed: at.runs(GROUP) });
   expect(at.streams()).toEqual([]);

@@ -7,7 +7,7 @@ let made = 0;
 const run = (queue: string, priority: number, claimedAt = 0) =>
   ({ id: ++made, queue, priority, runAt: 0, claimedAt }) as ClaimedRun;
 
-/** What it gives, to the last. */
+/** All runs that it returns. */
 function taken(buffer: Buffer): string {
   const all: string[] = [];
   while (buffer.size > 0) {

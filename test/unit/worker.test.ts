@@ -6,7 +6,7 @@ import { claimedRun, workerOver } from "./support/worker.ts";
 
 const LEASE = 60_000;
 
-/** A worker over a store whose answers take as long as the test says. */
+/** A worker over a store with delayed answers. */
 function scene(runs: number, { parallel = 1 } = {}) {
   const clock = new TestClock();
   const began: number[] = [];

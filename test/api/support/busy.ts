@@ -2,15 +2,15 @@ import type { Definition } from "../../../src/index.ts";
 import type { Opened } from "./instance.ts";
 
 export interface Busy {
-  /** How many run at this moment, and how many ever did at once. */
+  /** The number of running handlers, and their maximum. */
   now: number;
   most: number;
   started: number;
-  /** Lets one of them end. */
+  /** Lets one of them return. */
   release(): void;
 }
 
-/** A job whose runs go on until they are released. */
+/** A job whose handlers run until they are released. */
 export function busyJob(
   { jobs }: Pick<Opened, "jobs">,
   name: string,

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 
 const source = new URL("../../../src/", import.meta.url);
 
-/** A folder of its own, gone after the test. */
+/** A temporary folder, deleted after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "punctual-api-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -19,7 +19,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** Runs a script in a process of its own; `punctual` and `punctual/testing` in its imports mean the sources. */
+/** Runs a script in its own process. In its imports `punctual` and `punctual/testing` mean the sources. */
 export function runScript(
   script: string,
   options: { cwd?: string; env?: Record<string, string> } = {},

@@ -5,13 +5,13 @@ import { TestClock } from "../../../src/testing/index.ts";
 export interface Opened {
   jobs: Punctual;
   clock: TestClock;
-  /** What was reported to `on("error")`; a test that expects a fault takes it out with `splice(0)`. */
+  /** Errors that were emitted as `error`. A test that expects errors removes them with `splice(0)`. */
   errors: Events["error"][];
 }
 
 const opened: Opened[] = [];
 
-/** An instance in memory whose time stands still; stopped after the test, which fails if a fault was left unlooked at. */
+/** An instance in memory on a test clock, stopped after the test. The test fails if an error was not removed. */
 export function open(
   options: Omit<PunctualOptions, "clock"> & { clock?: TestClock } = {},
   source: string | object = "sqlite::memory:",
@@ -25,7 +25,7 @@ export function open(
   return one;
 }
 
-/** Stops, and lets as much time pass as the handlers that ignore their signal need. */
+/** Stops, and advances the clock as long as handlers need that ignore their signal. */
 export async function stopped({ jobs, clock }: Pick<Opened, "jobs" | "clock">): Promise<void> {
   let done = false;
   const stopping = jobs.stop().finally(() => {
@@ -42,7 +42,7 @@ afterEach(async () => {
   for (const { errors } of all) expect(errors).toEqual([]);
 });
 
-/** The next event of this name, or the next that fits. */
+/** The next event of this name that satisfies the condition, if there is one. */
 export function heard<Name extends EventName>(
   jobs: Punctual,
   name: Name,
@@ -57,7 +57,7 @@ export function heard<Name extends EventName>(
   });
 }
 
-/** Everything of this name from now on. */
+/** All events of this name from now on. */
 export function listen<Name extends EventName>(jobs: Punctual, name: Name): Events[Name][] {
   const events: Events[Name][] = [];
   jobs.on(name, (event) => events.push(event));

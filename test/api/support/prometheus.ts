@@ -1,11 +1,11 @@
 export interface Parsed {
   type: string;
   help: string;
-  /** Whole names, with the suffixes of histograms. */
+  /** Full names, with the suffixes of histograms. */
   samples: { name: string; labels: Record<string, string>; value: number }[];
 }
 
-/** Reads the text format 0.0.4 as its description has it, and refuses what is not part of it. */
+/** Parses the text format 0.0.4 strictly. */
 export function parsePrometheus(text: string): Map<string, Parsed> {
   const families = new Map<string, Parsed>();
   const refuse = (line: string, why: string): never => {

@@ -53,7 +53,7 @@ export class Chaos {
     this.asked.push(...runs.map(({ id }) => id));
   }
 
-  /** Those that take runs. */
+  /** Children that take runs. */
   children(): number[] {
     const pids = new Set<number>();
     for (const { what, ids, pid } of this.journal.entries) {
@@ -81,7 +81,7 @@ export class Chaos {
     );
   }
 
-  /** Some of the children that are in the middle of runs. */
+  /** Some of the children that are executing runs. */
   untilBusy(): Promise<number[]> {
     return eventually("a child with runs", () => {
       const open = new Set(
@@ -92,7 +92,7 @@ export class Chaos {
     });
   }
 
-  /** One of them, as chance will have it. */
+  /** One of them, at random. */
   async killOne(): Promise<number> {
     const children = await this.untilBusy();
     const pid = children[Math.floor(this.#random() * children.length)]!;
@@ -100,14 +100,14 @@ export class Chaos {
     return pid;
   }
 
-  /** Gives the children that it leaves behind. */
+  /** Returns the children that it leaves behind. */
   killSupervisor(): number[] {
     const orphans = this.children();
     this.#kill(this.#supervisor!.pid, "kill supervisor");
     return orphans;
   }
 
-  /** Until processes are gone, by themselves. */
+  /** Waits until processes have ended by themselves. */
   async untilGone(pids: number[]): Promise<void> {
     const left = new Set(pids);
     await eventually(
@@ -130,7 +130,7 @@ export class Chaos {
 
   async clear(): Promise<void> {
     this.#supervisor?.signal("SIGKILL");
-    // If all is well there is none.
+    // Without a fault there is none.
     for (const pid of this.#unseen()) if (isAlive(pid)) process.kill(pid, "SIGKILL");
     await this.#supervisor?.gone;
     await this.jobs.stop();

@@ -7,7 +7,7 @@ export interface Limits {
   queue: Record<string, number>;
 }
 
-/** A run as the tables have it in the end. */
+/** A run as it is in the tables at the end. */
 export interface FinalRun {
   id: number;
   name: string;
@@ -26,7 +26,7 @@ export interface FinalAttempt {
 
 export interface Evidence {
   entries: readonly Entry[];
-  /** The runs that were asked for. */
+  /** The dispatched runs. */
   asked: readonly number[];
   finished: readonly FinalRun[];
   unfinished: readonly FinalRun[];
@@ -39,12 +39,12 @@ const COMPLETED = 3;
 const FAILED = 4;
 const CAP = 3;
 
-/** A try, and whether its handler returned. */
+/** An attempt, and whether its handler returned. */
 export interface JournaledTry extends Try {
   hasEnded: boolean;
 }
 
-/** When processes died: they were killed, or seen to be gone, but not before the last thing that they noted. */
+/** When processes died: they were killed or seen to be gone, but not before their last journal entry. */
 export function deaths(entries: readonly Entry[]): Map<number, number> {
   const dead = new Map<number, number>();
   const last = new Map<number, number>();
@@ -58,7 +58,7 @@ export function deaths(entries: readonly Entry[]): Map<number, number> {
   return new Map([...dead].map(([pid, at]) => [pid, Math.max(at, last.get(pid) ?? 0)]));
 }
 
-/** What had reached each process: it begins a run in the same moment. */
+/** The runs that had reached each process, which starts them at once. */
 function givenTo(entries: readonly Entry[]): Map<number, Set<number>> {
   const given = new Map<number, Set<number>>();
   for (const { what, pid, ids } of entries) {
@@ -67,7 +67,7 @@ function givenTo(entries: readonly Entry[]): Map<number, Set<number>> {
   return given;
 }
 
-/** Every try, until its handler returned or its process was dead. */
+/** Every attempt, until its handler returned or its process was dead. */
 export function triesIn(entries: readonly Entry[]): JournaledTry[] {
   const dead = deaths(entries);
   const open = new Map<string, JournaledTry>();
@@ -89,7 +89,7 @@ export function triesIn(entries: readonly Entry[]): JournaledTry[] {
   return all;
 }
 
-/** A sentence for everything that must not have happened. */
+/** Returns a sentence for each violation. */
 export function check(evidence: Evidence): string[] {
   const all = triesIn(evidence.entries);
   return [
@@ -111,7 +111,7 @@ function nothingLost(
   const given = givenTo(entries);
   const byId = new Map(finished.map((run) => [run.id, run]));
   const wrong: string[] = [];
-  // Ticks go on until the last moment.
+  // Ticks continue until the end.
   for (const { id, name, state } of unfinished) {
     if (name !== "ticking" || state === 2) wrong.push(`run ${id} of ${name} is left in state ${state}`);
   }
@@ -132,7 +132,7 @@ function nothingLost(
   return wrong;
 }
 
-/** Only who has no time to renew leases, or no database, loses them. */
+/** Only a worker without time or without a database may lose leases. */
 function leasesKept({ entries }: Evidence): string[] {
   const excused = new Set(
     entries.filter(({ what }) => what === "stalled" || what === "error").map(({ by }) => by),
@@ -185,7 +185,7 @@ function crashedAlone(all: readonly JournaledTry[]): string[] {
   });
 }
 
-/** Of a schedule that ticks every second. */
+/** Checks a schedule that ticks every second. */
 function ticksOnce({ finished, unfinished, entries }: Evidence): string[] {
   const ticks = [...finished, ...unfinished].filter(({ name }) => name === "ticking");
   const wrong: string[] = [];
@@ -221,7 +221,7 @@ function crashesAgree({ finished, attempts, entries }: Evidence, all: readonly J
   const killed = new Set(entries.flatMap(({ what, ids }) => (what === "kill" ? ids! : [])));
   const dying = new Set(entries.filter(({ what }) => what === "dies").map(({ pid }) => pid));
   const supervisors = entries.filter(({ what }) => what === "kill supervisor").length;
-  /** The supervisor was killed as well, before it had taken the run back: its lease had to end. */
+  /** The supervisor was killed too, before it had taken the run back: its lease had to end. */
   const isUnseen = (run: number, since: number) =>
     entries.find(
       (one) =>

@@ -9,7 +9,7 @@ export interface Task {
 
 export const LIMITS: Limits = { job: { single: 1, pair: 2 }, perKey: { keyed: 1 }, queue: { narrow: 3 } };
 
-/** Which of the jobs have a queue of their own. */
+/** The jobs that have their own queue. */
 export const QUEUES: Record<string, string> = { narrow: "narrow" };
 
 const KEYS = 4;
@@ -36,7 +36,7 @@ export function defineLoad(
   };
 }
 
-/** Some of each job, so that there is work for a while. */
+/** Dispatches some runs of each job, so that there is work for a while. */
 export async function dispatchWave(
   job: Record<LoadName, Definition<Task>>,
   random: () => number,

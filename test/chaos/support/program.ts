@@ -4,14 +4,14 @@ import { type ToChild, toMessages } from "../../../src/supervisor/messages.ts";
 import { Journal, noteIn } from "../../support/journal.ts";
 import { defineLoad, type Task } from "./load.ts";
 
-/** A program that works with child processes; each of them is this program again. What it does stands in the journal. */
+/** A program with child processes, each of which runs this program again. It records its actions in the journal. */
 export interface ProgramConfig {
   name: string;
   url: string;
   journal: string;
   lease: number;
   options: SuperviseOptions;
-  /** How many children die when they are given runs, before they have begun any. */
+  /** Number of children that die when they get runs, before any has started. */
   dieWhenGiven?: number;
 }
 
@@ -49,7 +49,7 @@ function poison(_: Task, run: RunContext): void {
 
 defineLoad(jobs, handler, poison);
 
-// Before that of supervise(): what is given is noted before it can begin.
+// Before the listener of supervise(): an assignment is recorded before it can start.
 process.on("message", (received) => {
   const ids = toMessages<ToChild>(received).flatMap((one) => (one.type === "run" ? [one.run.id] : []));
   if (ids.length === 0) return;
@@ -68,7 +68,7 @@ if (child === undefined) {
   jobs.on("child.exited", ({ pid }) => note("child.exited", { ids: [pid] }));
   jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${String(error)}` }));
 }
-// As a program has that listens or waits for something of its own: it does not end for want of anything to do.
+// Keeps the process alive, as a server or a timer of a program would.
 let last = performance.now();
 const alive = setInterval(() => {
   const now = performance.now();

@@ -2,7 +2,7 @@ import type { Style } from "../../../src/cli/output/output.ts";
 import { iconsFor } from "../../../src/cli/render/icons.ts";
 import type { Page } from "../../../src/cli/render/page.ts";
 
-/** A page of a given width, in UTC; with `marks` what is painted stands in angle brackets. */
+/** A page of a given width, in UTC. With `marks`, painted text is in angle brackets. */
 export function pageOf(width: number | null, options: { marks?: boolean; letters?: boolean } = {}): Page {
   return {
     width,

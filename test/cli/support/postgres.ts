@@ -3,7 +3,7 @@ import pg from "pg";
 import { onTestFinished } from "vitest";
 import { sharedServer } from "../../servers/shared.ts";
 
-/** A database of its own, with nothing in it, until the test has ended. */
+/** An empty database, dropped after the test. */
 export async function emptyPostgres(): Promise<{ url: string; sql: (text: string) => Promise<object[]> }> {
   const server = (await sharedServer("postgres")).url;
   const name = `cli_${randomBytes(8).toString("hex")}`;

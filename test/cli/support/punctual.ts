@@ -18,13 +18,13 @@ export interface Ended {
 export interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
-  /** What stands on its standard input; default: nothing. */
+  /** Its standard input; default: empty. */
   input?: string;
-  /** Another program than `punctual`, such as one that mounts it. */
+  /** A program other than `punctual`, such as one that mounts it. */
   program?: string;
 }
 
-/** A folder with these files, gone after the test. In it `punctual` means the sources, and commander is there. */
+/** A folder with these files, deleted after the test. There `punctual` means the sources; commander is installed. */
 export function project(files: Record<string, string> = {}): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "punctual-cli-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
@@ -53,7 +53,7 @@ export function write(folder: string, files: Record<string, string>): void {
   }
 }
 
-/** A `punctual` that is running. */
+/** A running `punctual`. */
 export class Running {
   readonly child: ChildProcess;
   stdout = "";
@@ -75,12 +75,12 @@ export class Running {
     });
   }
 
-  /** Waits until this is so. */
+  /** Waits until the condition holds. */
   sees(look: () => boolean): Promise<unknown> {
     return eventually(() => `what was written:\n${this.stdout}${this.stderr}`, look);
   }
 
-  /** Waits until it has written this, to whichever of the two. */
+  /** Waits until it has printed this, to standard output or standard error. */
   shows(what: string | RegExp): Promise<unknown> {
     const written = () => `${this.stdout}${this.stderr}`;
     return eventually(
@@ -90,7 +90,7 @@ export class Running {
   }
 }
 
-/** Starts the real program, from its sources, as a process of its own; killed after the test if it still runs. */
+/** Starts the real program from its sources, in its own process, which is killed after the test. */
 export function start(args: string[], options: RunOptions = {}): Running {
   const {
     PUNCTUAL_DATABASE_URL: _,
@@ -115,7 +115,7 @@ export function start(args: string[], options: RunOptions = {}): Running {
   return running;
 }
 
-/** Runs it to its end. */
+/** Runs it until it exits. */
 export function run(args: string[], options: RunOptions = {}): Promise<Ended> {
   return start(args, options).ended;
 }

@@ -8,19 +8,19 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** All but the newline. */
+/** All control characters except the newline. */
 export const STEERING: RegExp = /[^\P{Cc}\n]|[\p{Bidi_Control}\u2028\u2029]/u;
 
 export const UTF8: Record<string, string> = { LC_ALL: "C.UTF-8" };
 
-/** A folder with that database, and the program called on it. */
+/** A folder with that database, and the program on it. */
 export async function seeded(): Promise<Seeded & { call(...args: string[]): Promise<Ended> }> {
   const cwd = project();
   const found = await seed(cwd);
   return { ...found, call: (...args) => run([...args, "--db", found.db, "--utc"], { cwd, env: UTF8 }) };
 }
 
-/** Runs that the tests ask for. */
+/** Ids of runs that the tests use. */
 export interface Seeded {
   db: string;
   completed: number;
@@ -30,7 +30,7 @@ export interface Seeded {
   waiting: number;
 }
 
-/** Steers a terminal, if somebody lets it. */
+/** Contains control sequences for a terminal. */
 export const EVIL = "evil\x1b[2J\x07\u202eboj\u009b2J\u2066\u200f";
 
 class SmtpError extends Error {
@@ -39,8 +39,8 @@ class SmtpError extends Error {
 }
 
 /**
- * A database as it is after some days: jobs that are well, running, failing, late, paused and no longer in code. The
- * jobs run for real; then the past is moved to where it would be.
+ * A database as it is after some days: jobs that are healthy, running, failing, late, paused and no longer in code.
+ * The jobs are executed; then their times are moved into the past.
  */
 export async function seed(folder: string): Promise<Seeded> {
   const db = `sqlite:${join(folder, "jobs.db")}`;
@@ -76,7 +76,7 @@ export async function seed(folder: string): Promise<Seeded> {
     token: "s3cr3t",
     url: "ftp://ada:pa55@ge@feeds.example.com:21/a?b=1&api_key=k3y#c",
   });
-  // Without ticks: a full minute may pass meanwhile.
+  // Without ticks: a minute may begin meanwhile.
   await jobs.run({ schedules: false });
   const running = await jobs.dispatch("rollup-hourly", { hour: 14 });
   const waiting = await jobs.dispatch("nightly-export", { day: "2026-11-14" });

@@ -7,7 +7,7 @@ import { eventually } from "../../support/eventually.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
-/** What a terminal shows for what was written to it: as much of one as the command line needs. */
+/** Emulates the part of a terminal that the command line needs. */
 export function screenOf(
   written: string,
   columns: number,
@@ -39,7 +39,7 @@ export function screenOf(
     else if (!token.startsWith("\x1b")) {
       const line = lines()[row] ?? "";
       lines()[row] = line.slice(0, column).padEnd(column) + token + line.slice(column + 1);
-      // It does not go on to the next line: the screen has turned that off.
+      // No wrap to the next line: the screen has turned that off.
       column = Math.min(column + 1, columns - 1);
     }
   }
@@ -51,11 +51,11 @@ interface TerminalOptions {
   columns: number;
   rows: number;
   program?: string;
-  /** Of the shell, such as `2>file`. */
+  /** Redirections of the shell, such as `2>file`. */
   redirect?: string;
 }
 
-/** The real program on a pseudo-terminal, which util-linux's `script` makes; without it there is no test. */
+/** The real program on a pseudo-terminal, made by `script` of util-linux; without it the test is skipped. */
 export class Terminal {
   readonly #child: ChildProcess;
   readonly #folder = mkdtempSync(join(tmpdir(), "punctual-terminal-"));
@@ -126,7 +126,7 @@ export class Terminal {
     process.kill(await this.pid(), signal);
   }
 
-  /** As if somebody closed the window. */
+  /** As if the user closed the window. */
   vanish(): void {
     this.#child.kill("SIGKILL");
   }

@@ -69,13 +69,13 @@ class Pair {
         const answer = await exchange(store, { worker, claim: request });
         const tokens = new Map(answer.claimed.map(({ id, token }) => [id, token]));
         expect(ids(answer.claimed)).toEqual(model.claim({ ...step, token: request.token }, tokens));
-        // In any order.
+        // The order does not matter.
         expect(answer.cancelled.toSorted((a, b) => a - b)).toEqual(model.cancelledOf(worker));
         for (const { id, token } of answer.claimed) this.#leases.push({ id, token });
         return;
       }
       case "settle": {
-        // A run twice in one group is no question a worker asks.
+        // A worker never settles a run twice in one group.
         const leases = [...new Set(step.which.map((one) => this.#lease(one)))];
         const delay = step.outcome === "released" ? 0 : step.delay;
         const { settled } = await exchange(store, {
@@ -197,7 +197,7 @@ const TABLES = ["runs", "history", "attempts", "jobs", "schedules", "queues", "w
 
 export function agreeing(database: Database): void {
   describe("the model and the store", () => {
-    // One database for all: hundreds of new ones would be most of the time.
+    // One database for all sequences: creating hundreds would take most of the time.
     let at: Opened;
     beforeAll(async () => {
       at = await database.open(new TestClock());
@@ -230,11 +230,11 @@ export function agreeing(database: Database): void {
     test(
       "agree after every step of a random sequence",
       async () => {
-        // Every step is a journey to a server, and all of them have the same to agree on.
+        // Every step is a round trip to a server, and all servers must agree on the same.
         const numRuns = database.name === "sqlite" ? 250 : 80;
         await fc.assert(
           fc.asyncProperty(steps, check),
-          // The seed of a failure is told; given as SEED it fails again. A search for a shorter failure ends in time.
+          // Vitest prints the seed of a failure; SEED repeats it. The search for a shorter failure is bounded.
           {
             numRuns,
             interruptAfterTimeLimit: LONGEST,

@@ -22,7 +22,7 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** Serves behind one head as many as any test has. */
+/** A chain length that no test reaches. */
 const behind = () => 31;
 
 /** The chains of a claim, each as the ids of its runs. */

@@ -15,7 +15,7 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** What a worker whose runs are in child processes writes besides. */
+/** Writes of a worker whose runs are in child processes. */
 export function children(database: Database): void {
   describe("child processes", () => {
     const at = fresh(database);

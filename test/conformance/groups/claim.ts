@@ -35,7 +35,7 @@ export function claiming(database: Database): void {
         { name: "6", priority: 5, queue: "c" },
         { name: "7", priority: 9, runAt: now - 99, queue: "a" },
       ];
-      // Inserted so that id alone gives another order, and among equals the right one.
+      // Inserted so that the order of ids differs, except among equal runs.
       const [one, two, three, four, five, six, seven] = inOrder;
       await insert(at.store, seven!, three!, four!, five!, six!, two!, one!);
       expect(names(await claim(at.store))).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
@@ -178,7 +178,7 @@ export function claiming(database: Database): void {
       });
 
       test("finds runs in more lanes than it reads one by one, and in each queue", async () => {
-        // Names behind the excluded one, which is then among the first lanes.
+        // Names that sort after the excluded one, which is then among the first lanes.
         const jobs = (queue: string) => times(100, (n) => ({ name: `zebra ${n}`, queue }));
         await insert(at.store, { name: "theirs" }, { name: "theirs", queue: "wide" });
         const ours = await insert(at.store, ...jobs("wide"), { name: "zebra 1" });
@@ -226,7 +226,7 @@ export function claiming(database: Database): void {
       await at.clock.advance(1);
       await exchange(at.store, { started: [one!] });
       expect(await at.store.start(two!, false)).toBe(true);
-      // The first word counts.
+      // The first start mark stands.
       expect((await found(at.store, one!.id)).startedAt).toBe(now);
       expect((await found(at.store, two!.id)).startedAt).toBe(now);
     });
@@ -290,7 +290,7 @@ export function claiming(database: Database): void {
     });
   });
 
-  // A server guesses from the claim before, and must not go by a guess that is wrong.
+  // A server guesses from the previous claim, and must notice a wrong guess.
   describe("a claim that comes with a settle", () => {
     const at = fresh(database);
 

@@ -88,7 +88,7 @@ export function control(database: Database): void {
       expect((await at.store.renew("w1", [{ ...run, lease: 1000 }])).held.size).toBe(0);
       expect(await settle(at.store, run, "completed")).toBe(false);
       expect(await at.store.find(id)).toMatchObject({ state: "cancelled" });
-      // Its place is free.
+      // Its slot is free.
       expect(ids(await claim(at.store))).toEqual([next]);
     });
 

@@ -19,7 +19,7 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** Limits of each kind, each of which lets two of these runs go at once. */
+/** Limits of each kind, each of which admits two of these runs. */
 const KINDS = [
   { what: "a job", job: { limit: 2 }, queue: 0 },
   { what: "a key", job: { keyLimit: 2 }, queue: 0 },
@@ -30,7 +30,7 @@ export function deciding(database: Database): void {
   describe("limits that the database decides", () => {
     const at = fresh(database);
 
-    /** As an insert leaves a row whose statement began before a limit was set: among those without limits. */
+    /** Simulates an insert whose statement began before a limit was set: the run is without the limit hint. */
     const astray = () => at.sql("update punctual_runs set limited = 0 where owner is null");
     const limitedRows = async () =>
       (await at.sql<{ id: number }>("select id from punctual_runs where limited = 1 order by id")).map(
@@ -91,7 +91,7 @@ export function deciding(database: Database): void {
       await held();
       const running = await claim(at.store, { limit: 1 });
       await set(kind);
-      // As a claim leaves it that began before the limit was set, and committed after it.
+      // Simulates a claim that began before the limit was set, and committed after it.
       await at.sql("update punctual_runs set limited = 0 where state = 2");
       expect(await claim(at.store)).toHaveLength(1);
       expect(await claim(at.store)).toEqual([]);
@@ -136,7 +136,7 @@ export function deciding(database: Database): void {
       await define(at.store, [{ name: "job", limit: 1 }]);
       const callers = await at.begin();
       const [inserted] = await at.store.insert([newRun()], callers.tx);
-      // The write lock of SQLite is another matter.
+      // On SQLite the transaction holds the write lock.
       if (database.name !== "sqlite") {
         const other = await at.another();
         await other.pauseJob("job", true);

@@ -43,10 +43,10 @@ import { volume } from "./volume.ts";
 import { watching } from "./watch.ts";
 import { workers } from "./workers.ts";
 
-/** What takes most of the time, and seldom breaks alone: `npm run check` leaves it out. */
+/** Slow tests that rarely fail alone: `npm run check` leaves them out. */
 const slow = [racing, scale, agreeing, volume];
 
-/** Everything a store promises, on one database. */
+/** All tests of the store's contract, on one database. */
 export function exercise(database: Database): void {
   afterAll(() => database.end());
   describe(database.name, () => {

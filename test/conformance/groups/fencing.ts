@@ -8,7 +8,7 @@ import type { Database } from "../support/stores.ts";
 
 interface Write {
   what: string;
-  /** Says whether the store claims to have written. */
+  /** Returns whether the store reports the write as done. */
   attempt(store: Store, stale: Lease): Promise<boolean>;
 }
 
@@ -73,7 +73,7 @@ export function fencing(database: Database): void {
   describe("fencing", () => {
     const at = fresh(database);
 
-    /** A worker that paused until its lease was over; meanwhile another has the run. */
+    /** A worker that paused until its lease was over, and another worker that has the run. */
     async function overtaken(): Promise<{ stale: ClaimedRun; current: ClaimedRun }> {
       const id = await insertOne(at.store, { args: "[1]", unique: { key: "u", until: "finished", for: 0 } });
       const stale = await claimOne(at.store, { worker: "w1", lease: 1000 });

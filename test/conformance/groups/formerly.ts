@@ -197,7 +197,7 @@ export function formerly(database: Database): void {
         await tick(at.store);
         const id = await insertOne(at.store, { name: "new", key: "k" });
         await withOld(BACK);
-        // Workers with the new code go on showing theirs.
+        // Workers with the new code continue to sync.
         await withNew(NEW);
         expect(await jobsAndSchedules()).toEqual({ jobs: ["old"], schedules: [["old", start + 2 * MINUTE]] });
         expect(await found(at.store, id)).toMatchObject({ name: "old", key: "k" });
@@ -285,7 +285,7 @@ export function formerly(database: Database): void {
         await withOld(OLD);
         await withNew(NEW);
         const id = await insertOne(at.store, { name: "new", key: "k" });
-        // As by a transaction that was open during the rename.
+        // As a transaction does that was open during the rename.
         await at.sql("update punctual_runs set name = 'old', lane = 'old|k'");
         expect(await at.store.adopt(id)).toBe(true);
         expect(await found(at.store, id)).toMatchObject({ name: "new", key: "k" });

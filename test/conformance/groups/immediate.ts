@@ -17,12 +17,12 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** The claim of a worker that was woken. Whatever the database makes of it, nobody gets what an ordinary claim would not. */
+/** The first claim of a woken worker. On every database it takes only runs that an ordinary claim would take. */
 export function claimingImmediately(database: Database): void {
   describe("an immediate claim", () => {
     const at = fresh(database);
 
-    /** Leaves a store that has seen runs in these queues. */
+    /** Returns a store that has seen runs in these queues. */
     beforeEach(async () => {
       await beat(at.store, "w1");
       await insert(at.store, {}, { queue: "other" });
@@ -82,7 +82,7 @@ export function claimingImmediately(database: Database): void {
       await insert(at.store, { name: "paused" }, { queue: "other" });
       await at.store.pauseJob("paused", true);
       await at.store.pauseQueue("other", true, null);
-      // As a run that was inserted while the pause began.
+      // Simulates a run that was inserted while the pause began.
       await at.sql("update punctual_runs set limited = 0");
       expect((await claimed()).claimed).toEqual([]);
       const free = await insertOne(at.store);

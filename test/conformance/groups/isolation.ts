@@ -19,7 +19,7 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** What a store does for workers that isolate runs which crashed before. */
+/** Support of the store for workers that isolate crashed runs. */
 export function isolation(database: Database): void {
   describe("isolation", () => {
     const at = fresh(database);
@@ -27,7 +27,7 @@ export function isolation(database: Database): void {
     /** Ready runs, each of them with one crash. */
     async function crashed(...runs: RunFields[]): Promise<number[]> {
       const made = await insert(at.store, ...runs);
-      // A claim looks at some runs under limits only.
+      // A claim reads a bounded number of limited runs.
       for (let left = made.length; left > 0; ) left -= (await claim(at.store, { lease: 1000 })).length;
       await at.clock.advance(2);
       await reap(at.store);
@@ -67,7 +67,7 @@ export function isolation(database: Database): void {
       ["in one lane", { ...LIMITED, key: "a" }],
     ])("crashed runs do not hide others from a claim that takes none, %s", async (_, fields) => {
       await defineLimited(at.store);
-      // More than a claim looks at in the order of the queue.
+      // More than a claim reads in the order of the queue.
       await crashed(...times(100, () => fields));
       const fine = await insert(at.store, ...times(3, () => fields));
       expect(ids(await claim(at.store, { limit: 2, crashed: 0 }))).toEqual(fine.slice(0, 2));

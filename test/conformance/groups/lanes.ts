@@ -13,7 +13,7 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** More than any claim looks at in order. */
+/** More than any claim reads in order. */
 const MANY = 200;
 
 export function lanes(database: Database): void {
@@ -108,18 +108,18 @@ export function lanes(database: Database): void {
       expect(running).toBe(2000);
       await insert(at.store, ...times(2000, run));
       const open = await insertOne(at.store, { key: "1500b" });
-      // While it finds nothing, it goes on at once.
+      // While it finds nothing, it continues at once.
       expect(ids(await claim(at.store, { limit: 5 }))).toEqual([open]);
       expect(await claim(at.store, { limit: 5 })).toEqual([]);
     });
 
     describe("a job that can start no run", () => {
       const KEYS = 2000;
-      /** More than a claim looks at in order, each in a lane of its own. */
+      /** More than a claim reads in order, each in its own lane. */
       const many = (name: string) =>
         insert(at.store, ...times(KEYS, (n) => ({ name, key: `k${n}`, priority: 1 })));
 
-      /** How many rows a claim gives that finds only the job behind them. */
+      /** Number of rows that a claim reads which finds only the job behind them. */
       async function rowsUntil(open: string, exclude: string[] = []): Promise<number> {
         await insertOne(at.store, { name: open, priority: 2 });
         let found: string[] = [];
@@ -179,7 +179,7 @@ export function lanes(database: Database): void {
         for (const name of closed) {
           await insert(at.store, ...times(400, (n) => ({ name, key: `k${n}`, priority: n % 2 })));
         }
-        // Where something fits, a server looks for what is out of sight at every fourth claim only.
+        // If some run fits, a server walks lanes at every fourth claim only.
         for (let claims = 0; claims < 8; claims++) await claim(at.store);
         expect(await rowsUntil("open")).toBeLessThan(1500);
       });

@@ -63,7 +63,7 @@ export function leases(database: Database): void {
       const renewals = [free!, locked!, settled!].map((run) => ({ ...run, lease: 1000 }));
       const renewing = at.store.renew("w1", renewals);
       if (database.name === "sqlite") {
-        // One write lock for everything: the renewal waits for it.
+        // SQLite has one write lock: the renewal waits for it.
         await at.sql("rollback");
         const { held, locked: none } = await renewing;
         expect([held, none]).toEqual([new Set([free!.id, locked!.id]), new Set()]);
@@ -141,7 +141,7 @@ export function leases(database: Database): void {
     test("of prefetched runs, as many as the worker had slots may have started and are charged", async () => {
       await beat(at.store, "w1", { parallel: 3 });
       await insert(at.store, {}, {}, {}, {}, {});
-      // One starts at once; the next two may have followed it before the worker could tell.
+      // One starts at once; the next two may have started before the worker could report it.
       const runs = await claim(at.store, { start: 1, lease: 1000 });
       await at.clock.advance(2);
       const reaped = await reap(at.store);

@@ -24,7 +24,7 @@ export function migratedMeanwhile(database: Database): void {
   describe("a schema that is migrated under a running process", () => {
     const at = fresh(database, "once");
 
-    /** As a later version would: a column with a default for each table, and one more index. */
+    /** As a later version would: a column with a default in each table, and one more index. */
     async function addColumns(): Promise<void> {
       const { prefix, ...tables } = tablesWith("punctual_");
       const isServer = database.name !== "sqlite";
@@ -52,13 +52,13 @@ export function migratedMeanwhile(database: Database): void {
         .retries(1);
       const work = async () => {
         await dispatched.dispatch();
-        // Each second round it is retried, and found to be there.
+        // Every second round the run is retried.
         await flaky.dispatch().unique("flaky");
         await at.clock.advance(60);
         while ((await jobs.run()) > 0);
         await jobs.status();
       };
-      // From here on the schedule is known.
+      // From here on the schedule is synced.
       await jobs.run();
       for (const _ of times(ROUNDS, () => 0)) await work();
       await addColumns();

@@ -16,7 +16,7 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** Each is another name than every other. */
+/** Names that are all different. */
 const NAMES = [
   "name",
   "Name",
@@ -25,7 +25,7 @@ const NAMES = [
   " name",
   "name\t",
   "náme",
-  // The same letters put together from an a and an accent.
+  // The same letter, composed of an a and an accent.
   "na\u0301me",
   "nàme",
   "straße",

@@ -4,7 +4,7 @@ import { fresh } from "../support/fresh.ts";
 import { claim, claimOne, exchange, found, insert, insertOne, settlement } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** Any UTF-16 at all; as JSON, NUL and halves of characters are escapes. */
+/** Any UTF-16; in JSON, NUL and lone surrogates are escapes. */
 const text = fc.oneof(
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
   fc.string({ unit: "grapheme" }),

@@ -381,7 +381,7 @@ export function pruning(database: Database): void {
         const waiting = (await list(at.store)).length;
         const { jobs } = await at.store.status();
         expect(jobs).toMatchObject(waiting === 0 && jobs.length === 0 ? [] : [{ name: "gone", waiting }]);
-        // Only where inserts wait for the prune does the row itself stay for certain.
+        // The row itself is certain to stay only if inserts wait for the prune.
         const rows = await at.store.jobNames();
         if (at.store.database === "sqlite" && waiting > 0) expect(rows).toEqual(["gone"]);
         await at.clock.advance(6);

@@ -78,13 +78,13 @@ export function racing(database: Database): void {
         });
         return Math.max(...used);
       };
-      // A limit that is not used to the full would be kept by accident.
+      // A limit that is never reached would hold by accident.
       const used = () => [
         most(({ name }) => name === "job"),
         most(({ lane }) => lane === "keyed|k0"),
         most(({ queue }) => queue === "small"),
       ];
-      // As long as it takes to put them to the test, on a busy machine too.
+      // Long enough to reach the limits, also on a busy machine.
       for (let rounds = 0; rounds < 20 && (steps.length <= 200 || used().join() !== "3,1,5"); rounds++) {
         seen.push(...(await race(at.url, 4)));
         steps = await audited();

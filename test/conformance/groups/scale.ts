@@ -28,7 +28,7 @@ export function scale(database: Database): void {
     const SCHEDULED = 0;
     const READY = 1;
 
-    /** Far from each other and from those that the store gives: a database may not number what the store does not insert. */
+    /** Ids far from each other and from those of the store. */
     let lastId = 1_000_000;
 
     const fill = (count: number, fields: { name: string; limited: 0 | 1; state: number; due: number }) => {
@@ -40,7 +40,7 @@ export function scale(database: Database): void {
       );
     };
 
-    /** What a worker does all day: tick, look, claim under every kind of limit, start, settle, renew, claim once more. */
+    /** All statements of a worker: tick, claim under every kind of limit, start, settle, renew. */
     async function work(store: Store): Promise<void> {
       const decide = (due: DueSchedule, now: number) => ({ ...onTime(due, now), last: now, next: now + 1 });
       expect((await tick(store, { decide })).ticked).not.toEqual([]);
@@ -157,7 +157,7 @@ export function scale(database: Database): void {
       await insertOne(at.store, { name: "closed" });
       await claim(at.store);
       const few = await readWith(1000);
-      // A store may begin its look at a random place, and meet some more or fewer.
+      // A store may begin its walk at a random lane, so that the number of rows varies.
       expect(await readWith(50_000)).toBeLessThan(few * 1.5);
     });
 
@@ -172,7 +172,7 @@ export function scale(database: Database): void {
       });
       expect(ids(claimed)).toEqual(ours);
       expect(plans.filter(({ faults }) => faults.length > 0)).toEqual([]);
-      // SQLite does not tell how many rows a statement skips.
+      // SQLite does not report how many rows a statement skips.
       const skipping = plans.filter(({ statement }) => statement.includes("name not in"));
       expect(skipping).not.toEqual([]);
       expect(skipping.flatMap(({ steps }) => steps).filter((step) => step.includes("runs_ready"))).toEqual(
@@ -181,7 +181,7 @@ export function scale(database: Database): void {
     });
 
     test("1,000,000 delayed runs: a claim does not read them", { timeout: 900_000 }, async () => {
-      // InnoDB takes minutes to put a million runs into all its indexes.
+      // InnoDB takes minutes to index a million runs.
       await fill(1_000_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
       expect(await claim(at.store)).toEqual([]);
       const id = await insertOne(at.store, { priority: 9 });

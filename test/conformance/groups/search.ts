@@ -415,7 +415,7 @@ export function searching(database: Database): void {
     const COLUMNS =
       "id, name, queue, lane, limited, priority, run_at, state, args, attempts, crashes, created_at";
 
-    /** "rare" are some far from each other, and some where one part of the walk ends and the next begins. */
+    /** "rare" runs are far from each other, and some are at the end of a search window. */
     async function fill(table: "runs" | "history", count: number, state: number): Promise<void> {
       const finished = table === "history" ? ", finished_at" : "";
       const now = at.clock.now();
@@ -482,7 +482,7 @@ export function searching(database: Database): void {
         expect(await search({ field: "id", any: [{ op: "=", value: 77 }] })).toEqual([77]);
       });
       expect(plans.length).toBeGreaterThan(4);
-      // Among the unfinished there is only this one. The index of the failed has them alone, and few run at once.
+      // The only unfinished one. Failed runs have their own index, and few runs run at once.
       const small = /history_failed|TEMP B-TREE/;
       const grown = plans.filter(
         ({ statement, faults }) =>

@@ -8,19 +8,19 @@ export interface Place {
   name: string;
 }
 
-/** What a kind of server has to offer for the suite. */
+/** The parts of a kind of server that the suite needs. */
 export interface Host {
   create(): Promise<Place>;
   drop(place: Place): Promise<void>;
-  /** Its teardown closes what it has opened, and leaves the database. */
+  /** Its teardown closes its connections and keeps the database. */
   open(place: Place, clock: Clock): Promise<Opened>;
-  /** Runs statements on a connection of its own; gives the rows of the last one. */
+  /** Runs statements on a separate connection; returns the rows of the last one. */
   query<Row>(url: string, ...statements: string[]): Promise<Row[]>;
   /** A `select` of the `name` of each table in the database. */
   tables: string;
 }
 
-/** What the installation fills. */
+/** Tables that the installation fills. */
 const STAYS = /_(migrations|gates|ids)$/;
 
 /** To make a database takes ten times as long as to empty it, so tests that need the tables get one from those before them. */
@@ -33,7 +33,7 @@ export function serverDatabase(name: DatabaseName, host: Host): Database {
     return rows.map((row) => row.name).sort();
   };
 
-  /** False where a test has left more than rows, or less. */
+  /** False if a test has changed more than rows. */
   async function empty(place: Place): Promise<boolean> {
     const tables = await tablesOf(place);
     if (tables.join() !== installed?.join()) return false;

@@ -16,15 +16,15 @@ import {
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** More than any claim looks at in order. */
+/** More than any claim reads in order. */
 const MANY = 200;
 
-/** Three of a for each of b, without chance: a stands at 1, 2, 3 and so on, b at 3.4, 6.8 and so on. */
+/** Three of a for each of b, without random numbers: a is at 1, 2, 3 and so on, b at 3.4, 6.8 and so on. */
 const stride = (queue: string) => (queue === "a" ? 1 : 3.4);
 
 const queuesOf = (runs: { queue: string }[]) => runs.map(({ queue }) => queue).join("");
 
-/** The same numbers for each test. */
+/** The same random numbers for each test. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -122,7 +122,7 @@ export function shares(database: Database): void {
     });
 
     test("follow the weights even if each claim takes one run", async () => {
-      // Of one of them runs of both kinds: it must not be drawn twice for one place, nor the other.
+      // One queue has runs of both kinds: neither queue may be drawn twice for one position.
       await defineLimited(at.store);
       await fill("a", 200, LIMITED);
       await fill("b", 100, { ...LIMITED, priority: -1 });

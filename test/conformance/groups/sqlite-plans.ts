@@ -54,17 +54,17 @@ export async function recordPlans(
   }
 }
 
-/** Scans of what does not grow with the backlog. */
+/** Scans whose size does not grow with the backlog. */
 const SMALL = [
   // A parameter of the statement itself.
   /^SCAN \w+ VIRTUAL TABLE/,
-  // One row for each queue that somebody has paused or limited.
+  // One row for each paused or limited queue.
   /^SCAN \w+_queues$/,
-  // Partial indexes: jobs that are paused, runs that are running.
+  // Partial indexes: paused jobs, running runs.
   /^SCAN \w+ USING (COVERING )?INDEX \w+_(paused|counted|leased)$/,
 ];
 
-/** The first of an index, every row of which will do. */
+/** The first row of an index in which every row matches. */
 const FIRST = /^SCAN \w+ USING (COVERING )?INDEX \w+_(scheduled|ready|limited)$/;
 
 function isFault(step: string, statement: string): boolean {

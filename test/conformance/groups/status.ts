@@ -48,7 +48,7 @@ export function status(database: Database): void {
         { name: "a", queue: "x" },
         { name: "a", queue: "y", delay: 1000 },
         { name: "b", queue: "y" },
-        // An ad hoc run of the same name is no run of the job.
+        // An ad hoc run of the same name does not count for the job.
         { name: "b", queue: "y", owner: "w9" },
       );
       await finish(at.store, "completed", { name: "b", queue: "z", priority: 1 });
@@ -174,7 +174,7 @@ export function status(database: Database): void {
 
     test("50,000 ready runs: counts up to a bound, finds the oldest of each queue, and reads few rows", async () => {
       const now = at.clock.now();
-      // The first in the order of the claim is young; the oldest is of the least priority.
+      // The first in claim order is recent; the oldest has the lowest priority.
       await at.sql(
         `insert into punctual_runs (${COLUMNS})
          select s.n, 'many', case when s.n % 2 = 0 then 'a' else 'b' end, 'many', 0, s.n % 3, ${now} + s.n, 1, ${now}

@@ -50,7 +50,7 @@ export function ticking(database: Database): void {
         await at.clock.advance(60);
         const shown: Promise<void>[] = [];
         const ticked = await tick(at.store, {
-          // While the schedule is being ticked, each of them reads it, and writes it a moment later.
+          // While the schedule ticks, each of them reads it, and writes it a moment later.
           decide: (due, now) => {
             for (const [index, other] of others.entries()) {
               shown.push(define(other, [{ name: "a", schedules }], { worker: `w ${minute} ${index}` }));
@@ -82,7 +82,7 @@ export function ticking(database: Database): void {
       await at.clock.advance(60);
       await tick(at.store);
       await at.clock.advance(60);
-      // As if it had been computed again from an older mark.
+      // Simulates a tick that was computed again from an older mark.
       const again = (due: DueSchedule, now: number) => {
         const decision = onTime(due, now);
         return { ...decision, runs: [{ ...decision.runs[0]!, tickAt: start + MINUTE }] };

@@ -79,7 +79,7 @@ export function transactions(database: Database): void {
       const run = await claimOne(at.store);
       const done = await at.store.transaction(settlement(run, "completed", { result: "[1]" }), (tx) => {
         const child = at.store.insert([newRun({ name: "child" })], tx);
-        // The work is not async there, and the insert is done when it returns.
+        // On SQLite the work is synchronous, and the insert is done when it returns.
         return at.store.database === "sqlite" ? undefined : child;
       });
       expect(done).toBe(true);
@@ -98,7 +98,7 @@ export function transactions(database: Database): void {
         throw new Error("no");
       };
       await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
-      // Where statements take their time, one that nobody waited for comes after the end, and must not be let through.
+      // A statement that was not awaited arrives after the end of the transaction, and must be refused.
       await child!.catch((error) => expect(error).toMatchObject({ code: "NOT_IN_TRANSACTION" }));
       expect(await everythingOf(at, id)).toEqual(before);
       expect(await list(at.store, { name: "child", limit: 10 })).toEqual([]);
@@ -112,7 +112,7 @@ export function transactions(database: Database): void {
       let renewing: ReturnType<typeof other.renew> | undefined;
       const work = () => {
         renewing = at.clock.advance("900ms").then(() => other.renew("w1", [{ ...run, lease: 1000 }]));
-        // The work is not async there, and nobody else writes before it has returned.
+        // On SQLite the work is synchronous, and no other connection can write before it has returned.
         if (at.store.database === "sqlite") throw new Error("no");
         return renewing.then(() => {
           throw new Error("no");

@@ -86,7 +86,7 @@ export function uniqueness(database: Database): void {
       const [run] = await claim(at.store, { start: 0 });
       const second = await ask({ until: "started" });
       expect(second.inserted).toBe(true);
-      // The key is the second one's by now, and the first may come back.
+      // The second run holds the key by now, and the first may be revived.
       await settle(at.store, run!, "retried");
       expect(await ask({ until: "started" })).toEqual({ id: second.id, inserted: false });
     });

@@ -4,7 +4,7 @@ import { MINUTE, minutely, tick } from "../support/minutely.ts";
 import { beat, cap, claim, define, insert, newRun, times } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
 
-/** Lists as long as users have them: no statement may grow with them until the database refuses it. */
+/** Lists of realistic length: no statement may grow with them beyond the limits of a database. */
 export function volume(database: Database): void {
   describe("very many", () => {
     const at = fresh(database, "once");

@@ -16,7 +16,7 @@ export function watching(database: Database): void {
       await at.teardown();
     });
 
-    /** Inserts from another connection until the watcher is called: what happens before it watches it need not see. */
+    /** Inserts from another connection until the watcher is called: it need not notice what happened before. */
     async function calledBy(insertElsewhere: () => Promise<unknown>): Promise<void> {
       let called = false;
       stops.push(

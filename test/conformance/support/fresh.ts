@@ -7,8 +7,8 @@ export interface Fresh extends Opened {
 }
 
 /**
- * A database for each test of the surrounding group, with everything installed, no rows, and time standing still. Where
- * tests leave very many rows behind, each should have one that nobody uses again.
+ * A database for each test of the surrounding group, with everything installed, no rows, and time standing still. If
+ * tests leave very many rows behind, each should have one that no later test uses.
  */
 export function fresh(database: Database, use: "again" | "once" = "again"): Fresh {
   const at = {} as Fresh;

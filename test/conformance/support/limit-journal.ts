@@ -1,13 +1,13 @@
 import { isChain } from "../../../src/run/chains.ts";
 
-/** A run begins (+1) or ceases (−1) to run. */
+/** A run starts (+1) or stops (−1) running. */
 export interface Step {
   step: 1 | -1;
   run: number;
   name: string;
   lane: string;
   queue: string;
-  /** Of its lease. Runs of a chain share one, and use one slot. */
+  /** The token of its lease. Runs of a chain share one, and use one slot. */
   token?: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface Limits {
   queues: Record<string, number>;
 }
 
-/** Goes through what happened in order; gives every moment at which a limit was exceeded, or a run ran twice at once. */
+/** Replays the events in order; returns every moment at which a limit was exceeded or a run ran twice at once. */
 export function violations(steps: Step[], limits: Limits): string[] {
   const found: string[] = [];
   const running = new Set<number>();
@@ -31,7 +31,7 @@ export function violations(steps: Step[], limits: Limits): string[] {
   for (const { step, run, name, lane, queue, token } of steps) {
     const count = (gate: string, by: 1 | -1, limit: number | undefined) => {
       const ofChain = token && isChain(token) ? add(`${gate} ${token}`, by) : null;
-      // Only the first of a chain to begin and the last to cease change what is used.
+      // Only the first run of a chain to start and the last to stop change the usage.
       const isSame = ofChain !== null && ofChain !== (by === 1 ? 1 : 0);
       const now = add(gate, isSame ? 0 : by);
       if (limit !== undefined && now > limit) found.push(`${gate}: ${now} of ${limit}`);

@@ -23,7 +23,7 @@ export function minutely(fields: Partial<ScheduleSync> = {}): ScheduleSync {
   };
 }
 
-/** Makes one run for the tick that has come, as a worker would that is in time. */
+/** Makes one run for the due tick, as a punctual worker does. */
 export function onTime(due: DueSchedule, now: number): TickDecision {
   const last = Math.floor(now / MINUTE) * MINUTE;
   const run = { name: due.job, queue: "default", lane: due.job, priority: 100, args: null };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Outcome, outcomeRules } from "../../../src/run/states.ts";
 
-/** `which` counts back: among all runs, or among all leases ever given, held or stale. */
+/** `which` counts backwards: among all runs, or among all leases, held or stale. */
 export type Step =
   | { do: "insert"; name: string; key: string | null; queue: string; priority: number; delay: number }
   | {
@@ -33,7 +33,7 @@ const delay = fc.constantFrom(0, 0, 500, 1000, 3000);
 const lease = fc.constantFrom(400, 1000, 60_000);
 const which = fc.nat(6);
 const worker = fc.constantFrom("w1", "w2");
-/** More often resumed than paused: a queue that is paused most of the time shows little. */
+/** Resumes more often than it pauses: a queue that is paused most of the time tests little. */
 const paused = fc.constantFrom(true, false, false);
 
 const of = <Kind extends Step["do"], Fields>(
@@ -90,7 +90,7 @@ const single: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: of("pause queue", { name: fc.constantFrom("a", "b"), paused }) },
 );
 
-/** A worker that claims and dies: by single steps alone this hardly happens twice to the same run. */
+/** A worker that claims and dies: single random steps rarely do this twice to the same run. */
 const death: fc.Arbitrary<Step[]> = fc
   .tuple(claim, fc.option(cancel), of("advance", { ms: fc.constant(1001) }), reap)
   .map((steps) =>

@@ -17,7 +17,7 @@ export interface ModelRun {
   lockedUntil: number | null;
   startedAt: number | null;
   cancelRequested: boolean;
-  /** Outcomes of tries that are kept with the run. */
+  /** Outcomes of attempts that are kept with the run. */
   tries: string[];
 }
 
@@ -26,12 +26,12 @@ export interface ModelLease {
   token: string;
 }
 
-/** How many run at once: of a chain one after the other. */
+/** Number of runs at once: the runs of a chain are executed one after the other. */
 function slots(runs: ModelRun[]): number {
   return new Set(runs.map(({ token, id }) => (token !== null && isChain(token) ? token : id))).size;
 }
 
-/** The queue as simply as it can be written: one list, one loop over it for everything. */
+/** The queue in its simplest form: one list, and one loop over it for everything. */
 export class Model {
   now: number;
   runs: ModelRun[] = [];
@@ -119,7 +119,7 @@ export class Model {
     return claimed.map(({ id }) => id);
   }
 
-  /** Whether a run may be the next of a chain: nothing has crashed, and no run of the lane before it is left. */
+  /** Whether a run may be the next of a chain: nothing has crashed, and no earlier run of the lane is left. */
   #mayFollow(run: ModelRun, chain: ModelRun[], inOrder: ModelRun[]): boolean {
     const isSame = (one: ModelRun) => one.name === run.name && one.key === run.key && one.queue === run.queue;
     const before = inOrder.slice(0, inOrder.indexOf(run));
@@ -193,7 +193,7 @@ export class Model {
     const run = this.#held(lease);
     if (!run) return false;
     const until = this.now + length;
-    // One that would end later, by no more than a lease, is as a later renewal has left it.
+    // A lease that would end later, by no more than a lease, is that of a later renewal.
     const isLater = run.lockedUntil! >= until && run.lockedUntil! <= until + length;
     if (!isLater) run.lockedUntil = until;
     return true;

@@ -7,10 +7,10 @@ import { MANY, type Plan } from "./plan.ts";
 const COUNTERS =
   "show session status where variable_name like 'Handler\\_read\\_%' or variable_name in ('Sort_rows')";
 
-/** Else the storage engine leaves rows out by itself, and they are not counted. */
+/** Otherwise the storage engine filters rows itself, and they are not counted. */
 const COUNT_ALL = "set session optimizer_switch = 'index_condition_pushdown=off'";
 
-/** A command of the driver: what was sent, and who gets the answer. */
+/** A command of the driver: its text, and the callback of its answer. */
 interface Command {
   constructor: { name: string };
   sql?: string;
@@ -25,7 +25,7 @@ interface Driver {
   addCommand(command: Command): Command;
 }
 
-/** Every command of every connection goes through this one function, whatever it was called by. */
+/** Every command of every connection goes through this function. */
 const driver = Object.getPrototypeOf(mysql.Connection.prototype) as Driver;
 
 type Counts = Map<string, number>;
@@ -53,7 +53,7 @@ export async function recordPlans(
     return counts;
   };
 
-  /** Counting reads too: what two counts in a row differ by. */
+  /** Counting reads rows too: the difference between two counts in a row. */
   const prepare = (connection: Driver) => {
     connection.query(COUNT_ALL, () => {});
     const pair = [count(connection), count(connection)];
@@ -102,7 +102,7 @@ export async function recordPlans(
   return [...plans.values()];
 }
 
-/** Several may go in one packet, and are counted together. */
+/** One packet may have several statements, which are counted together. */
 function statementsOf(sql: string): string[] {
   return sql.split("; ");
 }
@@ -116,7 +116,7 @@ function difference(from: Counts, to: Counts): Counts {
   return new Map([...to].map(([name, value]) => [name, value - (from.get(name) ?? 0)]));
 }
 
-/** A statement's rows are a list of objects; several statements give a list of such lists. */
+/** The rows of one statement are a list of objects; those of several, a list of such lists. */
 function rowsIn(result: unknown): number {
   if (!Array.isArray(result)) return 0;
   return result.some(Array.isArray)
@@ -124,7 +124,7 @@ function rowsIn(result: unknown): number {
     : result.length;
 }
 
-/** Says of what is too much how the server goes about it. */
+/** Adds the server's plan of each statement that reads too many rows. */
 async function explain(
   uri: string,
   plans: Plan[],

@@ -1,9 +1,9 @@
-/** One statement that the store ran, and what its plan does that grows with the backlog. */
+/** One statement of the store, and the parts of its plan that grow with the backlog. */
 export interface Plan {
   statement: string;
   steps: string[];
   faults: string[];
-  /** How many rows the statement gave, over all the times it was run. */
+  /** Number of rows that the statement returned, over all its executions. */
   rows: number;
 }
 

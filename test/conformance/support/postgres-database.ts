@@ -24,7 +24,7 @@ const AUDIT = `
 
 const BIGINT = 20;
 
-/** All our numbers fit into JavaScript's. */
+/** Every number of ours is a safe integer. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     oid === BIGINT ? Number : pg.types.getTypeParser(oid, format),
@@ -44,7 +44,7 @@ async function query<Row>(url: string, ...statements: string[]): Promise<Row[]> 
   return rows as Row[];
 }
 
-/** In the quickest way the server knows. */
+/** In the fastest way that the server has. */
 async function create(): Promise<Place> {
   const server = await sharedServer("postgres");
   const name = `conformance_${randomBytes(8).toString("hex")}`;

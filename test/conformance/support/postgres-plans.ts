@@ -2,7 +2,7 @@ import pg from "pg";
 import type { Store } from "../../../src/store/store.ts";
 import { MANY, type Plan } from "./plan.ts";
 
-/** The server itself tells how it ran each statement, with the rows that each step really met. */
+/** The server reports how it executed each statement, with the rows that each step read. */
 const TELL = [
   "session_preload_libraries=auto_explain",
   "auto_explain.log_min_duration=0",
@@ -71,7 +71,7 @@ function* nodes(node: Node): Generator<Node> {
   for (const below of node.Plans ?? []) yield* nodes(below);
 }
 
-/** How many rows it looked at, those it did not want counted in. */
+/** Number of rows that it read, including those it discarded. */
 function met(node: Node): number {
   const removed =
     (node["Rows Removed by Filter"] ?? 0) +

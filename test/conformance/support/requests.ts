@@ -16,7 +16,7 @@ import type {
   Store,
 } from "../../../src/store/store.ts";
 
-/** `key` null: it was computed, and there is none. */
+/** `key` null: it was computed as none. */
 export type RunFields = Partial<NewRun> & { key?: string | null };
 
 export function newRun({ key, ...fields }: RunFields = {}): NewRun {
@@ -51,10 +51,10 @@ export async function insertOne(store: Store, fields: RunFields = {}): Promise<n
   return (await insert(store, fields))[0]!;
 }
 
-/** What a producer says of a job that it does not define. */
+/** The settings that a producer declares for a job which it does not define. */
 export const DECLARED: DeclaredJob = { queue: "default", priority: 100, limit: 1, keyLimit: 0 };
 
-/** Leaves the row of a job that was dispatched, and no run. */
+/** Leaves the row of a dispatched job, without a run. */
 export async function declare(store: Store, name: string, job: Partial<DeclaredJob> = {}): Promise<void> {
   await store.remove(await insertOne(store, { name, job: { ...DECLARED, ...job } }));
 }
@@ -176,7 +176,7 @@ export type JobFields = Partial<
   JobDetails & { fingerprint: string; formerly: string[]; implicit: boolean }
 > & { name: string };
 
-/** Shows jobs as a worker does that started after all that have shown theirs before. */
+/** Syncs jobs as a worker that started after all earlier ones. */
 export function define(
   store: Store,
   jobs: JobFields[],
@@ -210,7 +210,7 @@ export function define(
   });
 }
 
-/** A job under a limit that nothing here reaches. */
+/** A job under a limit that no test here reaches. */
 export const LIMITED = { name: "limited" };
 
 export function defineLimited(store: Store): Promise<void> {
@@ -233,12 +233,12 @@ export function beat(store: Store, id: string, fields: Partial<WorkerRecord> = {
   });
 }
 
-/** The same number of crashes ends a run, whether it was isolated or not. */
+/** The cap of crashes, equal for isolated and other runs. */
 export function cap(crashes: number): CrashCap {
   return { isolated: crashes, shared: crashes };
 }
 
-/** Takes back everything whose lease has ended. */
+/** Reaps all runs whose lease has ended. */
 export function reap(store: Store, crashCap = 100): ReturnType<Store["reap"]> {
   return store.reap(1000, cap(crashCap), "crashed", null);
 }

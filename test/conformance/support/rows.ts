@@ -1,6 +1,6 @@
 import type { Opened } from "./stores.ts";
 
-/** Everything the database holds about a run, to the byte. */
+/** Everything that the database stores about a run, byte by byte. */
 export async function everythingOf(at: Opened, id: number): Promise<unknown> {
   return {
     runs: await at.sql("select * from punctual_runs where id = ?", id),

@@ -25,7 +25,7 @@ const AUDIT = `
 async function open(clock: Clock): Promise<Opened> {
   const folder = await mkdtemp(join(tmpdir(), "conformance-"));
   const path = join(folder, "jobs.db");
-  // What the disk has confirmed is no part of the contract, and every test would wait for it.
+  // Durability on the disk is not part of the contract, and every test would wait for it.
   const url = `sqlite:${path}?synchronous=off`;
   const stores: Store[] = [];
   const handles: DatabaseSync[] = [];

@@ -9,29 +9,29 @@ import { sqlite } from "./sqlite-database.ts";
 
 export type Param = string | number | null;
 
-/** A transaction that the caller of the store has opened for themselves. */
+/** A transaction that the caller of the store has opened. */
 export interface CallersTransaction {
   tx: unknown;
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
 
-/** Something that `insert(…, tx)` must not take for the caller's transaction. */
+/** A value that `insert(…, tx)` must refuse. */
 export interface WrongHandle {
   what: string;
   tx: unknown;
   code: ErrorCode;
 }
 
-/** A database of its own for one test. */
+/** The database of one test. */
 export interface Opened {
   store: Store;
   url: string;
   /** A second connection to the same database, as another process would have. */
   another(options?: { prefix?: string; clock?: Clock }): Promise<Store>;
-  /** Straight to the database, past the store; `?` for parameters. */
+  /** Directly to the database, without the store; `?` for parameters. */
   sql<Row>(text: string, ...params: Param[]): Promise<Row[]>;
-  /** `level`: of isolation, where the database has several. */
+  /** `level`: the isolation level, for databases that have several. */
   begin(level?: string): Promise<CallersTransaction>;
   wrongHandles(): Promise<WrongHandle[]>;
   /** From now on the table `audit` (seq, step, run, name, lane, queue) gets a row for each run that begins or ceases to run. */
@@ -39,11 +39,10 @@ export interface Opened {
   /** The numbers from 1 to `count`, as a table with the column `n`. */
   series(count: number): string;
   /**
-   * From here on the database knows of its rows what it knows now, as between a burst of inserts and the moment at which
-   * it next makes its statistics.
+   * Freezes the statistics of the database, as between a burst of inserts and the next statistics.
    */
   stopCounting(): Promise<void>;
-  /** Runs `work` on a new connection and explains every statement it ran; with new statistics, unless that was stopped. */
+  /** Runs `work` on a new connection and explains every statement; with new statistics, unless they are frozen. */
   plans(work: (store: Store) => Promise<void>): Promise<Plan[]>;
   teardown(): Promise<void>;
 }
@@ -52,9 +51,9 @@ export interface Database {
   name: DatabaseName;
   /** Empty: nothing is installed in it. */
   open(clock: Clock): Promise<Opened>;
-  /** Everything is installed, and there are no rows; an earlier test may have used it. */
+  /** Installed and without rows; an earlier test may have used it. */
   openInstalled(clock: Clock): Promise<Opened>;
-  /** Removes what was kept for tests to come. */
+  /** Removes databases that were kept for later tests. */
   end(): Promise<void>;
 }
 

@@ -40,7 +40,7 @@ const drizzle = openDrizzle({ client: pool });
 const knex = openKnex({ client: "mysql2", connection: uri });
 ${email}`;
 
-/** What a block preceded by `<!-- prelude: name -->` may take for granted. */
+/** Declarations that a block preceded by `<!-- prelude: name -->` may use. */
 export const preludes: Record<string, string> = {
   jobs: `
 import type { DatabaseSync } from "node:sqlite";

@@ -4,9 +4,9 @@ import { preludes } from "./preludes.ts";
 export interface Snippet {
   page: string;
   line: number;
-  /** The name of what it takes for granted. */
+  /** The name of its prelude. */
   prelude: string | null;
-  /** As it stands on the page. */
+  /** As it is on the page. */
   text: string;
   /** With its prelude. */
   code: string;

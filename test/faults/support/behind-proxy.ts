@@ -5,12 +5,12 @@ import { sharedServer } from "../../servers/shared.ts";
 import { Scene } from "./server-scene.ts";
 
 export interface BehindProxy {
-  /** Between everything under test and the server. */
+  /** Between the code under test and the server. */
   readonly proxy: TestProxy;
   readonly scene: Scene;
 }
 
-/** Gives each test of the group a database of its own, which everything under test reaches by a proxy. */
+/** Gives each test of the group a database that the code under test reaches through a proxy. */
 export function behindProxy(kind: ServerKind): BehindProxy {
   let proxy: TestProxy;
   let scene: Scene;

@@ -7,7 +7,7 @@ import { systemClock } from "../../../src/time.ts";
 
 const OPTIONS = { clock: systemClock, prefix: "punctual_" };
 
-/** Done once, before the next statement of a transaction that matches. */
+/** Called once, before the next statement of a transaction that matches. */
 export interface Interruption {
   before: RegExp;
   act(): Promise<unknown>;
@@ -15,7 +15,7 @@ export interface Interruption {
 
 function interrupted(tx: Transaction, left: Interruption[]): Transaction {
   const { handle, again } = tx;
-  // One statement after the other, so that what is done in between comes behind all that was sent.
+  // One statement after the other, so that the interruption comes after all statements before it.
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <Result>(text: string, send: () => Promise<Result>): Promise<Result> => {
     const sent = turn.then(async () => {
@@ -33,7 +33,7 @@ function interrupted(tx: Transaction, left: Interruption[]): Transaction {
   };
 }
 
-/** A store whose transactions are interrupted, in the order given; what is left of the list was not met. */
+/** A store whose transactions are interrupted, in the order given; interruptions left in the list did not happen. */
 export async function openInterrupted(url: string, left: Interruption[]): Promise<Store> {
   const parts = await (url.startsWith("postgres") ? postgresParts(url, OPTIONS) : mysqlParts(url, OPTIONS));
   const db = new Proxy<ServerDatabase>(parts.db, {

@@ -3,11 +3,11 @@ import type { ServerKind } from "../../servers/server.ts";
 /** A packet that is nothing but "commit": behind its head of five bytes and before a zero, or behind its kind, 3. */
 function isCommit(kind: ServerKind, sent: Buffer): boolean {
   if (kind === "postgres") return sent[0] === 0x51 && sent.toString("latin1", 5) === "commit\0";
-  // MySQL's has an empty list of attributes in front of the text.
+  // MySQL's packet has an empty list of attributes before the text.
   return sent[4] === 3 && ["commit", "\0\u0001commit"].includes(sent.toString("latin1", 5));
 }
 
-/** What the transaction has sent before, by which it is known; the texts of prepared statements are sent once. */
+/** A statement of the transaction that identifies it; the texts of prepared statements are sent once. */
 const MARKS: Record<"insert" | "claim" | "completion" | "counts", RegExp> = {
   insert: /insert into punctual_runs/,
   claim: /punctual_runs[\s\S]*attempts \+ 1[\s\S]*lease_token = (?!null)/,
@@ -27,5 +27,5 @@ export function commitOf(kind: ServerKind, what: keyof typeof MARKS): (sent: Buf
   };
 }
 
-/** The insert of runs without unique keys: a transaction by itself. */
+/** The insert of runs without unique keys, which is a transaction by itself. */
 export const isInsert = (sent: Buffer): boolean => MARKS.insert.test(sent.toString("latin1"));

@@ -4,7 +4,7 @@ import type { ServerKind } from "../../servers/server.ts";
 
 export type Param = string | number | null;
 
-/** A connection past everything that is under test. */
+/** A connection outside the code under test. */
 export interface Direct {
   /** `?` for parameters. */
   sql<Row = Record<string, unknown>>(text: string, ...params: Param[]): Promise<Row[]>;
@@ -14,7 +14,7 @@ export interface Direct {
 const BIGINT = 20;
 const NUMERIC = 1700;
 
-/** All our numbers fit into JavaScript's. */
+/** Every number of ours is a safe integer. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     oid === BIGINT || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format),
@@ -53,7 +53,7 @@ async function connectMysql(uri: string): Promise<Direct> {
   };
 }
 
-/** A transaction of the application's own, on a connection of its own. */
+/** A transaction of the application, on its own connection. */
 export interface Begun {
   /** As `within()` takes it. */
   connection: object;

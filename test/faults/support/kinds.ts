@@ -5,7 +5,7 @@ import { label, type ServerKind, serverKinds } from "../../servers/server.ts";
 
 const isSelected = (kind: ServerKind) => selected.some(({ name }) => name === kind);
 
-/** One group of tests for each server that was selected, as for the conformance suite. */
+/** One group of tests for each selected server, as for the conformance suite. */
 export function onEachServer(tests: (kind: ServerKind) => void): void {
   for (const kind of serverKinds) {
     if (isSelected(kind)) describe(label[kind], () => tests(kind));
@@ -13,7 +13,7 @@ export function onEachServer(tests: (kind: ServerKind) => void): void {
   }
 }
 
-/** The same for tests that need a server of their own: one that somebody gave us by a URL is not ours to kill. */
+/** The same for tests that need their own server: a server given by a URL must not be killed. */
 export function onOwnServer(
   tests: (kind: ServerKind) => void,
   kinds: readonly ServerKind[] = serverKinds,

@@ -1,7 +1,7 @@
 import { eventually } from "../../support/eventually.ts";
 import type { Scene } from "./server-scene.ts";
 
-/** Everything that a session's settings could change on the way into a statement, a column, or back. */
+/** Values that a session's settings could change in a statement, in a column, or in an answer. */
 const TEXTS = [
   "plain",
   'it\'s "quoted", `ticked` and $$dollared$$',
@@ -15,7 +15,7 @@ const TEXTS = [
 
 const KEYS = ["a", "A", "a ", "ä", "Ä", "ß", "a", "A"];
 
-/** Goes through what a user does, and gives what came of it, without ids and moments. */
+/** Performs a user's typical calls, and returns their results without ids and times. */
 export async function perform(scene: Scene): Promise<object> {
   const jobs = scene.punctual();
   const errors: string[] = [];

@@ -24,16 +24,16 @@ export interface Row {
 export interface SceneOptions {
   /** Behind "create database <name>". */
   database?: string;
-  /** Where clients find the server, if not at its own address. */
+  /** The address for clients, if it is not the server's own. */
   through?: (url: string) => string;
 }
 
-/** A database of its own on a server, a journal, and the processes on them. */
+/** A database on a server, a journal, and the processes on them. */
 export class Scene {
   readonly kind: ServerKind;
-  /** Straight to the server. */
+  /** Directly to the server. */
   readonly direct: string;
-  /** As everything under test gets there. */
+  /** The route of the code under test. */
   readonly url: string;
   readonly database: string;
   readonly folder: string = mkdtempSync(join(tmpdir(), "punctual-faults-"));
@@ -87,7 +87,7 @@ export class Scene {
     return child;
   }
 
-  /** Past everything that is under test. A connection that was lost with the others is opened again. */
+  /** Outside the code under test. Connects again after a lost connection. */
   async sql<Found = Row>(text: string, ...params: Param[]): Promise<Found[]> {
     const known = this.#connection !== null;
     this.#connection ??= connect(this.kind, this.direct);
@@ -106,7 +106,7 @@ export class Scene {
     return this.sql("select * from punctual_history order by id");
   }
 
-  /** No run is left, waiting or running. */
+  /** Waits until no run is waiting or running. */
   async untilDrained(within?: number): Promise<void> {
     await eventually(
       "all runs to finish",
@@ -115,19 +115,19 @@ export class Scene {
     );
   }
 
-  /** How often each run was started, by what the processes noted. */
+  /** How often each run was started, according to the journal. */
   starts(): Map<number, number> {
     const counts = new Map<number, number>();
     for (const { run } of this.journal.find({ what: "start" })) counts.set(run!, (counts.get(run!) ?? 0) + 1);
     return counts;
   }
 
-  /** What the instances reported to nobody in particular. */
+  /** Errors that the instances emitted. */
   errors(): string[] {
     return this.journal.find({ what: "error" }).map(({ by, text }) => `${by}: ${text}`);
   }
 
-  /** What they have counted is written then. */
+  /** Stops them, which writes their counts. */
   async stopInstances(): Promise<void> {
     await Promise.all(this.#instances.map((jobs) => jobs.stop()));
   }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Punctual } from "../../../src/index.ts";
 import { noteIn } from "../../support/journal.ts";
 
-/** A program on a server that works with child processes; each of them is this program again. */
+/** A program on a server with child processes, each of which runs this program again. */
 export interface SupervisedConfig {
   url: string;
   journal: string;

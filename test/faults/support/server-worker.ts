@@ -5,12 +5,12 @@ import type { ServerKind } from "../../servers/server.ts";
 import { Journal, noteIn } from "../../support/journal.ts";
 import { connect, type Direct, NOW } from "./direct.ts";
 
-/** A process that works until it is stopped. Prints nothing of its own: what it does stands in the journal. */
+/** A process that works until it is stopped. It prints nothing; its actions are in the journal. */
 export interface WorkerConfig {
   name: string;
   kind: ServerKind;
   url: string;
-  /** The server without anything in between, for those who ask for its time. */
+  /** The server without a proxy, to read its time. */
   direct: string;
   journal: string;
   lease?: number;
@@ -19,11 +19,11 @@ export interface WorkerConfig {
   grace?: string;
   /** How it works. Default: `forever()`. */
   way?: "forever" | "supervise" | "run";
-  /** Whether Punctual is given a pool of our own in place of the URL. */
+  /** Whether Punctual gets a pool of the caller's instead of the URL. */
   pool?: boolean;
   /** Handlers note the server's time with their start. */
   tellsTime?: boolean;
-  /** Notes of each run only that it started, where there are many. */
+  /** Records only the start of each run, if there are many. */
   brief?: boolean;
   /** Defines a job that ticks every second. */
   ticks?: boolean;
@@ -32,9 +32,9 @@ export interface WorkerConfig {
 export interface Act {
   /** Duration of the first attempt in milliseconds. */
   ms?: number;
-  /** Waits until the test lets go of all who wait. */
+  /** Waits until the test releases all waiting handlers. */
   held?: boolean;
-  /** The first try holds a transaction for this many milliseconds and rolls it back; the next one commits. */
+  /** The first attempt holds a transaction for this many milliseconds and rolls it back; the next one commits. */
   transaction?: number;
 }
 
@@ -44,7 +44,7 @@ const note = noteIn(config.journal, isChild ? `child of ${config.name}` : config
 const log = (text: string) => note("log", { text });
 
 function ownPool(): object {
-  // Nobody listens to its errors but Punctual: otherwise the loss of an idle connection ends the process.
+  // Only Punctual listens to its errors: otherwise the loss of an idle connection ends the process.
   if (config.kind === "postgres") return new pg.Pool({ connectionString: config.url });
   return createPool({ uri: config.url, charset: "utf8mb4" });
 }
@@ -55,7 +55,7 @@ const jobs = new Punctual(config.pool ? ownPool() : config.url, {
 });
 
 const { promise: released, resolve: letGo } = Promise.withResolvers<void>();
-// A child's channel is its parent's.
+// The channel of a child belongs to its parent.
 if (!isChild) {
   process.on("message", () => {
     note("let go");
@@ -120,5 +120,5 @@ if (config.way === "run") {
 else await jobs.forever({ grace, parallel, sleep });
 await (await (direct as Promise<Direct> | null))?.end();
 note("ended");
-// Its owner's pool would keep the process for as long as it has idle connections.
+// The pool of the caller would keep the process alive while it has idle connections.
 if (config.pool) process.exit(0);

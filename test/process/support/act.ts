@@ -36,7 +36,7 @@ export async function perform(act: Act, run: RunContext, journal: Journal): Prom
       throw new Error("the handler fails");
     case "roll back and return":
       await transact(run, act.ms ?? 0, true).catch(() => {});
-      // Turns of the event loop in which a lease that is not trusted any more aborts the handler.
+      // Turns of the event loop in which a lease that is no longer trusted aborts the handler.
       await pause(100);
       run.signal.throwIfAborted();
       return;

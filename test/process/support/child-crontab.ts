@@ -3,7 +3,7 @@ import { Journal, noteIn } from "../../support/journal.ts";
 import { perform } from "./act.ts";
 import { type Act, defineJobs } from "./process-jobs.ts";
 
-/** Makes a pass each second, as a line in a crontab would. */
+/** Runs a pass each second, as a line in a crontab would. */
 const [database, path, name] = process.argv.slice(2) as [string, string, string];
 const note = noteIn(path, name);
 const journal = new Journal(path);

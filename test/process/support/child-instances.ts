@@ -13,7 +13,7 @@ function instance(name: string): Punctual {
   return withJob(jobs, name);
 }
 
-/** All have the same job; what comes of it says whose handler it was. */
+/** All have the same job; its result names the instance. */
 function withJob(jobs: Punctual, name: string): Punctual {
   jobs.schedule("who", (_: unknown, run) => {
     note("start", { run: run.id, job: name });
@@ -41,7 +41,7 @@ async function supervise(jobs: Punctual, options: SuperviseOptions = {}): Promis
 const ways: Record<Way, () => Promise<unknown>> = {
   async two() {
     const [first, second] = [instance("first"), instance("second")];
-    // So that the second one's database answers before the first one's, in the parent alone.
+    // So that the second instance's database answers before the first one's, in the parent only.
     if (!isChild) await second.dispatch("who");
     if (!isChild) void first.dispatch("who");
     await Promise.all([supervise(first), supervise(second)]);

@@ -1,7 +1,7 @@
 import { Punctual } from "../../../src/index.ts";
 import type { Act } from "./process-jobs.ts";
 
-/** A producer whose code says something else about the jobs than the workers' code does. Dispatches and ends. */
+/** A producer whose code defines the jobs differently from the workers' code. It dispatches and ends. */
 export type OtherCode =
   /** Every job without a limit, and no queue has one. */
   | "without limits"
@@ -9,7 +9,7 @@ export type OtherCode =
   | "with older limits"
   /** Jobs that are only declared. */
   | "declared"
-  /** Names alone. */
+  /** Only names. */
   | "by name";
 
 const [database, code, job, queue, acts] = process.argv.slice(2) as [

@@ -1,7 +1,7 @@
 import { Punctual } from "../../../src/index.ts";
 import { noteIn } from "../../support/journal.ts";
 
-/** A process with a function of its own to run. */
+/** A process with an ad hoc function. */
 const [database, journal, behaviour, name] = process.argv.slice(2) as [
   string,
   string,
@@ -35,5 +35,5 @@ if (behaviour === "waits" || behaviour === "waits and works") {
     note("ran");
   });
 }
-// Lives until it is killed.
+// Runs until it is killed.
 setInterval(() => {}, 1000);

@@ -1,7 +1,7 @@
 import { Punctual } from "../../../src/index.ts";
 import { noteIn } from "../../support/journal.ts";
 
-/** Works the same two jobs under their old or their new names, and dispatches one of them over and over. */
+/** Works on the same two jobs under their old or new names, and dispatches one of them repeatedly. */
 const [database, path, name, version] = process.argv.slice(2) as [string, string, string, "old" | "new"];
 const note = noteIn(path, name);
 const jobs = new Punctual(`sqlite:${database}`, { logger: false });
@@ -24,7 +24,7 @@ const job = jobs
 
 jobs.on("worker.started", () => {
   note("working");
-  // Every definition makes a worker show its jobs, which it does by itself only every 30 seconds.
+  // Every definition makes a worker sync, which it does on its own only every 30 seconds.
   let extra = 0;
   setInterval(() => jobs.schedule(`${name} ${extra++}`, () => {}), 400);
   setInterval(async () => note("dispatched", { run: (await job.dispatch()).id }), 150);

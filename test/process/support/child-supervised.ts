@@ -4,14 +4,14 @@ import { Journal, noteIn } from "../../support/journal.ts";
 import { perform } from "./act.ts";
 import { type Act, defineJobs } from "./process-jobs.ts";
 
-/** A program that works with child processes; each of them is this program again. What it does stands in the journal. */
+/** A program with child processes, each of which runs this program again. It records its actions in the journal. */
 export interface SupervisedConfig {
   name: string;
   database: string;
   journal: string;
   lease: number;
   options: SuperviseOptions;
-  /** JSON of `Edition`, read at the start: what a new version of the code would change. */
+  /** JSON of `Edition`, read at the start: the changes of a new version of the code. */
   edition?: string;
   /** Number of functions that the parent dispatches for itself, each of which takes half a second. */
   functions?: number;
@@ -19,9 +19,9 @@ export interface SupervisedConfig {
 
 export interface Edition {
   version: string;
-  /** Besides the usual ones. */
+  /** Additional jobs. */
   jobs: string[];
-  /** The cron of a job of its own. */
+  /** The cron expression of an additional job. */
   ticks?: string;
   /** Action of the program in a child before it reaches supervise(). */
   boot?: "throw" | "return" | "exit" | "wait";
@@ -126,7 +126,7 @@ jobs
   .schedule("sharing", (_: unknown, run) => run.log("shared memory", { memory: new SharedArrayBuffer(8) }))
   .concurrency(0);
 jobs.schedule("memory", () => {
-  // Touched, so that it is resident.
+  // Written to, so that it is resident.
   hoard.push(Buffer.alloc(300 * 2 ** 20, 1));
 });
 const hoard: Buffer[] = [];

@@ -1,7 +1,7 @@
 import { Punctual } from "../../../src/index.ts";
 import { noteIn } from "../../support/journal.ts";
 
-/** Works a job that ticks every second and does nothing but note its tick. `keep`: how long history keeps it. */
+/** Works on a job that ticks every second and records its tick. `keep`: how long history keeps it. */
 const [database, path, name, keep, mode] = process.argv.slice(2) as [string, string, string, string, string];
 const note = noteIn(path, name);
 const jobs = new Punctual(`sqlite:${database}`, { logger: false });
@@ -9,7 +9,7 @@ jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${Stri
 jobs
   .schedule("beat", (_, run) => note("start", { run: run.id, text: run.scheduledFor.toISOString() }))
   .everySecond()
-  // On a machine so slow that a run waits for a second, the tick after it would be left out by right.
+  // On a machine so slow that a run waits for a second, the next tick would rightly be skipped.
   .misfire("all")
   .keep(keep === "0" ? 0 : keep);
 

@@ -4,7 +4,7 @@ import { Journal, noteIn } from "../../support/journal.ts";
 import { perform } from "./act.ts";
 import { type Act, defineJobs, type JobName } from "./process-jobs.ts";
 
-/** A process that works until it is stopped. Prints nothing of its own: what it does stands in the journal. */
+/** A process that works until it is stopped. It prints nothing; its actions are in the journal. */
 export interface WorkerConfig {
   name: string;
   database: string;
@@ -13,13 +13,13 @@ export interface WorkerConfig {
   parallel?: number;
   grace?: string;
   sleep?: string;
-  /** Jobs whose handlers wait, after their start is noted, until the test lets go of them. */
+  /** Jobs whose handlers wait, after their start is recorded, until the test releases them. */
   holds?: JobName[];
-  /** What handlers of a job do here, whatever their arguments say. */
+  /** Actions of a job's handlers in this process, instead of those in their arguments. */
   acts?: Partial<Record<JobName, Act>>;
-  /** What the first handler does that finds runs claimed ahead behind it. */
+  /** Action of the first handler that has prefetched runs behind it. */
   whenAhead?: "kill" | "block" | "terminate" | "hold";
-  /** How often a timer notes that the event loop lives, in milliseconds. */
+  /** Interval at which a timer records that the event loop runs, in milliseconds. */
   ticks?: number;
 }
 
@@ -72,7 +72,7 @@ async function handler(args: Act, run: RunContext): Promise<unknown> {
 
 const database = config.whenAhead ? new DatabaseSync(config.database, { readOnly: true }) : null;
 
-/** The runs of this process that are claimed and that no handler has seen. */
+/** Runs of this process that are claimed and have not started. */
 function ahead(id: number): number[] {
   const rows = database!
     .prepare(

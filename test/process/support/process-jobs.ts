@@ -1,27 +1,27 @@
 import type { Definition, Handler, Punctual } from "../../../src/index.ts";
 
-/** What a handler does once it has noted its start. */
+/** Actions of a handler after it has recorded its start. */
 export interface Act {
   do:
     | "return"
     | "log"
-    /** And never returns. */
+    /** Never returns. */
     | "log and stay"
     | "fail"
     /** Waits for its signal and throws the reason. */
     | "obey"
-    /** Never returns, whatever its signal says. */
+    /** Never returns, and ignores its signal. */
     | "ignore"
     | "exit"
     | "abort"
-    /** Throws where nobody can catch it. */
+    /** Throws outside of any call that could catch it. */
     | "throw in a timer"
-    /** Keeps the event loop until another process has started the same run, and for at least `ms`. */
+    /** Blocks the event loop until another process has started the same run, and for at least `ms`. */
     | "block"
     | "block and fail"
-    /** Opens a transaction of its own that takes `ms` and is rolled back, and goes on. */
+    /** Opens a transaction that takes `ms` and is rolled back, and continues. */
     | "roll back and return"
-    /** Opens a transaction of its own that takes `ms` and is committed. */
+    /** Opens a transaction that takes `ms` and is committed. */
     | "commit"
     /** Takes `ms`. */
     | "pause";

@@ -22,7 +22,7 @@ export interface Row {
   [column: string]: string | number | null;
 }
 
-/** One database, one journal, and the processes on them. The test's own process dispatches and looks, and never works. */
+/** One database, one journal, and the processes on them. The test's own process dispatches and reads, but never works. */
 export class Scene {
   readonly folder: string = mkdtempSync(join(tmpdir(), "punctual-process-"));
   readonly path: string = join(this.folder, "jobs.db");
@@ -38,9 +38,9 @@ export class Scene {
   readonly #children: Child[] = [];
   #database: DatabaseSync | null = null;
 
-  /** Starts a script of this folder; the journal notes its exit. */
+  /** Starts a script of this folder; the journal records its exit. */
   start(name: string, script: string, args: string[], options?: StartOptions): Child {
-    // Its own folder: an aborted process may leave a core file where it stands.
+    // Its own folder: an aborted process may leave a core file in the current folder.
     const child = startChild(fileURLToPath(new URL(script, import.meta.url)), args, {
       cwd: this.folder,
       ...options,
@@ -65,7 +65,7 @@ export class Scene {
     return this.job[job].dispatchMany(Array.from({ length: count }, () => act));
   }
 
-  /** The database as it is, past everything that is under test. */
+  /** The database itself, without the code under test. */
   get database(): DatabaseSync {
     this.#database ??= new DatabaseSync(this.path, { timeout: 5000 });
     return this.#database;
@@ -87,7 +87,7 @@ export class Scene {
     return eventually(`run ${id} to finish`, () => this.finished(id));
   }
 
-  /** No run is left, waiting or running. */
+  /** Waits until no run is waiting or running. */
   async untilDrained(within?: number): Promise<void> {
     await eventually(
       "all runs to finish",

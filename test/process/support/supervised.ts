@@ -6,7 +6,7 @@ import type { Child } from "../../support/start-child.ts";
 import type { Edition, SupervisedConfig } from "./child-supervised.ts";
 import type { Scene } from "./scene.ts";
 
-/** Leases that no test waits for: what comes back before they end was taken back. */
+/** Long leases: a run that comes back before they end was taken back. */
 export const LEASE = 60;
 
 export function supervisor(
@@ -27,14 +27,14 @@ export function supervisor(
   return scene.start("supervisor", "child-supervised.ts", [JSON.stringify(config)]);
 }
 
-/** Writes an edition of the program's definitions, to be read by whatever starts from now on; gives its path. */
+/** Writes an edition of the program's definitions, which later processes read; returns its path. */
 export function writeEdition(scene: Scene, edition: Edition): string {
   const path = join(scene.folder, "edition.json");
   writeFileSync(path, JSON.stringify(edition));
   return path;
 }
 
-/** What an event told. */
+/** The payload of an event. */
 export const told = <Event = Record<string, unknown>>({ text }: Entry): Event => JSON.parse(text!) as Event;
 
 export function isAlive(pid: number): boolean {

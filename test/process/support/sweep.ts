@@ -1,6 +1,6 @@
 import type { Entry } from "../../support/journal.ts";
 
-/** One try at a run, from the start of its handler until it returned or its process was gone. */
+/** One attempt, from the start of its handler until it returned or its process was gone. */
 export interface Try {
   run: number;
   job: string;
@@ -43,7 +43,7 @@ export function tries(entries: readonly Entry[]): Try[] {
   return all;
 }
 
-/** The most that ran at the same time, for each gate. */
+/** The maximum of overlapping attempts, for each gate. */
 export function mostAtOnce(all: readonly Try[], gateOf: (one: Try) => string): Map<string, number> {
   const most = new Map<string, number>();
   const now = new Map<string, number>();
@@ -51,7 +51,7 @@ export function mostAtOnce(all: readonly Try[], gateOf: (one: Try) => string): M
     { at: one.from, step: 1, gate: gateOf(one) },
     { at: one.to, step: -1, gate: gateOf(one) },
   ]);
-  // One that ends in the moment another starts is not beside it.
+  // An attempt that ends at the moment another starts does not overlap it.
   moments.sort((a, b) => a.at - b.at || a.step - b.step);
   for (const { gate, step } of moments) {
     const count = (now.get(gate) ?? 0) + step;
@@ -61,7 +61,7 @@ export function mostAtOnce(all: readonly Try[], gateOf: (one: Try) => string): M
   return most;
 }
 
-/** The tries that ran beside this one in the same process. */
+/** The attempts that overlapped this one in the same process. */
 export function neighbours(all: readonly Try[], one: Try): Try[] {
   return all.filter(
     (other) => other !== one && other.pid === one.pid && other.from < one.to && one.from < other.to,

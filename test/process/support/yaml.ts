@@ -5,7 +5,7 @@ interface Line {
   text: string;
 }
 
-/** Reads as much of YAML as a compose file needs: nested keys, flow lists and maps, anchors. Anything else is refused. */
+/** Parses the part of YAML that a compose file needs: nested keys, flow lists and maps, anchors. Refuses the rest. */
 export function parseYaml(source: string): Yaml {
   const lines: Line[] = source
     .split("\n")
@@ -38,7 +38,7 @@ function inline(value: string, anchors: ReadonlyMap<string, Yaml>): Yaml {
     return read;
   }
   if (!/^[[{"]/.test(value)) return value;
-  // What remains is JSON, but for words without quotes.
+  // The rest is JSON, except for words without quotes.
   const quoted = value.replace(
     /"(?:[^"\\]|\\.)*"|[^\s[\]{},:"][^[\]{},:"]*(?::(?=\S)[^[\]{},:"]*)*/g,
     (word) => (word.startsWith('"') ? word : JSON.stringify(word.trim())),

@@ -8,7 +8,7 @@ import type { WorkerOptions } from "../../../src/worker/options.ts";
 import type { WorkerParts } from "../../../src/worker/parts.ts";
 import { Worker } from "../../../src/worker/worker.ts";
 
-/** A worker over a store and an executor of the test's. It wakes up only when the test says so. */
+/** A worker over a store and an executor of the test. It wakes up only when the test says so. */
 export function workerOver(
   parts: { clock: TestClock; store: Partial<Store>; executor: Executor; events?: Emitter },
   options: Partial<WorkerOptions>,
