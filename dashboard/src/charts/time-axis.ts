@@ -28,7 +28,7 @@ export function roundPoints(
   );
 }
 
-/** Returns the midnights of every so many days. */
+/** Returns the midnights of every nth day. */
 function everyOther(
   count: number,
   days: number,

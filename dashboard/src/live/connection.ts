@@ -16,7 +16,7 @@ export type ConnectionStatus = "live" | "reconnecting" | "offline" | "paused";
 const MOST_FAILURES = 2;
 const RECONNECT_AFTER = 1_000;
 const POLL_EVERY = 3_000;
-/** A slow server is asked less often: a poll is followed by a rest of so many times its duration. */
+/** A slow server is polled less often: the pause after a poll is this multiple of its duration. */
 const REST = 4;
 const LONGEST_REST = 30_000;
 /** While polling, the stream is tried again after this time. */
