@@ -9,6 +9,14 @@ export interface PgClient {
   getTransactionStatus?(): string | null;
   /** Whether statements are sent before earlier ones are answered; missing in old versions of pg. */
   pipeline?: boolean;
+  /** Missing in pg-native. */
+  connection?: { stream?: PgStream };
+}
+
+/** The socket of a client. */
+export interface PgStream {
+  cork?(): void;
+  uncork?(): void;
 }
 
 export interface PgQuery {

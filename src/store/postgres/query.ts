@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Param } from "../sql/database.ts";
-import type { PgClient, PgResult } from "./driver.ts";
+import type { PgClient, PgResult, PgStream } from "./driver.ts";
 import { isStalePlan, translate } from "./errors.ts";
 
 const BOOL = 16;
@@ -39,6 +39,7 @@ export async function query(
 ): Promise<PgResult> {
   const name = names?.nameOf(text);
   try {
+    gather(client);
     return await client.query({
       text: params.length > 0 ? numbered(text) : text,
       ...(name !== undefined && { name }),
@@ -50,6 +51,23 @@ export async function query(
     if (isStalePlan(error)) names?.renew(text);
     throw translate(error);
   }
+}
+
+const gathering = new WeakSet<PgStream>();
+
+/**
+ * Lets the statements that a turn sends on a pipelined connection leave in one packet: each write is a system call, which
+ * wakes the server's process for a part of the transaction (note 38).
+ */
+function gather({ pipeline, connection }: PgClient): void {
+  const stream = connection?.stream;
+  if (!pipeline || !stream?.cork || gathering.has(stream)) return;
+  gathering.add(stream);
+  stream.cork();
+  process.nextTick(() => {
+    gathering.delete(stream);
+    stream.uncork?.();
+  });
 }
 
 /** A placeholder, or a token in which `?` is no placeholder: a literal, a quoted name, a comment, a dollar quote. */
