@@ -129,6 +129,8 @@ export interface ClaimRequest extends QueueSelection {
    * occupies one slot: they share a token, and the worker starts each when the one before it has returned.
    */
   behind(name: string): number;
+  /** How many ready runs under limits the claim reads of each queue, in order: it finds the runs of chains there. */
+  window: number;
   /**
    * How many runs may have crashed before: as many as the worker can isolate now. A claim that leaves crashed runs
    * ready may return fewer runs than are ready; a claim with 0 looks past them.

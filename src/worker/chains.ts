@@ -2,8 +2,14 @@ import { isChain } from "../run/chains.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import type { Result } from "./executor.ts";
 
-/** Most runs behind a head: the rest of the window that a claim reads (`CLAIM_WINDOW`). */
-const MOST_BEHIND = 63;
+/** Ready runs under limits that a claim reads of each queue. */
+export const CLAIM_WINDOW = 64;
+
+/** Ready runs that it reads while chains fill the smaller window. */
+const LONG_WINDOW = 256;
+
+/** Most runs behind a head: the rest of the window. */
+const MOST_BEHIND: number = LONG_WINDOW - 1;
 
 /** A chain is as long as this worker is expected to need for it, in milliseconds. */
 const CHAIN_TIME = 50;
@@ -31,6 +37,13 @@ interface Duration {
 export class Chains {
   readonly #chains = new Map<string, Chain>();
   readonly #durations = new Map<string, Duration>();
+  /** Length of the longest chain of the last claim that brought one. */
+  #longest = 0;
+
+  /** How many ready runs under limits the next claim reads of each queue. */
+  get window(): number {
+    return this.#longest < CLAIM_WINDOW ? CLAIM_WINDOW : LONG_WINDOW;
+  }
 
   /** Number of runs that wait for the run before them. */
   get waiting(): number {
@@ -52,13 +65,17 @@ export class Chains {
 
   /** Returns the runs that may start, and keeps those behind them. Runs of a chain must be in its order. */
   add(runs: ClaimedRun[], since: number): ClaimedRun[] {
-    return runs.filter((run) => {
+    let longest = 0;
+    const startable = runs.filter((run) => {
       if (!isChain(run.token)) return true;
       const chain = this.#chains.get(run.token);
       if (chain) chain.followers.push(run);
       else this.#chains.set(run.token, { current: run, followers: [], since, outcomes: 0 });
+      longest = Math.max(longest, 1 + (chain?.followers.length ?? 0));
       return chain === undefined;
     });
+    if (longest > 0) this.#longest = longest;
+    return startable;
   }
 
   /** Called when a run has returned, or has left the worker without starting. Returns the run that may start now. */

@@ -51,7 +51,7 @@ export async function claimRequest(
   parts: WorkerParts,
   { queues, exceptQueues }: WorkerOptions,
   stride: ClaimRequest["stride"],
-  room: Room & Pick<ClaimRequest, "behind" | "immediate">,
+  room: Room & Pick<ClaimRequest, "behind" | "window" | "immediate">,
 ): Promise<ClaimRequest> {
   const { known, registry, id: owner } = parts;
   const exclude = await untilAnswered(() => known.elsewhere(), "reading the names of jobs", parts);

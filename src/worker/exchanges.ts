@@ -272,6 +272,7 @@ export class Exchanges {
     const claim = await claimRequest(this.#parts, this.#options, this.#stride, {
       ...room,
       behind: (name) => this.#runs.chains.behind(name),
+      window: this.#runs.chains.window,
       immediate: stream.isFirst && this.#isWoken,
     });
     if (!this.#isStopping) return claim;

@@ -2,6 +2,14 @@ import type { Mutant } from "./mutant.ts";
 
 export const mutants: Mutant[] = [
   {
+    rule: "A claim reads a long window only while chains fill the short one.",
+    file: "src/worker/chains.ts",
+    find: "if (longest > 0) this.#longest = ",
+    replace: "if (longest > 0) this.#longest ||= ",
+    tests: ["test/unit/chains.test.ts"],
+    only: "a longer window",
+  },
+  {
     rule: "A limit counts the runs of a chain once: on SQLite.",
     file: "src/run/chains.ts",
     find: "new Set(chains).size",

@@ -293,6 +293,7 @@ function scopeOf(request: ClaimRequest, closed: Set<string>): ClaimScope {
     isClosed: (name) => closed.has(name),
     computesKey: (name) => request.computesKey(name),
     claimable: claimable(request),
+    window: request.window,
   };
 }
 

@@ -8,14 +8,7 @@ import {
   planChains,
 } from "../chains.ts";
 import { type Candidate, Chooser, type LimitSubject, type LimitUsage } from "../chooser.ts";
-import {
-  CANDIDATE_COLUMNS,
-  CLAIM_WINDOW,
-  type ClaimOrder,
-  compareRuns,
-  RUN_COLUMNS,
-  type RunRow,
-} from "../sql/claim.ts";
+import { CANDIDATE_COLUMNS, type ClaimOrder, compareRuns, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
 import { idsAsJson, placeholders, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
 import type { ClaimRequest } from "../store.ts";
 import { LaneWalk } from "./lane-walk.ts";
@@ -34,6 +27,8 @@ const WALK_EVERY = 4;
 export interface ClaimScope extends Pick<LimitUsage, "isClosed" | "computesKey"> {
   /** A condition of SQL. */
   claimable: string;
+  /** See `ClaimRequest`. */
+  window: number;
 }
 
 interface ServerUsage extends LimitUsage {
@@ -111,11 +106,15 @@ export class Limits {
     return { candidates: [...candidates], usage, scope, walksLanes };
   }
 
-  async #readWindows(tx: Sql, queues: string[], { claimable }: ClaimScope): Promise<Candidate[] | null> {
+  async #readWindows(
+    tx: Sql,
+    queues: string[],
+    { claimable, window }: ClaimScope,
+  ): Promise<Candidate[] | null> {
     const selects = queues.map((queue) => ({
       text: `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
               where state = 1 and limited = 1 and owner is null and queue = ?${claimable}
-              order by priority, run_at, id limit ${CLAIM_WINDOW}`,
+              order by priority, run_at, id limit ${window}`,
       params: [queue],
     }));
     const candidates = await readTogether<Candidate>(tx, selects);
@@ -129,7 +128,7 @@ export class Limits {
   async readUsage(
     tx: Sql,
     runs: LimitSubject[],
-    { isClosed, computesKey }: Omit<ClaimScope, "claimable">,
+    { isClosed, computesKey }: Omit<ClaimScope, "claimable" | "window">,
   ): Promise<ServerUsage> {
     const db = this.#db;
     const t = this.#t;
@@ -232,7 +231,7 @@ export class Limits {
     };
     let picked = pickBy(usage);
     const fullQueues = [...Map.groupBy(candidates, ({ queue }) => queue)]
-      .filter(([, window]) => window.length >= CLAIM_WINDOW)
+      .filter(([, read]) => read.length >= scope.window)
       .map(([queue]) => queue);
     // A queue whose fitting runs are all beyond its window must get its share, even if other queues can fill the claim.
     const isShareHidden = order.hasShares && fullQueues.some((queue) => !picked.openQueues.has(queue));

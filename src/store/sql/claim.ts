@@ -74,9 +74,6 @@ export function startingValues({
 
 export const CANDIDATE_COLUMNS: string = "id, name, lane, queue, priority, run_at";
 
-/** Runs under limits that a claim reads of each queue, in order, before it walks the lanes instead. */
-export const CLAIM_WINDOW = 64;
-
 /** Due runs that one claim turns from scheduled to ready at most. */
 export const PROMOTED = 1000;
 

@@ -4,7 +4,6 @@ import { linkChains, planChains } from "../chains.ts";
 import { type Candidate, Chooser, type LimitUsage } from "../chooser.ts";
 import {
   CANDIDATE_COLUMNS,
-  CLAIM_WINDOW,
   type ClaimOrder,
   claimable,
   compareRuns,
@@ -34,6 +33,8 @@ export class Limits {
   readonly #walks = new Map<string, Walk>();
   /** The condition of the runs that the current claim may take, as SQL. */
   #claimable = "";
+  /** How many runs the current claim reads of each queue. */
+  #window = 0;
 
   constructor(db: SqliteDatabase, tables: Tables) {
     this.#db = db;
@@ -53,6 +54,7 @@ export class Limits {
     const { limited: wanted } = request;
     if (wanted <= 0) return { rows: [], isUnfinished: false };
     this.#claimable = claimable(request);
+    this.#window = request.window;
     const chooser = new Chooser(usage);
     const windows = queues.map((queue) => this.#readWindow(queue));
     const candidates = windows.flat();
@@ -63,7 +65,7 @@ export class Limits {
     let isOver = true;
     for (const [index, queue] of queues.entries()) {
       if (chosen.length >= wanted) break;
-      if (windows[index]!.length < CLAIM_WINDOW) continue;
+      if (windows[index]!.length < this.#window) continue;
       const walked = this.#walkLanes(queue, chooser, seen, wanted - chosen.length);
       chosen.push(...walked.chosen);
       isOver &&= walked.isOver;
@@ -81,7 +83,7 @@ export class Limits {
     return this.#db.select<Candidate>(
       `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}
         where state = 1 and limited = 1 and owner is null and queue = ?${this.#claimable}
-        order by priority, run_at, id limit ${CLAIM_WINDOW}`,
+        order by priority, run_at, id limit ${this.#window}`,
       queue,
     );
   }
@@ -97,7 +99,7 @@ export class Limits {
     const chooser = new Chooser(usage);
     return queues.flatMap((queue, index) => {
       const window = windows[index]!;
-      if (window.length < CLAIM_WINDOW || window.some((one) => chooser.hasRoom(one))) return [];
+      if (window.length < this.#window || window.some((one) => chooser.hasRoom(one))) return [];
       return this.#walkLanes(queue, chooser, seen, wanted).chosen;
     });
   }
@@ -170,7 +172,7 @@ export class Limits {
       priority,
       lane,
       // Runs of this lane that are in the window come first; the caller skips them.
-      limit + CLAIM_WINDOW,
+      limit + this.#window,
     );
   }
 }

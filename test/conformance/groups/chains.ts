@@ -63,6 +63,11 @@ export function chaining(database: Database): void {
         expect(await take({ limit: 4 })).toHaveLength(4);
       });
 
+      test("are as long as the window that the claim reads", async () => {
+        const all = await inserted(9);
+        expect(ids(await take({ behind: () => 8, window: 4 }))).toEqual(all.slice(0, 4));
+      });
+
       test("occupy their slot until the last of their runs has ended", async () => {
         const all = await inserted(4);
         const claimed = await take({ behind: () => 2 });

@@ -66,6 +66,7 @@ while (Date.now() < end || held.size > 0) {
     start: limit,
     limited: limit,
     behind: () => Math.floor(Math.random() * 4),
+    window: 64,
     queues: null,
     exceptQueues: [],
     stride: null,

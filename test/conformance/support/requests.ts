@@ -74,6 +74,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
     start: limit,
     limited: fields.start ?? limit,
     behind: () => 0,
+    window: 64,
     crashed: limit,
     queues: null,
     exceptQueues: [],

@@ -62,6 +62,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       start: limit,
       limited: limit,
       behind: () => Math.floor(Math.random() * 4),
+      window: 64,
       queues: mine,
       exceptQueues: [],
       stride: null,
