@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { BulkPanel } from "./bulk/bulk-panel.tsx";
 import { Notices } from "./components/notices.tsx";
 import { Help } from "./keyboard/help.tsx";
 import { useKeys } from "./keyboard/keys.ts";
@@ -39,6 +40,7 @@ export function App() {
       <div class={isStale() ? "content content-stale" : "content"}>
         <CurrentPage />
       </div>
+      <BulkPanel />
       <Notices />
       {open.value === "help" && <Help onClose={close} />}
       {open.value === "palette" && <Palette onClose={close} />}

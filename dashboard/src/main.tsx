@@ -10,6 +10,7 @@ import "./styles/controls.css";
 import "./styles/table.css";
 import "./styles/charts.css";
 import "./styles/pages.css";
+import "./styles/runs.css";
 import "./styles/details.css";
 
 applySettings();

@@ -2,6 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { TrendView } from "../../../src/dashboard/api/contract.ts";
 import { shownZone } from "../components/time.tsx";
+import { pathTo } from "../router/path.ts";
+import { navigate } from "../router/router.ts";
 import { formatClock, formatDay, formatShort } from "../time/format.ts";
 import { linear } from "./scale.ts";
 import { roundPoints } from "./time-axis.ts";
@@ -28,6 +30,10 @@ interface ChartFrameProps {
   /** What the box beside the pointer says of a point. */
   describe(index: number): ComponentChildren;
   height?: number;
+  /** Page that a click on a point leads to. */
+  linkOf?(index: number): string;
+  /** Text in place of data, if there is none. */
+  empty?: string | undefined;
 }
 
 const LEFT = 44;
@@ -44,6 +50,8 @@ export function ChartFrame({
   draw,
   describe,
   height = 190,
+  linkOf,
+  empty,
 }: ChartFrameProps) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const pointed = useSignal<number | null>(null);
@@ -74,6 +82,9 @@ export function ChartFrame({
           const index = Math.floor((offsetX - LEFT) / band);
           pointed.value = index >= 0 && index < count ? index : null;
         }}
+        onClick={() => {
+          if (linkOf && pointed.value !== null) navigate(linkOf(pointed.value));
+        }}
         onMouseLeave={() => {
           pointed.value = null;
         }}
@@ -83,6 +94,7 @@ export function ChartFrame({
         onKeyDown={({ key }) => {
           if (key === "ArrowLeft") move(-1);
           else if (key === "ArrowRight") move(1);
+          else if (key === "Enter" && linkOf && pointed.value !== null) navigate(linkOf(pointed.value));
         }}
       >
         {ticks.map((tick) => (
@@ -103,6 +115,11 @@ export function ChartFrame({
           <rect class="chart-pointer" x={plot.x(at)} y={TOP} width={band} height={zero - TOP} />
         )}
         {width > 0 && draw(plot)}
+        {empty && (
+          <text class="chart-empty" x={(LEFT + right) / 2} y={zero / 2 + 4} text-anchor="middle">
+            {empty}
+          </text>
+        )}
         <TimeLabels trend={trend} plot={plot} right={right} height={height} />
       </svg>
       {at !== null && (
@@ -167,4 +184,12 @@ function spanText(trend: TrendView, index: number): string {
   const from = Date.parse(trend.points[index]!.at);
   const last = formatClock(from + trend.step, shownZone());
   return `${formatShort(from, Date.now(), shownZone())} – ${last}`;
+}
+
+/** Returns the page that lists the runs of a point. `q` narrows it further. */
+export function runsOfPoint({ points, step }: TrendView, index: number, q = ""): string {
+  const from = new Date(points[index]!.at);
+  const to = new Date(from.getTime() + step);
+  const text = (time: Date) => time.toISOString().replace(/(:00)?\.\d+Z$/, "Z");
+  return pathTo("/runs", {}, { q: `${q} after:${text(from)} before:${text(to)}`.trim() });
 }

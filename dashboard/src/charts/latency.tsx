@@ -1,6 +1,6 @@
 import type { TrendView } from "../../../src/dashboard/api/contract.ts";
 import { formatDuration } from "../time/format.ts";
-import { ChartFrame, type Plot } from "./frame.tsx";
+import { ChartFrame, type Plot, runsOfPoint } from "./frame.tsx";
 import { durationTicks, linePath } from "./scale.ts";
 
 const LINES = [
@@ -13,16 +13,20 @@ const LINES = [
 interface LatencyChartProps {
   trend: TrendView;
   height?: number;
+  /** Query of the runs that the chart shows, such as `job:mail`: a click on a point lists the runs of its time. */
+  q?: string;
 }
 
 /** How long runs waited and took: the median as a line, the 95th percentile dashed. */
-export function LatencyChart({ trend, height = 190 }: LatencyChartProps) {
+export function LatencyChart({ trend, height = 190, q = "" }: LatencyChartProps) {
   const most = Math.max(0, ...trend.points.flatMap(({ waited, took }) => [waited?.p95 ?? 0, took?.p95 ?? 0]));
   return (
     <ChartFrame
       label={`Times in ${trend.over}: ${summary(trend)}`}
       trend={trend}
       height={height}
+      linkOf={(index) => runsOfPoint(trend, index, q)}
+      empty={most === 0 ? "No run ended in this time" : undefined}
       ticks={durationTicks(most, 3)}
       formatTick={(value) => (value === 0 ? "0" : formatDuration(value))}
       draw={(plot) =>

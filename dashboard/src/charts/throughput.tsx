@@ -1,16 +1,18 @@
 import { useId } from "preact/hooks";
 import type { TrendPointView, TrendView } from "../../../src/dashboard/api/contract.ts";
 import { formatCompact, formatNumber } from "../text/number.ts";
-import { ChartFrame, type Plot } from "./frame.tsx";
+import { ChartFrame, type Plot, runsOfPoint } from "./frame.tsx";
 import { niceTicks } from "./scale.ts";
 
 interface ThroughputChartProps {
   trend: TrendView;
   height?: number;
+  /** Query of the runs that the chart shows, such as `job:mail`: a click on a point lists the runs of its time. */
+  q?: string;
 }
 
 /** Attempts per point of time: failed and retried ones hatched, on the axis; completed ones stacked on them. */
-export function ThroughputChart({ trend, height = 190 }: ThroughputChartProps) {
+export function ThroughputChart({ trend, height = 190, q = "" }: ThroughputChartProps) {
   const hatch = useId();
   const most = Math.max(
     0,
@@ -22,6 +24,8 @@ export function ThroughputChart({ trend, height = 190 }: ThroughputChartProps) {
       label={`Throughput: ${formatNumber(completed)} completed, ${formatNumber(failed)} failed, ${formatNumber(retried)} retried in ${trend.over}`}
       trend={trend}
       height={height}
+      linkOf={(index) => runsOfPoint(trend, index, q)}
+      empty={most === 0 ? "No run ended in this time" : undefined}
       ticks={niceTicks(most, 3).filter((tick) => Number.isInteger(tick))}
       formatTick={formatCompact}
       draw={(plot) => (

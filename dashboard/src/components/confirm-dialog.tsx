@@ -70,7 +70,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
         )}
         {problem.value && <ProblemText problem={problem.value} />}
         <div class="dialog-actions">
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Back</Button>
           <Button
             type="submit"
             kind={danger ? "danger" : "primary"}

@@ -6,7 +6,7 @@ import { Icon, type IconName } from "../components/icon.tsx";
 import { Key } from "../components/key.tsx";
 import { announce } from "../components/notices.tsx";
 import type { ConnectionStatus } from "../live/connection.ts";
-import { overview, paused, polling, receivedAt, status, togglePause } from "../live/live.ts";
+import { database, overview, paused, polling, receivedAt, status, togglePause } from "../live/live.ts";
 import { nextZone, settings, type ZoneChoice } from "../state/settings.ts";
 import { plural } from "../text/number.ts";
 import { now, skew } from "../time/clock.ts";
@@ -40,7 +40,13 @@ function Health() {
   useEffect(() => {
     if (sentence) announce(sentence);
   }, [sentence]);
-  if (!health) return <div class="health muted">Reading the state…</div>;
+  if (!health) {
+    return (
+      <div class="health muted">
+        {database.value.available ? "Reading the state…" : "The state is unknown."}
+      </div>
+    );
+  }
   const { word, icon } = LEVELS[health.level];
   const [first, ...more] = health.sentences;
   const command = health.level === "healthy" ? undefined : health.commands[0];
@@ -70,7 +76,8 @@ const MARKS: Record<ConnectionStatus, string> = {
 };
 
 function LiveState() {
-  const state = status.value;
+  // The stream may be open although the server's database is not.
+  const state = status.value === "live" && !database.value.available ? "reconnecting" : status.value;
   const age = useComputed(() => formatAge(now.value - skew.value - receivedAt.value));
   return (
     <span

@@ -1,6 +1,7 @@
 import { Page } from "../../components/page.tsx";
+import { Empty } from "../../components/problem.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
-import { overview } from "../../live/live.ts";
+import { database, overview } from "../../live/live.ts";
 import { AttentionPanel } from "./attention-panel.tsx";
 import { NextTicksPanel } from "./next-ticks-panel.tsx";
 import { QueuesPanel } from "./queues-panel.tsx";
@@ -14,15 +15,13 @@ export function OverviewPage() {
   return (
     <Page title="Overview" hideTitle>
       {data === null ? (
-        <section class="panel">
-          <Skeleton rows={8} />
-        </section>
+        <section class="panel">{database.value.available ? <Skeleton rows={8} /> : <NoDatabase />}</section>
       ) : (
         <>
           {isUntouched(data) && <Welcome />}
           <Tiles tiles={data.tiles} />
           <TrendPanels />
-          <div class="columns">
+          <div class="halves">
             <AttentionPanel items={data.attention} />
             <NextTicksPanel ticks={data.nextTicks} />
           </div>
@@ -30,5 +29,13 @@ export function OverviewPage() {
         </>
       )}
     </Page>
+  );
+}
+
+function NoDatabase() {
+  return (
+    <Empty icon="late" title="The database cannot be reached">
+      The page fills as soon as the database answers.
+    </Empty>
   );
 }

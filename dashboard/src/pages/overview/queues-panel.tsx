@@ -1,20 +1,18 @@
 import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { Panel } from "../../components/panel.tsx";
+import { PauseNote } from "../../components/pause-dialog.tsx";
 import { PauseState, StateBadge } from "../../components/state-badge.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { quoteValue } from "../../query/terms.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { formatCompact, formatCount, formatNumber } from "../../text/number.ts";
 
 /** Query that finds the runs of a queue in a state. */
 function runsOf({ name }: QueueView, state: string): string {
-  return pathTo("/runs", {}, { q: `queue:${quoted(name)} state:${state}` });
-}
-
-function quoted(name: string): string {
-  return /^[\w./-]+$/.test(name) ? name : JSON.stringify(name);
+  return pathTo("/runs", {}, { q: `queue:${quoteValue(name)} state:${state}` });
 }
 
 /** Whether runs wait although no live worker serves the queue. */
@@ -109,21 +107,6 @@ const COLUMNS: readonly Column<QueueView>[] = [
     cell: ({ pause }) => pause && <PauseNote pause={pause} />,
   },
 ];
-
-/** Who paused it, until when, and why. */
-export function PauseNote({ pause }: { pause: NonNullable<QueueView["pause"]> }) {
-  return (
-    <span class="muted">
-      {pause.by ? `by ${pause.by} ` : ""}
-      {pause.until !== null && (
-        <>
-          until <Time at={pause.until} as="short" />
-        </>
-      )}
-      {pause.reason && ` — ${pause.reason}`}
-    </span>
-  );
-}
 
 export function QueuesPanel({ queues }: { queues: readonly QueueView[] }) {
   if (queues.length === 0) return null;

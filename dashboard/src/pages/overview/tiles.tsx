@@ -69,7 +69,7 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
         to="/workers"
         value={formatNumber(workers.live)}
         unit="live"
-        tone={workers.live === 0 ? "failed" : workers.silent > 0 ? "late" : undefined}
+        tone={workers.live === 0 && isNeeded(tiles) ? "failed" : workers.silent > 0 ? "late" : undefined}
       >
         {workers.silent > 0 && <strong class="state-late">{formatNumber(workers.silent)} silent</strong>}
         {workers.lastHeartbeat !== null && (
@@ -80,6 +80,11 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
       </Tile>
     </div>
   );
+}
+
+/** Whether there is something for a worker to do. */
+function isNeeded({ waiting, schedules }: Overview["tiles"]): boolean {
+  return waiting.ready.value > 0 || schedules.active > 0;
 }
 
 interface TileProps {

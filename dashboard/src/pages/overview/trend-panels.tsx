@@ -31,7 +31,7 @@ export function SpanChoice() {
 export function TrendPanels() {
   const { data, problem } = useResource("GET /trend", { query: { over: chosenSpan() } }, { every: EVERY });
   return (
-    <div class="columns">
+    <div class="halves">
       <Panel
         title={`Throughput${data ? ` (runs per ${stepText(data)})` : ""}`}
         aside={

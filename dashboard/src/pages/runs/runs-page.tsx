@@ -1,5 +1,85 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { CopyButton } from "../../components/copy-button.tsx";
 import { Page } from "../../components/page.tsx";
+import { query, setQuery } from "../../router/router.ts";
+import { PAGE_SIZES, settings } from "../../state/settings.ts";
+import { localZone } from "../../time/format.ts";
+import { type BulkRequestDraft, RunsDialog } from "./bulk-dialog.tsx";
+import { QueryBar } from "./query-bar.tsx";
+import { RunsList } from "./runs-list.tsx";
+import { useSelection } from "./selection.ts";
+import { StateTabs } from "./state-tabs.tsx";
+import { useRuns } from "./use-runs.ts";
 
+/** What the list shows, as the address has it. */
+export interface RunsView {
+  q: string;
+  before: number | null;
+  limit: number;
+  /** Zone in which the server reads times of the query. */
+  zone: string;
+}
+
+function viewFromAddress(): RunsView {
+  const before = Number(query.value.get("before") ?? "");
+  const limit = Number(query.value.get("limit") ?? "");
+  return {
+    q: query.value.get("q") ?? "",
+    before: Number.isInteger(before) && before > 0 ? before : null,
+    limit: PAGE_SIZES.includes(limit) ? limit : settings.value.pageSize,
+    zone: settings.value.zone === "utc" ? "UTC" : localZone(),
+  };
+}
+
+/** Finds runs and acts on them. Everything that is shown is in the address, which can be shared. */
 export function RunsPage() {
-  return <Page title="Runs">…</Page>;
+  const view = viewFromAddress();
+  const list = useRuns(view);
+  const selection = useSelection(view.q, list.rows);
+  const draft = useSignal<BulkRequestDraft | null>(null);
+  const bar = useRef<HTMLInputElement>(null);
+  const search = (q: string) => setQuery({ q, before: null });
+
+  useEffect(() => {
+    if (query.value.has("focus")) bar.current?.focus();
+  }, []);
+
+  return (
+    <Page
+      title="Runs"
+      actions={
+        <CopyButton text={() => location.href} label="Copy the address of this list">
+          Copy URL
+        </CopyButton>
+      }
+    >
+      <section class="panel runs" aria-label="List of runs">
+        <QueryBar inputRef={bar} value={view.q} problem={list.problem} onSearch={search} />
+        <StateTabs view={view} onSearch={search} />
+        <RunsList
+          view={view}
+          list={list}
+          selection={selection}
+          onSearch={search}
+          onAct={(next) => {
+            draft.value = next;
+          }}
+        />
+      </section>
+      {draft.value && (
+        <RunsDialog
+          draft={draft.value}
+          zone={view.zone}
+          onDone={() => {
+            selection.clear();
+            list.refresh();
+          }}
+          onClose={() => {
+            draft.value = null;
+          }}
+        />
+      )}
+    </Page>
+  );
 }
