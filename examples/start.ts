@@ -1,5 +1,7 @@
 // `npm start`: a worker on a SQLite file that shows what it does, until Ctrl-C.
 import { styleText } from "node:util";
+import { ensurePage } from "../scripts/build-page.ts";
+import { startDashboard } from "../src/dashboard/index.ts";
 import { PunctualError } from "../src/index.ts";
 import { jobs, turns } from "./start-jobs.ts";
 
@@ -115,13 +117,26 @@ async function waitingRuns(): Promise<number> {
   return queues.reduce((sum, { ready, scheduled }) => sum + ready + scheduled, 0);
 }
 
+/** Serves the dashboard at its usual port, or at any other if a second `npm start` has that one. */
+async function serveDashboard(): Promise<string> {
+  await ensurePage();
+  const served = await startDashboard(jobs).catch((error) => {
+    if (error instanceof PunctualError && error.code === "CANNOT_LISTEN")
+      return startDashboard(jobs, { port: 0 });
+    throw error;
+  });
+  return served.signInUrl;
+}
+
 async function work(): Promise<void> {
   const left = await waitingRuns();
+  const address = await serveDashboard();
   console.log(
     `${paint("bold", "punctual")}  A worker on ./punctual.db. Its jobs are in examples/start-jobs.ts:`,
   );
   console.log("          change one and start again. A second `npm start` shares the work.");
   console.log("          Ctrl-C ends it.\n");
+  console.log(`${paint("bold", "dashboard")} ${address}\n`);
   if (left > 0) console.log(paint("dim", `${plural(left, "run")} left from last time\n`));
   console.log(paint("dim", "time         run  job         what           took"));
 

@@ -44,6 +44,7 @@ describe("examples", () => {
       if (child.exitCode === null) await once(child, "exit");
       expect(shown).toMatch(/^\d\d:\d\d:\d\d +#\d+ +greet +completed +\d+ ms +Hello, Ada!$/m);
       expect(shown).toMatch(/^\d\d:\d\d:\d\d +#\d+ +memory +ticked$/m);
+      expect(shown).toMatch(/^dashboard http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}$/m);
       expect(shown).toMatch(/^Drained\. In \d+ s: \d+ completed/m);
       expect(child.exitCode).toBe(0);
     } finally {

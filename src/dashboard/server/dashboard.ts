@@ -27,7 +27,7 @@ import { methodNotAllowed, Router } from "./router.ts";
  */
 export interface Dashboard {
   /** Answers one request. Never rejects. Further arguments of a framework are ignored. */
-  (request: Request, ...rest: never[]): Promise<Response>;
+  (request: Request, ...rest: unknown[]): Promise<Response>;
   /** Path of the mount that the options name. */
   readonly basePath: string;
   /** Ends open streams, and answers further requests with 503. Does not stop the instance. */
