@@ -19,15 +19,23 @@ export { type Probe, type ProbeOptions, type ProbeTarget, startProbe } from "./m
 export type { ChildMetrics } from "./metrics/process-metrics.ts";
 export type { AuditEntry, AuditOptions, AuditPage, OperatorAction } from "./operate/audit.ts";
 export type { BulkOptions, BulkReport } from "./operate/bulk.ts";
+export type { FailureGroup, FailureReport, FailuresOptions } from "./operate/failures.ts";
 export type { PauseOptions, PauseQueueOptions } from "./operate/pause.ts";
 export type { PruneOptions } from "./operate/prune-options.ts";
-export type { LogsOptions, RunsPage, StoredLogLine, StoredRun, StoredRunsPage } from "./operate/reports.ts";
+export type {
+  LogsOptions,
+  PageOptions,
+  RunsPage,
+  StoredLogLine,
+  StoredRun,
+  StoredRunsPage,
+} from "./operate/reports.ts";
 export type { RunsFilter, RunsQuery } from "./operate/run-query.ts";
 export type { PunctualOptions } from "./options.ts";
 export { Punctual } from "./punctual.ts";
 export type { RunContext } from "./run/context.ts";
 export type { Failure } from "./run/failure.ts";
-export type { AttemptInfo, LogLine, RunInfo } from "./run/info.ts";
+export type { AttemptInfo, LogLine, RunInfo, TickInfo } from "./run/info.ts";
 export type { JsonValue } from "./run/payload.ts";
 export type { Keep } from "./run/retention.ts";
 export type { Jitter, RetryPolicy } from "./run/retries.ts";
@@ -50,6 +58,7 @@ export type {
   PruneForecast,
   PruneReport,
 } from "./store/maintenance.ts";
+export type { ValueField } from "./store/records.ts";
 export type { RunCount } from "./store/search.ts";
 export type { SuperviseOptions } from "./supervisor/options.ts";
 export type { ChildInfo } from "./supervisor/supervisor.ts";

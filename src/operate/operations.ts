@@ -6,7 +6,7 @@ import { isFinished } from "../run/states.ts";
 import type { PruneForecast, PruneReport } from "../store/maintenance.ts";
 import type { RunRecord } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { type Clock, type Duration, type Instant, toInstant, toOffset } from "../time.ts";
+import { type Duration, type Instant, toInstant, toOffset } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkKeys } from "../validate/options.ts";
 import { type OperatorAction, toAuditEntry } from "./audit.ts";
@@ -30,7 +30,6 @@ import { waitForRun } from "./wait.ts";
  * same methods.
  */
 export abstract class Operations extends Reports implements RunControl {
-  protected abstract readonly clock: Clock;
   protected abstract readonly events: Emitter;
   protected abstract openStore(): Promise<Store>;
   protected abstract wakeWorker(): void;

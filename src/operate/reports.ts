@@ -1,4 +1,13 @@
-import { type AttemptInfo, type LogLine, type RunInfo, toAttempt, toInfo, toLine } from "../run/info.ts";
+import {
+  type AttemptInfo,
+  type LogLine,
+  type RunInfo,
+  type TickInfo,
+  toAttempt,
+  toInfo,
+  toLine,
+  toTick,
+} from "../run/info.ts";
 import { wrongState } from "../run/run.ts";
 import type { RunState } from "../run/states.ts";
 import { type Health, healthOf } from "../status/health.ts";
@@ -20,12 +29,15 @@ import {
 } from "../status/trend.ts";
 import { explain } from "../status/why.ts";
 import type { StoreReads } from "../store/reads.ts";
-import type { LogRecord, RunRecord } from "../store/records.ts";
-import type { RunCount } from "../store/search.ts";
+import type { LogRecord, RunRecord, ValueField } from "../store/records.ts";
+import type { RunCondition, RunCount } from "../store/search.ts";
+import type { Clock } from "../time.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { type AuditOptions, type AuditPage, toAuditPage } from "./audit.ts";
 import { MOST_COUNTED } from "./bulk.ts";
+import { type FailureReport, type FailuresOptions, groupFailures } from "./failures.ts";
 import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./run-query.ts";
+import { ValueCache } from "./values.ts";
 
 /** One page of runs. */
 export interface RunsPage {
@@ -57,16 +69,27 @@ export interface LogsOptions {
   limit?: number | undefined;
 }
 
+/** Options of methods that return a page of runs. */
+export interface PageOptions {
+  /** At most 1,000. Default: 50. */
+  limit?: number | undefined;
+  /** `next` of the previous page. */
+  before?: number | undefined;
+}
+
 /** Most lines that `logs()` returns at once. */
 const MOST_LINES_READ = 1000;
 
 /** The part of an instance that people look at. Every method reads a bounded number of rows, however large the tables. */
 export abstract class Reports {
+  protected abstract readonly clock: Clock;
   protected abstract openReads(): Promise<StoreReads>;
   /** Writes the counts that are still in memory, so that a status is up to date. */
   protected abstract writeCounts(): Promise<void>;
 
   abstract definitions(): readonly DefinedJob[];
+
+  #values: ValueCache | null = null;
 
   /** Returns a run; null if it does not exist: deleted, pruned or not kept. */
   async find(id: number): Promise<RunInfo | null> {
@@ -189,6 +212,61 @@ export abstract class Reports {
   /** Returns every schedule, with its last and next tick and the number of missed ticks. */
   async schedules(): Promise<ScheduleInfo[]> {
     return (await (await this.openReads()).schedules()).map(toScheduleInfo);
+  }
+
+  /** Returns a page of the runs that the handler of a run dispatched, the newest first. */
+  async childRuns(id: number, options: PageOptions = {}): Promise<Omit<RunsPage, "bounded">> {
+    return this.#linked("childRuns()", "parent", id, options);
+  }
+
+  /** Returns a page of the runs that `rerun()` made of a run, the newest first. */
+  async reruns(id: number, options: PageOptions = {}): Promise<Omit<RunsPage, "bounded">> {
+    return this.#linked("reruns()", "rerun", id, options);
+  }
+
+  async #linked(
+    method: string,
+    field: "parent" | "rerun",
+    id: number,
+    options: PageOptions,
+  ): Promise<Omit<RunsPage, "bounded">> {
+    checkKeys(options, { limit: true, before: true }, method);
+    const limit = checkInteger(options.limit ?? 50, `${method} limit`, 1, 1000);
+    const before =
+      options.before === undefined ? {} : { before: checkId(options.before, `${method} before`) };
+    const where: RunCondition[] = [{ field, any: [{ op: "=", value: checkId(id) }] }];
+    const { runs, next } = await (await this.openReads()).search({ where, limit, ...before });
+    return { runs: runs.map(toInfo), next };
+  }
+
+  /**
+   * Returns the runs of the last ticks of schedules, by the id of the schedule, the oldest first: at most 200 schedules
+   * and, of each, `limit` runs (default: 20, at most 100). Ticks that made no run are missing.
+   */
+  async recentTicks(
+    schedules: readonly number[],
+    options: { limit?: number | undefined } = {},
+  ): Promise<Map<number, TickInfo[]>> {
+    checkKeys(options, { limit: true }, "recentTicks()");
+    const limit = checkInteger(options.limit ?? 20, "recentTicks() limit", 1, 100);
+    checkInteger(schedules.length, "recentTicks() number of schedules", 0, 200);
+    const ids = schedules.map((id) => checkId(id, "the id of a schedule"));
+    const ticks = ids.length === 0 ? [] : await (await this.openReads()).recentTicks(ids, limit);
+    return Map.groupBy(ticks.reverse().map(toTick), ({ scheduleId }) => scheduleId);
+  }
+
+  /** Groups failed runs by their error. Reads the newest 10,000. `retryAll("fingerprint:…")` retries a group. */
+  async failures(options: FailuresOptions = {}): Promise<FailureReport> {
+    return groupFailures(await this.openReads(), options);
+  }
+
+  /**
+   * Returns values of a field of the query language that begin with a prefix, for completion: at most 50, in order.
+   * They are cached for 30 seconds. Tags and classes of errors come from the newest 10,000 runs.
+   */
+  async values(field: ValueField, prefix = ""): Promise<string[]> {
+    this.#values ??= new ValueCache(this.clock);
+    return this.#values.find(field, prefix, async (one) => (await this.openReads()).values(one));
   }
 
   /** Returns a page of the actions of operators, the newest first. */

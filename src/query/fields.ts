@@ -91,7 +91,9 @@ function is({ values, source }: Term): RunCondition {
   );
 }
 
-function text(field: "job" | "queue" | "key" | "batch" | "worker" | "errortype"): FieldReader {
+function text(
+  field: "job" | "queue" | "key" | "batch" | "worker" | "errortype" | "fingerprint",
+): FieldReader {
   return ({ values }) => ({ field, any: values.map(toText) });
 }
 
@@ -109,7 +111,7 @@ function tag({ values }: Term): RunCondition {
   };
 }
 
-function number(field: "id" | "parent" | "attempt"): FieldReader {
+function number(field: "id" | "parent" | "rerun" | "attempt"): FieldReader {
   return ({ values }) => ({ field, any: values.map((value) => toNumber(field, value)) });
 }
 
@@ -149,10 +151,12 @@ export const FIELDS: Record<string, FieldReader> = {
   id: number("id"),
   error: ({ values }) => ({ field: "error", any: values.map(toPart) }),
   errortype: text("errortype"),
+  fingerprint: text("fingerprint"),
   tag,
   key: text("key"),
   batch: text("batch"),
   parent: number("parent"),
+  rerun: number("rerun"),
   worker: text("worker"),
   schedule: ({ values }) => ({
     field: "schedule",

@@ -50,15 +50,18 @@ export function parseQuery(text: string, { now, zone = "UTC" }: ParseOptions): R
   return { where, bounded };
 }
 
-/** Whether a condition bounds the search: a time, an id, a job, or a state that is not finished. */
+/** Whether a condition bounds the search: a time, a state that is not finished, or a field that has an index. */
 function isBound(condition: RunCondition): boolean {
   if (condition.not) return false;
   switch (condition.field) {
     case "at":
       return condition.from !== undefined;
     case "id":
+    case "parent":
+    case "rerun":
       return condition.any.every(({ op }) => op === "=");
     case "job":
+    case "fingerprint":
       return condition.any.every((match) => "is" in match);
     case "state":
       return !condition.any.some(isFinished);

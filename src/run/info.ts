@@ -1,4 +1,4 @@
-import type { AttemptRecord, LogRecord, RunRecord } from "../store/records.ts";
+import type { AttemptRecord, LogRecord, RunRecord, TickRecord } from "../store/records.ts";
 import { type Failure, readFailure } from "./failure.ts";
 import { decodePayload, type JsonValue } from "./payload.ts";
 import type { RunState } from "./states.ts";
@@ -64,6 +64,19 @@ export interface LogLine {
   data: JsonValue | undefined;
 }
 
+/** The run of a tick. */
+export interface TickInfo {
+  scheduleId: number;
+  /** Id of the run. */
+  id: number;
+  state: RunState;
+  scheduledFor: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  /** How long the last attempt took, in milliseconds; null: it has not ended, or the run never started. */
+  took: number | null;
+}
+
 export function toDate(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
@@ -105,4 +118,14 @@ export function toAttempt(record: AttemptRecord): AttemptInfo {
 
 export function toLine(record: LogRecord): LogLine {
   return { ...record, at: new Date(record.at), data: readable(record.data) };
+}
+
+export function toTick({ scheduledFor, startedAt, finishedAt, ...tick }: TickRecord): TickInfo {
+  return {
+    ...tick,
+    scheduledFor: new Date(scheduledFor),
+    startedAt: toDate(startedAt),
+    finishedAt: toDate(finishedAt),
+    took: startedAt === null || finishedAt === null ? null : finishedAt - startedAt,
+  };
 }

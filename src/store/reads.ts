@@ -1,10 +1,13 @@
 import type {
   AttemptRecord,
   AuditRecord,
+  FailureCounts,
   LogRecord,
   RunRecord,
   ScheduleRecord,
   Status,
+  TickRecord,
+  ValueField,
   WaitFacts,
 } from "./records.ts";
 import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "./rollups.ts";
@@ -40,6 +43,15 @@ export interface StoreReads {
   /** Returns the counts of every job or every queue, summed over longer spans, by name. */
   surveyRollups(survey: RollupSurvey): Promise<NamedRollupRow[]>;
   schedules(): Promise<ScheduleRecord[]>;
+
+  /** Returns the runs of the last `each` ticks of each schedule, the newest first. */
+  recentTicks(schedules: number[], each: number): Promise<TickRecord[]>;
+  /** Groups the newest `most` failed runs, of all jobs or one, that finished at `since` or later. */
+  failures(request: { job: string | null; since: number | null; most: number }): Promise<FailureCounts>;
+  /** Returns the errors of finished runs, as stored, by id. */
+  errorsOf(ids: number[]): Promise<Map<number, string | null>>;
+  /** Returns distinct values of a field, found in a bounded number of the newest rows; at most 1,000. */
+  values(field: ValueField): Promise<string[]>;
 
   /** Returns actions of operators, the newest first; with `before` only those with a smaller id. */
   audit(limit: number, before: number | null): Promise<AuditRecord[]>;

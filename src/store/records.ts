@@ -275,3 +275,37 @@ export interface AuditRecord extends NewAuditEntry {
   id: number;
   at: number;
 }
+
+/** The run of a tick. */
+export interface TickRecord {
+  scheduleId: number;
+  /** Id of the run. */
+  id: number;
+  state: RunState;
+  scheduledFor: number;
+  startedAt: number | null;
+  finishedAt: number | null;
+}
+
+/** Failed runs of one job with the same error, in one hour. */
+export interface FailureCount {
+  fingerprint: string | null;
+  job: string;
+  /** Start of the hour, in UTC. */
+  hour: number;
+  count: number;
+  first: number;
+  last: number;
+  /** The newest run. */
+  sample: number;
+}
+
+/** The newest failed runs, grouped. */
+export interface FailureCounts {
+  counts: FailureCount[];
+  /** Whether older failed runs were not read. */
+  capped: boolean;
+}
+
+/** Fields whose distinct values a store can list. */
+export type ValueField = "job" | "queue" | "tag" | "worker" | "errortype";

@@ -10,10 +10,19 @@ export interface NumberMatch {
 }
 
 /** Fields that are compared as text and may be null. */
-export type TextField = "job" | "queue" | "key" | "batch" | "worker" | "error" | "errortype" | "tag";
+export type TextField =
+  | "job"
+  | "queue"
+  | "key"
+  | "batch"
+  | "worker"
+  | "error"
+  | "errortype"
+  | "fingerprint"
+  | "tag";
 
 /** Fields that are compared as numbers. `took` and `waited` are milliseconds; for a running run until now. */
-export type NumberField = "id" | "parent" | "attempt" | "took" | "waited";
+export type NumberField = "id" | "parent" | "rerun" | "attempt" | "took" | "waited";
 
 /** Conditions of a run beside its state. */
 export type RunAspect = "late" | "retrying" | "cancelling";
@@ -23,7 +32,7 @@ export type RunAspect = "late" | "retrying" | "cancelling";
  * holds for it.
  *
  * `like` has the pieces between wildcards: `["send-", ""]` is `send-*`. The error of an unfinished run is the one of
- * its last attempt. A worker matches by id, host or `host:pid`; a schedule by id or job.
+ * its last attempt; only a finished run has a fingerprint. A worker matches by id, host or `host:pid`; a schedule by id or job.
  */
 export type RunCondition = { not?: boolean } & (
   | { field: "state"; any: RunState[] }

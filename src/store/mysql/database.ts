@@ -65,6 +65,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly isKeyHeld: (error: unknown) => boolean = isKeyHeld;
   readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
+  readonly indexesLinks = false;
   readonly movesRows = false;
   readonly lookUp: typeof dialect.lookUp = dialect.lookUp;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;

@@ -60,6 +60,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly updateByIds: typeof dialect.updateByIds = dialect.updateByIds;
   readonly deleteFrom: typeof deleteFrom = deleteFrom;
+  readonly indexesLinks = true;
   readonly movesRows = true;
   readonly lookUp: typeof lookUp = lookUp;
   readonly historyRange: typeof dialect.historyRange = dialect.historyRange;

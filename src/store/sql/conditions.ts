@@ -71,6 +71,7 @@ function positive(context: ClauseContext, condition: RunCondition): Statement {
       return any(condition.any.map((match) => workerClause(context, match)));
     case "error":
     case "errortype":
+    case "fingerprint":
     case "job":
     case "queue":
     case "key":
@@ -107,7 +108,7 @@ function aspect({ table, now }: ClauseContext, one: RunAspect): Statement {
 
 function text(
   context: ClauseContext,
-  field: "job" | "queue" | "key" | "batch" | "error" | "errortype",
+  field: "job" | "queue" | "key" | "batch" | "error" | "errortype" | "fingerprint",
 ): Statement {
   switch (field) {
     case "job":
@@ -125,6 +126,10 @@ function text(
       return ofError(context, "message");
     case "errortype":
       return ofError(context, "name", "'Error'");
+    case "fingerprint":
+      return context.table === "history"
+        ? { text: "r.fingerprint", params: [] }
+        : { text: context.db.text, params: [null] };
   }
 }
 
@@ -163,13 +168,15 @@ function freeText(context: ClauseContext, pieces: string[]): Statement {
 function number(
   table: RunTable,
   now: number,
-  field: "id" | "parent" | "attempt" | "took" | "waited",
+  field: "id" | "parent" | "rerun" | "attempt" | "took" | "waited",
 ): Statement {
   switch (field) {
     case "id":
       return { text: "r.id", params: [] };
     case "parent":
       return { text: "r.parent_id", params: [] };
+    case "rerun":
+      return { text: "r.rerun_of", params: [] };
     case "attempt":
       return { text: "r.attempts", params: [] };
     case "took":

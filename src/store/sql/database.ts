@@ -110,6 +110,8 @@ export interface Database extends Sql {
   readonly unlessKeyHeld: string;
   /** Whether an insert failed because another run holds the unique key. */
   isKeyHeld(error: unknown): boolean;
+  /** Whether `runs` has indexes by parent and by rerun: partial ones, which cost other runs nothing. */
+  readonly indexesLinks: boolean;
   /** Whether one statement can delete rows and insert them into another table, as PostgreSQL's can. */
   readonly movesRows: boolean;
   /** Finished runs (as `r`) of one job with ids in (`after`, `upTo`], as a range of the index on name and id. */

@@ -2,22 +2,28 @@ import type { StoreReads } from "../reads.ts";
 import type {
   AttemptRecord,
   AuditRecord,
+  FailureCounts,
   LogRecord,
   RunRecord,
   ScheduleRecord,
   Status,
+  TickRecord,
+  ValueField,
   WaitFacts,
 } from "../records.ts";
 import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "../rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import * as audit from "./audit.ts";
 import type { SqlContext } from "./context.ts";
+import { errorsOf, failures } from "./failures.ts";
 import * as logs from "./logs.ts";
+import { recentTicks } from "./recent-ticks.ts";
 import { readRollups, surveyRollups } from "./rollups.ts";
 import * as runRecords from "./run-records.ts";
 import * as schedules from "./schedules.ts";
 import { count, search } from "./search.ts";
 import * as status from "./status.ts";
+import { values } from "./values.ts";
 import { waitFacts } from "./wait-facts.ts";
 
 /** The reads of a store, on any connection. */
@@ -72,6 +78,22 @@ export abstract class SqlReads implements StoreReads {
 
   schedules(): Promise<ScheduleRecord[]> {
     return schedules.list(this.sql);
+  }
+
+  recentTicks(ids: number[], each: number): Promise<TickRecord[]> {
+    return recentTicks(this.sql, ids, each);
+  }
+
+  failures(request: Parameters<StoreReads["failures"]>[0]): Promise<FailureCounts> {
+    return failures(this.sql, request);
+  }
+
+  errorsOf(ids: number[]): Promise<Map<number, string | null>> {
+    return errorsOf(this.sql, ids);
+  }
+
+  values(field: ValueField): Promise<string[]> {
+    return values(this.sql, field);
   }
 
   audit(limit: number, before: number | null): Promise<AuditRecord[]> {

@@ -1,8 +1,8 @@
 import { isFinished, type RunState, stateCodes } from "../../run/states.ts";
-import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
+import type { NumberMatch, RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import { type ClauseContext, joined, type RunTable, toClause } from "./conditions.ts";
 import type { SqlContext } from "./context.ts";
-import { first, type Param, type Statement } from "./database.ts";
+import { type Database, first, type Param, type Statement } from "./database.ts";
 import { FINISHED_COLUMNS, type RecordRow, toRecord, UNFINISHED_COLUMNS } from "./run-records.ts";
 
 /**
@@ -126,7 +126,7 @@ function plansOf(sql: SqlContext, where: RunCondition[], now: number): Plan[] {
     const here = states.filter((state) => isFinished(state) === (table === "history"));
     if (here.length === 0) return [];
     const context: ClauseContext = { db, t, table, now };
-    const { driver, few } = driverOf(table, here, where);
+    const { driver, few } = driverOf(db, table, here, where);
     const clause = joined([driver, ...where.map((one) => toClause(context, one))], " and ");
     return [{ table, clause, driver, few }];
   });
@@ -136,6 +136,7 @@ function plansOf(sql: SqlContext, where: RunCondition[], now: number): Plan[] {
 function statesOf(where: RunCondition[]): RunState[] {
   let left = Object.keys(stateCodes) as RunState[];
   for (const condition of where) {
+    if (condition.field === "fingerprint" && !condition.not) left = left.filter(isFinished);
     if (condition.field !== "state") continue;
     left = left.filter((state) => condition.any.includes(state) !== (condition.not ?? false));
   }
@@ -143,10 +144,18 @@ function statesOf(where: RunCondition[]): RunState[] {
 }
 
 /**
- * Chooses the condition to read a table by. Running runs are few. History has indexes by job and id, and by id for
- * failed runs.
+ * Chooses the condition to read a table by. Running runs are few. History has indexes by job, fingerprint, parent and
+ * rerun, each with the id; and by id for failed runs, of all jobs or of one.
  */
-function driverOf(table: RunTable, states: RunState[], where: RunCondition[]): Pick<Plan, "driver" | "few"> {
+function driverOf(
+  db: Database,
+  table: RunTable,
+  states: RunState[],
+  where: RunCondition[],
+): Pick<Plan, "driver" | "few"> {
+  const linked = linkedTo(db, table, where);
+  if (linked) return { driver: linked, few: false };
+  const failed = states.every((state) => state === "failed") ? "r.state = 4" : "1 = 1";
   const along = (text: string, ...params: Param[]) => ({ driver: { text, params }, few: false });
   for (const condition of where) {
     if (condition.not) continue;
@@ -155,8 +164,24 @@ function driverOf(table: RunTable, states: RunState[], where: RunCondition[]): P
     }
     const [only, ...others] = condition.field === "job" ? condition.any : [];
     if (table === "history" && only && others.length === 0 && "is" in only)
-      return along("r.name = ?", only.is);
+      return along(`r.name = ? and ${failed}`, only.is);
   }
   if (states.every((state) => state === "running")) return { ...along("r.state = 2"), few: true };
-  return along(states.every((state) => state === "failed") ? "r.state = 4" : "1 = 1");
+  return along(failed);
+}
+
+/** Returns the condition that names one parent, rerun or fingerprint, where the table has an index for it. */
+function linkedTo(db: Database, table: RunTable, where: RunCondition[]): Statement | null {
+  if (table === "runs" && !db.indexesLinks) return null;
+  for (const condition of where) {
+    if (condition.not || !("any" in condition) || condition.any.length !== 1) continue;
+    const [only] = condition.any;
+    if (condition.field === "fingerprint" && table === "history" && "is" in condition.any[0]!)
+      return { text: "r.fingerprint = ?", params: [condition.any[0].is] };
+    if (condition.field !== "parent" && condition.field !== "rerun") continue;
+    const { op, value } = only as NumberMatch;
+    if (op === "=")
+      return { text: `r.${condition.field === "parent" ? "parent_id" : "rerun_of"} = ?`, params: [value] };
+  }
+  return null;
 }

@@ -32,6 +32,7 @@ export class SqliteDatabase implements Database {
   readonly like: typeof dialect.like = dialect.like;
   readonly pattern: typeof dialect.pattern = dialect.pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
+  readonly indexesLinks = true;
   readonly movesRows = false;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
   readonly lookUp: typeof lookUp = lookUp;

@@ -28,6 +28,7 @@ import { promotion } from "./promotion.ts";
 import { pruning } from "./prune.ts";
 import { queues } from "./queues.ts";
 import { racing } from "./racing.ts";
+import { reports } from "./reports.ts";
 import { rollups } from "./rollups.ts";
 import { scale } from "./scale.ts";
 import { searching } from "./search.ts";
@@ -79,6 +80,7 @@ export function exercise(database: Database): void {
       tallies,
       rollups,
       audit,
+      reports,
       workers,
       listing,
       searching,

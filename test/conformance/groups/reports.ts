@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+import type { RunCondition } from "../../../src/store/search.ts";
+import { fresh } from "../support/fresh.ts";
+import { minutely, tick } from "../support/minutely.ts";
+import { beat, claim, define, ids, insert, insertOne, settle, times } from "../support/requests.ts";
+import type { Database } from "../support/stores.ts";
+
+const HOUR = 3_600_000;
+
+export function reports(database: Database): void {
+  describe("reports", () => {
+    const at = fresh(database);
+    const find = async (...where: RunCondition[]) => ids((await at.store.search({ where, limit: 100 })).runs);
+    const fail = async (name: string, error: string, fingerprint: string) => {
+      const id = await insertOne(at.store, { name });
+      const run = (await claim(at.store, { limit: 1 }))[0]!;
+      expect(run.id).toBe(id);
+      await settle(at.store, run, "failed", { error, fingerprint, keep: null });
+      return id;
+    };
+
+    test("children and reruns are found, finished or not, and nothing else", async () => {
+      const [child, rerun, both] = await insert(
+        at.store,
+        { parentId: 7 },
+        { rerunOf: 7 },
+        { parentId: 7, rerunOf: 7 },
+        { parentId: 8, rerunOf: 9 },
+        {},
+      );
+      const all = await claim(at.store);
+      for (const run of all.filter(({ id }) => id !== both))
+        await settle(at.store, run, "completed", { keep: null });
+      const parent = (value: number): RunCondition => ({ field: "parent", any: [{ op: "=", value }] });
+      const of = (value: number): RunCondition => ({ field: "rerun", any: [{ op: "=", value }] });
+      expect(await find(parent(7))).toEqual([both, child]);
+      expect(await find(of(7))).toEqual([both, rerun]);
+      expect(await find(of(7), { ...parent(7), not: true })).toEqual([rerun]);
+      expect(await find(of(8))).toEqual([]);
+      const page = await at.store.search({ where: [parent(7)], limit: 1 });
+      expect(ids(page.runs)).toEqual([both]);
+      expect(ids((await at.store.search({ where: [parent(7)], limit: 1, before: page.next! })).runs)).toEqual(
+        [child],
+      );
+    });
+
+    test("failed runs are found by their fingerprint, and by job and state", async () => {
+      const [one, two, three] = [
+        await fail("mail", "why", "aaa"),
+        await fail("sms", "why", "aaa"),
+        await fail("mail", "why", "bbb"),
+      ];
+      const waiting = await insertOne(at.store, { name: "mail" });
+      const print = (...is: string[]): RunCondition => ({
+        field: "fingerprint",
+        any: is.map((one) => ({ is: one })),
+      });
+      expect(await find(print("aaa"))).toEqual([two, one]);
+      expect(await find(print("AAA"))).toEqual([]);
+      expect(await find(print("aaa", "bbb"))).toEqual([three, two, one]);
+      expect(await find({ ...print("aaa"), not: true })).toEqual([waiting, three]);
+      expect(
+        await find({ field: "job", any: [{ is: "mail" }] }, { field: "state", any: ["failed"] }),
+      ).toEqual([three, one]);
+    });
+
+    test("the last ticks of many schedules are read together", async () => {
+      await beat(at.store, "w1");
+      await define(at.store, [
+        { name: "one", schedules: [minutely()] },
+        { name: "two", schedules: [minutely()] },
+      ]);
+      const start = at.clock.now() - (at.clock.now() % 60_000);
+      for (const _ of times(4, () => 0)) {
+        await at.clock.advance(60);
+        await tick(at.store);
+        for (const run of (await claim(at.store)).filter(({ name }) => name === "one")) {
+          await at.clock.advance(1);
+          await settle(at.store, run, "completed", { keep: null, duration: 1000 });
+        }
+      }
+      const [one, two] = (await at.store.schedules()).map(({ id }) => id);
+      const ticks = await at.store.recentTicks([one!, two!, 999], 3);
+      const of = (id: number) => ticks.filter(({ scheduleId }) => scheduleId === id);
+      const due = [4, 3, 2].map((n) => start + n * 60_000);
+      expect(of(one!).map(({ scheduledFor }) => scheduledFor)).toEqual(due);
+      expect(of(two!).map(({ scheduledFor }) => scheduledFor)).toEqual(due);
+      expect(of(one!)[0]).toMatchObject({ state: "completed" });
+      expect(of(one!)[0]!.finishedAt! - of(one!)[0]!.startedAt!).toBe(1000);
+      expect(of(two!)[0]).toMatchObject({ state: "running", finishedAt: null });
+      expect(ticks).toHaveLength(6);
+    });
+
+    test("failures are counted by error, job and hour, up to a number of runs", async () => {
+      const now = at.clock.now();
+      const hour = now - (now % HOUR);
+      const first = await fail("mail", "one", "aaa");
+      await at.clock.advance("1 hour");
+      const [second, third, fourth] = [
+        await fail("mail", "two", "aaa"),
+        await fail("mail", "three", "aaa"),
+        await fail("sms", "four", "aaa"),
+      ];
+      const all = { job: null, since: null, most: 10_000 };
+      const sorted = async (request: { job?: string; since?: number }) =>
+        (await at.store.failures({ ...all, ...request })).counts.sort((a, b) => a.sample - b.sample);
+      const later = { first: now + HOUR, last: now + HOUR, hour: hour + HOUR, fingerprint: "aaa" };
+      expect(await sorted({})).toEqual([
+        { fingerprint: "aaa", job: "mail", hour, count: 1, first: now, last: now, sample: first },
+        { ...later, job: "mail", count: 2, sample: third },
+        { ...later, job: "sms", count: 1, sample: fourth },
+      ]);
+      expect(await sorted({ job: "sms" })).toMatchObject([{ sample: fourth }]);
+      expect(await sorted({ since: now + 1 })).toHaveLength(2);
+      expect(await at.store.errorsOf([first, second!, 99_999])).toEqual(
+        new Map([
+          [first, "one"],
+          [second, "two"],
+        ]),
+      );
+      expect((await at.store.failures(all)).capped).toBe(false);
+    });
+
+    test("values are distinct and in order", async () => {
+      await beat(at.store, "w1");
+      await define(at.store, [{ name: "sms" }, { name: "mail", queue: "bulk" }]);
+      await at.store.pauseQueue("idle", true, null);
+      await insert(at.store, { name: "mail", tags: ["b", "ä"] }, { name: "mail", tags: ["a", "b"] });
+      const [run] = await claim(at.store, { limit: 1 });
+      await settle(at.store, run!, "failed", { error: '{"name":"Smtp\\"Error","message":"x"}', keep: null });
+      expect(await at.store.values("job")).toEqual(["mail", "sms"]);
+      expect(await at.store.values("queue")).toEqual(["bulk", "default", "idle"]);
+      expect(await at.store.values("tag")).toEqual(["a", "b", "ä"]);
+      expect(await at.store.values("errortype")).toEqual(['Smtp"Error']);
+      expect(await at.store.values("worker")).toContain("w1");
+    });
+  });
+}
