@@ -32,6 +32,7 @@ export function JobPage({ name }: { name: string }) {
   return (
     <Page
       title={visibleText(name)}
+      above={<Breadcrumb>{[<Link to="/jobs">Jobs</Link>, <Name>{name}</Name>]}</Breadcrumb>}
       beside={resource.data && <JobState job={resource.data} />}
       actions={resource.data && <Actions job={resource.data} refresh={resource.refresh} />}
     >
@@ -133,7 +134,6 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
   const { took, completed, failed, retried } = job.last24h;
   return (
     <>
-      <Breadcrumb>{[<Link to="/jobs">Jobs</Link>, <Name>{job.name}</Name>]}</Breadcrumb>
       {job.pause && (
         <p class="callout callout-paused">
           <PauseNote pause={job.pause} />

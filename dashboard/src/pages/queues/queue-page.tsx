@@ -26,13 +26,13 @@ export function QueuePage({ name }: { name: string }) {
   return (
     <Page
       title={visibleText(name)}
+      above={<Breadcrumb>{[<Link to="/queues">Queues</Link>, <Name>{name}</Name>]}</Breadcrumb>}
       beside={resource.data && <PauseState paused={resource.data.pause !== null} />}
       actions={resource.data && <QueueActions queue={resource.data} refresh={resource.refresh} />}
     >
       <Loaded resource={resource} problem={({ status }) => status === 404 && <NoQueue name={name} />}>
         {(queue) => (
           <>
-            <Breadcrumb>{[<Link to="/queues">Queues</Link>, <Name>{name}</Name>]}</Breadcrumb>
             {queue.pause && (
               <p class="callout callout-paused">
                 <PauseNote pause={queue.pause} />

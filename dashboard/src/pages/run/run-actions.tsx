@@ -63,7 +63,7 @@ export function RunActions({ run, refresh }: { run: RunDetail; refresh(): void }
       {can("forceCancel") && <Button onClick={ask("forceCancel")}>Force cancel…</Button>}
       {can("rerun") && (
         <Button icon="play" onClick={ask("rerun")}>
-          Run again with edits…
+          Run again…
         </Button>
       )}
       {can("delete") && (

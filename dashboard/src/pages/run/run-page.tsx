@@ -153,7 +153,7 @@ function Why({ run }: { run: RunDetail }) {
   const { alike, fingerprint } = run;
   return (
     <p class="why">
-      <Icon name="help" />
+      <Icon name="info" />
       <span>
         <Name>{run.why}</Name>
         {alike !== null && alike.value > 0 && fingerprint !== null && (

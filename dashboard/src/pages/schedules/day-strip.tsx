@@ -26,7 +26,7 @@ export function DayStrip({ hours }: Pick<SchedulesResponse, "hours">) {
               {ticks > 0 ? ticks : ""}
             </span>
             <svg class="day-bar" width="100%" height="44" aria-hidden="true">
-              <rect y={44 - height(ticks)} width="100%" height={height(ticks)} rx="2" />
+              <rect x="12%" y={44 - height(ticks)} width="76%" height={height(ticks)} rx="2" />
             </svg>
             <span class="day-clock" aria-hidden="true">
               {clock.slice(0, 2)}

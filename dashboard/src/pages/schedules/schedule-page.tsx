@@ -28,6 +28,15 @@ export function SchedulePage({ id }: { id: string }) {
   return (
     <Page
       title={schedule ? visibleText(schedule.job) : `Schedule ${id}`}
+      above={
+        <Breadcrumb>
+          {[
+            <Link to="/schedules">Schedules</Link>,
+            schedule && <JobLink name={schedule.job} />,
+            `schedule ${id}`,
+          ].filter(Boolean)}
+        </Breadcrumb>
+      }
       beside={schedule && <ScheduleState state={schedule.state} />}
       actions={schedule && <ScheduleButtons schedule={schedule} refresh={resource.refresh} />}
     >
@@ -57,9 +66,6 @@ function NoSchedule({ id }: { id: string }) {
 function View({ schedule }: { schedule: ScheduleDetail }) {
   return (
     <>
-      <Breadcrumb>
-        {[<Link to="/schedules">Schedules</Link>, <JobLink name={schedule.job} />, `schedule ${schedule.id}`]}
-      </Breadcrumb>
       {schedule.pause && (
         <p class="callout callout-paused">
           <PauseNote pause={schedule.pause} />

@@ -57,8 +57,10 @@ export function AuditPage() {
     }
   };
   return (
-    <Page title="Audit trail">
-      <Breadcrumb>{[<Link to="/settings">Settings</Link>, "Audit trail"]}</Breadcrumb>
+    <Page
+      title="Audit trail"
+      above={<Breadcrumb>{[<Link to="/settings">Settings</Link>, "Audit trail"]}</Breadcrumb>}
+    >
       <Loaded resource={resource}>
         {(first) => {
           if (first.items.length === 0) {
