@@ -160,6 +160,10 @@ export class Punctual<Known = any> extends Jobs<Known> {
     this.#engine.sessions.wake();
   }
 
+  protected override cancelInWorker(ids: number[]): void {
+    this.#engine.sessions.cancel(ids);
+  }
+
   protected override openStore(): Promise<Store> {
     return this.#engine.store.get();
   }

@@ -33,6 +33,8 @@ export abstract class Operations extends Reports implements RunControl {
   protected abstract readonly events: Emitter;
   protected abstract openStore(): Promise<Store>;
   protected abstract wakeWorker(): void;
+  /** Ends these runs in the worker of this process: a run that it has not started does not start any more. */
+  protected abstract cancelInWorker(ids: number[]): void;
 
   protected override openReads(): Promise<Store> {
     return this.openStore();
@@ -59,7 +61,7 @@ export abstract class Operations extends Reports implements RunControl {
     checkKeys(options, { force: true }, "cancel()");
     const store = await this.openStore();
     const answer = await store.cancel(checkId(id), defaultRetention.cancelled, options.force === true);
-    if (answer === "requested") this.wakeWorker();
+    if (answer === "requested") this.cancelInWorker([id]);
     else if (answer === "cancelled") await this.#emitCancelled(id);
     else throw wrongState("cancel", id, answer);
     return answer;
@@ -108,15 +110,18 @@ export abstract class Operations extends Reports implements RunControl {
   /** Cancels every waiting run that matches a query, and asks the running ones to end. */
   async cancelAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
     const store = await this.openStore();
+    const requested: number[] = [];
     const cancel = async ({ id, state }: RunRecord) => {
       // store.cancel() answers "cancelled" also for a run that was cancelled before.
       if (isFinished(state)) return state;
       const answer = await store.cancel(id, defaultRetention.cancelled);
       if (answer === "cancelled") await this.#emitCancelled(id);
-      return answer === "requested" ? null : toSkipReason(answer, "cancelled");
+      if (answer !== "requested") return toSkipReason(answer, "cancelled");
+      requested.push(id);
+      return null;
     };
     const report = await forEachRun(store, { query, options, method: "cancelAll()" }, cancel);
-    this.wakeWorker();
+    this.cancelInWorker(requested);
     return report;
   }
 

@@ -64,7 +64,7 @@ export function wrongState(operation: string, id: number, state: RunState | null
   if (state === "running") {
     return new PunctualError(
       "RUN_CLAIMED",
-      `Cannot ${operation} run ${id}: a worker has claimed it and it is running.`,
+      `Cannot ${operation} run ${id}: a worker has claimed it, so it is running or about to start.`,
     );
   }
   if (state === "ready" || state === "scheduled") {

@@ -13,9 +13,7 @@ export function explain(facts: WaitFacts): string[] {
   switch (run.state) {
     case "running":
       return [
-        facts.behind !== null && run.startedAt === null
-          ? `It waits behind run ${facts.behind} of its lane: ${holderOf(facts)} has claimed both, and executes one after the other.`
-          : `It is running: attempt ${run.attempts}, ${run.startedAt === null ? "claimed and about to start" : `started ${span(now - run.startedAt)} ago`}, on ${holderOf(facts)}.`,
+        `It is running: attempt ${run.attempts}, started ${span(now - run.startedAt!)} ago, on ${holderOf(facts)}.`,
         ...lostWorker(facts),
         ...isolation(run),
         ...slowHook(facts),
@@ -29,7 +27,7 @@ export function explain(facts: WaitFacts): string[] {
         ...(run.attempts > 0 ? [`It waits for attempt ${run.attempts + 1}.`] : []),
       ];
     case "ready":
-      return reasonsToWait(facts);
+      return run.worker === null ? reasonsToWait(facts) : claimed(facts);
     default: {
       const failure = readFailure(run.error);
       return [
@@ -38,6 +36,19 @@ export function explain(facts: WaitFacts): string[] {
       ];
     }
   }
+}
+
+/** Explains a run that a worker has claimed and not started. */
+function claimed(facts: WaitFacts): string[] {
+  const { run, behind } = facts;
+  return [
+    behind === null
+      ? `It is claimed and about to start: attempt ${run.attempts}, on ${holderOf(facts)}.`
+      : `It waits behind run ${behind} of its lane: ${holderOf(facts)} has claimed both, and executes one after the other.`,
+    ...lostWorker(facts),
+    ...isolation(run),
+    ...(run.cancelRequested ? ["It was asked to cancel: its worker will not start it."] : []),
+  ];
 }
 
 /** Describes the run's worker if the lease has expired or the worker gives no sign of life. */

@@ -16,7 +16,12 @@ export interface ChainLink {
   follows?: boolean;
 }
 
-type LockedRun = LimitSubject & ChainLink & { id: number; crashes: number };
+type LockedRun = LimitSubject & ChainLink & { id: number; crashes: number; suspect: number };
+
+/** Whether a run may share a chain with others: the start of a suspect must be written before its handler is called. */
+function isChainable({ crashes, suspect }: LockedRun): boolean {
+  return crashes === 0 && suspect === 0;
+}
 
 /** An SQL expression: the token if it is a chain's, else an empty text. */
 export function chainOf(token: string): string {
@@ -72,8 +77,8 @@ export function planChains(
 
 /**
  * Distributes the followers over the heads and returns those that the claim may take. `heads` and `locked` are rows
- * that this transaction has locked. A lane ends before a run that is missing there, and before one that has crashed:
- * a crashed run has its process to itself.
+ * that this transaction has locked. A lane ends before a run that is missing there, and before one that has crashed or
+ * may have.
  */
 export function linkChains<Run extends LockedRun>(
   plans: LanePlan[],
@@ -88,11 +93,11 @@ export function linkChains<Run extends LockedRun>(
   for (const plan of plans) {
     const rows = plan.heads.map(({ id }) => taken.get(id));
     if (!rows.every((row) => row !== undefined)) continue;
-    const open = rows.filter(({ crashes }) => crashes === 0);
+    const open = rows.filter(isChainable);
     if (open.length === 0) continue;
     for (const [index, { id }] of plan.followers.entries()) {
       const row = byId.get(id);
-      if (!row || row.crashes > 0) break;
+      if (!row || !isChainable(row)) break;
       const head = open[index % open.length]!;
       head.token ??= chainToken(token, ++chains);
       row.token = head.token;

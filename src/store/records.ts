@@ -83,6 +83,7 @@ export interface RunRecord {
   crashes: number;
   /** Whether it crashed before and no other run is in its process. */
   isolated: boolean;
+  /** Also of a run that is ready: the worker has claimed it and has not started it. */
   worker: string | null;
   /** The child process of the worker, as `number:pid`; null without a supervisor. */
   child: string | null;

@@ -62,9 +62,16 @@ export interface ClaimedRun extends Lease {
   priority: number;
   runAt: number;
   args: string | null;
-  /** Number of this attempt, from 1. */
+  /** Number of this attempt, from 1. No other execution of the run has it. */
   attempts: number;
   crashes: number;
+  /** Number of earlier attempts that do not count towards the maximum of the retry policy, without crashes. */
+  uncounted: number;
+  /**
+   * Whether a worker died that may have been executing the run. Its start must be written before its handler is called,
+   * so that the next crash is charged to it if it caused that one (note 46).
+   */
+  suspect: boolean;
   timeout: number | null;
   retries: string | null;
   owner: string | null;
@@ -83,7 +90,7 @@ export interface ClaimedRun extends Lease {
   unkeyed: boolean;
   /** The stream that claimed the run, which settles it as well. The worker sets it. */
   stream?: number;
-  /** Log lines that released attempts with the same number left behind. */
+  /** Log lines of this attempt, and of those before it since the last one that counted. */
   logged: number;
 }
 
@@ -98,12 +105,17 @@ export interface Settlement extends Lease {
   error: string | null;
   fingerprint: string | null;
   result: string | null;
-  /** How long history keeps the run; null: for ever, 0: not at all. */
+  /**
+   * How long history keeps the run; null: for ever, 0: not at all. A run that would wait again ends as cancelled if
+   * somebody has cancelled it, and is kept as long as this says.
+   */
   keep: number | null;
   /** Log lines of this attempt. They are deleted with the run if history does not keep it. */
   logged: number;
   /** released: the lane with the key that was computed. */
   lane?: string;
+  /** released: whether the handler was called, so that the next attempt gets another number. */
+  executed?: boolean;
 }
 
 /** A log line to append. */
@@ -232,7 +244,7 @@ export interface ReapedRun {
   worker: string | null;
   /** ready: the run waits again. failed: it crashed too often. cancelled: its cancellation was requested. */
   state: "ready" | "failed" | "cancelled";
-  /** False: the attempt had not started, and does not count. */
+  /** Whether the run is charged with the crash. False: it had not started, or one of several runs may have. */
   crashed: boolean;
   /** The run, for its hooks, if its crashes ended it as failed; otherwise null. */
   ended: ClaimedRun | null;

@@ -63,6 +63,7 @@ export class Assignment implements Execution {
   /** Starts the timeout: the handler is about to run. The child counts too, but its event loop may be blocked. */
   begin(): void {
     this.hasBegun = true;
+    this.#observer.started(this);
     const timeout = this.run.timeout ?? this.job.settings.timeout;
     if (timeout !== null) this.#expect(timeout + ABORT_GRACE, abortReasons.timeout(timeout));
   }

@@ -203,6 +203,7 @@ export class ChildRunner {
     let isReturnSent = false;
     const execution = new LocalExecution(run, job, this.#partsFor(ticket, run), {
       began: () => {},
+      started: () => {},
       ended: (one, result) => {
         isReturnSent = execution.hasReturned;
         const { duration } = one;

@@ -128,7 +128,8 @@ export function afterKill(
   random: () => number,
 ): Result {
   if (reason.code === "RUN_TIMED_OUT") return afterFailure(run, settings.retries, reason, { random });
-  return withoutHandler(reason.code);
+  const result = withoutHandler(reason.code);
+  return result.outcome === "released" ? { ...result, executed: true } : result;
 }
 
 /** Returns the result of an aborted attempt whose handler did not return. `code`: why it was aborted. */

@@ -299,7 +299,12 @@ export class Pool implements Executor {
       const isCharged =
         !child.killed?.spares && (assignment.hasBegun || (!anyBegan && this.#isTooOften(assignment.run.id)));
       const verdict = child.verdict(assignment);
-      assignment.settle(verdict ?? (isCharged ? { outcome: "crashed", error } : { outcome: "released" }));
+      assignment.settle(
+        verdict ??
+          (isCharged
+            ? { outcome: "crashed", error }
+            : { outcome: "released", executed: assignment.hasBegun }),
+      );
       child.forget(assignment);
       assignment.end();
     }

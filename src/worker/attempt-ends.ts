@@ -53,6 +53,11 @@ export function handlerGone(): PunctualError {
   return new PunctualError("HANDLER_GONE", "The function of this run was dispatched by another process.");
 }
 
+/** Returns the number of attempts that count towards the maximum of the retry policy, this one included. */
+export function countedAttempts({ attempts, crashes, uncounted }: ClaimedRun): number {
+  return attempts - crashes - uncounted;
+}
+
 /** Returns the result of a failed attempt: a retry, or the end. Attempts that were lost in a crash do not count. */
 export function afterFailure(
   run: ClaimedRun,
@@ -61,7 +66,7 @@ export function afterFailure(
   { random, isWorthRetrying = () => true }: { random(): number; isWorthRetrying?(): boolean },
 ): Result {
   const retries = policyOf(job, run.retries);
-  const failures = run.attempts - run.crashes;
+  const failures = countedAttempts(run);
   if (failures >= retries.max || !isWorthRetrying()) return { outcome: "failed", error };
   return { outcome: "retried", error, delay: retryDelay(retries, failures, error, random) };
 }

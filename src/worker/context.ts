@@ -6,7 +6,7 @@ import { encodePayload, type JsonValue } from "../run/payload.ts";
 import { policyOf } from "../run/retries.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
-import { type EarlyEnd, EndOfTry, snoozeEnd } from "./attempt-ends.ts";
+import { countedAttempts, type EarlyEnd, EndOfTry, snoozeEnd } from "./attempt-ends.ts";
 
 /** Shortest interval between two writes of progress. */
 const PROGRESS_EVERY = 100;
@@ -71,7 +71,7 @@ export class Context implements RunContext {
   }
 
   get isLastAttempt(): boolean {
-    return this.#isLastAttempt ?? this.attempt - this.crashes >= this.maxAttempts;
+    return this.#isLastAttempt ?? countedAttempts(this.#owner.run) >= this.maxAttempts;
   }
 
   set isLastAttempt(isLast: boolean) {

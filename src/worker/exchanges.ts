@@ -37,8 +37,10 @@ export interface WorkerRuns {
   cancel(ids: number[]): void;
   /** Releases runs that have not started and are paused by now. */
   releasePaused(paused: Paused): void;
-  /** Returns runs of a stream whose start is not written yet, and marks their starts as written. */
+  /** Returns runs of a stream whose start is not written yet, for its next exchange. */
   newStarts(stream: number): Lease[];
+  /** The starts that an exchange took along are written. */
+  startsWritten(starts: Lease[]): void;
   /** Releases runs that have not started. */
   releaseAll(): void;
   /** Called when the outcome of a run is written or lost. */
@@ -200,6 +202,8 @@ export class Exchanges {
     }
     const answer = await stream.outbox.exchange(started, claim);
     const { nextDue, claimed, cancelled, paused, unclaimed, isPartial } = answer;
+    // A claim that was refused may have kept the starts from being written.
+    if (!unclaimed) this.#runs.startsWritten(started);
     stream.asked = 0;
     stream.answeredAt = clock.monotonic();
     this.#pace.exchanged(stream.answeredAt - sent.monotonic);

@@ -10,6 +10,8 @@ export interface ExecutionsParts {
   clock: Clock;
   logbook: Pick<Logbook, "holds" | "flush">;
   pace: Pick<Pace, "started" | "done">;
+  /** Called when the handler is about to be called. */
+  started(run: ClaimedRun): void;
   /** Called when the result may be written. */
   settle(execution: Execution, result: Result): void;
   /** Called when the result is known. It may be settled later. */
@@ -45,6 +47,10 @@ export class Executions implements ExecutionObserver {
     const { pace, clock } = this.#parts;
     this.#executions.set(execution.run, execution);
     pace.started(clock.monotonic());
+  }
+
+  started({ run }: Execution): void {
+    this.#parts.started(run);
   }
 
   ended(execution: Execution, result: Result): void {
@@ -83,8 +89,12 @@ export class Executions implements ExecutionObserver {
         this.returned(execution);
         resolve();
       };
-      const began = (execution: Execution) => this.began(execution);
-      cell.execute(run, job, { began, ended: (...of) => this.ended(...of), returned });
+      cell.execute(run, job, {
+        began: (execution) => this.began(execution),
+        started: (execution) => this.started(execution),
+        ended: (...of) => this.ended(...of),
+        returned,
+      });
     });
   }
 

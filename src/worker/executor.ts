@@ -21,8 +21,8 @@ export type Result =
   | { outcome: "failed"; error: unknown; failure?: Failure }
   | { outcome: "skipped" | "cancelled"; reason: string | null }
   | { outcome: "snoozed"; delay: number }
-  /** `lane`: of a run that was claimed only to compute its key. */
-  | { outcome: "released"; lane?: string }
+  /** `lane`: of a run that was claimed only to compute its key. `executed`: the handler was called. */
+  | { outcome: "released"; lane?: string; executed?: boolean }
   /** The run was lost with its child process. */
   | { outcome: "crashed"; error: PunctualError }
   /** The lease is lost: nothing more may be written. */
@@ -43,10 +43,12 @@ export interface Execution {
   abort(reason: PunctualError): void;
 }
 
-/** Follows attempts. All three may be called before `execute()` returns. */
+/** Follows attempts. All of them may be called before `execute()` returns. */
 export interface ExecutionObserver {
-  /** Called when the attempt is about to start. */
+  /** Called when the executor has taken the run. It may wait for a slot of a child process. */
   began(execution: Execution): void;
+  /** Called when the handler is about to be called. */
+  started(execution: Execution): void;
   /** Called when the result of the attempt is known. */
   ended(execution: Execution, result: Result): void;
   /** Called after `ended`, when the handler has returned. Until then it uses its slot, even if the run is settled. */

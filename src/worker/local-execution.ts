@@ -157,8 +157,8 @@ export class LocalExecution implements Execution, ContextOwner {
   #attempt(): Result | Promise<Result | null> {
     const { run, job } = this;
     const { when, skip, before } = job.settings;
-    const { expiresAt, claimedAt, attempts } = run;
-    if (attempts === 1 && expiresAt !== null && claimedAt > expiresAt) {
+    const { expiresAt, claimedAt, attempts, uncounted } = run;
+    if (attempts - uncounted === 1 && expiresAt !== null && claimedAt > expiresAt) {
       return { outcome: "skipped", reason: "expired before it started" };
     }
     try {
@@ -317,7 +317,7 @@ export class LocalExecution implements Execution, ContextOwner {
     if (isA(thrown, EndOfTry)) return { outcome: "failed", error: thrown };
     const code = this.#reason?.code;
     if (code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
-    if (code === "SHUTDOWN") return { outcome: "released" };
+    if (code === "SHUTDOWN") return { outcome: "released", executed: true };
     // The handler threw because of the timeout: the timeout is the cause.
     const error = code === "RUN_TIMED_OUT" ? this.#reason : thrown;
     const { retries } = this.job.settings;

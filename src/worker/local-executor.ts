@@ -62,6 +62,7 @@ export class LocalExecutor implements Executor {
     this.#busy++;
     const execution = new LocalExecution(run, job, this.#parts, observer);
     observer.began(execution);
+    observer.started(execution);
     execution.start();
   }
 

@@ -31,7 +31,7 @@ export function toOutboxEntry(
     error: null,
     fingerprint: null,
     result: null,
-    keep: result.outcome in keep ? keep[result.outcome as FinishedState] : 0,
+    keep: keep[result.outcome in keep ? (result.outcome as FinishedState) : "cancelled"],
     logged: run.logged,
   };
   let failure: Failure | null = null;
@@ -55,6 +55,7 @@ export function toOutboxEntry(
       break;
     case "released":
       if (result.lane !== undefined) settlement.lane = result.lane;
+      if (result.executed) settlement.executed = true;
       break;
     default:
       result satisfies never;

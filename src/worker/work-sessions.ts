@@ -68,6 +68,12 @@ export class WorkSessions {
     (this.#current?.worker ?? this.parentLink)?.wake();
   }
 
+  /** Ends cancelled runs in the worker of this process; another worker learns of them by its next exchange. */
+  cancel(ids: number[]): void {
+    this.#current?.worker?.cancel(ids);
+    this.wake();
+  }
+
   /** Syncs the jobs at the end of the turn; without a worker, when one starts. */
   definitionsChanged(jobSync: JobSync = this.#jobSync): void {
     jobSync.changed();

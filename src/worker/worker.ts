@@ -1,5 +1,5 @@
 import { defaultRetention } from "../run/retention.ts";
-import { type ClaimedRun, type ClaimRequest, hasCrashed, type Paused } from "../store/store.ts";
+import { type ClaimedRun, type ClaimRequest, hasCrashed, type Lease, type Paused } from "../store/store.ts";
 import type { ClockReading } from "../time.ts";
 import { ABORT_GRACE, abortReasons, handlerGone } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
@@ -17,6 +17,7 @@ import type { UnwrittenRun } from "./outbox.ts";
 import { startedEvent, toOutboxEntry } from "./outbox-entry.ts";
 import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
+import { mustBeMarked, Suspects } from "./suspects.ts";
 
 /** Claims, executes and settles runs until it is stopped or done. `exchanges.ts` has the loop. */
 export class Worker {
@@ -24,6 +25,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #buffer: Buffer;
   readonly #chains = new Chains();
+  readonly #suspects = new Suspects();
   readonly #executions: Executions;
   readonly #exchanges: Exchanges;
   readonly leases: Leases;
@@ -45,11 +47,12 @@ export class Worker {
     this.leases = new Leases({
       ...parts,
       lost: (run, expired) => this.#lose(run, expired),
-      cancelled: (ids) => this.#cancel(ids),
+      cancelled: (ids) => this.cancel(ids),
     });
     this.#executions = new Executions({
       ...parts,
       pace: this.#pace,
+      started: (run) => this.#started(run),
       settle: (...of) => this.#settle(...of),
       ended: (...of) => this.#ended(...of),
       freed: (run) => this.#freed(run),
@@ -118,6 +121,7 @@ export class Worker {
       unsettled: () =>
         this.#buffer.size +
         this.#chains.waiting +
+        this.#suspects.size +
         this.#isolation.waiting +
         this.#executions.size +
         this.#crashed.size,
@@ -128,9 +132,10 @@ export class Worker {
       releaseHeld: () => this.#releaseHeld(),
       releaseAll: () => this.#releaseAll(),
       hold: (claimed, claim, sent) => this.#hold(claimed, claim, sent),
-      cancel: (ids) => this.#cancel(ids),
+      cancel: (ids) => this.cancel(ids),
       releasePaused: (paused) => this.#releasePaused(paused),
-      newStarts: (stream) => this.#executions.newStarts(stream),
+      newStarts: (stream) => [...this.#executions.newStarts(stream), ...this.#suspects.startsOf(stream)],
+      startsWritten: (starts) => this.#startsWritten(starts),
       drop: (run) => this.leases.drop(run),
     };
   }
@@ -168,6 +173,11 @@ export class Worker {
       const next = this.#buffer.peek();
       if (!next || !this.#executor.hasRoomFor(next)) return;
       this.#buffer.take();
+      if (mustBeMarked(next)) {
+        this.#suspects.add(next);
+        this.wake();
+        continue;
+      }
       // If this process was suspended, another worker may have claimed the run. If none has, the release lets a worker
       // claim it.
       const isTrusted = this.leases.trusts(next);
@@ -175,6 +185,10 @@ export class Worker {
       if (job) this.#executions.start(this.#executor, next, job);
       else if (!isTrusted) this.#release(next);
     }
+  }
+
+  #startsWritten(starts: Lease[]): void {
+    this.#buffer.add(this.#suspects.written(starts), this.#parts.clock.monotonic());
   }
 
   /** Releases buffered runs, so that they are not charged with a crash. Returns whether everything is written. */
@@ -205,16 +219,19 @@ export class Worker {
 
   /** Returns the job of a run that is about to start. Refuses a run without one. */
   #jobOf(run: ClaimedRun): RunnableJob | null {
-    const { registry, events } = this.#parts;
-    const job = registry.handlerOf(run);
+    const job = this.#parts.registry.handlerOf(run);
     if (!job) void this.#refuse(run);
+    return job ?? null;
+  }
+
+  #started(run: ClaimedRun): void {
+    const { events } = this.#parts;
     // This execution only computes the key of an unkeyed run. A later claim takes the run, under the limit of its key.
-    else if (run.unkeyed) this.#claimed--;
+    if (run.unkeyed) this.#claimed--;
     else {
       this.#ran++;
       if (events.hasListeners("run.started")) events.emit("run.started", startedEvent(run));
     }
-    return job ?? null;
   }
 
   #settle({ run, job, duration }: Execution, result: Result): void {
@@ -270,9 +287,11 @@ export class Worker {
     for (const run of this.#takeIf(isPaused)) this.#release(run);
   }
 
-  /** Takes runs that have not started out of the buffer, the chains and the isolation. */
+  /** Takes runs that have not started out of the parts that hold them. */
   #takeIf(wanted: (run: ClaimedRun) => boolean): ClaimedRun[] {
-    return [this.#buffer, this.#chains, this.#isolation].flatMap((part) => part.takeIf(wanted));
+    return [this.#buffer, this.#chains, this.#suspects, this.#isolation].flatMap((part) =>
+      part.takeIf(wanted),
+    );
   }
 
   /** Releases a run, and those behind it: they must not start before it. */
@@ -300,7 +319,9 @@ export class Worker {
     this.#isolation.lose(run);
   }
 
-  #cancel(ids: number[]): void {
+  /** Aborts the handlers of cancelled runs, and settles those that have not started. */
+  cancel(ids: number[]): void {
+    if (ids.length === 0) return;
     this.#executions.cancel(ids);
     const cancelled = new Set(ids);
     for (const run of this.#takeIf((one) => cancelled.has(one.id))) {

@@ -64,7 +64,7 @@ describe("a job with a limit of 1", () => {
     const runs = await dispatch(1, KNOWN + 3);
     const pass = jobs.run({ batch: 400 });
     while (seen.order.length < KNOWN) await heard(jobs, "run.started");
-    expect((await jobs.find(runs[KNOWN]!.id))!.state).toBe("running");
+    expect(await jobs.find(runs[KNOWN]!.id)).toMatchObject({ state: "ready", worker: expect.any(String) });
     await clock.advance("150ms");
     expect(await jobs.find(runs[KNOWN]!.id)).toMatchObject({ state: "ready", attempts: 0 });
     long.resolve();
@@ -93,6 +93,16 @@ describe("a job with a limit of 1", () => {
     const runs = await dispatch(1, KNOWN + 2);
     await jobs.run({ batch: 400 });
     expect(seen.order.slice(KNOWN - 1)).toEqual([KNOWN, KNOWN + 2]);
+  });
+
+  test("a run that is cancelled by the run before it does not start", async () => {
+    const { jobs, seen, dispatch } = scene(async (n) => {
+      if (n === KNOWN) expect(await jobs.cancel(runs[KNOWN]!.id)).toBe("requested");
+    });
+    const runs = await dispatch(1, KNOWN + 2);
+    await jobs.run({ batch: 400 });
+    expect(seen.order.slice(KNOWN - 1)).toEqual([KNOWN, KNOWN + 2]);
+    expect((await jobs.find(runs[KNOWN]!.id))!.state).toBe("cancelled");
   });
 
   test("starts none of the runs behind another once it is paused", async () => {

@@ -15,20 +15,44 @@ describe("snooze()", () => {
     await jobs.run();
     expect(await jobs.find(run.id)).toMatchObject({
       state: "scheduled",
-      attempts: 0,
+      attempts: 1,
       runAt: new Date("2026-01-01T00:01:00Z"),
     });
     await clock.advance(60);
     await jobs.run();
     await clock.advance(60);
     await jobs.run();
-    expect(seen).toEqual([1, 1, 1]);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "completed", attempts: 1, result: "done" });
+    expect(seen).toEqual([1, 2, 3]);
+    expect(await jobs.find(run.id)).toMatchObject({ state: "completed", attempts: 3, result: "done" });
     expect(snoozed).toMatchObject([
       { id: run.id, attempt: 1, delay: 60_000 },
-      { id: run.id, attempt: 1, delay: 60_000 },
+      { id: run.id, attempt: 2, delay: 60_000 },
     ]);
     expect(await jobs.attempts(run.id)).toEqual([]);
+  });
+
+  test("leaves the retries as they were", async () => {
+    const { jobs, clock } = open();
+    const seen: [number, boolean][] = [];
+    jobs
+      .schedule("task", (_args, run) => {
+        seen.push([run.attempt, run.isLastAttempt]);
+        if (seen.length <= 2) run.snooze("1m");
+        throw new Error("no");
+      })
+      .attempts({ max: 2, base: 1, jitter: "none" });
+    const run = await jobs.dispatch("task");
+    for (let passes = 0; passes < 4; passes++) {
+      await jobs.run();
+      await clock.advance(60);
+    }
+    expect(seen).toEqual([
+      [1, false],
+      [2, false],
+      [3, false],
+      [4, true],
+    ]);
+    expect((await jobs.find(run.id))!.state).toBe("failed");
   });
 
   test("takes effect if the handler catches its error", async () => {
@@ -45,7 +69,7 @@ describe("snooze()", () => {
     const run = await jobs.dispatch("task");
     await jobs.run();
     expect(after).toBe(true);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "scheduled", attempts: 0 });
+    expect(await jobs.find(run.id)).toMatchObject({ state: "scheduled", attempts: 1 });
   });
 
   test("takes effect if the handler throws another error after it", async () => {
@@ -84,7 +108,7 @@ describe("snooze()", () => {
     const run = await jobs.dispatch("task");
     await jobs.run();
     expect(ran).toBe(0);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "scheduled", attempts: 0 });
+    expect(await jobs.find(run.id)).toMatchObject({ state: "scheduled", attempts: 1 });
   });
 
   test.each([[-1], ["later"], [undefined], [Number.NaN]])(

@@ -39,9 +39,9 @@ describe("events", () => {
       ],
       ["run.started", { ...of, attempt: 2 }],
       ["run.snoozed", { ...of, attempt: 2, duration: 0, delay: 0 }],
-      ["run.started", { ...of, attempt: 2 }],
-      ["run.logged", { ...of, attempt: 2, message: "third", data: undefined }],
-      ["run.completed", { ...of, attempt: 2, duration: 0, result: "done" }],
+      ["run.started", { ...of, attempt: 3 }],
+      ["run.logged", { ...of, attempt: 3, message: "third", data: undefined }],
+      ["run.completed", { ...of, attempt: 3, duration: 0, result: "done" }],
     ]);
   });
 

@@ -75,7 +75,7 @@ describe("forever() and stop()", () => {
     expect(code).toBe("SHUTDOWN");
     expect(await released).toMatchObject({ id: run.id, attempt: 1 });
     const { jobs } = open({}, db);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 0, crashes: 0, worker: null });
+    expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 1, crashes: 0, worker: null });
   });
 
   test("abandons a handler that ignores the shutdown, and releases its run", async () => {
@@ -88,7 +88,7 @@ describe("forever() and stop()", () => {
     await stopped(one);
     await working;
     const { jobs } = open({}, db);
-    expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 0 });
+    expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 1 });
   });
 
   test("leaves no worker behind in the database", async () => {

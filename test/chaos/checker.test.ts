@@ -22,6 +22,7 @@ const run = (id: number, name: string, more: Partial<FinalRun> = {}): FinalRun =
   state: 3,
   attempts: 1,
   crashes: 0,
+  uncounted: 0,
   tick_at: null,
   ...more,
 });

@@ -21,7 +21,7 @@ const given = process.env.CHAOS_SEED;
 const databases = selected.filter(({ name }) => name !== "mysql");
 
 async function evidence({ journal, asked }: Chaos, { sql }: Opened): Promise<Evidence> {
-  const columns = "id, name, state, attempts, crashes, tick_at";
+  const columns = "id, name, state, attempts, crashes, uncounted, tick_at";
   return {
     entries: journal.entries,
     asked,

@@ -57,8 +57,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A chain ends before a run that is locked.",
     file: "src/store/chains.ts",
-    find: "if (!row || row.crashes > 0) break;",
-    replace: "if (!row || row.crashes > 0) continue;",
+    find: "if (!row || !isChainable(row)) break;",
+    replace: "if (!row || !isChainable(row)) continue;",
     tests: ["test/faults/limits.test.ts"],
     only: "a chain ends before a run that another transaction has locked",
     stores: ["postgres"],
@@ -66,7 +66,7 @@ export const mutants: Mutant[] = [
   {
     rule: "No run that has crashed is behind another.",
     file: "src/store/chains.ts",
-    find: "if (!row || row.crashes > 0) break;",
+    find: "if (!row || !isChainable(row)) break;",
     replace: "if (!row) break;",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "end before a crashed run",
@@ -75,7 +75,7 @@ export const mutants: Mutant[] = [
   {
     rule: "No run is behind one that has crashed.",
     file: "src/store/chains.ts",
-    find: "const open = rows.filter(({ crashes }) => crashes === 0);",
+    find: "const open = rows.filter(isChainable);",
     replace: "const open = rows;",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "end before a crashed run",
@@ -106,15 +106,6 @@ export const mutants: Mutant[] = [
     replace: "(lease_token = ? or lease_token = ?)",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "are returned again, in order",
-    stores: ["sqlite"],
-  },
-  {
-    rule: "Of a dead worker's chain, only the run that had started is charged.",
-    file: "src/store/sql/reap.ts",
-    find: "const isLater = isChain(token) && chains.has(token);",
-    replace: "const isLater = false;",
-    tests: ["test/conformance/sqlite.test.ts"],
-    only: "only the run that has started is charged",
     stores: ["sqlite"],
   },
   {
@@ -167,8 +158,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A run that is cancelled behind another does not start.",
     file: "src/worker/worker.ts",
-    find: "[this.#buffer, this.#chains, this.#isolation].flatMap",
-    replace: "[this.#buffer, this.#isolation].flatMap",
+    find: "[this.#buffer, this.#chains, this.#suspects, this.#isolation].flatMap",
+    replace: "[this.#buffer, this.#suspects, this.#isolation].flatMap",
     tests: ["test/api/chains.test.ts"],
     only: "cancelled behind another",
   },

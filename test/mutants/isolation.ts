@@ -47,7 +47,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run that waits again is not isolated any more.",
-    file: "src/store/sql/settle.ts",
+    file: "src/store/sql/put-back.ts",
     find: '        isolated: "0",\n',
     replace: "",
     ...store,

@@ -111,7 +111,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run that is released with its key waits in the lane of that key.",
-    file: "src/store/sql/settle.ts",
+    file: "src/store/sql/put-back.ts",
     find: 'lane: "coalesce(v.lane, r.lane)"',
     replace: 'lane: "coalesce(r.lane, v.lane)"',
     tests: ["test/conformance/sqlite.test.ts"],

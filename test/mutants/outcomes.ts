@@ -115,7 +115,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A run that waits again has no slow hook.",
-    file: "src/store/sql/settle.ts",
+    file: "src/store/sql/put-back.ts",
     find: '        hook: "null",\n',
     replace: "",
     tests: ["test/conformance/sqlite.test.ts"],

@@ -77,9 +77,9 @@ export const mutants: Mutant[] = [
     only: "fenc|lease|start",
   },
   {
-    rule: "A released run gets its attempt back.",
-    file: "src/store/sql/settle.ts",
-    find: "counts ? 0 : 1,",
+    rule: "The number of an attempt whose handler was not called is given to the next one.",
+    file: "src/store/sql/put-back.ts",
+    find: 'number === "unused" ? 1 : 0,',
     replace: "0,",
     ...sqlite,
     only: "settle|fenc",

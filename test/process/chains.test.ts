@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { SINGLE } from "./support/process-jobs.ts";
 import { type Scene, test } from "./support/scene.ts";
 
@@ -16,7 +17,7 @@ function charged(scene: Scene): Map<number, number> {
 }
 
 describe("a worker that holds a chain", () => {
-  test("is killed: another worker takes the lane, and one run is charged", async ({ scene }) => {
+  test("is killed: another takes the lane, and no run is charged", async ({ scene }) => {
     expect(SINGLE).toBe(1);
     const runs = await scene.dispatchMany("single", 200);
     const first = scene.worker("first", { whenAhead: "kill" });
@@ -27,9 +28,9 @@ describe("a worker that holds a chain", () => {
     scene.worker("second");
     await scene.untilDrained();
 
-    expect([...charged(scene).values()]).toEqual([1]);
+    expect([...charged(scene).values()]).toEqual([]);
     for (const id of behind) {
-      expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });
+      expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 2, crashes: 0 });
       expect(scene.journal.find({ what: "start", run: id })).toMatchObject([{ by: "second" }]);
     }
     for (const { id } of runs) expect(scene.finished(id)).toMatchObject({ state: 3 });
@@ -48,4 +49,33 @@ describe("a worker that holds a chain", () => {
     await scene.untilDrained();
     for (const id of behind) expect(scene.journal.find({ what: "start", run: id })).toHaveLength(1);
   });
+});
+
+/** A new worker for each that dies, as a process manager would, until everything has finished. */
+async function restartUntilDrained(scene: Scene): Promise<void> {
+  const isDrained = () => scene.rows("select 1 from punctual_runs").length === 0;
+  for (let restart = 1; !isDrained(); restart++) {
+    const child = scene.worker(`restart ${restart}`, { parallel: 4 });
+    await eventually("the worker to die or the runs to finish", () => !child.isAlive || isDrained());
+  }
+}
+
+describe.concurrent("a run that kills its process among others whose start is not written", () => {
+  for (const job of ["single", "free"] as const) {
+    test(`of the job "${job}" fails at its fourth death, and no number is given twice`, async ({ scene }) => {
+      const before = await scene.dispatchMany(job, 60);
+      const [poison] = await scene.dispatchMany(job, 1, { do: "exit" });
+      const behind = await scene.dispatchMany(job, 60);
+      await restartUntilDrained(scene);
+
+      expect(scene.finished(poison!.id)).toMatchObject({ state: 4, crashes: 3 });
+      const deaths = scene.journal.find({ what: "start", run: poison!.id });
+      expect(deaths.length).toBeLessThanOrEqual(4);
+      for (const { id } of [...before, ...behind]) expect(scene.finished(id)).toMatchObject({ state: 3 });
+      const executions = scene.journal.find({ what: "start" }).map(({ run, attempt }) => `${run} ${attempt}`);
+      expect(new Set(executions).size).toBe(executions.length);
+      // Of a chain the innocent are never charged.
+      if (job === "single") expect([...charged(scene).keys()]).toEqual([poison!.id]);
+    });
+  }
 });

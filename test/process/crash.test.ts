@@ -57,9 +57,9 @@ describe("a worker that is killed", () => {
     await scene.untilDrained();
 
     for (const id of ahead!.ids!) {
-      expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });
+      expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 2, uncounted: 1, crashes: 0 });
       expect(await scene.jobs.attempts(id)).toEqual([]);
-      expect(scene.journal.find({ what: "start", run: id })).toMatchObject([{ by: "second", attempt: 1 }]);
+      expect(scene.journal.find({ what: "start", run: id })).toMatchObject([{ by: "second", attempt: 2 }]);
     }
   });
 });

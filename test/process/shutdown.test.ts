@@ -58,7 +58,9 @@ describe("the first signal", () => {
     expect(scene.journal.find({ what: "abort" })).toEqual([]);
   });
 
-  test("aborts after the grace; the run is ready at once and keeps its attempt number", async ({ scene }) => {
+  test("aborts after the grace; the run is free at once, and its attempt does not count", async ({
+    scene,
+  }) => {
     const { id } = await scene.job.held.dispatch({ do: "obey" });
     const first = scene.worker("first", { grace: "100ms" });
     await scene.journal.until({ by: "first", what: "start", run: id });
@@ -68,12 +70,12 @@ describe("the first signal", () => {
     expect(scene.journal.find({ what: "abort", run: id })).toMatchObject([{ code: "SHUTDOWN" }]);
     expect(scene.journal.find({ what: "run.released", run: id })).toHaveLength(1);
     const row = scene.unfinished(id)!;
-    expect(row).toMatchObject({ state: 1, attempts: 0, crashes: 0, lease_token: null, locked_by: null });
+    expect(row).toMatchObject({ state: 1, attempts: 1, uncounted: 1, lease_token: null, locked_by: null });
     expect(row.run_at).toBeLessThanOrEqual(Date.now());
     expect(await scene.jobs.attempts(id)).toEqual([]);
 
     scene.worker("second", { acts: { held: { do: "return" } } });
-    expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 1 });
+    expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 2 });
   });
 
   test("is handled while the worker still waits for the database", async ({ scene }) => {
@@ -102,7 +104,7 @@ describe.concurrent("a handler that ignores its signal", () => {
     await scene.journal.until({ by: "first", what: "start", run: id });
     expect(await scene.stop(first)).toEqual({ code: 0, signal: null });
     expect(scene.journal.find({ what: "abort", run: id })).toMatchObject([{ code: "SHUTDOWN" }]);
-    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 0, crashes: 0, lease_token: null });
+    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 1, uncounted: 1, lease_token: null });
     expect(scene.journal.find({ what: "end", run: id })).toEqual([]);
   });
 
@@ -114,7 +116,7 @@ describe.concurrent("a handler that ignores its signal", () => {
     const second = scene.worker("second", { grace: "100ms" });
     await scene.journal.until({ by: "second", what: "start", run: id });
     expect(await scene.stop(second)).toEqual({ code: 0, signal: null });
-    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 1, crashes: 1, lease_token: null });
+    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 2, crashes: 1, lease_token: null });
   });
 });
 
@@ -132,7 +134,7 @@ describe("further signals", () => {
       child.signal(signal);
       expect(await child.exit()).toEqual({ code: 0, signal: null });
       expect(scene.journal.find({ what: "abort" })).toMatchObject([{ run: id, code: "SHUTDOWN" }]);
-      expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 0 });
+      expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 1, uncounted: 1 });
       expect(child.stderr).not.toMatch(STACK_TRACE);
     });
 

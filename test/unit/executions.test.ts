@@ -20,7 +20,8 @@ function execution(token: string): Execution & { aborts: string[] } {
 function scene() {
   const logbook = { holds: () => false, flush: async () => {} };
   const pace = { started() {}, done() {} };
-  const running = new Executions({ clock: systemClock, logbook, pace, ended() {}, settle() {}, freed() {} });
+  const none = { started() {}, ended() {}, settle() {}, freed() {} };
+  const running = new Executions({ clock: systemClock, logbook, pace, ...none });
   return { running, end: (one: Execution) => running.ended(one, { outcome: null }) };
 }
 

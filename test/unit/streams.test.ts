@@ -61,6 +61,7 @@ function scene(options: Partial<WorkerOptions> = {}) {
       const execution = { run, job, isQueued: false, duration: 0, abort };
       running.set(run.id, { execution, observer });
       observer.began(execution);
+      observer.started(execution);
     },
     close: () => {
       throw new Error("nothing crashed here");
@@ -96,6 +97,8 @@ function scene(options: Partial<WorkerOptions> = {}) {
       }
       await clock.advance(0);
     },
+    /** The runs whose handlers were called. */
+    running: () => [...running.keys()].sort((a, b) => a - b),
     streams: () => underWay.map(({ stream }) => stream).sort(),
     hasEnded: () => ended,
     /** Answers that the database has no more runs. */
@@ -124,6 +127,52 @@ test("a claim that is not full leaves the second stream idle", async () => {
   await at.clock.advance(0);
   await at.on(0)!.answer({ claimed: at.runs(GROUP - 1) });
   expect(at.streams()).toEqual([]);
+});
+
+test("the start of a suspect is written before its handler is called", async () => {
+  const at = scene();
+  await at.clock.advance(0);
+  const [suspect, other] = [
+    ...at.runs(1, { suspect: true, started: false }),
+    ...at.runs(1, { started: false }),
+  ];
+  await at.on(0)!.answer({ claimed: [suspect!, other!] });
+  expect(at.running()).toEqual([other!.id]);
+  const { started, answer } = at.on(0)!;
+  expect(started.map(({ id }) => id).sort()).toEqual([suspect!.id, other!.id]);
+  await answer({});
+  expect(at.running()).toEqual([suspect!.id, other!.id]);
+  await at.untilIdle();
+});
+
+test("a suspect whose start the claim has written starts at once", async () => {
+  const at = scene();
+  await at.clock.advance(0);
+  const [suspect] = at.runs(1, { suspect: true });
+  await at.on(0)!.answer({ claimed: [suspect!] });
+  expect(at.running()).toEqual([suspect!.id]);
+});
+
+test("a suspect that is cancelled while its start is being written does not start", async () => {
+  const at = scene();
+  await at.clock.advance(0);
+  const [suspect] = at.runs(1, { suspect: true, started: false });
+  await at.on(0)!.answer({ claimed: [suspect!] });
+  await at.on(0)!.answer({ cancelled: [suspect!.id] });
+  expect(at.running()).toEqual([]);
+  expect(at.on(0)!.settle).toMatchObject([{ id: suspect!.id, outcome: "cancelled" }]);
+});
+
+test("a claimed run that is cancelled in this process does not start, whatever the database answers", async () => {
+  const at = scene({ parallel: 1 });
+  await at.clock.advance(0);
+  const head = at.runs(1, { limited: true, token: "t.1" })[0]!;
+  const follower = at.runs(1, { limited: true, token: "t.1", started: false })[0]!;
+  await at.on(0)!.answer({ claimed: [head, follower] });
+  at.worker.cancel([follower.id]);
+  await at.end(head.id);
+  expect(at.running()).toEqual([head.id]);
+  expect(at.on(0)!.settle).toContainEqual(expect.objectContaining({ id: follower.id, outcome: "cancelled" }));
 });
 
 test("a full claim of few runs is not worth a second stream", async () => {

@@ -30,7 +30,15 @@ const isolated = (id: number, fields: Partial<IsolatedRun> = {}): IsolatedRun =>
 const UNUSED = { slots: 0, holders: [] };
 
 function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
-  const whole = { id: 7, name: "quick", queue: "default", crashes: 0, owner: null, ...run } as RunRecord;
+  const whole = {
+    id: 7,
+    name: "quick",
+    queue: "default",
+    crashes: 0,
+    owner: null,
+    worker: null,
+    ...run,
+  } as RunRecord;
   return explain({
     now: NOW,
     run: whole,

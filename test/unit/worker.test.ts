@@ -36,7 +36,9 @@ function scene(runs: number, { parallel = 1 } = {}) {
     leasesExtended: () => {},
     execute: (run, job, observer) => {
       began.push(run.id);
-      observer.began({ run, job, isQueued: false, duration: 0, abort: () => {} });
+      const execution = { run, job, isQueued: false, duration: 0, abort: () => {} };
+      observer.began(execution);
+      observer.started(execution);
     },
     close: () => {
       throw new Error("nothing crashed here");

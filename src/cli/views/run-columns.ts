@@ -55,9 +55,10 @@ export function runColumns(now: Date, page: Page): Column<RunInfo>[] {
 }
 
 /** `3m ago` for a finished run, `for 12s` for a running one, `waits 4s` or `in 2m` for a waiting one. */
-export function whenOf({ state, runAt, startedAt, finishedAt }: RunInfo, now: Date): string {
+export function whenOf({ state, runAt, startedAt, finishedAt, worker }: RunInfo, now: Date): string {
   if (finishedAt) return ago(finishedAt, now);
-  if (state === "running") return startedAt ? `for ${span(Number(now) - Number(startedAt))}` : "claimed";
+  if (startedAt) return `for ${span(Number(now) - Number(startedAt))}`;
+  if (worker !== null) return "claimed";
   return state === "ready" && Number(runAt) <= Number(now)
     ? `waits ${span(Number(now) - Number(runAt))}`
     : due(runAt, now);

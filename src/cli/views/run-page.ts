@@ -52,7 +52,7 @@ export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string 
         ["Waited", waitedOf(run)],
         ["Worker", holderOf(shown)],
         ["Child", run.child],
-        ["Leased", run.state === "running" ? at(run.lockedUntil, page) : null],
+        ["Leased", at(run.lockedUntil, page)],
         ["Tags", run.tags.join(", ")],
         ["Parent", run.parentId === null ? null : `run ${run.parentId}`],
         ["Batch", run.batchId],
@@ -114,7 +114,7 @@ function withAgo(date: Date, now: Date, page: Page): string {
 
 /** The worker of a run. A stopped worker has no row any more: a finished run then has the worker's id only. */
 function holderOf({ run: { worker, state }, report }: RunDetails): string | null {
-  return worker && (workerName(worker, report) ?? (state === "running" ? "a dead worker" : worker));
+  return worker && (workerName(worker, report) ?? (isFinished(state) ? worker : "a dead worker"));
 }
 
 function attemptLines({ attempts, report }: RunDetails, page: Page): string[] {

@@ -4,14 +4,11 @@ import { idSequence } from "./dialect.ts";
 import { checkVersion } from "./errors.ts";
 import { inSchemaOf, schemaOf, withoutSchema } from "./object-names.ts";
 import { schema5 } from "./schema5.ts";
+import { schema6 } from "./schema6.ts";
+import { views } from "./views.ts";
 
 /** Names are compared by bytes, whatever the collation of the database. */
 const NAME = 'text collate "C"';
-
-/** A column of UTC milliseconds as a readable time, for the views. */
-function readable(column: string): string {
-  return `to_char(to_timestamp(${column} / 1000.0) at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS')`;
-}
 
 /**
  * Storage of a table whose rows come and go. Autovacuum starts at a number of dead rows, not at a fraction of the
@@ -248,25 +245,7 @@ export const schema: Schema = {
              found smallint not null default 0
            )`,
 
-          `create view ${t.prefix}pending as
-             select id, name, queue, priority, case state when 0 then 'scheduled' else 'ready' end as state,
-                    ${readable("run_at")} as run_at, attempts, crashes, args, unique_key, tags,
-                    ${readable("created_at")} as created_at
-               from ${t.runs} where state in (0, 1)
-             union all
-             select null, s.job, coalesce(s.queue, j.queue), j.priority, 'next tick',
-                    ${readable("s.next_tick")}, 0, 0, s.args, null, null, null
-               from ${t.schedules} s join ${t.jobs} j on j.name = s.job
-              where s.next_tick is not null and s.paused_at is null and j.paused_at is null`,
-          `create view ${t.prefix}running as
-             select id, name, queue, priority, attempts, crashes, locked_by as worker, child,
-                    ${readable("started_at")} as started_at, ${readable("locked_until")} as locked_until,
-                    args, progress, tags
-               from ${t.runs} where state = 2`,
-          `create view ${t.prefix}failed as
-             select id, name, queue, attempts, crashes, worker, child, error,
-                    ${readable("finished_at")} as finished_at, args, tags
-               from ${t.history} where state = 4`,
+          ...views(t),
         ];
       },
     },
@@ -331,5 +310,6 @@ export const schema: Schema = {
       ],
     },
     schema5,
+    schema6,
   ],
 };

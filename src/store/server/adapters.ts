@@ -183,7 +183,7 @@ function notInTransaction(library: string, how: string): PunctualError {
 
 /** Every column of ours that is a number, and every alias that a statement gives to a number. */
 const NUMBERS = new Set([
-  ..."id limited priority run_at state attempts crashes timeout locked_until started_at cancelled_at".split(
+  ..."id limited priority run_at state attempts crashes uncounted suspect timeout locked_until started_at cancelled_at".split(
     " ",
   ),
   ..."schedule tick_at unique_scope unique_until parent_id rerun_of expires_at created_at".split(" "),

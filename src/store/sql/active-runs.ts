@@ -1,4 +1,3 @@
-import { isChain } from "../../run/chains.ts";
 import type { IsolatedRun } from "../records.ts";
 import { hasCrashed } from "../store.ts";
 import type { SqlContext } from "./context.ts";
@@ -116,18 +115,15 @@ export class ActiveRuns {
         crashes: number;
         isolated: number;
         until: number;
-        token: string;
       }
     >(
-      `select ${ISOLATED_COLUMNS}, queue, priority, owner, crashes, isolated, locked_until as until, lease_token as token from ${this.#sql.t.runs}
+      `select ${ISOLATED_COLUMNS}, queue, priority, owner, crashes, isolated, locked_until as until from ${this.#sql.t.runs}
         where state = 2 and locked_by > '' limit ${MOST_RUNNING}`,
     );
-    const chains = new Set<string>();
     for (const row of rows) {
-      const { queue, owner, worker, until, token } = row;
-      // The runs of a chain are executed one after the other: one runs, and the others wait.
-      const waits = isChain(token) && chains.has(token);
-      chains.add(token);
+      const { queue, owner, worker, until } = row;
+      // The run is prefetched, follows another one of its chain, or waits to be isolated.
+      const waits = row.started_at === null;
       this.#queue(queue)[waits ? "ready" : "running"]++;
       if (until < now - EXPIRED_FOR) this.expired++;
       else this.#addHeld(row);

@@ -14,6 +14,8 @@ export interface RunRow extends ChainLink {
   args: string | null;
   attempts: number;
   crashes: number;
+  uncounted: number;
+  suspect: number;
   timeout: number | null;
   retries: string | null;
   owner: string | null;
@@ -35,7 +37,7 @@ export interface RunRow extends ChainLink {
 }
 
 export const RUN_COLUMNS: string =
-  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged, unique_scope";
+  "id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, suspect, timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged, unique_scope";
 
 /** Returns `RUN_COLUMNS` qualified with an alias of the table. */
 export function runColumnsOf(alias: string): string {
@@ -160,6 +162,8 @@ export function toClaimedRun(row: RunRow, token: string, now: number, started: b
     args: row.args,
     attempts: row.attempts,
     crashes: row.crashes,
+    uncounted: row.uncounted,
+    suspect: row.suspect === 1,
     timeout: row.timeout,
     retries: row.retries,
     owner: row.owner,

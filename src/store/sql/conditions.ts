@@ -89,16 +89,27 @@ function positive(context: ClauseContext, condition: RunCondition): Statement {
   }
 }
 
+/** Conditions of the states that are not those of the row: a claimed run is ready until its start is written. */
+const STATES: Partial<Record<RunState, string>> = {
+  ready: "(r.state = 1 or (r.state = 2 and r.started_at is null))",
+  running: "(r.state = 2 and r.started_at is not null)",
+};
+
 function states(states: RunState[]): Statement {
   if (states.length === 0) return NEVER;
-  return { text: `r.state in (${states.map((state) => stateCodes[state]).join(", ")})`, params: [] };
+  return any(
+    states.map((state) => ({ text: STATES[state] ?? `r.state = ${stateCodes[state]}`, params: [] })),
+  );
 }
 
 function aspect({ table, now }: ClauseContext, one: RunAspect): Statement {
   if (table === "history") return NEVER;
   switch (one) {
     case "late":
-      return { text: "(r.state in (0, 1) and r.run_at < ?)", params: [now - LATE_AFTER] };
+      return {
+        text: "((r.state in (0, 1) or r.started_at is null) and r.run_at < ?)",
+        params: [now - LATE_AFTER],
+      };
     case "retrying":
       return { text: "(r.state in (0, 1) and r.attempts > 0)", params: [] };
     case "cancelling":

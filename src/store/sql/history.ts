@@ -15,6 +15,7 @@ const COPIED = [
   "args",
   "attempts",
   "crashes",
+  "uncounted",
   "timeout",
   "retries",
   "schedule",

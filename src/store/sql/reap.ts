@@ -1,11 +1,12 @@
 import { isChain } from "../../run/chains.ts";
 import { stateCodes } from "../../run/states.ts";
-import type { CrashCap, Lease, ReapedRun } from "../store.ts";
-import { compareRuns, RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
+import { type CrashCap, hasCrashed, type Lease, type ReapedRun } from "../store.ts";
+import { RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { first, idsAsJson } from "./database.ts";
 import { moveToHistory, type RunEnding } from "./history.ts";
-import { putBack, recordAttempts } from "./settle.ts";
+import { putBack } from "./put-back.ts";
+import { recordAttempts } from "./settle.ts";
 
 /** A running run whose worker or child process died. */
 interface LostRun {
@@ -21,8 +22,8 @@ interface LostRun {
   unique_until: number | null;
   started_at: number | null;
   cancelled_at: number | null;
-  priority: number;
-  run_at: number;
+  owner: string | null;
+  suspect: number;
 }
 
 type ExpiredRun = Pick<LostRun, "id" | "worker">;
@@ -35,7 +36,7 @@ export interface ReapPolicy {
 }
 
 const LOST_COLUMNS =
-  "r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at";
+  "r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect";
 
 /** Takes back runs whose lease has ended, worker by worker. */
 export async function reap(
@@ -68,21 +69,23 @@ export async function takeBack(
     JSON.stringify(leases.map(({ id, token }) => [id, token])),
   );
   const held = found.filter((run) => run.token === run.claimed);
-  return takeAllBack(tx, { runs: held, started: new Set(held) }, policy, now);
+  return takeAllBack(tx, new Map(held.map((run) => [run, "crashed"])), policy, now);
 }
 
 /**
- * Charges the runs that had started with a crash. Then puts back every run, or ends it if it crashed too often or was
- * cancelled.
+ * Charges the runs that crashed, and marks the suspects. Then puts back every run, or ends it if it crashed too often or
+ * was cancelled.
  */
 async function takeAllBack(
   tx: SqlContext,
-  { runs, started }: LostRuns,
+  lost: LostRuns,
   { cap, error, keep }: ReapPolicy,
   now: number,
 ): Promise<ReapedRun[]> {
   const { db, t } = tx;
-  const crashed = runs.filter((run) => started.has(run));
+  const runs = [...lost.keys()];
+  const crashed = runs.filter((run) => lost.get(run) === "crashed");
+  const suspects = runs.filter((run) => lost.get(run) === "suspect");
   await recordAttempts(
     tx,
     crashed.map(({ id, started_at }) => ({
@@ -100,19 +103,28 @@ async function takeAllBack(
       idsAsJson(crashed.map(({ id }) => id)),
     );
   }
+  if (suspects.length > 0) {
+    await tx.run(
+      db.updateFrom(t.runs, { suspect: "1" }, db.rows({ id: "integer" })),
+      idsAsJson(suspects.map(({ id }) => id)),
+    );
+  }
   const reaped = runs.map((run): ReapedRun => {
     const { id, name, queue, worker, attempts: attempt, started_at, cancelled_at, crashes, isolated } = run;
-    const isCrashed = started.has(run);
+    const isCrashed = lost.get(run) === "crashed";
     const duration = started_at === null ? 0 : now - started_at;
     const failed = isCrashed && crashes + 1 >= (isolated === 1 ? cap.isolated : cap.shared);
     const state = cancelled_at !== null ? "cancelled" : failed ? "failed" : "ready";
     return { id, name, queue, attempt, duration, worker, state, crashed: isCrashed, ended: null };
   });
   await readEnded(tx, reaped, now);
-  const waiting = reaped.filter(({ state }) => state === "ready");
+  const numberUses = { crashed: "counted", suspect: "uncounted", unstarted: "unused" } as const;
   await putBack(
     tx,
-    waiting.map((run) => ({ id: run.id, delay: 0, counts: run.crashed, logged: null })),
+    reaped.flatMap(({ id, state }, index) => {
+      const number = numberUses[lost.get(runs[index]!)!];
+      return state === "ready" ? [{ id, delay: 0, number, logged: null }] : [];
+    }),
     now,
   );
   const endings = reaped.flatMap(({ id, state }, index): RunEnding[] => {
@@ -154,17 +166,20 @@ async function readEnded(tx: SqlContext, reaped: ReapedRun[], now: number): Prom
   for (const row of rows) failed.get(row.id)!.ended = toClaimedRun(row, "", now, true);
 }
 
-interface LostRuns {
-  runs: LostRun[];
-  /** The runs among them that had started, or may have. */
-  started: Set<LostRun>;
-}
+type Verdict =
+  /** The run is charged with the crash. */
+  | "crashed"
+  /** The run may have been under way. It goes back uncharged, and its next start is written beforehand. */
+  | "suspect"
+  /** The run had not started. */
+  | "unstarted";
+
+/** Lost runs, each with its verdict. */
+type LostRuns = Map<LostRun, Verdict>;
 
 /**
- * Locks expired runs and decides which had started. A worker marks prefetched runs as started some time after they
- * start. So the first of its unmarked runs count as started too: as many as it has slots, less the runs that it
- * marked. All expired runs of a worker are judged in one transaction, also those beyond the limit, and by one process
- * at a time, which locks the worker's row first: in two transactions, twice as many runs would be charged.
+ * Locks expired runs and judges them. All expired runs of a worker are judged in one transaction, also those beyond the
+ * limit, and by one process at a time, which locks the worker's row first: a part of a chain would be judged wrongly.
  */
 async function judgeByWorker(
   tx: SqlContext,
@@ -172,58 +187,43 @@ async function judgeByWorker(
   limit: number,
   now: number,
 ): Promise<LostRuns> {
-  const lost: LostRun[] = [];
-  const started = new Set<LostRun>();
+  const lost: LostRuns = new Map();
   for (const [worker, some] of Map.groupBy(expired, (run) => run.worker ?? "")) {
     const row = await lockWorker(tx, worker);
     // Another process reaps these runs, or the worker is alive; or this transaction is large enough.
-    if (row === "locked" || lost.length >= 2 * limit) continue;
+    if (row === "locked" || lost.size >= 2 * limit) continue;
     const isComplete = expired.length < limit || row === null;
     const runs = await (isComplete ? lockExpired(tx, some, now) : lockAllExpired(tx, worker, now));
-    for (const run of runs) {
-      lost.push(run);
-      if (run.started_at !== null) started.add(run);
-    }
-    const slots = Math.max(0, (row?.parallel ?? 0) - (row?.marked ?? 0));
-    for (const run of maybeStarted(runs).slice(0, slots)) started.add(run);
+    for (const [run, verdict] of judge(runs)) lost.set(run, verdict);
   }
-  return { runs: lost, started };
+  return lost;
 }
 
 /**
- * Returns the unmarked runs that may have started, in claim order. A run that crashed before is marked before it
- * starts. The runs of a chain start one after the other: only its first can have started, and
- * only if none of them is marked.
+ * Judges runs of one dead worker. A start mark charges a run, unless other runs of its chain are lost with it: any of
+ * them may have been under way. A run without a mark may have started since the worker's last exchange, except crashed
+ * runs and suspects, which are marked before they start.
  */
-function maybeStarted(runs: LostRun[]): LostRun[] {
-  const chains = new Set(runs.filter((run) => run.started_at !== null).map(({ token }) => token));
-  const unmarked = runs.filter((run) => run.started_at === null && run.crashes === 0).sort(compareRuns);
-  return unmarked.filter(({ token }) => {
-    const isLater = isChain(token) && chains.has(token);
-    chains.add(token);
-    return !isLater;
-  });
-}
-
-/**
- * Locks the row of a worker and counts the runs that it marked as started. "locked": another process has locked the
- * row. Null: the worker has no row.
- */
-async function lockWorker(
-  tx: SqlContext,
-  worker: string,
-): Promise<{ parallel: number; marked: number } | "locked" | null> {
-  const { db, t } = tx;
-  const known = await first(
-    tx.all<{ parallel: number; marked: number }>(
-      `select parallel, (select count(*) from ${t.runs}${db.using(t.runs, "leased")} where state = 2 and locked_by = w.id and started_at is not null) as marked
-         from ${t.workers} w where id = ?`,
-      worker,
-    ),
+function judge(runs: LostRun[]): LostRuns {
+  const chains = Map.groupBy(runs, ({ token }) => token);
+  const isAmbiguous = ({ token }: LostRun) => isChain(token) && chains.get(token)!.length > 1;
+  return new Map(
+    runs.map((run) => {
+      if (run.started_at === null)
+        return [run, hasCrashed(run) || run.suspect === 1 ? "unstarted" : "suspect"];
+      return [run, isAmbiguous(run) ? "suspect" : "crashed"];
+    }),
   );
-  if (!known || db.skipLocked === "") return known;
+}
+
+/** Locks the row of a worker. "locked": another process has locked it. Null: the worker has no row. */
+async function lockWorker(tx: SqlContext, worker: string): Promise<"mine" | "locked" | null> {
+  const { db, t } = tx;
+  const known = await first(tx.all(`select id from ${t.workers} where id = ?`, worker));
+  if (!known) return null;
+  if (db.skipLocked === "") return "mine";
   const free = await tx.all(`select id from ${t.workers} where id = ?${db.skipLocked}`, worker);
-  return free.length > 0 ? known : "locked";
+  return free.length > 0 ? "mine" : "locked";
 }
 
 /** Locks the runs whose leases have still not been renewed. */

@@ -8,7 +8,7 @@ import { UNIQUE_SCOPE } from "./new-run.ts";
 
 /** Columns that a revived run keeps. */
 const CARRIED =
-  "id, name, queue, lane, priority, args, attempts, crashes, timeout, retries, schedule, tick_at, owner, progress, tags, parent_id, rerun_of, batch_id, traceparent, created_at";
+  "id, name, queue, lane, priority, args, attempts, crashes, uncounted, timeout, retries, schedule, tick_at, owner, progress, tags, parent_id, rerun_of, batch_id, traceparent, created_at";
 
 /** The unique key's columns. A key that was held until the start is held again until the next start. */
 const KEY = `unique_key, unique_until, case when unique_scope = ${UNIQUE_SCOPE.window} then ${UNIQUE_SCOPE.untilStarted} else unique_scope end`;

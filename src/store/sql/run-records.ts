@@ -1,5 +1,5 @@
 import { keyIn } from "../../run/lanes.ts";
-import { stateName } from "../../run/states.ts";
+import { type RunState, stateName } from "../../run/states.ts";
 import type { AttemptRecord, RunRecord } from "../records.ts";
 import type { SqlContext } from "./context.ts";
 import { first } from "./database.ts";
@@ -45,6 +45,12 @@ const SHARED_COLUMNS =
 export const UNFINISHED_COLUMNS: string = `${SHARED_COLUMNS}, isolated, locked_by as worker, locked_until, cancelled_at, null as finished_at, null as error, null as fingerprint, null as result`;
 export const FINISHED_COLUMNS: string = `${SHARED_COLUMNS}, 0 as isolated, worker, null as locked_until, null as cancelled_at, finished_at, error, fingerprint, result`;
 
+/** Returns the state that users see. A claimed run is running once its start is written, and ready until then. */
+function shownState({ state, started_at: startedAt }: RecordRow): RunState {
+  const name = stateName(state);
+  return name === "running" && startedAt === null ? "ready" : name;
+}
+
 export function toRecord(row: RecordRow): RunRecord {
   return {
     id: row.id,
@@ -52,7 +58,7 @@ export function toRecord(row: RecordRow): RunRecord {
     queue: row.queue,
     key: row.owner === null ? keyIn(row.lane, row.name) : null,
     priority: row.priority,
-    state: stateName(row.state),
+    state: shownState(row),
     runAt: row.run_at,
     args: row.args,
     attempts: row.attempts,

@@ -4,9 +4,11 @@ import type { Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { type Database, idsAsJson, type Tables } from "./database.ts";
 import { moveLeasedToHistory, moveToHistory, type RunEnding } from "./history.ts";
+import { putBack } from "./put-back.ts";
 
 /** A running run, as it was when its lease was compared. */
 interface HeldRun extends FreedRun {
+  cancelled_at: number | null;
   limited: number;
   attempts: number;
   logged: number;
@@ -18,18 +20,6 @@ export interface SettleResult {
   written: boolean[];
   /** Runs under limits that these settlements ended or put back. */
   freed: FreedRun[];
-}
-
-/** How a running run goes back to `scheduled` or `ready`. */
-interface Requeue {
-  id: number;
-  delay: number;
-  /** False: the attempt does not count, and the next one gets its number. */
-  counts: boolean;
-  /** Log lines under that number; null: unchanged. */
-  logged: number | null;
-  /** The lane with the key that the worker computed; undefined: unchanged. */
-  lane?: string | undefined;
 }
 
 /** An attempt to record in `attempts`. */
@@ -116,8 +106,15 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
   if (settlements.length === 0) return { settlements, freed: [] };
   const held = await readHeld(tx, settlements, db.forUpdate);
   const mine = settlements.filter(({ id, token }) => held.get(id)?.token === token);
-  const forgets = ({ id, keep, outcome }: Settlement) =>
-    outcomeRules[outcome].to !== "waiting" && keep === 0 && !((held.get(id)!.unique_until ?? 0) > now);
+  // A run that was to wait again ends if somebody has cancelled it meanwhile.
+  const nextState = ({ id, outcome }: Settlement) => {
+    const { to } = outcomeRules[outcome];
+    return to === "waiting" && held.get(id)!.cancelled_at !== null ? "cancelled" : to;
+  };
+  const forgets = (one: Settlement) => {
+    const { id, keep } = one;
+    return nextState(one) !== "waiting" && keep === 0 && !((held.get(id)!.unique_until ?? 0) > now);
+  };
   const tried = mine
     .filter((one) => outcomeRules[one.outcome].recorded && !forgets(one))
     .map((one) => ({
@@ -126,22 +123,22 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
       startedAt: now - one.duration,
     }));
   await recordAttempts(tx, tried, now);
-  const waiting = mine.filter(({ outcome }) => outcomeRules[outcome].to === "waiting");
+  const waiting = mine.filter((one) => nextState(one) === "waiting");
   await putBack(
     tx,
-    waiting.map(({ id, delay, outcome, logged, lane }) => ({
-      id,
-      delay,
-      counts: outcomeRules[outcome].counts,
-      logged,
-      lane,
-    })),
+    waiting.map(({ id, delay, outcome, logged, lane, executed = false }) => {
+      const isUnused = outcome === "released" && !executed;
+      const number = outcomeRules[outcome].counts ? "counted" : isUnused ? "unused" : "uncounted";
+      return { id, delay, number, logged, lane };
+    }),
     now,
   );
   const endings = mine.flatMap((one): RunEnding[] => {
-    const { to } = outcomeRules[one.outcome];
+    const to = nextState(one);
     if (to === "waiting") return [];
-    const { id, error, fingerprint, result, keep, child = null } = one;
+    const { id, result, keep, child = null } = one;
+    const isCancelled = to !== outcomeRules[one.outcome].to;
+    const { error, fingerprint } = isCancelled ? { error: null, fingerprint: null } : one;
     const { unique_until: uniqueUntil, attempts, logged } = held.get(id)!;
     return [
       {
@@ -169,55 +166,11 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
 async function readHeld(tx: SqlContext, leases: Lease[], lock: string): Promise<Map<number, HeldRun>> {
   const { db, t } = tx;
   const rows = await tx.all<HeldRun>(
-    `select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
+    `select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until, r.cancelled_at
        from ${db.lookUp(db.rows({ id: "integer" }), t.runs)}${lock && ` order by r.id${db.lockOnly(lock, "r")}`}`,
     idsAsJson(leases.map(({ id }) => id)),
   );
   return new Map(rows.map((row) => [row.id, row]));
-}
-
-/** Lets runs wait again, without their leases. The caller has locked the rows. */
-export async function putBack(tx: SqlContext, runs: Requeue[], now: number): Promise<void> {
-  const { db, t } = tx;
-  if (runs.length === 0) return;
-  await tx.run(
-    db.updateFrom(
-      t.runs,
-      {
-        state: "v.to_state",
-        lane: "coalesce(v.lane, r.lane)",
-        run_at: "coalesce(v.due, r.run_at)",
-        attempts: "r.attempts - v.given_back",
-        lease_token: "null",
-        locked_by: "null",
-        child: "null",
-        locked_until: "null",
-        started_at: "null",
-        isolated: "0",
-        hook: "null",
-        logged: "coalesce(v.logged, r.logged)",
-      },
-      db.rows({
-        id: "integer",
-        to_state: "integer",
-        due: "integer",
-        given_back: "integer",
-        logged: "integer",
-        lane: "text",
-      }),
-    ),
-    JSON.stringify(
-      runs.map(({ id, delay, counts, logged, lane = null }) => [
-        id,
-        delay > 0 ? stateCodes.scheduled : stateCodes.ready,
-        delay > 0 ? now + delay : null,
-        counts ? 0 : 1,
-        // The next attempt has a new number, with no log lines yet.
-        counts ? 0 : logged,
-        lane,
-      ]),
-    ),
-  );
 }
 
 /** Records attempts that failed or crashed. The runs are still in `runs`, under the number of the attempt. */

@@ -1,5 +1,6 @@
 import type { Schema } from "../sql/migrate.ts";
 import { schema5 } from "./schema5.ts";
+import { schema6 } from "./schema6.ts";
 
 /**
  * The tables of SQLite. Times are UTC milliseconds.
@@ -280,5 +281,6 @@ export const schema: Schema = {
       ],
     },
     schema5,
+    schema6,
   ],
 };

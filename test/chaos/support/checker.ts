@@ -15,6 +15,8 @@ export interface FinalRun {
   state: number;
   attempts: number;
   crashes: number;
+  /** Attempts that do not count: ended by a shutdown, or lost before their start was written. */
+  uncounted: number;
   tick_at: number | null;
 }
 
@@ -228,9 +230,9 @@ function crashesAgree({ finished, attempts, entries }: Evidence, all: readonly J
         one.at > since && (one.what === "kill supervisor" || (one.what === "run.reaped" && one.run === run)),
     )?.what === "kill supervisor";
   const wrong: string[] = [];
-  for (const { id, state, attempts: counted, crashes } of finished) {
+  for (const { id, state, attempts: counted, crashes, uncounted } of finished) {
     const mine = crashed.get(id) ?? [];
-    const expected = crashes + (state === COMPLETED ? 1 : 0);
+    const expected = crashes + uncounted + (state === COMPLETED ? 1 : 0);
     if (mine.length !== crashes)
       wrong.push(`run ${id} has ${crashes} crashes and ${mine.length} crashed attempts`);
     if (counted !== expected)

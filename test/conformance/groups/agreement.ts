@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { TestClock } from "../../../src/testing/clock.ts";
-import { Model, type ModelLease } from "../support/model.ts";
+import { Model, type ModelLease, shownState } from "../support/model.ts";
 import { LIMITS, type Step, steps } from "../support/model-steps.ts";
 import {
   cap,
@@ -164,7 +164,7 @@ class Pair {
         id: run.id,
         name: run.name,
         key: run.key,
-        state: run.state,
+        state: shownState(run),
         runAt: run.runAt,
         attempts: run.attempts,
         crashes: run.crashes,

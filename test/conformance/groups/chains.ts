@@ -116,23 +116,34 @@ export function chaining(database: Database): void {
         expect(ids(await others({ crashed: 9 }))).toEqual([all[0]]);
       });
 
-      test("are reaped with their worker: only the run that has started is charged", async () => {
+      test.each([1, 0])("are reaped with their worker: none is charged (start: %i)", async (start) => {
         const all = await inserted(4);
-        await take({ lease: 1000 });
+        await take({ lease: 1000, start, limited: 1 });
         await at.clock.advance(2);
-        const reaped = await reap(at.store);
-        expect(reaped.filter(({ crashed }) => crashed).map(({ id }) => id)).toEqual([all[0]]);
-        for (const id of all.slice(1))
-          expect(await found(at.store, id)).toMatchObject({ attempts: 0, crashes: 0 });
-        expect(await found(at.store, all[0]!)).toMatchObject({ attempts: 1, crashes: 1, state: "ready" });
+        expect((await reap(at.store)).map(({ crashed }) => crashed)).toEqual([false, false, false, false]);
+        for (const id of all) expect(await found(at.store, id)).toMatchObject({ attempts: 1, crashes: 0 });
       });
 
-      test("are reaped as one slot: a chain that has not started is charged once", async () => {
-        const all = await inserted(4);
-        await take({ lease: 1000, start: 0, limited: 1 });
+      test("that were reaped are claimed one by one, and charged with the next crash", async () => {
+        const all = await inserted(3);
+        await take({ lease: 1000 });
         await at.clock.advance(2);
-        const reaped = await reap(at.store);
-        expect(reaped.filter(({ crashed }) => crashed).map(({ id }) => id)).toEqual([all[0]]);
+        await reap(at.store);
+        const [first, ...none] = await take({ lease: 1000 });
+        expect(first).toMatchObject({ id: all[0], attempts: 2, uncounted: 1, started: true });
+        expect(none).toEqual([]);
+        await at.clock.advance(2);
+        expect(await reap(at.store)).toMatchObject([{ id: all[0], crashed: true }]);
+        const next = await take({ crashed: 0 });
+        expect(next).toMatchObject([{ id: all[1], attempts: 2, started: true }]);
+      });
+
+      test("charge the last of their runs, if its start is written", async () => {
+        const all = await inserted(2);
+        const [head, follower] = await take({ lease: 1000 });
+        await exchange(at.store, { settle: [settlement(head!, "completed")], started: [follower!] });
+        await at.clock.advance(2);
+        expect(await reap(at.store)).toMatchObject([{ id: all[1], crashed: true }]);
       });
 
       test("end before a crashed run, and a crashed run has none behind it", async () => {

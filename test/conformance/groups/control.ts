@@ -121,16 +121,6 @@ export function control(database: Database): void {
       expect(await at.store.cancel(id, null)).toBe("completed");
     });
 
-    test("of a run that is released is seen by the next worker", async () => {
-      const id = await insertOne(at.store);
-      const run = await claimOne(at.store);
-      await at.store.cancel(id, null);
-      await settle(at.store, run, "released");
-      const next = await exchange(at.store, { worker: "w2", claim: claimRequest() });
-      expect(ids(next.claimed)).toEqual([id]);
-      expect(next.cancelled).toEqual([id]);
-    });
-
     test.each(finished)("leaves a run that is %s as it is", async (state) => {
       const id = await finish(at.store, state, {}, { error: "why" });
       const before = await everythingOf(at, id);

@@ -63,6 +63,8 @@ export function inserting(database: Database): void {
         args: '{"a":1}',
         attempts: 1,
         crashes: 0,
+        uncounted: 0,
+        suspect: false,
         timeout: 1500,
         retries: '{"max":7,"jitter":"none"}',
         owner: null,

@@ -148,12 +148,39 @@ export function settling(database: Database): void {
       expect(await claimOne(at.store)).toMatchObject({ id, runAt: due });
     });
 
-    test.each(waiting)("%s counts as an attempt or is released", async (outcome) => {
+    test.each(waiting)(
+      "%s: the next attempt has another number, which counts or does not",
+      async (outcome) => {
+        const id = await insertOne(at.store);
+        await settle(at.store, await claimOne(at.store), outcome, { executed: true });
+        expect((await found(at.store, id)).attempts).toBe(1);
+        const uncounted = outcomeRules[outcome].counts ? 0 : 1;
+        expect(await claimOne(at.store)).toMatchObject({ attempts: 2, uncounted });
+      },
+    );
+
+    test("released before its handler was called: the next attempt has the same number", async () => {
       const id = await insertOne(at.store);
-      await settle(at.store, await claimOne(at.store), outcome);
-      const tries = outcomeRules[outcome].counts ? 1 : 0;
-      expect((await found(at.store, id)).attempts).toBe(tries);
-      expect((await claimOne(at.store)).attempts).toBe(tries + 1);
+      await settle(at.store, await claimOne(at.store), "released");
+      expect((await found(at.store, id)).attempts).toBe(0);
+      expect(await claimOne(at.store)).toMatchObject({ attempts: 1, uncounted: 0 });
+    });
+
+    test("a run that is tried again keeps its number of uncounted attempts", async () => {
+      const id = await insertOne(at.store);
+      await settle(at.store, await claimOne(at.store), "snoozed");
+      await settle(at.store, await claimOne(at.store), "failed");
+      await at.store.revive(id);
+      expect(await claimOne(at.store)).toMatchObject({ attempts: 3, uncounted: 1 });
+    });
+
+    test.each(waiting)("%s: a run that was cancelled meanwhile ends, and is kept", async (outcome) => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      expect(await at.store.cancel(id, null)).toBe("requested");
+      expect(await settle(at.store, run, outcome, { error: "why", delay: 1000, keep: 1000 })).toBe(true);
+      expect(await found(at.store, id)).toMatchObject({ state: "cancelled", attempts: 1, error: null });
+      expect(await claim(at.store)).toEqual([]);
     });
 
     test.each(outcomes)("%s keeps its error with the attempt, or not", async (outcome) => {
@@ -173,7 +200,7 @@ export function settling(database: Database): void {
       }
       await settle(at.store, await claimOne(at.store), "snoozed");
       await settle(at.store, await claimOne(at.store), "completed");
-      expect(await at.store.find(id)).toMatchObject({ state: "completed", attempts: 3 });
+      expect(await at.store.find(id)).toMatchObject({ state: "completed", attempts: 4 });
       expect(await at.store.attempts(id)).toMatchObject([
         { attempt: 1, error: "first" },
         { attempt: 2, error: "second" },

@@ -65,7 +65,7 @@ const SMALL = [
 ];
 
 /** The first row of an index in which every row matches. */
-const FIRST = /^SCAN \w+ USING (COVERING )?INDEX \w+_(scheduled|ready|limited)$/;
+const FIRST = /^SCAN \w+ USING (COVERING )?INDEX \w+_(scheduled|ready|free_lanes|limited)$/;
 
 function isFault(step: string, statement: string): boolean {
   if (step.includes("TEMP B-TREE") || step.includes("AUTOMATIC")) return true;

@@ -8,12 +8,14 @@ import {
   claimOne,
   define,
   defineLimited,
+  exchange,
   finish,
   found,
   ids,
   insert,
   insertOne,
   LIMITED,
+  list,
   settle,
   times,
 } from "../support/requests.ts";
@@ -22,6 +24,38 @@ import type { Database } from "../support/stores.ts";
 export function status(database: Database): void {
   describe("status", () => {
     const at = fresh(database);
+
+    test("a run that is claimed and not started is ready, in every report", async () => {
+      await define(at.store, [{ name: "job" }, { name: "serial", limit: 1 }]);
+      const all = await insert(at.store, {}, {}, ...times(3, () => ({ name: "serial" })));
+      const claimed = await claim(at.store, { start: 2, limited: 3, behind: () => 9 });
+      const started = claimed.filter((run) => run.started).map(({ id }) => id);
+      expect(ids(claimed).sort()).toEqual(all);
+      const shown = async () => {
+        const { jobs, queues } = await at.store.status();
+        const where = (state: "ready" | "running") => [{ field: "state" as const, any: [state] }];
+        const counted = async (state: "ready" | "running") => (await at.store.count(where(state), 99)).count;
+        const { ready, running } = queues[0]!;
+        const total = (of: "waiting" | "running") => jobs.reduce((sum, job) => sum + job[of], 0);
+        const listed = await list(at.store, { states: ["running"] });
+        const viewed = await at.sql<{ id: number }>("select id from punctual_running");
+        const pending = await at.sql<{ id: number }>("select id from punctual_pending");
+        expect([running, total("running"), await counted("running"), viewed.length]).toEqual(
+          times(4, () => listed.length),
+        );
+        expect([ready, total("waiting"), await counted("ready"), pending.length]).toEqual(
+          times(4, () => all.length - listed.length),
+        );
+        return ids(listed).sort();
+      };
+      expect(await shown()).toEqual(started);
+      for (const { id } of claimed) {
+        const state = started.includes(id) ? "running" : "ready";
+        expect(await found(at.store, id)).toMatchObject({ state, worker: "w1" });
+      }
+      await exchange(at.store, { started: claimed });
+      expect(await shown()).toEqual(all);
+    });
 
     test("of an empty database", async () => {
       expect(await at.store.status()).toEqual({

@@ -12,6 +12,7 @@ export interface ModelRun {
   state: RunState;
   attempts: number;
   crashes: number;
+  suspect: boolean;
   token: string | null;
   worker: string | null;
   lockedUntil: number | null;
@@ -61,6 +62,7 @@ export class Model {
       state: delay > 0 ? "scheduled" : "ready",
       attempts: 0,
       crashes: 0,
+      suspect: false,
       token: null,
       worker: null,
       lockedUntil: null,
@@ -119,12 +121,12 @@ export class Model {
     return claimed.map(({ id }) => id);
   }
 
-  /** Whether a run may be the next of a chain: nothing has crashed, and no earlier run of the lane is left. */
+  /** Whether a run may be the next of a chain: nothing has crashed or may have, and no run of the lane before it is left. */
   #mayFollow(run: ModelRun, chain: ModelRun[], inOrder: ModelRun[]): boolean {
     const isSame = (one: ModelRun) => one.name === run.name && one.key === run.key && one.queue === run.queue;
     const before = inOrder.slice(0, inOrder.indexOf(run));
     return (
-      [...chain, run].every((one) => isSame(one) && one.limited && one.crashes === 0) &&
+      [...chain, run].every((one) => isSame(one) && one.limited && one.crashes === 0 && !one.suspect) &&
       !before.some((one) => isSame(one) && one.state === "ready")
     );
   }
@@ -156,13 +158,13 @@ export class Model {
     run.lockedUntil = null;
   }
 
-  #wait(run: ModelRun, delay: number, counts: boolean): void {
+  #wait(run: ModelRun, delay: number, isNumberUsed: boolean): void {
     this.#unlock(run);
     run.worker = null;
     run.startedAt = null;
     run.state = delay > 0 ? "scheduled" : "ready";
     if (delay > 0) run.runAt = this.now + delay;
-    if (!counts) run.attempts--;
+    if (!isNumberUsed) run.attempts--;
   }
 
   #end(run: ModelRun, state: RunState, kept: boolean): void {
@@ -179,12 +181,12 @@ export class Model {
   ): boolean {
     const run = this.#held(lease);
     if (!run) return false;
-    const { to, counts, recorded } = outcomeRules[outcome];
+    const { to, recorded } = outcomeRules[outcome];
     if (recorded) run.tries.push(outcome);
-    if (to === "waiting") this.#wait(run, how.delay, counts);
+    if (to === "waiting" && !run.cancelRequested) this.#wait(run, how.delay, outcome !== "released");
     else {
       run.startedAt = this.now - how.duration;
-      this.#end(run, to, how.kept);
+      this.#end(run, to === "waiting" ? "cancelled" : to, how.kept);
     }
     return true;
   }
@@ -210,15 +212,21 @@ export class Model {
       .filter((run) => run.state === "running" && run.lockedUntil! < this.now)
       .sort((a, b) => a.lockedUntil! - b.lockedUntil! || a.id - b.id)
       .slice(0, limit);
+    const chains = Map.groupBy(expired, ({ worker, token }) => `${worker} ${token}`);
+    const isAmbiguous = ({ worker, token }: ModelRun) =>
+      isChain(token) && chains.get(`${worker} ${token}`)!.length > 1;
+    const ambiguous = new Set(expired.filter(isAmbiguous));
     return expired.map((run) => {
-      const crashed = run.startedAt !== null;
+      const crashed = run.startedAt !== null && !ambiguous.has(run);
+      const isSuspect = !crashed && run.crashes === 0 && !run.suspect;
+      if (isSuspect) run.suspect = true;
       if (crashed) {
         run.crashes++;
         run.tries.push("crashed");
       }
       if (run.cancelRequested) this.#end(run, "cancelled", true);
       else if (crashed && run.crashes >= crashCap) this.#end(run, "failed", true);
-      else this.#wait(run, 0, crashed);
+      else this.#wait(run, 0, crashed || isSuspect);
       return { id: run.id, state: run.state, crashed };
     });
   }
@@ -252,6 +260,7 @@ export class Model {
     run.runAt = this.now;
     run.worker = null;
     run.startedAt = null;
+    run.suspect = false;
     return "revived";
   }
 
@@ -269,11 +278,13 @@ export class Model {
       .map(({ id }) => id);
   }
 
-  /** The number that a status shows for a queue: of a chain one runs, and the others wait. */
+  /** The number that a status shows for a queue. */
   shown(state: RunState, queue: string): number {
-    const of = (one: RunState) => this.runs.filter((run) => run.state === one && run.queue === queue);
-    const running = of("running");
-    if (state === "running") return slots(running);
-    return of(state).length + (state === "ready" ? running.length - slots(running) : 0);
+    return this.runs.filter((run) => shownState(run) === state && run.queue === queue).length;
   }
+}
+
+/** The state of a run as users see it: a claimed run is ready until its start is written. */
+export function shownState({ state, startedAt }: ModelRun): RunState {
+  return state === "running" && startedAt === null ? "ready" : state;
 }

@@ -1,0 +1,16 @@
+import type { Migration } from "../sql/migrate.ts";
+import { views } from "./views.ts";
+
+/** Schema 6: attempts that do not count, runs that may have crashed, and views that show starts (note 46). */
+export const schema6: Migration = {
+  number: 6,
+  compatibleFrom: 3,
+  statements: (t) => [
+    // Attempts that do not count towards the maximum of the retry policy.
+    `alter table ${t.runs} add column uncounted integer not null default 0`,
+    `alter table ${t.history} add column uncounted integer not null default 0`,
+    // 1: a worker died that may have been executing the run.
+    `alter table ${t.runs} add column suspect smallint not null default 0`,
+    ...views(t),
+  ],
+};
