@@ -15,7 +15,8 @@ update punctual_exchanges set seq = ? where worker = ? and stream = ?;
 
 -- Reads the runs of these leases. On a server it locks them.
 -- ?1 = '[[1]]'
-select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
+select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged,
+  r.unique_until, r.cancelled_at
 from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 order by r.id
@@ -25,15 +26,15 @@ for update;
 -- ?1 = 3, ?2 = 1767225599995, ?3 = 1767225600000, ?4 = null, ?5 = null, ?6 = null, ?7 = '42', ?8 = null
 -- ?9 = '[[1]]'
 insert into punctual_history (
-  name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
-    traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
-    result, child
+  name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, timeout, retries,
+    schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
+    batch_id, traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error,
+    fingerprint, result, child
 )
-select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
-  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner, r.progress, r.tags,
-  r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?, ?, ?, ?, ?, ?, ?,
-  coalesce(?, r.child)
+select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.uncounted,
+  r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
+  r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?,
+  ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
 from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v
 straight_join punctual_runs r force index (primary) on r.id = v.id;
 
@@ -266,21 +267,21 @@ from json_table(
 straight_join punctual_runs r force index (primary) on r.id = v.id;
 
 -- Puts the runs back: ready, or scheduled if they wait.
--- ?1 = '[[3,0,1767225630000,0,0,null]]'
+-- ?1 = '[[3,0,1767225630000,0,0,0,null]]'
 update json_table(
   ?,
     '$[*]' columns (
       id bigint path '$[0]' error on error, to_state bigint path '$[1]' error on error,
-        due bigint path '$[2]' error on error, given_back bigint path '$[3]' error on error,
-        logged bigint path '$[4]' error on error,
-        lane longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[5]' error on error
+        due bigint path '$[2]' error on error, unused bigint path '$[3]' error on error,
+        uncounted bigint path '$[4]' error on error, logged bigint path '$[5]' error on error,
+        lane longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[6]' error on error
     )
 ) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce(v.due, r.run_at),
-  r.attempts = r.attempts - v.given_back, r.lease_token = null, r.locked_by = null, r.child = null,
-  r.locked_until = null, r.started_at = null, r.isolated = 0, r.hook = null,
-  r.logged = coalesce(v.logged, r.logged);
+  r.attempts = r.attempts - v.unused, r.uncounted = r.uncounted + v.uncounted, r.lease_token = null,
+  r.locked_by = null, r.child = null, r.locked_until = null, r.started_at = null, r.isolated = 0,
+  r.hook = null, r.logged = coalesce(v.logged, r.logged);
 
 -- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 

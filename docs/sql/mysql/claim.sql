@@ -197,9 +197,9 @@ select seq from punctual_exchanges where worker = ? and stream = ? for update;
 
 -- Reads the first ready runs of a queue without limits.
 -- ?1 = 'default', ?2 = 'default', ?3 = '2'
-select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
-  tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
-  unique_scope,
+select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, suspect,
+  timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at,
+  cancelled_at, logged, unique_scope,
   case when (
     exists (
         select 1
@@ -328,8 +328,8 @@ select id from punctual_gates where id in (?, ?, ?) order by id for update skip 
 -- Locks and reads the chosen runs that are still ready.
 -- ?1 = '[[3]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
-  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
+  r.uncounted, r.suspect, r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at,
+  r.traceparent, r.schedule, r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 where r.state = 1

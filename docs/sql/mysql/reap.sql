@@ -28,21 +28,18 @@ commit;
 
 -- Again: Reads runs whose leases have ended.
 
--- Reads the dead worker's slots, and how many of its runs had started.
+-- Reads the row of the dead worker. On a server it locks the row.
 -- ?1 = 'w1'
-select parallel,
-  (
-    select count(*)
-    from punctual_runs force index (punctual_runs_leased)
-    where state = 2 and locked_by = w.id and started_at is not null
-  ) as marked
-from punctual_workers w
-where id = ?;
+select id from punctual_workers where id = ? for update skip locked;
+
+-- Reads the row of the dead worker. On a server it locks the row.
+-- ?1 = 'w1'
+select id from punctual_workers where id = ?;
 
 -- Reads these runs again, if their leases have still ended. On a server it locks them.
 -- ?1 = '[[1]]', ?2 = 1767225661000
 select r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged,
-  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at
+  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 where r.state = 2 and r.locked_until < ?
@@ -75,24 +72,24 @@ straight_join punctual_runs r force index (primary) on r.id = v.id
 set r.crashes = r.crashes + 1;
 
 -- Puts the runs back: ready, or scheduled if they wait.
--- ?1 = '[[1,1,null,0,0,null]]'
+-- ?1 = '[[1,1,null,0,0,0,null]]'
 update (
   select *
   from json_table(
     ?,
       '$[*]' columns (
         id bigint path '$[0]' error on error, to_state bigint path '$[1]' error on error,
-          due bigint path '$[2]' error on error, given_back bigint path '$[3]' error on error,
-          logged bigint path '$[4]' error on error,
-          lane longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[5]' error on error
+          due bigint path '$[2]' error on error, unused bigint path '$[3]' error on error,
+          uncounted bigint path '$[4]' error on error, logged bigint path '$[5]' error on error,
+          lane longtext character set utf8mb4 collate utf8mb4_0900_bin path '$[6]' error on error
       )
   ) j
 ) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce(v.due, r.run_at),
-  r.attempts = r.attempts - v.given_back, r.lease_token = null, r.locked_by = null, r.child = null,
-  r.locked_until = null, r.started_at = null, r.isolated = 0, r.hook = null,
-  r.logged = coalesce(v.logged, r.logged);
+  r.attempts = r.attempts - v.unused, r.uncounted = r.uncounted + v.uncounted, r.lease_token = null,
+  r.locked_by = null, r.child = null, r.locked_until = null, r.started_at = null, r.isolated = 0,
+  r.hook = null, r.logged = coalesce(v.logged, r.logged);
 
 -- Again: Commits.
 
@@ -104,7 +101,9 @@ set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce
 
 -- Again: Reads runs whose leases have ended.
 
--- Again: Reads the dead worker's slots, and how many of its runs had started.
+-- Again: Reads the row of the dead worker. On a server it locks the row.
+
+-- Again: Reads the row of the dead worker. On a server it locks the row.
 
 -- Again: Reads these runs again, if their leases have still ended. On a server it locks them.
 
@@ -115,8 +114,8 @@ set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce
 -- Reads the runs that fail, for their hooks.
 -- ?1 = '[[1]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
-  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
+  r.uncounted, r.suspect, r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at,
+  r.traceparent, r.schedule, r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id;
 
@@ -124,15 +123,15 @@ straight_join punctual_runs r force index (primary) on r.id = v.id;
 -- ?1 = 4, ?2 = 1767225661000, ?3 = 1767225722000, ?4 = null, ?5 = '{"name":"Error","message":"crashed"}'
 -- ?6 = 'crashed', ?7 = null, ?8 = null, ?9 = '[[1]]'
 insert into punctual_history (
-  name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
-    traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
-    result, child
+  name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, timeout, retries,
+    schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
+    batch_id, traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error,
+    fingerprint, result, child
 )
-select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
-  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner, r.progress, r.tags,
-  r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?, ?, ?, ?, ?, ?, ?,
-  coalesce(?, r.child)
+select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.uncounted,
+  r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
+  r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?,
+  ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id;
 

@@ -87,9 +87,9 @@ select seq from punctual_exchanges where worker = $1 and stream = $2 for update;
 
 -- Reads the first ready runs of a queue without limits.
 -- $1 = 'default', $2 = 'default', $3 = 2
-select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
-  tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
-  unique_scope,
+select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, suspect,
+  timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at,
+  cancelled_at, logged, unique_scope,
   case when (
     exists (
         select 1
@@ -173,8 +173,8 @@ set state = 2, attempts = r.attempts + 1, lease_token = $8, locked_by = $9, lock
 from clock
 where r.id = any(array(select id from found where exists (select 1 from stream)))
 returning r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
-  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope, r.started_at;
+  r.uncounted, r.suspect, r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at,
+  r.traceparent, r.schedule, r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope, r.started_at;
 
 -- Again: Commits.
 
@@ -235,8 +235,8 @@ select id from punctual_gates where id in ($1, $2, $3) order by id for update sk
 -- Locks and reads the chosen runs that are still ready.
 -- $1 = '[[3]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
-  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
+  r.uncounted, r.suspect, r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at,
+  r.traceparent, r.schedule, r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id
 where r.state = 1

@@ -23,17 +23,18 @@ commit;
 
 -- Again: Reads runs whose leases have ended.
 
--- Reads the dead worker's slots, and how many of its runs had started.
+-- Reads the row of the dead worker. On a server it locks the row.
 -- $1 = 'w1'
-select parallel,
-  (select count(*) from punctual_runs where state = 2 and locked_by = w.id and started_at is not null) as marked
-from punctual_workers w
-where id = $1;
+select id from punctual_workers where id = $1 for update skip locked;
+
+-- Reads the row of the dead worker. On a server it locks the row.
+-- $1 = 'w1'
+select id from punctual_workers where id = $1;
 
 -- Reads these runs again, if their leases have still ended. On a server it locks them.
 -- $1 = '[[1]]', $2 = 1767225661000
 select r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged,
-  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.priority, r.run_at
+  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id
 where r.state = 2 and r.locked_until < $2
@@ -59,14 +60,16 @@ from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb
 where v.id = r.id;
 
 -- Puts the runs back: ready, or scheduled if they wait.
--- $1 = '[[1,1,null,0,0,null]]'
+-- $1 = '[[1,1,null,0,0,0,null]]'
 update punctual_runs as r
 set state = v.to_state, lane = coalesce(v.lane, r.lane), run_at = coalesce(v.due, r.run_at),
-  attempts = r.attempts - v.given_back, lease_token = null, locked_by = null, child = null,
-  locked_until = null, started_at = null, isolated = 0, hook = null, logged = coalesce(v.logged, r.logged)
+  attempts = r.attempts - v.unused, uncounted = r.uncounted + v.uncounted, lease_token = null,
+  locked_by = null, child = null, locked_until = null, started_at = null, isolated = 0, hook = null,
+  logged = coalesce(v.logged, r.logged)
 from (
   select (e.v ->> 0)::bigint as id, (e.v ->> 1)::bigint as to_state, (e.v ->> 2)::bigint as due,
-    (e.v ->> 3)::bigint as given_back, (e.v ->> 4)::bigint as logged, e.v ->> 5 as lane
+    (e.v ->> 3)::bigint as unused, (e.v ->> 4)::bigint as uncounted, (e.v ->> 5)::bigint as logged,
+    e.v ->> 6 as lane
   from jsonb_array_elements($1::text::jsonb) as e (v)
 ) v
 where v.id = r.id;
@@ -79,7 +82,9 @@ where v.id = r.id;
 
 -- Again: Reads runs whose leases have ended.
 
--- Again: Reads the dead worker's slots, and how many of its runs had started.
+-- Again: Reads the row of the dead worker. On a server it locks the row.
+
+-- Again: Reads the row of the dead worker. On a server it locks the row.
 
 -- Again: Reads these runs again, if their leases have still ended. On a server it locks them.
 
@@ -90,8 +95,8 @@ where v.id = r.id;
 -- Reads the runs that fail, for their hooks.
 -- $1 = '[[1]]'
 select r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
-  r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at, r.traceparent, r.schedule,
-  r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
+  r.uncounted, r.suspect, r.timeout, r.retries, r.owner, r.tags, r.parent_id, r.batch_id, r.expires_at,
+  r.traceparent, r.schedule, r.tick_at, r.created_at, r.cancelled_at, r.logged, r.unique_scope
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id;
 
@@ -99,15 +104,15 @@ join punctual_runs r on r.id = v.id;
 -- $1 = 4, $2 = 1767225661000, $3 = 1767225722000, $4 = null, $5 = '{"name":"Error","message":"crashed"}'
 -- $6 = 'crashed', $7 = null, $8 = null, $9 = '[[1]]'
 insert into punctual_history (
-  name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
-    traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
-    result, child
+  name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, timeout, retries,
+    schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
+    batch_id, traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error,
+    fingerprint, result, child
 )
-select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
-  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner, r.progress, r.tags,
-  r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1, $2, $3, $4, $5, $6,
-  $7, coalesce($8, r.child)
+select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.uncounted,
+  r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
+  r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1,
+  $2, $3, $4, $5, $6, $7, coalesce($8, r.child)
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($9::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id;
 

@@ -17,8 +17,8 @@ with gone as (
     delete from punctual_runs r
     where r.id = any(cast($1 as text)::bigint[]) and r.lease_token = cast($2 as text)
     returning r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes,
-      r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
-      r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at,
+      r.uncounted, r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until,
+      r.owner, r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at,
       r.locked_by as worker, r.id, cast($3 as bigint) as state, cast($4 as bigint) as started_at,
       cast($5 as bigint) as finished_at, cast($6 as bigint) as keep, cast($7 as text) as error,
       cast($8 as text) as fingerprint, cast($9 as text) as result,
@@ -26,14 +26,14 @@ with gone as (
   ),
   moved as (
     insert into punctual_history (
-      name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-        tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
-        traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
-        result, child
+      name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, timeout, retries,
+        schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
+        batch_id, traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error,
+        fingerprint, result, child
     )
-    select name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries,
-      schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
-      batch_id, traceparent, created_at, worker, id, state, started_at, finished_at,
+    select name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, timeout,
+      retries, schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id,
+      rerun_of, batch_id, traceparent, created_at, worker, id, state, started_at, finished_at,
       case when keep is not null then greatest(finished_at + keep, coalesce(unique_until, 0)) end, error,
       fingerprint, result, child
     from gone
@@ -137,7 +137,8 @@ commit;
 
 -- Reads the runs of these leases. On a server it locks them.
 -- $1 = '[[3]]'
-select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
+select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged,
+  r.unique_until, r.cancelled_at
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id
 order by r.id
@@ -155,14 +156,16 @@ from (
 join punctual_runs r on r.id = v.id;
 
 -- Puts the runs back: ready, or scheduled if they wait.
--- $1 = '[[3,0,1767225630000,0,0,null]]'
+-- $1 = '[[3,0,1767225630000,0,0,0,null]]'
 update punctual_runs as r
 set state = v.to_state, lane = coalesce(v.lane, r.lane), run_at = coalesce(v.due, r.run_at),
-  attempts = r.attempts - v.given_back, lease_token = null, locked_by = null, child = null,
-  locked_until = null, started_at = null, isolated = 0, hook = null, logged = coalesce(v.logged, r.logged)
+  attempts = r.attempts - v.unused, uncounted = r.uncounted + v.uncounted, lease_token = null,
+  locked_by = null, child = null, locked_until = null, started_at = null, isolated = 0, hook = null,
+  logged = coalesce(v.logged, r.logged)
 from (
   select (e.v ->> 0)::bigint as id, (e.v ->> 1)::bigint as to_state, (e.v ->> 2)::bigint as due,
-    (e.v ->> 3)::bigint as given_back, (e.v ->> 4)::bigint as logged, e.v ->> 5 as lane
+    (e.v ->> 3)::bigint as unused, (e.v ->> 4)::bigint as uncounted, (e.v ->> 5)::bigint as logged,
+    e.v ->> 6 as lane
   from jsonb_array_elements($1::text::jsonb) as e (v)
 ) v
 where v.id = r.id;
@@ -185,15 +188,15 @@ where v.id = r.id;
 -- $1 = 4, $2 = 1767225599995, $3 = 1767225600000, $4 = null, $5 = '{"name":"Error","message":"refused"}'
 -- $6 = 'f1', $7 = null, $8 = null, $9 = '[[4]]'
 insert into punctual_history (
-  name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
-    traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
-    result, child
+  name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, timeout, retries,
+    schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
+    batch_id, traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error,
+    fingerprint, result, child
 )
-select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
-  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner, r.progress, r.tags,
-  r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1, $2, $3, $4, $5, $6,
-  $7, coalesce($8, r.child)
+select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.uncounted,
+  r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
+  r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, $1,
+  $2, $3, $4, $5, $6, $7, coalesce($8, r.child)
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($9::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id;
 

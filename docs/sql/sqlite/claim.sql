@@ -58,9 +58,9 @@ select min(queue) as queue from punctual_runs where state = 1 and limited = 1 an
 
 -- Reads ready ad hoc runs of this instance.
 -- ?1 = 'w1', ?2 = 2
-select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
-  tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
-  unique_scope
+select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, suspect,
+  timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at,
+  cancelled_at, logged, unique_scope
 from punctual_runs
 where owner is not null and owner = ? and state = 1
 order by priority, run_at, id
@@ -68,9 +68,9 @@ limit ?;
 
 -- Reads the first ready runs of a queue without limits.
 -- ?1 = 'default', ?2 = 2
-select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
-  tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
-  unique_scope
+select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, suspect,
+  timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at,
+  cancelled_at, logged, unique_scope
 from punctual_runs
 where state = 1 and limited = 0 and owner is null and queue = ?
 order by priority, run_at, id
@@ -191,9 +191,9 @@ select lease_token as token from punctual_runs where state = 2 and owner is null
 
 -- Reads the chosen runs.
 -- ?1 = '[3]'
-select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, owner,
-  tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at, cancelled_at, logged,
-  unique_scope
+select id, name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, suspect,
+  timeout, retries, owner, tags, parent_id, batch_id, expires_at, traceparent, schedule, tick_at, created_at,
+  cancelled_at, logged, unique_scope
 from punctual_runs
 where id in (select value from json_each(?));
 

@@ -12,7 +12,8 @@ update punctual_exchanges set seq = ? where worker = ? and stream = ?;
 
 -- Reads the runs of these leases. On a server it locks them.
 -- ?1 = '[[1]]'
-select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged, r.unique_until
+select r.id, r.name, r.lane, r.queue, r.limited, r.lease_token as token, r.attempts, r.logged,
+  r.unique_until, r.cancelled_at
 from (select value ->> 0 as id from json_each(?)) v
 join punctual_runs r on r.id = v.id;
 
@@ -20,15 +21,15 @@ join punctual_runs r on r.id = v.id;
 -- ?1 = 3, ?2 = 1767225599995, ?3 = 1767225600000, ?4 = null, ?5 = null, ?6 = null, ?7 = '42', ?8 = null
 -- ?9 = '[[1]]'
 insert into punctual_history (
-  name, queue, lane, limited, priority, run_at, args, attempts, crashes, timeout, retries, schedule,
-    tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of, batch_id,
-    traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error, fingerprint,
-    result, child
+  name, queue, lane, limited, priority, run_at, args, attempts, crashes, uncounted, timeout, retries,
+    schedule, tick_at, unique_key, unique_scope, unique_until, owner, progress, tags, parent_id, rerun_of,
+    batch_id, traceparent, created_at, worker, id, state, started_at, finished_at, keep_until, error,
+    fingerprint, result, child
 )
-select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.timeout,
-  r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner, r.progress, r.tags,
-  r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?, ?, ?, ?, ?, ?, ?,
-  coalesce(?, r.child)
+select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attempts, r.crashes, r.uncounted,
+  r.timeout, r.retries, r.schedule, r.tick_at, r.unique_key, r.unique_scope, r.unique_until, r.owner,
+  r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?,
+  ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
 from (select value ->> 0 as id from json_each(?)) v
 join punctual_runs r on r.id = v.id;
 
@@ -93,14 +94,15 @@ from (
 join punctual_runs r on r.id = v.id;
 
 -- Puts the runs back: ready, or scheduled if they wait.
--- ?1 = '[[3,0,1767225630000,0,0,null]]'
+-- ?1 = '[[3,0,1767225630000,0,0,0,null]]'
 update punctual_runs as r
 set state = v.to_state, lane = coalesce(v.lane, r.lane), run_at = coalesce(v.due, r.run_at),
-  attempts = r.attempts - v.given_back, lease_token = null, locked_by = null, child = null,
-  locked_until = null, started_at = null, isolated = 0, hook = null, logged = coalesce(v.logged, r.logged)
+  attempts = r.attempts - v.unused, uncounted = r.uncounted + v.uncounted, lease_token = null,
+  locked_by = null, child = null, locked_until = null, started_at = null, isolated = 0, hook = null,
+  logged = coalesce(v.logged, r.logged)
 from (
-  select value ->> 0 as id, value ->> 1 as to_state, value ->> 2 as due, value ->> 3 as given_back,
-    value ->> 4 as logged, value ->> 5 as lane
+  select value ->> 0 as id, value ->> 1 as to_state, value ->> 2 as due, value ->> 3 as unused,
+    value ->> 4 as uncounted, value ->> 5 as logged, value ->> 6 as lane
   from json_each(?)
 ) v
 where r.id = v.id and true;

@@ -3,7 +3,7 @@ import { stateCodes } from "../../run/states.ts";
 import { type CrashCap, hasCrashed, type Lease, type ReapedRun } from "../store.ts";
 import { RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
-import { first, idsAsJson } from "./database.ts";
+import { idsAsJson } from "./database.ts";
 import { moveToHistory, type RunEnding } from "./history.ts";
 import { putBack } from "./put-back.ts";
 import { recordAttempts } from "./settle.ts";
@@ -219,11 +219,9 @@ function judge(runs: LostRun[]): LostRuns {
 /** Locks the row of a worker. "locked": another process has locked it. Null: the worker has no row. */
 async function lockWorker(tx: SqlContext, worker: string): Promise<"mine" | "locked" | null> {
   const { db, t } = tx;
-  const known = await first(tx.all(`select id from ${t.workers} where id = ?`, worker));
-  if (!known) return null;
-  if (db.skipLocked === "") return "mine";
-  const free = await tx.all(`select id from ${t.workers} where id = ?${db.skipLocked}`, worker);
-  return free.length > 0 ? "mine" : "locked";
+  const select = `select id from ${t.workers} where id = ?`;
+  if ((await tx.all(`${select}${db.skipLocked}`, worker)).length > 0) return "mine";
+  return (await tx.all(select, worker)).length > 0 ? "locked" : null;
 }
 
 /** Locks the runs whose leases have still not been renewed. */

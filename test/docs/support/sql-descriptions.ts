@@ -165,12 +165,16 @@ const DESCRIPTIONS: [RegExp, string][] = [
 
   // Reap.
   [/^select id, locked_by as worker/, "Reads runs whose leases have ended."],
-  [/^select parallel, /, "Reads the dead worker's slots, and how many of its runs had started."],
+  [
+    /^select id from \S*workers where id = /,
+    "Reads the row of the dead worker. On a server it locks the row.",
+  ],
   [
     /^select r\.id, r\.name, r\.queue, r\.locked_by as worker/,
     "Reads these runs again, if their leases have still ended. On a server it locks them.",
   ],
   [/^update .*crashes = r\.crashes \+ 1/, "Charges the runs with a crash."],
+  [/^update .*set (r\.)?suspect = 1/, "Marks the runs that may have been under way."],
 ];
 
 /** Returns the description of a statement, whose white space must be single spaces. */
