@@ -91,6 +91,11 @@ export abstract class Reports {
 
   #values: ValueCache | null = null;
 
+  /** Returns the database's time, which decides what is due. */
+  async now(): Promise<Date> {
+    return new Date(await (await this.openReads()).now());
+  }
+
   /** Returns a run; null if it does not exist: deleted, pruned or not kept. */
   async find(id: number): Promise<RunInfo | null> {
     const record = await (await this.openReads()).find(checkId(id));

@@ -1,5 +1,6 @@
 import type { RunInfo } from "../../run/info.ts";
 import { Cron } from "../../schedule/cron.ts";
+import { describeCron } from "../../schedule/cron-words.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import type { Percentiles, TrendPoint } from "../../status/trend.ts";
 import { plain } from "../output/output.ts";
@@ -10,7 +11,6 @@ import { wrap } from "../render/width.ts";
 import type { JobView } from "./job-state.ts";
 import { at, block, facts, indented } from "./page-blocks.ts";
 import { runColumns } from "./run-columns.ts";
-import { describeCron } from "./schedule-columns.ts";
 import { JOB_LOOKS, shortCron } from "./status-columns.ts";
 
 export interface JobDetails {

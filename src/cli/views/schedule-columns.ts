@@ -1,4 +1,4 @@
-import { Cron } from "../../schedule/cron.ts";
+import { describeCron } from "../../schedule/cron-words.ts";
 import type { ScheduleInfo } from "../../status/report.ts";
 import { ago, due, stamp } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
@@ -43,13 +43,4 @@ export function scheduleColumns(now: Date, page: Page, ofFiles = false): Column<
     { title: "Missed", cell: ({ missed }) => missed, align: "right", drop: 3 },
     { title: "In words", cell: (schedule) => describeCron(schedule), min: 12, drop: 4 },
   ];
-}
-
-/** Describes a cron expression in words. Returns it unchanged if a later version wrote syntax unknown here. */
-export function describeCron({ cron, timezone }: Pick<ScheduleInfo, "cron" | "timezone">): string {
-  try {
-    return new Cron(cron, { timezone }).describe();
-  } catch {
-    return cron;
-  }
 }

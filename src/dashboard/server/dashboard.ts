@@ -154,7 +154,8 @@ export class DashboardHost {
       const query = new URLSearchParams();
       const { signal } = late;
       const context = { jobs: this.#jobs, params: {}, query, body: undefined, user, signal, request };
-      return ((await route.handler(context)) as JsonResult).body;
+      const { body, json } = (await route.handler(context)) as JsonResult;
+      return json === undefined ? body : JSON.parse(json);
     };
     const inTime = (name: string) => Promise.race([read(name).catch(() => null), overdue]);
     const both = Promise.all([inTime("meta"), path === "/" ? inTime("overview") : null]);
@@ -174,9 +175,9 @@ function toResponse(result: JsonResult | Response, answering: Answering, request
     void result.body?.cancel();
     return new Response(null, result);
   }
-  const { body, headers = {} } = result;
-  if (body === undefined) return new Response(null, { status: result.status ?? 204, headers });
-  const bytes = Buffer.from(JSON.stringify(body));
+  const { body, headers = {}, json = JSON.stringify(body) } = result;
+  if (json === undefined) return new Response(null, { status: result.status ?? 204, headers });
+  const bytes = Buffer.from(json);
   return new Response(isHead ? null : bytes, {
     status: result.status ?? 200,
     headers: {

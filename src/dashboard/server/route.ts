@@ -31,6 +31,8 @@ export interface JsonResult {
   status?: number;
   /** The JSON document; undefined: an empty body. */
   body?: unknown;
+  /** The JSON document as text, if several requests share it; replaces `body`. */
+  json?: string;
   headers?: Record<string, string>;
 }
 

@@ -2,13 +2,14 @@ import type { Command } from "commander";
 import { formatValue, PunctualError } from "../../../errors.ts";
 import { Cron } from "../../../schedule/cron.ts";
 import { Schedule } from "../../../schedule/schedule.ts";
+import { type TickDetails, type Ticking, ticksOf } from "../../../schedule/upcoming.ts";
 import { systemClock } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { instantIn, integer } from "../../input/arguments.ts";
 import { openExisting } from "../../load/database.ts";
 import { plain } from "../../output/output.ts";
 import { findSchedules } from "./schedule-info.ts";
-import { type TickDetails, type Ticking, tickLines, ticksOf } from "./ticks.ts";
+import { tickLines } from "./tick-lines.ts";
 
 interface Options {
   count: number;

@@ -1,6 +1,7 @@
 import type { Punctual } from "../../../punctual.ts";
 import type { JsonValue } from "../../../run/payload.ts";
 import { redact } from "../../../run/redact.ts";
+import { describeCron } from "../../../schedule/cron-words.ts";
 import { TICK_GRACE } from "../../../schedule/misfire.ts";
 import { shellQuote } from "../../../status/hints.ts";
 import { type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
@@ -8,7 +9,7 @@ import { wholeNumber } from "../../input/arguments.ts";
 import { didYouMean } from "../../input/names.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
-import { describeCron, type TickingSchedule } from "../../views/schedule-columns.ts";
+import type { TickingSchedule } from "../../views/schedule-columns.ts";
 
 /** A schedule with its description and state. */
 export type ScheduleView<Schedule> = Schedule & {

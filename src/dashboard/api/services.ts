@@ -1,0 +1,41 @@
+import type { Definition } from "../../job/definition.ts";
+import type { Punctual } from "../../punctual.ts";
+import type { StatusReport } from "../../status/report.ts";
+import type { Clock } from "../../time.ts";
+import type { ApiSettings } from "../server/route.ts";
+import { SharedReads } from "./shared-reads.ts";
+import type { SummaryContext } from "./views/run-summary.ts";
+
+/** The parts that the routes of one dashboard share. */
+export class Services {
+  readonly jobs: Punctual;
+  readonly settings: ApiSettings;
+  readonly clock: Clock;
+  readonly reads: SharedReads;
+
+  constructor(jobs: Punctual, settings: ApiSettings) {
+    this.jobs = jobs;
+    this.settings = settings;
+    this.clock = jobs.clock;
+    this.reads = new SharedReads(this.clock);
+  }
+
+  /** Returns the status; callers within a second share one. */
+  status(): Promise<StatusReport> {
+    return this.reads.get("status", () => this.jobs.status());
+  }
+
+  /** Returns the definition of a job; undefined: this process does not define it. */
+  definition(name: string): Definition<never> | undefined {
+    return this.jobs.definitions().find((definition) => definition.name === name);
+  }
+
+  async summaryContext(): Promise<SummaryContext> {
+    const maxima = new Map(this.jobs.definitions().map(({ name, settings }) => [name, settings.retries.max]));
+    return {
+      now: Number(await this.jobs.now()),
+      redaction: this.settings.redaction,
+      maxAttempts: (job) => maxima.get(job) ?? null,
+    };
+  }
+}

@@ -1,0 +1,93 @@
+import type { Redaction } from "../../../run/redaction.ts";
+import { queryQuote } from "../../../status/hints.ts";
+import { type StatusReport, undefinedTimes } from "../../../status/report.ts";
+import { silenceOf } from "../../../status/silence.ts";
+import { pauseNote, span } from "../../../status/why.ts";
+import { serves } from "../../../store/queue-selection.ts";
+import { LATE_AFTER } from "../../../store/search.ts";
+import type { Attention } from "../contract.ts";
+import { iso, isoOrNull } from "./times.ts";
+
+/** Most problems on the overview. */
+const MOST = 20;
+
+/** Returns the problems of a status, the worst first, each with the page that explains it. */
+export function attentionTo(report: StatusReport, redaction: Redaction): Attention[] {
+  const found = [...queues(report), ...workers(report), ...late(report), ...jobs(report, redaction)];
+  return found.slice(0, MOST);
+}
+
+/** Returns the path of the list of runs that match a query. */
+export function runsLink(query: string): string {
+  return `/runs?q=${encodeURIComponent(query)}`;
+}
+
+function* queues({ queues: all, workers: known, now }: StatusReport): Generator<Attention> {
+  const alive = known.filter(({ parallel }) => parallel > 0);
+  for (const { name, paused, pause, pausedUntil, ready, oldest } of all) {
+    const link = `/queues/${encodeURIComponent(name)}`;
+    const waited = oldest === null ? 0 : Number(now) - Number(oldest);
+    if (paused) {
+      const until = pausedUntil ? ` until ${iso(pausedUntil)}` : "";
+      const text = `paused${until}${pauseNote(pause)}`;
+      yield { kind: "paused", name, text, since: isoOrNull(pause?.since ?? null), link };
+    } else if (waited > LATE_AFTER && ready > 0 && !alive.some((worker) => serves(worker, name))) {
+      const why = alive.length === 0 ? "no worker is alive" : "no live worker serves it";
+      yield {
+        kind: "queue",
+        name,
+        text: `runs wait for ${span(waited)}, ${why}`,
+        since: isoOrNull(oldest),
+        link,
+      };
+    }
+  }
+}
+
+function* workers({ silent, workers: known, now }: StatusReport): Generator<Attention> {
+  const others = known.filter(({ parallel }) => parallel > 0).length;
+  for (const worker of silent) {
+    const { id, trace } = worker;
+    const name = trace ? `${trace.host}:${trace.pid}` : id;
+    const text = silenceOf(worker, { now, others });
+    yield { kind: "worker", name, text, since: isoOrNull(trace?.seenAt ?? null), link: "/workers" };
+  }
+}
+
+function* late(report: StatusReport): Generator<Attention> {
+  const undefinedFor = undefinedTimes(report);
+  const known = new Map(report.jobs.map((job) => [job.name, job]));
+  for (const { id, job, nextTick } of report.late) {
+    const definition = known.get(job);
+    if (definition?.paused || (definition && undefinedFor(definition) !== null)) continue;
+    const text = `schedule ${span(Number(report.now) - Number(nextTick))} late`;
+    yield { kind: "late", name: job, text, since: iso(nextTick), link: `/schedules/${id}` };
+  }
+}
+
+function* jobs(report: StatusReport, redaction: Redaction): Generator<Attention> {
+  const undefinedFor = undefinedTimes(report);
+  for (const job of report.jobs) {
+    const { name, fails, lastFailure, lastError, paused, pause, waiting } = job;
+    const link = `/jobs/${encodeURIComponent(name)}`;
+    const isUndefined = undefinedFor(job) !== null;
+    if (fails > 0 && !isUndefined) {
+      const times = fails === 1 ? "its last attempt failed" : `${fails} attempts in a row failed`;
+      const error = lastError === null ? "" : `: ${firstLine(redaction.text(lastError))}`;
+      const list = runsLink(`state:failed job:${queryQuote(name)}`);
+      yield { kind: "failure", name, text: `${times}${error}`, since: isoOrNull(lastFailure), link: list };
+    }
+    if (paused && waiting > 0) {
+      const text = `paused${pauseNote(pause)}, ${waiting} waiting`;
+      yield { kind: "paused", name, text, since: isoOrNull(pause?.since ?? null), link };
+    } else if (isUndefined && waiting > 0) {
+      const text = `${waiting} waiting, no live worker defines it`;
+      yield { kind: "job", name, text, since: isoOrNull(job.seenAt), link };
+    }
+  }
+}
+
+function firstLine(text: string): string {
+  const [line = ""] = text.split("\n");
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}

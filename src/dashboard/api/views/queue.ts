@@ -1,0 +1,23 @@
+import type { QueueReport, StatusReport } from "../../../status/report.ts";
+import type { Trend } from "../../../status/trend.ts";
+import { serves } from "../../../store/queue-selection.ts";
+import type { QueueView } from "../contract.ts";
+import { isoOrNull, toPauseView } from "./times.ts";
+import { NO_SPARK, toPace, toSpark } from "./trend.ts";
+
+export function toQueueView(queue: QueueReport, report: StatusReport, trend: Trend | undefined): QueueView {
+  const { name, limit, ready, scheduled, running, oldest } = queue;
+  const { capped } = report;
+  return {
+    name,
+    limit,
+    pause: toPauseView(queue.pause, queue.paused, queue.pausedUntil, report.now),
+    ready: { value: ready, capped },
+    scheduled: { value: scheduled, capped },
+    running,
+    oldest: isoOrNull(oldest),
+    workers: report.workers.filter((worker) => worker.parallel > 0 && serves(worker, name)).length,
+    spark: trend ? toSpark(trend) : NO_SPARK,
+    perMinute: trend ? toPace(trend) : { completed: 0, failed: 0 },
+  };
+}
