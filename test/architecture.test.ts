@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { parseSync } from "vite";
 import { describe, expect, test } from "vitest";
 
 const source = resolve(import.meta.dirname, "../src");
@@ -227,6 +228,23 @@ const ROOMS: Record<string, string[]> = {
   "index.ts": [""],
 };
 
+/** Functions, methods and types of functions with more parameters than this take an object of options instead. */
+const MOST_PARAMETERS = 4;
+
+/** The lines of a file with functions of more than `MOST_PARAMETERS`. */
+function longSignatures(file: string, code: string): string[] {
+  const found: string[] = [];
+  const visit = (node: unknown): void => {
+    if (node === null || typeof node !== "object") return;
+    const { params, start } = node as { params?: unknown; start?: number };
+    if (Array.isArray(params) && params.length > MOST_PARAMETERS)
+      found.push(`${file}:${code.slice(0, start).split("\n").length} (${params.length})`);
+    for (const child of Object.values(node)) visit(child);
+  };
+  visit(parseSync(file, code).program);
+  return found;
+}
+
 function roomOf(file: string): string | undefined {
   return Object.keys(ROOMS)
     .filter((room) => file === room || (room.endsWith("/") && file.startsWith(room)))
@@ -301,6 +319,18 @@ describe("architecture", () => {
     const lines = files.map((file) => text(file).split("\n").length).sort((a, b) => a - b);
     expect(lines.at(-1)).toBeLessThanOrEqual(350);
     expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(120);
+  });
+
+  test("no function takes more than four parameters", () => {
+    expect(files.flatMap((file) => longSignatures(file, text(file)))).toEqual([]);
+  });
+
+  test("the check of parameters catches functions, methods and types", () => {
+    const code = `export function f(a, b, c, d, e) {}
+      class C { m(a: 1, b: 2, c: 3, d: 4, e: 5) {} ok(a, b, c, d) {} }
+      interface I { m(a: 1, b: 2, c: 3, d: 4, e: 5): void }
+      const g = (a, b, c, d, { e }) => e;`;
+    expect(longSignatures("a.ts", code)).toEqual(["a.ts:1 (5)", "a.ts:2 (5)", "a.ts:3 (5)", "a.ts:4 (5)"]);
   });
 
   test("no file has a meaningless name", () => {

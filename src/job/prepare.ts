@@ -90,7 +90,7 @@ export class Preparer {
     if (found instanceof Capture) return this.#defined(found, shape);
     if (!(found instanceof Dispatchable)) return this.#adHoc(found as AdHoc, shape, within);
     const job = await this.#lookUp(found.name);
-    return this.#toRun(job.name, job, shape, this.#encode(shape.args), job.name);
+    return this.#toRun(job, shape, this.#encode(shape.args), job.name);
   }
 
   async #defined({ definition, settings, timezone, args: own }: Capture, shape: RunShape): Promise<NewRun> {
@@ -98,7 +98,7 @@ export class Preparer {
     const args = shape.args === undefined ? own : this.#encode(shape.args);
     if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
     const lane = shape.key === undefined ? laneFor(name, settings, args.value) : name;
-    const run = this.#toRun(name, jobOf(settings), shape, args, lane);
+    const run = this.#toRun({ name, ...jobOf(settings) }, shape, args, lane);
     if (run.runAt !== null && shape.wall && timezone) run.runAt = instantOf(zoneOf(timezone), run.runAt);
     return run;
   }
@@ -106,7 +106,7 @@ export class Preparer {
   async #adHoc(adHoc: AdHoc, shape: RunShape, within: boolean): Promise<NewRun> {
     const args = this.#encode(shape.args === undefined ? adHoc.settings.args : shape.args);
     if (adHoc.schema) await validate(adHoc.schema, args.value, adHoc.name);
-    const run = this.#toRun(adHoc.name, jobOf(adHoc.settings), shape, args, adHoc.lane);
+    const run = this.#toRun({ name: adHoc.name, ...jobOf(adHoc.settings) }, shape, args, adHoc.lane);
     this.#parts.registry.addAdHoc(adHoc);
     await this.#awaitUnlessWithin(this.#parts.beat(), within);
     return { ...run, lane: adHoc.lane, owner: this.#parts.owner };
@@ -118,8 +118,7 @@ export class Preparer {
 
   /** Returns the row. `lane`: lane of the run if the dispatch sets no key. */
   #toRun(
-    name: string,
-    { queue, priority, limit, keyLimit }: DeclaredJob,
+    { name, queue, priority, limit, keyLimit }: DeclaredJob & { name: string },
     shape: RunShape,
     args: EncodedArgs,
     lane: string,

@@ -258,7 +258,7 @@ export class ChildRunner {
         run.logged++;
         this.#mailbox.post({ type: "logged", ticket, message, data: sendable(data) });
       },
-      completeWith: async (...of) => completeWith(await this.#parts.openStore(), ...of),
+      completeWith: async (of, work, keep) => completeWith(await this.#parts.openStore(), of, { work, keep }),
     };
   }
 

@@ -34,9 +34,9 @@ export class LocalExecutor implements Executor {
       random,
       instance,
       log: (...of) => logbook.add(...of),
-      completeWith: async (run, ...of) => {
+      completeWith: async (run, work, keep) => {
         if (logbook.holds(run)) await logbook.flush();
-        return completeWith(store, run, ...of, (ms) => this.leasesExtended(ms));
+        return completeWith(store, run, { work, keep, extended: (ms) => this.leasesExtended(ms) });
       },
       freed: () => this.#busy--,
     };
@@ -88,13 +88,19 @@ export class LocalExecutor implements Executor {
   }
 }
 
+interface Completion {
+  /** The handler's own part of the transaction. */
+  work: (tx: unknown) => unknown;
+  keep: Retention;
+  /** See `Store.transaction`. */
+  extended?: (ms: number) => void;
+}
+
 /** Runs `work` and completes the run in one transaction. Returns false if the lease is lost. */
 export async function completeWith(
   store: Store,
   run: ClaimedRun,
-  work: (tx: unknown) => unknown,
-  keep: Retention,
-  extended?: (ms: number) => void,
+  { work, keep, extended }: Completion,
 ): Promise<boolean> {
   const result = { outcome: "completed", result: null, value: undefined, written: true } as const;
   const duration = (await store.now()) - run.claimedAt;

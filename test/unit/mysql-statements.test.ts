@@ -33,13 +33,21 @@ describe("statements", () => {
   });
 
   test("an upsert uses the new values by name", () => {
-    expect(dialect.upsert("m", ["a"], ["a", "n"], ["a", { column: "n", to: "m.n + excluded.n" }], 2)).toBe(
+    expect(
+      dialect.upsert({
+        table: "m",
+        key: ["a"],
+        columns: ["a", "n"],
+        update: ["a", { column: "n", to: "m.n + excluded.n" }],
+        rows: 2,
+      }),
+    ).toBe(
       "insert into m (a, n) values (?, ?), (?, ?) on duplicate key update a = values(a), n = m.n + values(n)",
     );
   });
 
   test("an upsert without updates leaves the row unchanged", () => {
-    expect(dialect.upsert("m", ["a", "b"], ["a", "b"], [])).toBe(
+    expect(dialect.upsert({ table: "m", key: ["a", "b"], columns: ["a", "b"] })).toBe(
       "insert into m (a, b) values (?, ?) on duplicate key update a = m.a",
     );
   });

@@ -6,6 +6,7 @@ import {
   rowPlaceholders,
   type Statement,
   type Tables,
+  type Upsert,
 } from "../sql/database.ts";
 import { jsonPaths } from "../sql/dialect.ts";
 
@@ -76,13 +77,7 @@ export function deleteFrom(table: string, column: string, from: string): string 
   return `delete r from ${lookUp(from, table, `r.${column} = v.id`)}`;
 }
 
-export function upsert(
-  table: string,
-  key: string[],
-  columns: string[],
-  update: (string | { column: string; to: string })[],
-  count = 1,
-): string {
+export function upsert({ table, key, columns, update = [], rows: count = 1 }: Upsert): string {
   const sets = update.map((set) =>
     typeof set === "string"
       ? `${set} = values(${set})`

@@ -39,11 +39,15 @@ const STARTING_ROW = {
   at: "integer",
 } as const;
 
-/** One claim in an exchange's transaction. */
-export interface ClaimCall {
+/** A claim, and the worker and the time that it is for. */
+interface ClaimBase {
   request: ClaimRequest;
   worker: string;
   now: number;
+}
+
+/** One claim in an exchange's transaction. */
+export interface ClaimCall extends ClaimBase {
   /** Facts that the exchange read before its transaction; null: none yet. */
   facts: ClaimFacts | null;
   /** Runs under limits that this transaction settles. */
@@ -114,7 +118,7 @@ export class Claimer {
       : { rows: [], isGateHeld: false, isUnfinished: false };
     const rows = merge(unlimited, chosen.rows, order, request);
     series.took(rows, unlimited, request.limit);
-    await this.#take(tx, rows, request, worker, now);
+    await this.#take(tx, rows, { request, worker, now });
     const cancelled = rows.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
     return {
       claimed: toClaimedRuns(rows, request, now),
@@ -234,7 +238,7 @@ export class Claimer {
     return tx.run(text, ...params);
   }
 
-  async #take(tx: Sql, rows: RunRow[], request: ClaimRequest, worker: string, now: number): Promise<void> {
+  async #take(tx: Sql, rows: RunRow[], { request, worker, now }: ClaimBase): Promise<void> {
     const until = ({ name }: RunRow) => now + leaseFor(name, request);
     const started = ({ starts }: RunRow) => (starts ? now : null);
     // The runs of a chain have a token of their own.
@@ -275,7 +279,7 @@ export class Claimer {
   }
 
   /** Returns the runs that an earlier try of this claim took; its answer was lost. */
-  async recall(tx: Sql, { request, worker, now }: Omit<ClaimCall, "facts" | "freed">): Promise<ClaimedRun[]> {
+  async recall(tx: Sql, { request, worker, now }: ClaimBase): Promise<ClaimedRun[]> {
     const taken = takenBy(request);
     const rows = await tx.all<RecalledRow>(
       `select ${RECALLED_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "leased")} where state = 2 and locked_by = ? and ${taken.text}`,

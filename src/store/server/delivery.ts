@@ -168,7 +168,12 @@ export class Receipts {
    */
   async find(tx: Sql, { id, nonce }: Receipt, now: number): Promise<boolean> {
     await tx.run(
-      this.#db.upsert(this.#t.receipts, ["id"], ["id", "created_at"], [{ column: "found", to: "1" }]),
+      this.#db.upsert({
+        table: this.#t.receipts,
+        key: ["id"],
+        columns: ["id", "created_at"],
+        update: [{ column: "found", to: "1" }],
+      }),
       id,
       now,
     );

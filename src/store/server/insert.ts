@@ -58,7 +58,7 @@ export class Inserter {
     const existing = await this.#whichExist(tx, [...holders.values()]);
     for (const [key, id] of holders) if (existing.has(id)) gone.delete(key);
     if (gone.size > 0) {
-      const { finished, waiting } = await this.#readHolders(tx, tx, [...gone], now, "");
+      const { finished, waiting } = await this.#readHolders(tx, [...gone], now);
       for (const [key, id] of finished) holders.set(key, id);
       for (const [key, { id, isExpired }] of waiting) if (!isExpired) holders.set(key, id);
     }
@@ -137,7 +137,7 @@ export class Inserter {
       }
       // In a caller's transaction, a read without a lock may return rows as they were when the transaction began.
       const lock = tries === 0 ? "" : this.#db.forUpdate;
-      const before = await this.#readHolders(tx, committed, open, now, lock);
+      const before = await this.#readHolders(tx, open, now, { committed, lock });
       await this.#freeExpired(tx, before, now);
       await this.#insertFree(
         tx,
@@ -145,7 +145,7 @@ export class Inserter {
         now,
       );
       // Nobody else can insert these keys from here on. A run that finished since the first read is in history by now.
-      const after = await this.#readHolders(tx, committed, open, now, lock);
+      const after = await this.#readHolders(tx, open, now, { committed, lock });
       for (const key of open) {
         const { id } = byKey.get(key)!;
         const isOurs = after.waiting.get(key)?.id === id;
@@ -186,12 +186,12 @@ export class Inserter {
     await tx.run(`delete from ${this.#t.runs} where id = ?`, id);
   }
 
+  /** Reads the holders of keys: those in history through `committed`, the others with `lock`. */
   async #readHolders(
     tx: Sql,
-    committed: Sql,
     keys: string[],
     now: number,
-    lock: string,
+    { committed = tx, lock = "" }: { committed?: Sql; lock?: string } = {},
   ): Promise<KeyHolders> {
     const readWaiting = () =>
       forGroups(keys, (group) =>

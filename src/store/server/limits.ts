@@ -195,10 +195,14 @@ export class Limits {
     const { chosen, chooser, isUnfinished } = await this.#pick(tx, limited, choice);
     if (chosen.length === 0) return { rows: [], isGateHeld: false, isUnfinished };
     const plans = planChains(chosen, window, chooser, request.behind);
+    const withFollowers = (heads: RunRow[], rows: RunRow[]) => [
+      ...heads,
+      ...linkChains(plans, heads, rows, request.token),
+    ];
     const successors = successorsOf(freedSlots(choice.freed, limited.usage.chains), chosen);
     if (successors.size === chosen.length) {
       const rows = await this.#lockRows(tx, chosen, plans);
-      return { rows: rowsOf(chosen, rows, chooser, plans, request), isGateHeld: false, isUnfinished };
+      return { rows: withFollowers(headsOf(chosen, rows, chooser), rows), isGateHeld: false, isUnfinished };
     }
     const others = chosen.filter((one) => !successors.has(one));
     const open = [...successors, ...(await this.#lockGates(tx, others, chooser))];
@@ -213,7 +217,7 @@ export class Limits {
     const hasSameLimits = (one: Candidate) => recounted.limitsOf(one).join() === chooser.limitsOf(one).join();
     const locked = new Set(rows.map(({ id }) => id));
     const fitting = open.filter((one) => locked.has(one.id) && hasSameLimits(one) && recounted.take(one));
-    return { rows: rowsOf(fitting, rows, recounted, plans, request), isGateHeld, isUnfinished };
+    return { rows: withFollowers(headsOf(fitting, rows, recounted), rows), isGateHeld, isUnfinished };
   }
 
   /** Picks from the windows first; then, where blocked runs fill the window of a queue, from its lanes. */
@@ -314,18 +318,11 @@ function successorsOf(freed: LimitSubject[], chosen: Candidate[]): Set<Candidate
   return new Set(chosen.filter((one) => free.get(laneKey(one))?.pop()));
 }
 
-/** Returns the locked rows of the chosen runs, in the order of the choice, then those of the runs that follow them. */
-function rowsOf(
-  chosen: Candidate[],
-  rows: RunRow[],
-  chooser: Chooser,
-  plans: LanePlan[],
-  { token }: ChoiceRequest["request"],
-): RunRow[] {
+/** Returns the locked rows of the chosen runs, in the order of the choice. */
+function headsOf(chosen: Candidate[], rows: RunRow[], chooser: Chooser): RunRow[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  const heads = chosen.flatMap((one) => {
+  return chosen.flatMap((one) => {
     const row = byId.get(one.id);
     return row ? [{ ...row, unkeyed: chooser.lacksKey(one) }] : [];
   });
-  return [...heads, ...linkChains(plans, heads, rows, token)];
 }

@@ -42,6 +42,17 @@ export interface IndexRange extends Statement {
 
 export type ColumnType = "integer" | "text";
 
+/** The parts of an `upsert`. */
+export interface Upsert {
+  table: string;
+  key: readonly string[];
+  columns: readonly string[];
+  /** Columns that an existing row gets: the new value, or an expression. Default: none. */
+  update?: readonly (string | { column: string; to: string })[];
+  /** Number of rows. Default: 1. */
+  rows?: number;
+}
+
 /** A database, with the pieces of SQL that differ between databases. */
 export interface Database extends Sql {
   readonly name: DatabaseName;
@@ -76,17 +87,8 @@ export interface Database extends Sql {
   ): Promise<Result>;
   /** Runs `work` in a transaction that excludes other installers of the same tables. */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result>;
-  /**
-   * `insert … values (?, …), …` that, if the key exists, sets the columns of `update`: to the new value, or to an
-   * expression.
-   */
-  upsert(
-    table: string,
-    key: string[],
-    columns: string[],
-    update: (string | { column: string; to: string })[],
-    rows?: number,
-  ): string;
+  /** `insert … values (?, …), …` that updates a row if its key exists. */
+  upsert(upsert: Upsert): string;
   /**
    * A table expression from one JSON parameter: an array of rows, each an array of values in the order of the
    * columns.

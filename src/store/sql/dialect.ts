@@ -1,4 +1,4 @@
-import { type IndexRange, rowPlaceholders } from "./database.ts";
+import { type IndexRange, rowPlaceholders, type Upsert } from "./database.ts";
 
 /** `lookUp` of SQLite and PostgreSQL, whose planners choose the key by themselves. */
 export function lookUp(rows: string, table: string, on = "r.id = v.id"): string {
@@ -38,18 +38,12 @@ export function historyRange(name: string, after: number, upTo: number): IndexRa
 }
 
 /** `upsert` of SQLite and PostgreSQL. */
-export function upsert(
-  table: string,
-  key: string[],
-  columns: string[],
-  update: (string | { column: string; to: string })[],
-  count = 1,
-): string {
+export function upsert({ table, key, columns, update = [], rows = 1 }: Upsert): string {
   const sets = update.map((set) =>
     typeof set === "string" ? `${set} = excluded.${set}` : `${set.column} = ${set.to}`,
   );
   return (
-    `insert into ${table} (${columns.join(", ")}) values ${rowPlaceholders(columns.length, count)} ` +
+    `insert into ${table} (${columns.join(", ")}) values ${rowPlaceholders(columns.length, rows)} ` +
     `on conflict (${key.join(", ")}) do ${sets.length > 0 ? `update set ${sets.join(", ")}` : "nothing"}`
   );
 }

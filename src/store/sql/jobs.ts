@@ -82,7 +82,7 @@ export async function declare(
     100,
   )) {
     await sql.run(
-      db.upsert(t.jobs, ["name"], [...DECLARED_COLUMNS], [], group.length),
+      db.upsert({ table: t.jobs, key: ["name"], columns: DECLARED_COLUMNS, rows: group.length }),
       ...group.flatMap(([name, job]) => declaredValues(name, job, now)),
     );
   }
@@ -163,15 +163,15 @@ export const MINUTE_COUNTS = [
 /** A statement that adds the counts of one job to one minute. */
 export function addMinute(sql: SqlContext): string {
   const { db, t } = sql;
-  return db.upsert(
-    t.minutes,
-    ["minute", "name"],
-    ["minute", "name", ...MINUTE_COUNTS, "busy"],
-    [...MINUTE_COUNTS, "busy"].map((column) => ({
+  return db.upsert({
+    table: t.minutes,
+    key: ["minute", "name"],
+    columns: ["minute", "name", ...MINUTE_COUNTS, "busy"],
+    update: [...MINUTE_COUNTS, "busy"].map((column) => ({
       column,
       to: `${t.minutes}.${column} + excluded.${column}`,
     })),
-  );
+  });
 }
 
 /** Adds the counts of minutes. In order of name, so that two processes that flush together cannot deadlock. */

@@ -55,7 +55,7 @@ export async function pauseQueue(
   const { db, t } = sql;
   const columns = [...PAUSE_COLUMNS, "paused_until"];
   await sql.run(
-    db.upsert(t.queues, ["name"], ["name", ...columns], columns),
+    db.upsert({ table: t.queues, key: ["name"], columns: ["name", ...columns], update: columns }),
     name,
     ...pauseValues(change, now),
     change.paused ? change.until : null,

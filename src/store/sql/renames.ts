@@ -4,6 +4,9 @@ import { type FormerNames, readFormerNames } from "./former-names.ts";
 import { addMinute, deleteStubs, isDefined, type JobRow, lockJobs, MINUTE_COUNTS } from "./jobs.ts";
 import { moveRollups } from "./rollups.ts";
 
+/** Whether this worker may define a job or a queue: no live worker that started later has defined it. */
+export type MayDefine = (row: Pick<JobRow, "defined_at" | "defined_by"> | undefined) => boolean;
+
 /** Job `to` takes over everything that belongs to `from`. `to` null: `from` becomes a separate job again. */
 interface Rename {
   from: string;
@@ -19,13 +22,13 @@ interface Rename {
 export async function syncNames(
   tx: SqlContext,
   jobs: DefinedJob[],
-  mayDefine: (row: JobRow | undefined) => boolean,
+  mayDefine: MayDefine,
   now: number,
 ): Promise<DefinedJob[]> {
   const former = await readFormerNames(tx);
   const wanted = renamesOf(jobs, former);
   return withoutFormer(
-    wanted.length > 0 ? await applyRenames(tx, jobs, wanted, mayDefine, now) : former,
+    wanted.length > 0 ? await applyRenames(tx, wanted, { jobs, mayDefine, now }) : former,
     jobs,
   );
 }
@@ -53,10 +56,8 @@ function renamesOf(jobs: DefinedJob[], former: FormerNames): Rename[] {
 /** Locks the jobs of the renames, applies those that this worker may make, and returns the former names after them. */
 async function applyRenames(
   tx: SqlContext,
-  jobs: DefinedJob[],
   wanted: Rename[],
-  mayDefine: (row: JobRow | undefined) => boolean,
-  now: number,
+  { jobs, mayDefine, now }: { jobs: DefinedJob[]; mayDefine: MayDefine; now: number },
 ): Promise<FormerNames> {
   const { t } = tx;
   const before = await readFormerNames(tx);
@@ -132,7 +133,11 @@ async function moveAll(tx: SqlContext, from: string, to: string): Promise<void> 
   await moveRollups(tx, from, to);
   await tx.run(`delete from ${t.aliases} where name = ?`, to);
   await tx.run(`update ${t.aliases} set job = ? where job = ?`, to, from);
-  await tx.run(db.upsert(t.aliases, ["name"], ["name", "job"], ["job"]), from, to);
+  await tx.run(
+    db.upsert({ table: t.aliases, key: ["name"], columns: ["name", "job"], update: ["job"] }),
+    from,
+    to,
+  );
 }
 
 /** Moves the counts of a job to its new name; adds them up where both names have counts in the same minute. */

@@ -31,7 +31,7 @@ export async function addRollups(tx: SqlContext, counts: RollupCount[]): Promise
   for (const group of inGroups(counts, ROWS)) {
     const add = [{ column: "total", to: `${t.rollups}.total + excluded.total` }];
     await tx.run(
-      db.upsert(t.rollups, KEY, [...KEY, "total"], add, group.length),
+      db.upsert({ table: t.rollups, key: KEY, columns: [...KEY, "total"], update: add, rows: group.length }),
       ...group.flatMap((one) => [
         one.grain,
         SCOPES[one.scope],

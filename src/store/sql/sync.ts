@@ -4,7 +4,7 @@ import { inGroups, placeholders } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
 import { compareNames, deleteStubs, isDefined, JOB_COLUMNS, type JobRow, lockJobs } from "./jobs.ts";
 import { setLimitHint } from "./limit-hint.ts";
-import { syncNames } from "./renames.ts";
+import { type MayDefine, syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
 
 type JobUpdate = Pick<DefinedJob, "name" | "fingerprint"> & JobDetails & { definedAt: number };
@@ -14,9 +14,6 @@ const JOBS_PER_STATEMENT = 100;
 
 /** The start time of implicit definitions: before every worker's, so that any other definition replaces them. */
 const IMPLICIT_START = 0;
-
-/** Whether this worker may define a job or a queue: no live worker that started later has defined it. */
-type MayDefine = (row: Pick<JobRow, "defined_at" | "defined_by"> | undefined) => boolean;
 
 /**
  * Writes the definitions of one worker. While workers run different versions of the code, the most recently started
@@ -89,7 +86,13 @@ async function syncGroup(
   if (updates.length > 0) {
     const columns = [...JOB_COLUMNS.split(", "), "seen_at", "created_at"];
     await tx.run(
-      db.upsert(t.jobs, ["name"], columns, columns.slice(1, -1), updates.length),
+      db.upsert({
+        table: t.jobs,
+        key: ["name"],
+        columns,
+        update: columns.slice(1, -1),
+        rows: updates.length,
+      }),
       ...updates.flatMap((job) => [
         job.name,
         job.queue,
@@ -167,7 +170,7 @@ async function syncQueues(
     });
     if (updates.length === 0) continue;
     await tx.run(
-      db.upsert(t.queues, ["name"], columns, columns.slice(1), updates.length),
+      db.upsert({ table: t.queues, key: ["name"], columns, update: columns.slice(1), rows: updates.length }),
       ...updates.flatMap(({ name, limit }) => [name, limit, startedAt, worker]),
     );
     const newlyLimited = updates.filter(({ name, limit }) => limit > 0 && (known.get(name)?.lim ?? 0) === 0);

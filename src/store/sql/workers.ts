@@ -59,7 +59,12 @@ export async function beat(
 ): Promise<void> {
   const { db, t } = sql;
   await sql.run(
-    db.upsert(t.workers, ["id"], WORKER_COLUMNS.split(", "), ["parallel", "queues", "seen_at"]),
+    db.upsert({
+      table: t.workers,
+      key: ["id"],
+      columns: WORKER_COLUMNS.split(", "),
+      update: ["parallel", "queues", "seen_at"],
+    }),
     worker.id,
     worker.host,
     worker.pid,
@@ -73,7 +78,7 @@ export async function beat(
   if (streams.length === EXCHANGE_STREAMS) return;
   const rows = Array.from({ length: EXCHANGE_STREAMS }, (_, stream) => [worker.id, stream]);
   const key = ["worker", "stream"];
-  await sql.run(db.upsert(t.exchanges, key, key, [], rows.length), ...rows.flat());
+  await sql.run(db.upsert({ table: t.exchanges, key, columns: key, rows: rows.length }), ...rows.flat());
 }
 
 /** The rows of workers that were last seen longer ago are deleted. */

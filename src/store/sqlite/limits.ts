@@ -56,16 +56,16 @@ export class Limits {
     this.#claimable = claimable(request);
     this.#window = request.window;
     const chooser = new Chooser(usage);
-    const windows = queues.map((queue) => this.#readWindow(queue));
-    const candidates = windows.flat();
+    const windows = new Map(queues.map((queue) => [queue, this.#readWindow(queue)]));
+    const candidates = [...windows.values()].flat();
     const inOrder = candidates.toSorted(compareRuns);
     const seen = new Set(candidates.map(({ id }) => id));
-    if (order.hasShares) candidates.push(...this.#findHidden(queues, windows, usage, seen, wanted));
+    if (order.hasShares) candidates.push(...this.#findHidden(windows, usage, seen, wanted));
     const chosen = order.pick(candidates, wanted, (one) => chooser.take(one));
     let isOver = true;
-    for (const [index, queue] of queues.entries()) {
+    for (const [queue, window] of windows) {
       if (chosen.length >= wanted) break;
-      if (windows[index]!.length < this.#window) continue;
+      if (window.length < this.#window) continue;
       const walked = this.#walkLanes(queue, chooser, seen, wanted - chosen.length);
       chosen.push(...walked.chosen);
       isOver &&= walked.isOver;
@@ -90,15 +90,13 @@ export class Limits {
 
   /** Finds runs of queues whose fitting runs are all beyond the window: such a queue must get its share as well. */
   #findHidden(
-    queues: string[],
-    windows: Candidate[][],
+    windows: Map<string, Candidate[]>,
     usage: LimitUsage,
     seen: Set<number>,
     wanted: number,
   ): Candidate[] {
     const chooser = new Chooser(usage);
-    return queues.flatMap((queue, index) => {
-      const window = windows[index]!;
+    return [...windows].flatMap(([queue, window]) => {
       if (window.length < this.#window || window.some((one) => chooser.hasRoom(one))) return [];
       return this.#walkLanes(queue, chooser, seen, wanted).chosen;
     });
