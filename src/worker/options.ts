@@ -106,7 +106,7 @@ export interface ForeverOptions extends QueueOptions {
   schedules?: boolean | undefined;
   /** Most runs of one claim. Default: as many as will start within a tenth of a second. */
   batch?: number | undefined;
-  /** How long the worker sleeps when nothing wakes it. Default: 200 ms; 1.5 s if PostgreSQL notifies it of new runs. */
+  /** How long the worker sleeps when nothing wakes it. Default: 200 ms; 1.5 s while a server wakes it. */
   sleep?: Duration | undefined;
   /** How long handlers may run after stop() or a signal before they are aborted. Default: 30 s. */
   grace?: Duration | undefined;

@@ -52,7 +52,7 @@ export async function mysqlParts(
     enter: (tx) => callers.enter(tx),
     // Other processes learn of new runs by polling.
     announcement: () => null,
-    isWatched: () => false,
+    isWatched: () => poller.isPolling,
     announce: async () => {},
     watch: (onChange) => poller.listen(onChange),
     exchanging: (work) => void poller.exchanging(work),

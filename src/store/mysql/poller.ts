@@ -3,10 +3,10 @@ import type { Sql, Tables } from "../sql/database.ts";
 import { nextDue, using } from "./dialect.ts";
 
 /**
- * Bounds of the time between two polls, in milliseconds. On average, a run of another process waits half of it. Statements
- * that an idle worker sends anyway make most of the longest ones unnecessary (see `exchanging`).
+ * Bounds of the time between two polls, in milliseconds. On average, a run of another process waits half of it. An idle
+ * worker sends hardly anything else.
  */
-const SHORTEST_INTERVAL = 10;
+const SHORTEST_INTERVAL = 8;
 const LONGEST_INTERVAL = 250;
 
 /** Between these bounds, the time between two polls as a fraction of the time since the last change (note 39). */
@@ -48,6 +48,11 @@ export class Poller {
       this.#cancel = null;
       this.#seen = null;
     };
+  }
+
+  /** Whether the last poll was answered. */
+  get isPolling(): boolean {
+    return this.#seen !== null;
   }
 
   /** Called when an exchange is under way. It finds new runs itself, so the next poll can wait. */
