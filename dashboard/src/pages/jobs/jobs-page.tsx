@@ -92,7 +92,7 @@ function JobList({ jobs }: { jobs: JobView[] }) {
       ),
     },
     {
-      key: "spark",
+      key: "hour",
       title: "Last hour",
       card: "hide",
       cell: (job) => <Sparkline points={job.spark} label="Last hour" />,
@@ -144,7 +144,7 @@ function JobList({ jobs }: { jobs: JobView[] }) {
       sort: sortOf("last"),
       cell: (job) => <Time at={job.lastRun} />,
     },
-    { key: "next", title: "Next", card: "hide", cell: (job) => <Time at={job.nextRun} /> },
+    { key: "nextrun", title: "Next", card: "hide", cell: (job) => <Time at={job.nextRun} /> },
   ];
   return (
     <section class="panel" aria-label="Jobs">
@@ -200,10 +200,10 @@ function NoJobs() {
       <p>A job appears here when a worker that defines it starts, or when it is dispatched. A job file:</p>
       <pre class="code">{`import { Job } from "punctual";
 
-export const hello = Job.define("hello", async (args: { name: string }, run) => {
-  run.log(\`Hello, \${args.name}\`);
+Job.define("hello", async ({ name = "you" }, run) => {
+  run.log(\`Hello, \${name}\`);
 });`}</pre>
-      <CommandLine command="punctual work jobs/hello.ts" />
+      <CommandLine command="punctual work --jobs jobs/hello.ts" />
     </Empty>
   );
 }

@@ -119,7 +119,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
       cell: (queue) => <Running queue={queue} />,
     },
     {
-      key: "spark",
+      key: "hour",
       title: "Last hour",
       card: "hide",
       cell: (queue) => <Sparkline points={queue.spark} label="Last hour" />,
