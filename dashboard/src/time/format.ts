@@ -76,7 +76,11 @@ export function formatAbsolute(at: number, zone?: string): string {
 }
 
 /** Returns the time of day: `14:02`, with seconds `14:02:11`. */
-export function formatClock(at: number, zone?: string, { seconds = false } = {}): string {
+export function formatClock(
+  at: number,
+  zone?: string,
+  { seconds = false }: { seconds?: boolean } = {},
+): string {
   return formatIn(zone, {
     hour: "2-digit",
     minute: "2-digit",
