@@ -29,7 +29,9 @@ import type { ChildInfo, Supervisor } from "./supervisor/supervisor.ts";
 import { type Clock, checkClock, systemClock } from "./time.ts";
 import { checkName } from "./validate/names.ts";
 import { checkInteger } from "./validate/options.ts";
+import { version } from "./version.ts";
 import { inTime, LAST_WRITES } from "./worker/deadline.ts";
+import { FactsReader } from "./worker/facts.ts";
 import { JobSync } from "./worker/job-sync.ts";
 import { Logbook } from "./worker/logbook.ts";
 import type { InstanceParts } from "./worker/parts.ts";
@@ -113,7 +115,16 @@ export class Engine {
       instance: this,
     };
     const jobSync = new JobSync(parts);
-    const presence = new Presence(parts, jobSync);
+    const facts = new FactsReader(clock, version(), () =>
+      this.children().map(({ number, pid, state, running, memory }) => ({
+        number,
+        pid,
+        state,
+        running,
+        memory,
+      })),
+    );
+    const presence = new Presence(parts, jobSync, facts);
     const sessions = new WorkSessions(parts, jobSync, presence);
     this.#parts = parts;
     this.sessions = sessions;

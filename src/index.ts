@@ -37,6 +37,7 @@ export type { RunContext } from "./run/context.ts";
 export type { Failure } from "./run/failure.ts";
 export type { AttemptInfo, LogLine, RunInfo, TickInfo } from "./run/info.ts";
 export type { JsonValue } from "./run/payload.ts";
+export { type Progress, readProgress } from "./run/progress.ts";
 export type { Keep } from "./run/retention.ts";
 export type { Jitter, RetryPolicy } from "./run/retries.ts";
 export type { Run } from "./run/run.ts";
@@ -51,6 +52,7 @@ export type {
   TrendSpan,
   TrendsOptions,
 } from "./status/trend.ts";
+export type { WorkerInfo, WorkerRunInfo } from "./status/workers.ts";
 export type {
   Inspection,
   InstallReport,
@@ -58,7 +60,7 @@ export type {
   PruneForecast,
   PruneReport,
 } from "./store/maintenance.ts";
-export type { ValueField } from "./store/records.ts";
+export type { ValueField, WorkerFacts } from "./store/records.ts";
 export type { RunCount } from "./store/search.ts";
 export type { SuperviseOptions } from "./supervisor/options.ts";
 export type { ChildInfo } from "./supervisor/supervisor.ts";

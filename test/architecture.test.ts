@@ -198,6 +198,7 @@ const ROOMS: Record<string, string[]> = {
     "database-choice.ts",
     "job-file-loader.ts",
     "options.ts",
+    "version.ts",
     "job/",
     "run/",
     "dispatch/",

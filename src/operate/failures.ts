@@ -77,9 +77,9 @@ function toGroup(counts: FailureCount[], now: number): FailureGroup {
     count: counts.reduce((sum, { count }) => sum + count, 0),
     jobs: [...jobs].sort(([, a], [, b]) => b - a).map(([job]) => job),
     error: null,
-    firstSeen: new Date(Math.min(...counts.map(({ first }) => first))),
-    lastSeen: new Date(Math.max(...counts.map(({ last }) => last))),
-    sample: Math.max(...counts.map(({ sample }) => sample)),
+    firstSeen: new Date(counts.reduce((least, { first }) => Math.min(least, first), now)),
+    lastSeen: new Date(counts.reduce((most, { last }) => Math.max(most, last), 0)),
+    sample: counts.reduce((most, { sample }) => Math.max(most, sample), 0),
     hours,
   };
 }

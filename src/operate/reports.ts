@@ -28,6 +28,7 @@ import {
   toTrends,
 } from "../status/trend.ts";
 import { explain } from "../status/why.ts";
+import { MOST_RUNNING, toWorkers, type WorkerInfo } from "../status/workers.ts";
 import type { StoreReads } from "../store/reads.ts";
 import type { LogRecord, RunRecord, ValueField } from "../store/records.ts";
 import type { RunCondition, RunCount } from "../store/search.ts";
@@ -242,6 +243,12 @@ export abstract class Reports {
     const where: RunCondition[] = [{ field, any: [{ op: "=", value: checkId(id) }] }];
     const { runs, next } = await (await this.openReads()).search({ where, limit, ...before });
     return { runs: runs.map(toInfo), next };
+  }
+
+  /** Returns the live workers, the runs that each executes, and figures of its process at its last heartbeat. */
+  async workers(): Promise<WorkerInfo[]> {
+    const reads = await this.openReads();
+    return toWorkers(await reads.liveWorkers(), await reads.workerRuns(MOST_RUNNING));
   }
 
   /**

@@ -22,8 +22,12 @@ export interface RunContext {
   readonly traceparent: string | null;
   /** Aborts on timeout, cancel, shutdown or a lost lease; the code of its `reason`, a PunctualError, says which. */
   readonly signal: AbortSignal;
-  /** Stores the progress of the run. Calls in quick succession are written as one. */
+  /**
+   * Stores the progress of the run: any JSON value, or how much is done `of` how much, which lists show as a bar. Calls
+   * in quick succession are written as one.
+   */
   progress(value: JsonValue): void;
+  progress(done: number, of: number): void;
   /**
    * Logs a line: emits `run.logged` and stores the line with the run, for `logs()`. Returns at once and never throws.
    * Stores the first 1,000 lines of an attempt, up to 4 KB of each message and data up to 16 KB of JSON.

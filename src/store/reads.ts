@@ -9,6 +9,8 @@ import type {
   TickRecord,
   ValueField,
   WaitFacts,
+  WorkerRecord,
+  WorkerRun,
 } from "./records.ts";
 import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "./rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
@@ -44,6 +46,10 @@ export interface StoreReads {
   surveyRollups(survey: RollupSurvey): Promise<NamedRollupRow[]>;
   schedules(): Promise<ScheduleRecord[]>;
 
+  /** Returns the live workers, in the order of their start. */
+  liveWorkers(): Promise<WorkerRecord[]>;
+  /** Returns runs that workers execute now, at most `most`, the longest running first. */
+  workerRuns(most: number): Promise<WorkerRun[]>;
   /** Returns the runs of the last `each` ticks of each schedule, the newest first. */
   recentTicks(schedules: number[], each: number): Promise<TickRecord[]>;
   /** Groups the newest `most` failed runs, of all jobs or one, that finished at `since` or later. */

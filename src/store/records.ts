@@ -55,6 +55,35 @@ export interface WorkerRecord extends QueueSelection {
   startedAt: number;
   /** Time of the last heartbeat. */
   seenAt: number;
+  /** Null: the worker runs older code, or only dispatches. */
+  facts?: WorkerFacts | null;
+}
+
+/** Figures of a worker's process at its last heartbeat. */
+export interface WorkerFacts {
+  /** Version of this package. */
+  version: string;
+  /** Resident memory of the process, in bytes. */
+  memory: number;
+  /** Fraction of the time since the heartbeat before in which the event loop was busy, from 0 to 1. */
+  load: number;
+  /** Duration of one turn of the event loop, in milliseconds. */
+  lag: number;
+  /** Child processes of `supervise()`. */
+  children: { number: number; pid: number; state: string; running: number; memory: number | null }[];
+}
+
+/** A run that a worker executes now. */
+export interface WorkerRun {
+  worker: string;
+  id: number;
+  name: string;
+  queue: string;
+  attempt: number;
+  /** The child process, as `number:pid`; null: the worker's own process. */
+  child: string | null;
+  startedAt: number;
+  progress: string | null;
 }
 
 /** A line that a handler logged. */

@@ -1,6 +1,7 @@
 import { PunctualError } from "../errors.ts";
 import type { RunContext } from "../run/context.ts";
 import type { JsonValue } from "../run/payload.ts";
+import { toProgress } from "../run/progress.ts";
 import { checkKeys, namesOf } from "../validate/options.ts";
 
 /** A run context for a handler that a test calls itself; records the calls of the handler. */
@@ -43,7 +44,7 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
     parentId: null,
     traceparent: null,
     signal: new AbortController().signal,
-    progress: (value) => void progressed.push(value),
+    progress: (value: JsonValue, of?: number) => void progressed.push(toProgress(value, of)),
     log: (message, data) => void logged.push({ message, data }),
     snooze: (delay) => end({ kind: "snoozed", delay }),
     discard: (reason) => end({ kind: "discarded", reason: reason ?? null }),

@@ -3,6 +3,7 @@ import type { Settings } from "../job/settings.ts";
 import type { RunContext } from "../run/context.ts";
 import { keyIn } from "../run/lanes.ts";
 import { encodePayload, type JsonValue } from "../run/payload.ts";
+import { toProgress } from "../run/progress.ts";
 import { policyOf } from "../run/retries.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
@@ -100,8 +101,8 @@ export class Context implements RunContext {
     return { ...own, key, maxAttempts, isLastAttempt, scheduledFor, createdAt };
   }
 
-  progress(value: JsonValue): void {
-    this.#progress = encodePayload(value, undefined, "progress") ?? null;
+  progress(value: JsonValue, of?: number): void {
+    this.#progress = encodePayload(toProgress(value, of), undefined, "progress") ?? null;
     this.#over ??= new AbortController();
     this.#writing ??= this.#writeProgress();
   }

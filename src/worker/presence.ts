@@ -3,6 +3,7 @@ import type { Events } from "../events/events.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { Store } from "../store/store.ts";
+import type { FactsReader } from "./facts.ts";
 import type { JobSync } from "./job-sync.ts";
 import type { WorkerOptions } from "./options.ts";
 import type { InstanceParts } from "./parts.ts";
@@ -35,6 +36,7 @@ export function publicOptions(options: WorkerOptions | null): Omit<Events["worke
 export class Presence {
   readonly #parts: InstanceParts;
   readonly #jobSync: JobSync;
+  readonly #facts: FactsReader;
   #firstBeat: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
   /** The work session under way: the row describes its worker. */
@@ -43,9 +45,10 @@ export class Presence {
   hasJanitor = false;
 
   /** `jobSync`: of the instance's own definitions, for the time without a session. */
-  constructor(parts: InstanceParts, jobSync: JobSync) {
+  constructor(parts: InstanceParts, jobSync: JobSync, facts: FactsReader) {
     this.#parts = parts;
     this.#jobSync = jobSync;
+    this.#facts = facts;
   }
 
   /** Sends one heartbeat. */
@@ -54,7 +57,8 @@ export class Presence {
     const store = await openStore();
     const { jobSync, options } = this.session ?? { jobSync: this.#jobSync, options: null };
     const startedAt = await jobSync.startedAt(store);
-    await store.beat({ id, host: hostname, pid: process.pid, ...publicOptions(options), startedAt });
+    const facts = options === null ? null : await this.#facts.read();
+    await store.beat({ id, host: hostname, pid: process.pid, ...publicOptions(options), startedAt, facts });
   }
 
   /** Sends heartbeats for as long as the instance has ad hoc functions. Resolves after the first one. */

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { readProgress } from "../../src/index.ts";
 import { heard, listen, open } from "./support/instance.ts";
 
 describe("progress()", () => {
@@ -19,6 +20,40 @@ describe("progress()", () => {
     release();
     await pass;
     expect(await jobs.find(run.id)).toMatchObject({ state: "completed", progress: 1 });
+  });
+
+  test("takes two numbers, which workers() shows while the run runs", async () => {
+    const { jobs, clock } = open();
+    const { promise: go, resolve: release } = Promise.withResolvers<void>();
+    jobs.schedule("task", async (_args, run) => {
+      run.progress(1, 3);
+      await go;
+      expect(() => run.progress("x" as never, 3)).toThrow("progress() expected two numbers");
+      run.progress(3, 3);
+    });
+    const run = await jobs.dispatch("task");
+    const started = heard(jobs, "run.started");
+    const working = jobs.forever({ parallel: 4, signals: false });
+    await started;
+    await clock.advance(6);
+    const [worker, ...others] = await jobs.workers();
+    expect(others).toEqual([]);
+    expect(worker).toMatchObject({
+      parallel: 4,
+      used: 1,
+      running: [{ id: run.id, name: "task", attempt: 1, progress: { done: 1, of: 3 } }],
+      facts: { version: expect.stringMatching(/^\d/), memory: expect.any(Number), children: [] },
+    });
+    release();
+    await run.wait();
+    expect(readProgress((await jobs.find(run.id))!.progress)).toEqual({ done: 3, of: 3 });
+    expect((await jobs.workers())[0]).toMatchObject({ used: 0, running: [] });
+    void jobs.stop();
+    await working;
+  });
+
+  test.each([[null], [3], ["3 of 4"], [[1, 2]], [{ done: "1", of: 2 }]])("%j is no bar", (value) => {
+    expect(readProgress(value)).toBeNull();
   });
 
   test("writes a handful of times for 10,000 calls, the last one at the end", async () => {

@@ -1,8 +1,14 @@
 import { expect, test } from "vitest";
-import { Bar, barLine } from "../../src/cli/render/bar.ts";
+import { Bar, barLine, progressBar } from "../../src/cli/render/bar.ts";
 import { iconsFor } from "../../src/cli/render/icons.ts";
+import { selectColumns, table } from "../../src/cli/render/table.ts";
 import { widthOf } from "../../src/cli/render/width.ts";
+import { runColumns } from "../../src/cli/views/run-columns.ts";
+import { runPage } from "../../src/cli/views/run-page.ts";
+import type { RunInfo } from "../../src/run/info.ts";
 import { TestClock } from "../../src/testing/clock.ts";
+import { at, now, report, run } from "./support/fixed-data.ts";
+import { pageOf } from "./support/page.ts";
 
 const icons = iconsFor({ LANG: "C.UTF-8" }, "linux");
 const title = "Deleting completed";
@@ -21,6 +27,24 @@ test("a line shows share, count, rate and remaining time", () => {
   );
   for (const width of [10, 40, 66, 67, 80])
     expect(widthOf(barLine(progress, icons, width))).toBeLessThanOrEqual(width);
+});
+
+test("the progress of a run is a bar within its length, also beyond its ends", () => {
+  expect(progressBar({ done: 2, of: 5 }, icons, 10)).toBe("▇▇▇▇░░░░░░  40 %");
+  expect(progressBar({ done: 7, of: 5 }, icons, 4)).toBe("▇▇▇▇  100 %");
+  expect(progressBar({ done: -1, of: 5 }, icons, 4)).toBe("░░░░  0 %");
+  expect(progressBar({ done: 0, of: 0 }, icons, 4)).toBe("▇▇▇▇  100 %");
+});
+
+test("list shows the bar while a run with progress is running, show always", () => {
+  const page = pageOf(100);
+  const busy = run({ id: 7, state: "running", startedAt: at(-5), progress: { done: 1, of: 4 } });
+  const lines = (rows: RunInfo[]) =>
+    table(selectColumns(runColumns(now, page, rows), undefined), rows, page).join("\n");
+  expect(lines([busy])).toContain("▇▇░░░░░░  25 %");
+  expect(lines([{ ...busy, state: "completed", finishedAt: now }])).not.toContain("25 %");
+  const shown = { run: busy, attempts: [], why: "", report, now, logLines: 0 };
+  expect(runPage(shown, { raw: false, cwd: "/" }, page).join("\n")).toContain("25 %  1/4");
 });
 
 function paper(isTTY: boolean) {

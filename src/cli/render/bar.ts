@@ -39,6 +39,17 @@ export function barLine(progress: Progress, icons: Icons, width: number | null):
   return `${title}  ${icons.full.repeat(full)}${icons.empty.repeat(length - full)}  ${end}`;
 }
 
+/** `▇▇▇░░░░░  40 %`, with a bar of `length` columns. */
+export function progressBar(
+  { done, of }: { done: number; of: number },
+  icons: Icons,
+  length: number,
+): string {
+  const part = of === 0 ? 1 : Math.min(1, Math.max(0, done / of));
+  const full = Math.round(part * length);
+  return `${icons.full.repeat(full)}${icons.empty.repeat(length - full)}  ${Math.floor(part * 100)} %`;
+}
+
 function percent(done: number, total: number): string {
   return String(total === 0 ? 100 : Math.floor((Math.min(done, total) / total) * 100)).padStart(3);
 }

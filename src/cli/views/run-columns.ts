@@ -1,7 +1,9 @@
 import type { RunInfo } from "../../run/info.ts";
+import { readProgress } from "../../run/progress.ts";
 import { redact } from "../../run/redact.ts";
 import type { RunState } from "../../run/states.ts";
 import type { Style } from "../output/output.ts";
+import { progressBar } from "../render/bar.ts";
 import { ago, due, duration, span, stamp } from "../render/formats.ts";
 import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";
@@ -17,8 +19,9 @@ export const RUN_LOOKS: Record<RunState, { icon: keyof Icons; style: Style }> = 
   skipped: { icon: "skipped", style: "dim" },
 };
 
-/** Columns of `list runs`. */
-export function runColumns(now: Date, page: Page): Column<RunInfo>[] {
+/** Columns of `list runs`. The progress is shown if one of the runs is running and has a bar. */
+export function runColumns(now: Date, page: Page, runs: readonly RunInfo[] = []): Column<RunInfo>[] {
+  const hasProgress = runs.some(({ state, progress }) => state === "running" && readProgress(progress));
   const { icons, zone } = page;
   const at = (date: Date | null): Cell => (date ? stamp(date, zone) : icons.none);
   const json = (value: unknown): Cell => (value === undefined ? "" : JSON.stringify(redact(value)));
@@ -35,6 +38,13 @@ export function runColumns(now: Date, page: Page): Column<RunInfo>[] {
     { title: "Attempt", cell: ({ attempts }) => attempts, align: "right", drop: 2 },
     { title: "When", cell: (run) => whenOf(run, now) },
     { title: "Took", cell: (run) => tookOf(run, now) ?? icons.none, align: "right", drop: 3 },
+    {
+      title: "Progress",
+      cell: ({ progress }) => progressText(progress, icons) ?? json(progress),
+      min: 8,
+      hidden: !hasProgress,
+      drop: 4,
+    },
     { title: "Worker", cell: ({ worker }) => worker ?? icons.none, hidden: true },
     { title: "Key", cell: ({ key }) => key ?? "", hidden: true },
     { title: "Priority", cell: ({ priority }) => priority, align: "right", hidden: true },
@@ -47,11 +57,16 @@ export function runColumns(now: Date, page: Page): Column<RunInfo>[] {
     { title: "Tags", cell: ({ tags }) => tags.join(", "), min: 8, hidden: true },
     { title: "Batch", cell: ({ batchId }) => batchId ?? "", hidden: true },
     { title: "Parent", cell: ({ parentId }) => parentId ?? "", align: "right", hidden: true },
-    { title: "Progress", cell: ({ progress }) => json(progress), min: 12, hidden: true },
     { title: "Args", cell: ({ args }) => json(args), min: 12, hidden: true },
     { title: "Result", cell: ({ result }) => json(result), min: 12, hidden: true },
     { title: "Error", cell: ({ error }) => ({ text: error?.message ?? "", style: "red" }), min: 12 },
   ];
+}
+
+/** `▇▇▇░░░░░  40 %`; null: the progress is not made of two numbers. */
+function progressText(value: unknown, icons: Icons): string | null {
+  const progress = readProgress(value);
+  return progress && progressBar(progress, icons, 8);
 }
 
 /** `3m ago` for a finished run, `for 12s` for a running one, `waits 4s` or `in 2m` for a waiting one. */

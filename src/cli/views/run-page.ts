@@ -2,11 +2,13 @@ import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Failure } from "../../run/failure.ts";
 import type { AttemptInfo, RunInfo } from "../../run/info.ts";
+import { readProgress } from "../../run/progress.ts";
 import { redact } from "../../run/redact.ts";
 import { isFinished } from "../../run/states.ts";
 import type { StatusReport } from "../../status/report.ts";
 import { plain } from "../output/output.ts";
-import { ago, counted, due, duration } from "../render/formats.ts";
+import { progressBar } from "../render/bar.ts";
+import { ago, counted, due, duration, grouped } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
 import { type Column, table } from "../render/table.ts";
 import { cut, wrap } from "../render/width.ts";
@@ -57,10 +59,7 @@ export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string 
         ["Parent", run.parentId === null ? null : `run ${run.parentId}`],
         ["Batch", run.batchId],
         ["Unique", run.uniqueKey],
-        [
-          "Progress",
-          run.progress === undefined ? null : JSON.stringify(raw ? run.progress : redact(run.progress)),
-        ],
+        ["Progress", progressOf(run, raw, page)],
         ["Logs", logsOf(shown)],
       ],
       page,
@@ -70,6 +69,14 @@ export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string 
     ...block("Payload", jsonLines(run.args, raw, page), page),
     ...block("Result", jsonLines(run.result, raw, page), page),
   ];
+}
+
+/** A bar with both numbers, or the stored value. */
+function progressOf({ progress }: RunInfo, raw: boolean, { icons }: Page): string | null {
+  if (progress === undefined) return null;
+  const numbers = readProgress(progress);
+  if (!numbers || raw) return JSON.stringify(raw ? progress : redact(progress));
+  return `${progressBar(numbers, icons, 20)}  ${grouped(numbers.done)}/${grouped(numbers.of)}`;
 }
 
 /** Returns hints with commands that apply to the run. */

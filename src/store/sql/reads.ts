@@ -10,6 +10,8 @@ import type {
   TickRecord,
   ValueField,
   WaitFacts,
+  WorkerRecord,
+  WorkerRun,
 } from "../records.ts";
 import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "../rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
@@ -25,6 +27,7 @@ import { count, search } from "./search.ts";
 import * as status from "./status.ts";
 import { values } from "./values.ts";
 import { waitFacts } from "./wait-facts.ts";
+import { liveWorkers, workerRuns } from "./workers.ts";
 
 /** The reads of a store, on any connection. */
 export abstract class SqlReads implements StoreReads {
@@ -78,6 +81,14 @@ export abstract class SqlReads implements StoreReads {
 
   schedules(): Promise<ScheduleRecord[]> {
     return schedules.list(this.sql);
+  }
+
+  async liveWorkers(): Promise<WorkerRecord[]> {
+    return liveWorkers(this.sql, await this.now());
+  }
+
+  workerRuns(most: number): Promise<WorkerRun[]> {
+    return workerRuns(this.sql, most);
   }
 
   recentTicks(ids: number[], each: number): Promise<TickRecord[]> {

@@ -39,13 +39,10 @@ export async function recentTicks(sql: SqlContext, ids: number[], each: number):
       for (const row of await sql.all<TickRow>(parts.join(" union all "), ...group)) rows.set(row.id, row);
     }
     const bySchedule = Map.groupBy(rows.values(), ({ schedule }) => schedule);
-    for (const of of bySchedule.values())
-      found.push(
-        ...of
-          .sort((a, b) => b.tick_at - a.tick_at)
-          .slice(0, each)
-          .map(toTick),
-      );
+    for (const of of bySchedule.values()) {
+      const newest = of.sort((a, b) => b.tick_at - a.tick_at).slice(0, each);
+      for (const row of newest) found.push(toTick(row));
+    }
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import type { LastHeartbeat, WorkerRecord } from "../records.ts";
+import type { LastHeartbeat, WorkerFacts, WorkerRecord, WorkerRun } from "../records.ts";
 import { EXCHANGE_STREAMS, WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, placeholders } from "./database.ts";
@@ -12,9 +12,10 @@ interface WorkerRow {
   queues: string | null;
   started_at: number;
   seen_at: number;
+  facts: string | null;
 }
 
-const WORKER_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at";
+const WORKER_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at, facts";
 
 function toWorker(row: WorkerRow): WorkerRecord {
   return {
@@ -25,6 +26,7 @@ function toWorker(row: WorkerRow): WorkerRecord {
     ...readQueues(row.queues),
     startedAt: row.started_at,
     seenAt: row.seen_at,
+    facts: row.facts === null ? null : (JSON.parse(row.facts) as WorkerFacts),
   };
 }
 
@@ -35,6 +37,16 @@ export async function liveWorkers(sql: SqlContext, now: number): Promise<WorkerR
     now - WORKER_SEEN_WITHIN,
   );
   return rows.map(toWorker);
+}
+
+/** Returns runs that workers execute. A prefetched run has not started, and is left out. */
+export function workerRuns(sql: SqlContext, most: number): Promise<WorkerRun[]> {
+  return sql.all<WorkerRun>(
+    `select locked_by as worker, id, name, queue, attempts as attempt, child, started_at as "startedAt", progress
+       from ${sql.t.runs} where state = 2 and locked_by > '' and started_at is not null
+      order by started_at limit ?`,
+    most,
+  );
 }
 
 /** Returns the last heartbeats of workers, alive or not, by id. */
@@ -63,7 +75,7 @@ export async function beat(
       table: t.workers,
       key: ["id"],
       columns: WORKER_COLUMNS.split(", "),
-      update: ["parallel", "queues", "seen_at"],
+      update: ["parallel", "queues", "seen_at", "facts"],
     }),
     worker.id,
     worker.host,
@@ -72,6 +84,7 @@ export async function beat(
     writeQueues(worker),
     worker.startedAt,
     now,
+    worker.facts ? JSON.stringify(worker.facts) : null,
   );
   // Reads first: an insert would wait for exchanges under way, which hold these rows.
   const streams = await sql.all(`select stream from ${t.exchanges} where worker = ?`, worker.id);

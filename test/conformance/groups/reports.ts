@@ -134,5 +134,50 @@ export function reports(database: Database): void {
       expect(await at.store.values("errortype")).toEqual(['Smtp"Error']);
       expect(await at.store.values("worker")).toContain("w1");
     });
+
+    test("workers tell their figures, and the runs that they execute", async () => {
+      const facts = { version: "1.2.3", memory: 2 ** 33, load: 0.25, lag: 1.5, children: [] };
+      await beat(at.store, "w1", { facts });
+      await beat(at.store, "w2");
+      expect((await at.store.liveWorkers()).map(({ id, facts }) => [id, facts])).toEqual([
+        ["w1", facts],
+        ["w2", null],
+      ]);
+      const [older, newer] = [
+        await insertOne(at.store, { name: "mail", queue: "bulk" }),
+        await insertOne(at.store),
+      ];
+      const [first] = await claim(at.store, { worker: "w1", limit: 1, queues: ["bulk"] });
+      await at.clock.advance(1);
+      await claim(at.store, { worker: "w2", limit: 1 });
+      // Prefetched: claimed, but not started.
+      await insertOne(at.store);
+      await claim(at.store, { worker: "w2", limit: 1, start: 0 });
+      await at.store.progress(first!, '{"done":1,"of":4}');
+      const now = at.clock.now();
+      expect(await at.store.workerRuns(100)).toEqual([
+        {
+          worker: "w1",
+          id: older,
+          name: "mail",
+          queue: "bulk",
+          attempt: 1,
+          child: null,
+          startedAt: now - 1000,
+          progress: '{"done":1,"of":4}',
+        },
+        {
+          worker: "w2",
+          id: newer,
+          name: "job",
+          queue: "default",
+          attempt: 1,
+          child: null,
+          startedAt: now,
+          progress: null,
+        },
+      ]);
+      expect(await at.store.workerRuns(1)).toHaveLength(1);
+    });
   });
 }

@@ -25,6 +25,7 @@ export function workers(database: Database): void {
           schedules: true,
           startedAt,
           seenAt: at.clock.now(),
+          facts: null,
         },
       ]);
       await at.clock.advance(10);

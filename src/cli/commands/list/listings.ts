@@ -77,7 +77,7 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
     const { runs, next, bounded } = await fetchRuns(jobs, filterOf(query), query.limit);
     return {
       ...listing(runs, query, {
-        columns: (page) => runColumns(now, page),
+        columns: (page) => runColumns(now, page, runs),
         toJson: toDocument,
         toSubject: ({ id }) => ({ run: id }),
       }),
