@@ -99,7 +99,7 @@ describe("a child that blocks its event loop", () => {
     const again = await eventually("the neighbour again", () =>
       scene.journal.find({ what: "start", run: neighbour.id }).at(1),
     );
-    expect(again).toMatchObject({ attempt: 1, crashes: 0 });
+    expect(again).toMatchObject({ attempt: 2, crashes: 0 });
     expect(again.pid).not.toBe(pid);
     expect(await scene.untilFinished(blocking.id)).toMatchObject({ state: 4, attempts: 2, crashes: 0 });
     expect(await scene.jobs.find(blocking.id)).toMatchObject({ error: { code: "RUN_TIMED_OUT" } });

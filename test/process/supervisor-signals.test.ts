@@ -35,7 +35,7 @@ describe("signals to a supervisor", () => {
     parent.signal("SIGINT");
     expect(await parent.exit()).toEqual({ code: 0, signal: null });
     expect(scene.journal.find({ what: "abort" })).toMatchObject([{ run: id, code: "SHUTDOWN" }]);
-    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 0, crashes: 0, locked_by: null });
+    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 1, uncounted: 1, locked_by: null });
     await untilGone(childrenOf(scene));
   });
 
@@ -66,7 +66,7 @@ describe("signals to a supervisor", () => {
     );
     parent.signal("SIGTERM");
     expect(await parent.exit()).toEqual({ code: 0, signal: null });
-    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 0, crashes: 0 });
+    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 1, uncounted: 1, crashes: 0 });
     await untilGone(childrenOf(scene));
   });
 });
