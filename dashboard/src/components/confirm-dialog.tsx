@@ -55,6 +55,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
             <input
               class="input"
               autocomplete="off"
+              autofocus
               value={text.value}
               onInput={({ currentTarget }) => {
                 text.value = currentTarget.value;

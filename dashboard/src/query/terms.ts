@@ -1,3 +1,5 @@
+import { term } from "../text/query.ts";
+
 /** A term of a query as the user writes it, perhaps unfinished: `state:failed`, `-queue:bulk`, `"timed out`. */
 export interface QueryTerm {
   /** The field without minus and colon, in lower case; null: free text. */
@@ -74,5 +76,5 @@ export function withField(query: string, field: string, value: string): string {
 
 /** Returns a name as a value of a query: in quotes if it has characters with a meaning. */
 export function quoteValue(name: string): string {
-  return /^[^\s",*\\<>]+$/.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
+  return term("", name).slice(1);
 }

@@ -1,5 +1,6 @@
 import type { Attention } from "../../../../src/dashboard/api/contract.ts";
 import { Icon } from "../../components/icon.tsx";
+import { Name } from "../../components/names.tsx";
 import { Panel } from "../../components/panel.tsx";
 import type { Tone } from "../../components/state-badge.tsx";
 import { Time } from "../../components/time.tsx";
@@ -33,7 +34,10 @@ export function AttentionPanel({ items }: { items: readonly Attention[] }) {
                   <Icon name={TONES[item.kind]} />
                 </span>
                 <span class="line-text">
-                  <strong>{item.name}</strong> <span>{item.text}</span>
+                  <strong>
+                    <Name>{item.name}</Name>
+                  </strong>{" "}
+                  <Name>{item.text}</Name>
                 </span>
                 {item.since !== null && (
                   <span class="line-end">

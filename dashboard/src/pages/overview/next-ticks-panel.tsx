@@ -1,4 +1,5 @@
 import type { NextTick } from "../../../../src/dashboard/api/contract.ts";
+import { Name } from "../../components/names.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { Time } from "../../components/time.tsx";
 import { Link } from "../../router/link.tsx";
@@ -19,7 +20,10 @@ export function NextTicksPanel({ ticks }: { ticks: readonly NextTick[] }) {
                   <Time at={tick.at} zone={tick.timezone} as="countdown" />
                 </span>
                 <span class="line-text">
-                  <strong>{tick.job}</strong> <span>{tick.words}</span>
+                  <strong>
+                    <Name>{tick.job}</Name>
+                  </strong>{" "}
+                  <span>{tick.words}</span>
                 </span>
                 <span class="line-end">
                   <Time at={tick.at} zone={tick.timezone} as="short" />

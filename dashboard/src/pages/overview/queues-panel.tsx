@@ -1,5 +1,6 @@
 import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
+import { Name } from "../../components/names.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
 import { PauseState, StateBadge } from "../../components/state-badge.tsx";
@@ -35,7 +36,7 @@ const COLUMNS: readonly Column<QueueView>[] = [
     card: "lead",
     cell: ({ name }) => (
       <Link to={pathTo("/queues/:name", { name })} class="strong">
-        {name}
+        <Name>{name}</Name>
       </Link>
     ),
   },

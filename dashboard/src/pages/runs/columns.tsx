@@ -1,9 +1,11 @@
+import { Name } from "../../components/names.tsx";
 import { RunState } from "../../components/state-badge.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Duration, Elapsed, Time } from "../../components/time.tsx";
 import { quoteValue } from "../../query/terms.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
+import { visibleText } from "../../text/visible.ts";
 import type { RunRow } from "./use-runs.ts";
 
 /** The time that matters in a list: when it ended, began, or is due. */
@@ -25,7 +27,10 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
     card: "lead",
     cell: ({ id, job }) => (
       <Link to={pathTo("/runs/:id", { id })} class="run-link">
-        <span class="strong">{job}</span> <span class="muted">{id}</span>
+        <span class="strong">
+          <Name>{job}</Name>
+        </span>{" "}
+        <span class="muted">{id}</span>
       </Link>
     ),
   },
@@ -33,15 +38,19 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
     key: "queue",
     title: "Queue",
     card: "hide",
-    cell: ({ queue }) => <Link to={pathTo("/runs", {}, { q: `queue:${quoteValue(queue)}` })}>{queue}</Link>,
+    cell: ({ queue }) => (
+      <Link to={pathTo("/runs", {}, { q: `queue:${quoteValue(queue)}` })}>
+        <Name>{queue}</Name>
+      </Link>
+    ),
   },
   {
     key: "payload",
     title: "Payload",
     card: "hide",
     cell: ({ preview }) => (
-      <code class="fade" title={preview}>
-        {preview}
+      <code title={visibleText(preview)}>
+        <Name>{preview}</Name>
       </code>
     ),
   },
@@ -64,8 +73,7 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   {
     key: "error",
     title: "Error",
-    cell: ({ error }) =>
-      error && <span title={`${error.name}: ${error.message}`}>{error.message.split("\n")[0]}</span>,
+    cell: ({ error }) => error && <ErrorText error={error} />,
   },
 ];
 
@@ -94,6 +102,15 @@ function Took({ run }: { run: RunRow }) {
         />
       ) : null}
       <Elapsed since={run.startedAt} />
+    </span>
+  );
+}
+
+/** The first line of the message; the whole is its title. */
+function ErrorText({ error: { name, message } }: { error: NonNullable<RunRow["error"]> }) {
+  return (
+    <span title={visibleText(`${name}: ${message}`)}>
+      <Name>{message.trim().split("\n")[0] || name}</Name>
     </span>
   );
 }
