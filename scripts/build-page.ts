@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "./run-tool.ts";
 
@@ -85,7 +85,11 @@ function hashOfSources(): string {
           .map((entry) => join(entry.parentPath, entry.name))
           .sort()
       : [path];
-    for (const file of files) hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
+    for (const file of files)
+      hash
+        .update(`${relative(root, file)}\0`)
+        .update(readFileSync(file))
+        .update("\0");
   }
   return hash.digest("hex");
 }

@@ -11,7 +11,18 @@ import { root } from "./run-tool.ts";
 /** A mutant can make its tests wait for ever. */
 const LONGEST = 5 * 60_000;
 
-const COPIED = ["src", "test", "examples", "bench", "docs", "scripts", "package.json", "README.md"];
+const COPIED = [
+  "src",
+  "test",
+  "dashboard",
+  "examples",
+  "bench",
+  "docs",
+  "scripts",
+  "package.json",
+  "package-lock.json",
+  "README.md",
+];
 
 function copyProject(): string {
   const copy = mkdtempSync(join(tmpdir(), "punctual-mutants-"));

@@ -274,6 +274,14 @@ describe("architecture", () => {
     expect(forbidden("errors.ts", ["time.ts"])).toEqual(["time.ts"]);
   });
 
+  test("only the command line loads the dashboard, and on demand", () => {
+    const others = files.filter((file) => !file.startsWith("dashboard/"));
+    const users = others.filter((file) => importsOf(file).some((path) => path.startsWith("dashboard/")));
+    expect(users.toSorted()).toEqual(["cli/commands/dashboard/dashboard.ts", "cli/commands/work/work.ts"]);
+    const eager = /^(import|export) (?!type\b)[^;]*from "[^"]*dashboard\/index\.ts"/m;
+    expect(users.filter((file) => eager.test(text(file)))).toEqual([]);
+  });
+
   test("time comes from the clock alone", () => {
     const clocks = /\b(Date\.now|performance\.now|setTimeout|setInterval|setImmediate)\b|new Date\(\)/;
     const allowed = ["time.ts", "testing/clock.ts"];

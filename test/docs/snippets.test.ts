@@ -20,6 +20,7 @@ function typeCheck(snippets: Pick<Snippet, "page" | "line" | "code">[]): string 
       declaration: false,
       paths: {
         punctual: [join(root, "src/index.ts")],
+        "punctual/dashboard": [join(root, "src/dashboard/index.ts")],
         "punctual/cli": [join(root, "src/cli/index.ts")],
         "punctual/testing": [join(root, "src/testing/index.ts")],
         "punctual/cron": [join(root, "src/schedule/cron.ts")],

@@ -37,6 +37,7 @@ export function project(files: Record<string, string> = {}): string {
     ".": "./src/index.ts",
     "./cron": "./src/schedule/cron.ts",
     "./cli": "./src/cli/index.ts",
+    "./dashboard": "./src/dashboard/index.ts",
     "./testing": "./src/testing/index.ts",
   };
   write(punctual, { "package.json": JSON.stringify({ name: "punctual", type: "module", exports }) });

@@ -211,6 +211,16 @@ describe.each(Object.entries(frameworks))("%s", (name, mount) => {
       await aborted;
     }));
 
+  test("tells a route that has not answered yet when the client has gone", () =>
+    mounted(async ({ base, aborted, reached }) => {
+      const client = new AbortController();
+      const answer = fetch(`${base}/api/v1/silent`, { headers: admin, signal: client.signal });
+      await reached;
+      client.abort();
+      await expect(answer).rejects.toThrow();
+      await aborted;
+    }));
+
   test("ends its streams when it closes", () =>
     mounted(async ({ base, dashboard, aborted }) => {
       const response = await fetch(`${base}/api/v1/stream`, { headers: admin });

@@ -8,12 +8,18 @@ import { hostWith } from "./host.ts";
 /** A dashboard whose routes show what reaches them, and what they have been told. */
 export interface Probe {
   dashboard: Dashboard;
-  /** Resolves when the next stream has been aborted. */
+  /** Resolves when the signal of a stream or of the silent route has aborted. */
   aborted: Promise<void>;
+  /** Resolves when the silent route, which does not answer, has been called. */
+  reached: Promise<void>;
 }
 
 export function probeDashboard(options: DashboardOptions = {}): Probe {
   let noteAborted = () => {};
+  let noteReached = () => {};
+  const reached = new Promise<void>((resolve) => {
+    noteReached = resolve;
+  });
   const aborted = new Promise<void>((resolve) => {
     noteAborted = resolve;
   });
@@ -37,12 +43,25 @@ export function probeDashboard(options: DashboardOptions = {}): Probe {
       },
     },
   ];
+  routes.push({
+    method: "GET",
+    path: "/api/v1/silent",
+    role: "viewer",
+    handler: ({ signal }) =>
+      new Promise((resolve) => {
+        noteReached();
+        signal.addEventListener("abort", () => {
+          noteAborted();
+          resolve({ body: null });
+        });
+      }),
+  });
   const host = hostWith(routes, options);
   const dashboard = Object.assign((request: Request) => host.handle(request), {
     basePath: options.basePath ?? "",
     close: () => host.close(),
   });
-  return { dashboard, aborted };
+  return { dashboard, aborted, reached };
 }
 
 /** Listens on a free port of this machine; returns the origin. */

@@ -58,6 +58,15 @@ declare const db: DatabaseSync;
 declare function resize(id: number): Promise<void>;
 declare function load(file: string, signal: AbortSignal): Promise<void>;
 `,
+  dashboard: `
+import { Punctual } from "punctual";
+import type { Authenticate } from "punctual/dashboard";
+
+const jobs: Punctual = new Punctual("sqlite::memory:");
+declare const auth: Authenticate;
+declare function userOfSession(cookie: string | null): Promise<{ email: string; isAdmin: boolean } | null>;
+declare class AppModule {}
+`,
   catalog: `
 import { Punctual } from "punctual";
 
