@@ -78,6 +78,18 @@ describe("punctual dashboard", () => {
     expect(stderr).toContain(message);
     expect(code).toBe(2);
   });
+
+  test("serves its page while the database is down, and says so in its API", async () => {
+    const running = start(["dashboard", "--port", "0", "--db", "postgres://127.0.0.1:1/shop"]);
+    const address = await addressOf(running);
+    expect(await open(address)).toBe(200);
+    const token = new URL(address).searchParams.get("token");
+    const answer = await fetch(new URL("api/v1/runs", address), {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  });
 });
 
 describe("punctual work", () => {
