@@ -21,7 +21,7 @@ const LEVELS = {
 /** The line below the header: health in one sentence, the state of the connection, pause and zone. */
 export function StatusBar() {
   return (
-    <div class="status-bar">
+    <section class="status-bar" aria-label="Health and live updates">
       <Health />
       <div class="status-tools">
         <LiveState />
@@ -30,7 +30,7 @@ export function StatusBar() {
         </Button>
         <ZoneButton />
       </div>
-    </div>
+    </section>
   );
 }
 

@@ -49,7 +49,7 @@ export function RunsPage() {
     <Page
       title="Runs"
       actions={
-        <CopyButton text={() => location.href} label="Copy the address of this list">
+        <CopyButton text={() => location.href} label="Copy URL of this list">
           Copy URL
         </CopyButton>
       }
