@@ -2,34 +2,115 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/time.ts";
-import { beat, claim, insert } from "../conformance/support/requests.ts";
+import { minutely, tick } from "../conformance/support/minutely.ts";
+import {
+  beat,
+  claim,
+  define,
+  exchange,
+  finish,
+  ids,
+  insert,
+  settlement,
+} from "../conformance/support/requests.ts";
 import { behindProxy } from "./support/behind-proxy.ts";
-import { begin } from "./support/direct.ts";
+import { type Begun, begin } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
 
 const CAP = { isolated: 3, shared: 5 };
+const LONG_AGO = 1;
 
-/** A worker was frozen during a transaction, which holds rows of runs while it is frozen. */
+/**
+ * A worker was frozen during a transaction, which holds rows while it is frozen. A duty that waited for one of them
+ * would not return before the test ends: no lock is released before.
+ */
 onEachServer((kind) => {
   const at = behindProxy(kind);
   let store: Store;
+  let frozen: Begun;
 
   beforeEach(async () => {
     store = await openStore(at.scene.url, { clock: systemClock, prefix: "punctual_" });
     await beat(store, "w1");
+    await beat(store, "w2");
+    frozen = await begin(kind, at.scene.direct, "read committed");
   });
   afterEach(async () => {
+    await frozen.commit();
     await store.close();
   });
 
-  test("the transaction of a frozen worker does not block the duties of others", async () => {
-    await insert(store, ...Array.from({ length: 500 }, () => ({})));
-    await claim(store, { limit: 2 });
-    const frozen = await begin(kind, at.scene.direct, "read committed");
+  const prune = () =>
+    store.prune({
+      finishedFor: 0,
+      jobsUnseenFor: null,
+      orphansOlderThan: null,
+      batch: 10,
+      states: ["completed"],
+    });
+
+  test("an exchange that froze blocks no duty of other workers, and no claim of other runs", async () => {
+    await define(store, [{ name: "job" }, { name: "limited", limit: 1 }]);
+    await finish(store, "completed");
+    await insert(store, ...Array.from({ length: 200 }, () => ({})), { delay: 1 }, { owner: "w1" });
+    await claim(store, { limit: 20 });
     await frozen.sql("select id from punctual_runs order by id for update");
-    expect(await store.reapOwnerless("w2", "gone", null)).toEqual([]);
-    expect(await store.disown("w2", "gone", null)).toEqual([]);
+    await frozen.sql("select seq from punctual_exchanges where worker = 'w1' for update");
+    await frozen.sql("select id from punctual_gates for update");
+    const fresh = await insert(store, {}, {});
+
+    await beat(store, "w2");
+    const claimed = await claim(store, { worker: "w2", limit: 300 });
+    expect(ids(claimed)).toEqual(fresh);
+    expect(
+      (
+        await store.renew(
+          "w2",
+          claimed.map((run) => ({ ...run, lease: 60_000 })),
+        )
+      ).held.size,
+    ).toBe(2);
+    const settle = claimed.map((run) => settlement(run, "completed"));
+    expect((await exchange(store, { worker: "w2", settle })).settled).toEqual([true, true]);
     expect(await store.reap(100, CAP, "crashed", null)).toEqual([]);
-    await frozen.commit();
+    expect(await store.reapOwnerless("w2", "gone", null)).toEqual([]);
+    expect(await store.disown("w1", "gone", null)).toEqual([]);
+    await prune();
+    await store.status();
+  });
+
+  test("a reap that froze blocks neither the reaps of others nor the end of the worker's row", async () => {
+    const [id] = await insert(store, {});
+    await claim(store, { lease: 1 });
+    await beat(store, "dead");
+    const aside = await begin(kind, at.scene.direct, "read committed");
+    await aside.sql(`update punctual_workers set seen_at = ${LONG_AGO} where id in ('w1', 'dead')`);
+    await aside.commit();
+    await frozen.sql("select id from punctual_workers where id = 'w1' for update");
+    await frozen.sql(`select id from punctual_runs where id = ${id} for update`);
+    expect(await store.reap(100, CAP, "crashed", null)).toEqual([]);
+    await beat(store, "w2");
+    expect(await store.forgetWorkers()).toBe(1);
+  });
+
+  test("a prune that froze does not block the prunes of others", async () => {
+    const first = await finish(store, "completed", {}, { keep: 1 });
+    const second = await finish(store, "completed", {}, { keep: 1 });
+    await frozen.sql(`select id from punctual_history where id = ${first} for update`);
+    await prune();
+    expect(await store.find(second)).toBeNull();
+    expect(await store.find(first)).not.toBeNull();
+  });
+
+  test("a tick that froze does not block the ticks of other schedules", async () => {
+    await define(store, [
+      { name: "one", schedules: [minutely()] },
+      { name: "two", schedules: [minutely()] },
+    ]);
+    await frozen.sql("select id from punctual_schedules where job = 'one' for update");
+    const aside = await begin(kind, at.scene.direct, "read committed");
+    await aside.sql("update punctual_schedules set next_tick = 60000 where job = 'two'");
+    await aside.commit();
+    expect((await tick(store)).ticked.map(({ job }) => job)).toEqual(["two"]);
   });
 });

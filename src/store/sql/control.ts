@@ -80,7 +80,8 @@ interface ForcedEnd {
 
 /**
  * Ends the waiting runs that satisfy a condition. Returns their ids. A plain read finds them, and they are locked by id:
- * a locking read of MySQL would wait for every row that it passes, such as those of a frozen worker's transaction.
+ * a locking read of MySQL would wait for every row that it passes, such as those of a frozen worker's transaction. Runs
+ * that another transaction has locked are left out.
  */
 export async function endWaiting(
   sql: SqlContext,
@@ -95,7 +96,7 @@ export async function endWaiting(
     found.map(({ id }) => id),
     (ids) => {
       const which = { text: `id in (${placeholders(ids)}) and ${text}`, params: [...ids, ...params] };
-      return sql.transaction((tx) => endRuns(tx, which, end));
+      return sql.transaction((tx) => endRuns(tx, which, end, { lock: sql.db.skipLocked }));
     },
   );
 }
@@ -105,9 +106,9 @@ export async function endRuns(
   tx: SqlContext,
   { text, params }: Statement,
   end: ForcedEnd,
-  { force = false }: { force?: boolean } = {},
+  { force = false, lock = tx.db.forUpdate }: { force?: boolean; lock?: string } = {},
 ): Promise<number[]> {
-  const { db, t } = tx;
+  const { t } = tx;
   const found = await tx.all<{
     id: number;
     unique_until: number | null;
@@ -115,7 +116,7 @@ export async function endRuns(
     attempts: number;
     logged: number;
   }>(
-    `select id, unique_until, started_at, attempts, logged from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${text} order by id${db.forUpdate}`,
+    `select id, unique_until, started_at, attempts, logged from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${text} order by id${lock}`,
     ...params,
   );
   for (const group of inGroups(found)) {

@@ -43,8 +43,11 @@ export async function prune(
     what: "history" | "orphans",
   ) => {
     for await (const ids of batches(sql, selection, batch)) {
-      report[what] += await end(ids);
+      const ended = await end(ids);
+      report[what] += ended;
       if (!(request.onBatch?.({ ...report }) ?? true)) return false;
+      // Another transaction has locked all of them, and a search that does not move on would find them again.
+      if (ended === 0 && !selection.scan) break;
     }
     return true;
   };
@@ -144,7 +147,8 @@ async function deleteFinished(sql: SqlContext, selection: Selection, ids: number
 
 /**
  * Locks and deletes finished runs that still satisfy the condition: one may have been revived meanwhile. Locks history
- * before other tables, as reviving and removing a run do.
+ * before other tables, as reviving and removing a run do. Leaves out runs that another transaction has locked: a frozen
+ * worker may hold them.
  */
 function deleteGroup(sql: SqlContext, { text, params }: Selection, ids: number[]): Promise<number> {
   const { db, t } = sql;
@@ -152,7 +156,7 @@ function deleteGroup(sql: SqlContext, { text, params }: Selection, ids: number[]
   return sql.transaction(async (tx) => {
     const current = await tx.all<{ id: number }>(
       `select r.id from ${db.lookUp(list, t.history)}
-        where ${text}${db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`}`,
+        where ${text}${db.skipLocked && ` order by r.id${db.lockOnly(db.skipLocked, "r")}`}`,
       idsAsJson(ids),
       ...params,
     );
@@ -176,7 +180,7 @@ function endOrphans(
     let ended = 0;
     for (const group of inGroups(ids)) {
       const which = { text: `id in (${placeholders(group)}) and ${text}`, params: [...group, ...params] };
-      ended += (await endRuns(tx, which, end)).length;
+      ended += (await endRuns(tx, which, end, { lock: sql.db.skipLocked })).length;
     }
     return ended;
   });

@@ -97,6 +97,9 @@ export async function beat(
 /** The rows of workers that were last seen longer ago are deleted. */
 const FORGOTTEN_AFTER = 10 * WORKER_DEAD_AFTER;
 
+/** Most rows of workers that one prune deletes. */
+const FORGOTTEN_AT_ONCE = 100;
+
 /** Counts the rows of workers that died long ago. */
 export async function countDead(sql: SqlContext, now: number): Promise<number> {
   const { t } = sql;
@@ -105,14 +108,36 @@ export async function countDead(sql: SqlContext, now: number): Promise<number> {
   return (await row)?.n ?? 0;
 }
 
-/** Deletes the rows of workers that died long ago. Returns their number. */
+/**
+ * Deletes the rows of workers that died long ago. Returns their number. Leaves out rows that another transaction has
+ * locked: a worker may be frozen in an exchange or in a reap.
+ */
 export async function forgetDead(sql: SqlContext, now: number): Promise<number> {
-  const { t } = sql;
-  const count = await countDead(sql, now);
-  if (count === 0) return 0;
-  await sql.run(`delete from ${t.workers} where seen_at < ?`, now - FORGOTTEN_AFTER);
-  await sql.run(`delete from ${t.exchanges} where worker not in (select id from ${t.workers})`);
-  return count;
+  const { db, t } = sql;
+  if ((await countDead(sql, now)) === 0) return 0;
+  return sql.transaction(async (tx) => {
+    const dead = await tx.all<{ id: string }>(
+      `select id from ${t.workers} where seen_at < ? order by id limit ${FORGOTTEN_AT_ONCE}${db.skipLocked}`,
+      now - FORGOTTEN_AFTER,
+    );
+    if (dead.length === 0) return 0;
+    const ids = dead.map(({ id }) => id);
+    await tx.run(`delete from ${t.workers} where id in (${placeholders(ids)})`, ...ids);
+    // By a plain read, and then by key: MySQL locks every row that a `delete` reads.
+    const streams = await tx.all<{ worker: string; stream: number }>(
+      `select worker, stream from ${t.exchanges} where worker not in (select id from ${t.workers}) limit ${FORGOTTEN_AT_ONCE}`,
+    );
+    for (const { worker, stream } of streams) {
+      const key = "worker = ? and stream = ?";
+      const free = await tx.all(
+        `select seq from ${t.exchanges} where ${key}${db.skipLocked}`,
+        worker,
+        stream,
+      );
+      if (free.length > 0) await tx.run(`delete from ${t.exchanges} where ${key}`, worker, stream);
+    }
+    return dead.length;
+  });
 }
 
 type WorkerQueues = Pick<WorkerRecord, "queues" | "exceptQueues" | "weights" | "schedules">;

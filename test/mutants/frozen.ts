@@ -1,0 +1,39 @@
+import type { Mutant } from "./mutant.ts";
+
+const tests = ["test/faults/frozen-transaction.test.ts"];
+
+/** Faults that let a duty wait for the locks of a frozen worker. */
+export const mutants: Mutant[] = [
+  {
+    rule: "The end of ownerless runs leaves out runs that another transaction has locked.",
+    file: "src/store/sql/control.ts",
+    find: "endRuns(tx, which, end, { lock: sql.db.skipLocked })",
+    replace: "endRuns(tx, which, end)",
+    tests,
+    only: "PostgreSQL an exchange that froze",
+  },
+  {
+    rule: "A prune leaves out finished runs that another transaction has locked.",
+    file: "src/store/sql/prune.ts",
+    find: 'db.skipLocked && ` order by r.id${db.lockOnly(db.skipLocked, "r")}`',
+    replace: 'db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`',
+    tests,
+    only: "PostgreSQL a prune that froze",
+  },
+  {
+    rule: "A prune ends although another transaction has locked all that it finds.",
+    file: "src/store/sql/prune.ts",
+    find: "if (ended === 0 && !selection.scan) break;",
+    replace: "",
+    tests,
+    only: "PostgreSQL a prune that froze",
+  },
+  {
+    rule: "Rows of dead workers that another transaction has locked are left.",
+    file: "src/store/sql/workers.ts",
+    find: "limit ${FORGOTTEN_AT_ONCE}${db.skipLocked}`",
+    replace: "limit ${FORGOTTEN_AT_ONCE}${db.forUpdate}`",
+    tests,
+    only: "PostgreSQL a reap that froze",
+  },
+];
