@@ -75,7 +75,7 @@ function Row({ row, from, span }: { row: AttemptRow; from: number; span: number 
       <td class="timeline-error">
         {attempt.error && (
           <bdi title={visibleText(`${attempt.error.name}: ${attempt.error.message}`)}>
-            {visibleText(attempt.error.code ?? attempt.error.message)}
+            {visibleText(attempt.error.message)}
           </bdi>
         )}
         {!attempt.error && attempt.startedAt && (

@@ -1,8 +1,9 @@
 import { useRef } from "preact/hooks";
+import { steadyOrder } from "./steady-order.ts";
 
 /**
- * Returns rows in the order in which the reader saw them first: known rows stay where they are, new ones follow. A
- * change of `signature`, such as a click on a column, applies the order of `rows`.
+ * Returns rows in the order in which the reader saw them first, so that live updates do not move them. A change of
+ * `signature`, such as a click on a column, applies the order of `rows`.
  */
 export function useSteadyRows<Row>(
   rows: readonly Row[],
@@ -11,10 +12,8 @@ export function useSteadyRows<Row>(
 ): Row[] {
   const order = useRef({ signature: "", keys: [] as (string | number)[] });
   const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-  const known =
-    order.current.signature === signature ? order.current.keys.filter((key) => byKey.has(key)) : [];
-  const seen = new Set(known);
-  const keys = [...known, ...[...byKey.keys()].filter((key) => !seen.has(key))];
+  const before = order.current.signature === signature ? order.current.keys : [];
+  const keys = steadyOrder(before, [...byKey.keys()]);
   order.current = { signature, keys };
   return keys.map((key) => byKey.get(key)!);
 }

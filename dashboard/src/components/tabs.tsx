@@ -8,13 +8,21 @@ export interface Tab {
   content(): ComponentChildren;
 }
 
+interface TabsProps {
+  label: string;
+  tabs: readonly Tab[];
+  /** Key of the tab that is open while the address names none. */
+  first: string;
+}
+
 /** Tabs whose choice is in the address, as `?tab=`. Arrow keys move between them. */
-export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+export function Tabs({ label, tabs, first }: TabsProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const wanted = query.value.get("tab");
-  const current = tabs.find(({ key }) => key === wanted) ?? tabs[0]!;
-  const choose = (tab: Tab) => setQuery({ tab: tab === tabs[0] ? null : tab.key }, { replace: true });
+  const find = (name: string | null) => tabs.find(({ key }) => key === name);
+  const current = find(wanted) ?? find(first) ?? tabs[0]!;
+  const choose = ({ key }: Tab) => setQuery({ tab: key === first ? null : key }, { replace: true });
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;

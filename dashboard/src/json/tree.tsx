@@ -11,9 +11,9 @@ const MEMBERS = 100;
 const MORE_MEMBERS = 500;
 /** Characters of a string that are shown before "show all". */
 const STRING_LIMIT = 400;
-/** Containers up to this depth are open at first, if they have at most this many members. */
-const OPEN_DEPTH = 2;
-const OPEN_MEMBERS = 40;
+/** The members of a root with few members are open at first, unless they have many themselves. */
+const FEW_MEMBERS = 12;
+const MANY_MEMBERS = 40;
 
 /** JSON text as a tree whose closed branches are not rendered. Numbers and the order of keys are exact. */
 export function JsonTree({ text }: { text: string }) {
@@ -21,7 +21,7 @@ export function JsonTree({ text }: { text: string }) {
   if (node === null) return <pre class="json-raw">{visibleText(text)}</pre>;
   return (
     <ul class="json" dir="ltr">
-      <Member node={node} path="" depth={0} label={null} />
+      <Member node={node} path="" label={null} depth={0} siblings={1} />
       {fault && <li class="muted">… the text was cut here</li>}
     </ul>
   );
@@ -31,12 +31,15 @@ interface MemberProps {
   node: JsonNode;
   path: string;
   depth: number;
+  /** Number of members of its container. */
+  siblings: number;
   /** The key or index of the member in its container; null for the root. */
   label: JSX.Element | null;
 }
 
-function Member({ node, path, depth, label }: MemberProps) {
-  if (isContainer(node) && node.values.length > 0) return <Branch {...{ node, path, depth, label }} />;
+function Member(props: MemberProps) {
+  const { node, path, label } = props;
+  if (isContainer(node) && node.values.length > 0) return <Branch {...props} node={node} />;
   return (
     <li class="json-line">
       {label}
@@ -46,8 +49,9 @@ function Member({ node, path, depth, label }: MemberProps) {
   );
 }
 
-function Branch({ node, path, depth, label }: MemberProps & { node: JsonContainer }) {
-  const [open, setOpen] = useState(depth < OPEN_DEPTH && node.values.length <= OPEN_MEMBERS);
+function Branch({ node, path, depth, siblings, label }: MemberProps & { node: JsonContainer }) {
+  const small = siblings <= FEW_MEMBERS && node.values.length <= MANY_MEMBERS;
+  const [open, setOpen] = useState(depth === 0 || (depth === 1 && small));
   const [shown, setShown] = useState(MEMBERS);
   const preview = useMemo(() => previewOf(node, 80), [node]);
   const rest = node.values.length - shown;
@@ -76,6 +80,7 @@ function Branch({ node, path, depth, label }: MemberProps & { node: JsonContaine
               node={value}
               path={memberPath(path, node, index)}
               depth={depth + 1}
+              siblings={node.values.length}
               label={<Label parent={node} index={index} />}
             />
           ))}

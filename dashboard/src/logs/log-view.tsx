@@ -67,7 +67,8 @@ export function LogView({ id, count, running }: LogViewProps) {
       abort.abort();
       clearTimeout(timer);
     };
-  }, [id, running, count]);
+    // A running run is read again and again anyway.
+  }, [id, running, running ? 0 : count]);
 
   useLayoutEffect(() => {
     if (follow.value && box.current) box.current.scrollTop = box.current.scrollHeight;

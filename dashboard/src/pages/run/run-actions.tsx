@@ -51,7 +51,13 @@ export function RunActions({ run, refresh }: { run: RunDetail; refresh(): void }
   return (
     <div class="actions">
       {can("retry") && (
-        <Button kind="primary" icon="retrying" shortcut="r" disabled={busy.value} onClick={retry}>
+        <Button
+          kind={run.state === "failed" ? "primary" : "default"}
+          icon="retrying"
+          shortcut="r"
+          disabled={busy.value}
+          onClick={retry}
+        >
           Retry
         </Button>
       )}

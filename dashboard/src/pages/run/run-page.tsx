@@ -158,7 +158,8 @@ function Why({ run }: { run: RunDetail }) {
         <Name>{run.why}</Name>
         {alike !== null && alike.value > 0 && fingerprint !== null && (
           <>
-            {" Same error in "}
+            <span class="muted"> · </span>
+            {"Same error in "}
             <Link to={pathTo("/failures", {}, { group: fingerprint })}>
               {formatCount(alike)} other {alike.value === 1 && !alike.capped ? "run" : "runs"}
             </Link>

@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import type { RunDetail } from "../../../../src/dashboard/api/contract.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { type Tab, Tabs } from "../../components/tabs.tsx";
@@ -9,15 +10,14 @@ import { formatNumber } from "../../text/number.ts";
 
 /** The data of a run: error, payload, result, logs, and everything as JSON. */
 export function RunTabs({ run }: { run: RunDetail }) {
-  const running = run.state === "running";
+  // Chosen once: a run that ends must not take its log away from the reader.
+  const first = useRef(run.state === "running" ? "logs" : run.failure === null ? "payload" : "error");
   const tabs: (Tab | false)[] = [
     run.failure !== null && {
       key: "error",
       title: "Error",
       content: () => <FailureView failure={run.failure!} />,
     },
-    // Someone who opens a run that is running wants to see what it does.
-    running && logs(run),
     {
       key: "payload",
       title: "Payload",
@@ -43,12 +43,12 @@ export function RunTabs({ run }: { run: RunDetail }) {
         <JsonView value={run.progressValue} none="No progress." load={loadPart(run.id, "progress")} />
       ),
     },
-    !running && logs(run),
+    logs(run),
     { key: "raw", title: "Raw", content: () => <Raw run={run} /> },
   ];
   return (
     <section class="panel" aria-label="Data of the run">
-      <Tabs label="Data of the run" tabs={tabs.filter((tab) => tab !== false)} />
+      <Tabs label="Data of the run" tabs={tabs.filter((tab) => tab !== false)} first={first.current} />
     </section>
   );
 }

@@ -8,13 +8,16 @@ import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { paused, togglePause } from "../../live/live.ts";
 import { Link } from "../../router/link.tsx";
+import { meta } from "../../state/meta.ts";
 import { change, PAGE_SIZES, settings } from "../../state/settings.ts";
 import { skew } from "../../time/clock.ts";
 import { formatDuration, localZone } from "../../time/format.ts";
 
 /** Settings of this browser, and how the server is set up. */
 export function SettingsPage() {
-  const resource = useResource("GET /meta", {}, { live: false });
+  const read = useResource("GET /meta", {}, { live: false });
+  // The page got these settings with its HTML; the response is newer.
+  const resource = { ...read, data: read.data ?? meta.value };
   return (
     <Page title="Settings">
       <div class="columns">
@@ -23,7 +26,7 @@ export function SettingsPage() {
         </div>
         <div class="stack">
           <Loaded resource={resource} rows={5}>
-            {(meta) => <ServerSettings meta={meta} />}
+            {(current) => <ServerSettings meta={current} />}
           </Loaded>
         </div>
       </div>
@@ -123,9 +126,9 @@ function Setting({ name, note, children }: { name: string; note?: string; childr
   );
 }
 
-function ServerSettings({ meta }: { meta: Meta }) {
-  const { database, user } = meta;
-  const named = Object.entries(meta.settings);
+function ServerSettings({ meta: current }: { meta: Meta }) {
+  const { database, user } = current;
+  const named = Object.entries(current.settings);
   return (
     <>
       <Panel title="You" aside={<Link to="/audit">Audit trail</Link>}>
@@ -133,18 +136,18 @@ function ServerSettings({ meta }: { meta: Meta }) {
           facts={[
             ["User", user.name ?? "not signed in"],
             ["Role", user.role],
-            ["Writes", meta.readOnly && "disabled: this dashboard is read-only"],
+            ["Writes", current.readOnly && "disabled: this dashboard is read-only"],
           ]}
         />
       </Panel>
       <Panel title="Server">
         <Facts
           facts={[
-            ["Punctual", meta.version],
-            ["Environment", meta.environment],
+            ["Punctual", current.version],
+            ["Environment", current.environment],
             ["Database", `${database.kind}${database.version === null ? "" : ` ${database.version}`}`],
             ["Schema", database.schema === null ? <span class="hot">not installed</span> : database.schema],
-            ["Server's clock", clockText(meta.clockSkew, "the database's")],
+            ["Server's clock", clockText(current.clockSkew, "the database's")],
             ["This computer's clock", clockText(-skew.value, "the database's")],
           ]}
         />
