@@ -29,7 +29,7 @@ const WIRING = [
 /** The files that a section of CONTRIBUTING names in its numbered list, in order. */
 function walk(heading: string): string[] {
   const section = read("CONTRIBUTING.md").split(`\n## ${heading}\n`)[1]!.split("\n## ")[0]!;
-  const steps = section.split("\n").filter((line) => /^(\d+\.| {3}) /.test(line));
+  const steps = section.split("\n").filter((line) => /^(\d+\.| {3,})/.test(line));
   const named = steps.join(" ").matchAll(/`([\w/-]+\.ts)`/g);
   return [...new Set([...named].map(([, file]) => file!))];
 }

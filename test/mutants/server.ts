@@ -135,7 +135,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A claim begins at the head after five claims that continued one behind the other.",
-    file: "src/store/server/continuation.ts",
+    file: "src/store/server/claim-series.ts",
     find: "this.#last.size > 0 && this.#claims < MOST_CLAIMS &&",
     replace: "this.#last.size > 0 &&",
     tests: ["test/conformance/mariadb.test.ts"],
@@ -144,7 +144,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A claim begins at the head a tenth of a second after the last one that did.",
-    file: "src/store/server/continuation.ts",
+    file: "src/store/server/claim-series.ts",
     find: " && now - this.#since < LONGEST;",
     replace: ";",
     tests: ["test/conformance/mariadb.test.ts"],
@@ -153,7 +153,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A continued claim that finds too few runs reads from the head again.",
-    file: "src/store/server/continuation.ts",
+    file: "src/store/server/claim-series.ts",
     find: "(counts.get(queue) ?? 0) < limit",
     replace: "(counts.get(queue) ?? 0) < 1",
     tests: ["test/conformance/mariadb.test.ts"],
@@ -162,7 +162,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A small claim begins at the head.",
-    file: "src/store/server/continuation.ts",
+    file: "src/store/server/claim-series.ts",
     find: "if (rows.length < FEWEST_TAKEN) this.#last.clear();",
     replace: "if (rows.length < 1) this.#last.clear();",
     tests: ["test/conformance/mariadb.test.ts"],

@@ -91,7 +91,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The number of an exchange says nothing about the other stream.",
-    file: "src/store/sql/settle-once.ts",
+    file: "src/store/sql/settle.ts",
     find: "set seq = ? where worker = ? and stream = ?`",
     replace: "set seq = ? where worker = ? and stream >= 0 * ?`",
     tests: ["test/conformance/sqlite.test.ts"],

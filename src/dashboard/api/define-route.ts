@@ -29,17 +29,28 @@ export interface ActionRequest<Body> {
   user: User;
 }
 
+/** Reads a response, and selects the part of it that decides whether it has changed. */
+interface TaggedRead<Query, Response> {
+  read(request: ReadRequest<Query>): Promise<Response>;
+  tag(response: Response): unknown;
+}
+
 /**
  * Defines a route that reads. `readers` has one reader for each parameter of the query. Equal requests of one role
- * share one read. `tag` returns the part of a response that decides whether it has changed.
+ * share one read. Without a `tag` the whole response decides whether it has changed.
  */
 export function defineRead<Key extends ReadKey, Readers extends QueryReaders<Key>>(
   { reads }: Services,
   key: Key,
   readers: Readers,
-  read: (request: ReadRequest<ReadValues<Readers>>) => Promise<Api[Key]["response"]>,
-  tag: (response: Api[Key]["response"]) => unknown = (response) => response,
+  reader:
+    | TaggedRead<ReadValues<Readers>, Api[Key]["response"]>
+    | TaggedRead<ReadValues<Readers>, Api[Key]["response"]>["read"],
 ): Route {
+  const { read, tag } =
+    typeof reader === "function"
+      ? { read: reader, tag: (response: Api[Key]["response"]): unknown => response }
+      : reader;
   const path = key.slice("GET /".length);
   const handler = async ({ params, query: given, user, request }: RouteContext) => {
     const query = readQuery(given, readers);

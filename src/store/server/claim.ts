@@ -21,9 +21,8 @@ import { namesAsJson, type ServerDatabase, type Sql, type Statement, type Tables
 import { limitHint } from "../sql/limit-hint.ts";
 import { UNIQUE_SCOPE } from "../sql/new-run.ts";
 import type { ClaimedRun, ClaimRequest, Paused } from "../store.ts";
-import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
-import { claimPlaces, inLane } from "./claim-places.ts";
-import { type ClaimSeries, Continuation } from "./continuation.ts";
+import { type ClaimFacts, claimPlaces, covers, inLane, readFacts } from "./claim-facts.ts";
+import { type ClaimSeries, Continuation } from "./claim-series.ts";
 import { ImmediateClaim } from "./immediate-claim.ts";
 import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
@@ -77,17 +76,21 @@ interface ReadyRuns {
 }
 
 /**
- * The claim on a server. Its steps, in the order of the methods below:
+ * The claim on a server, within the transaction of an exchange. Its steps, in the order of the methods below:
  *
- * 1. `readFacts`: which queues have ready runs, which jobs are paused, whether scheduled runs are due.
+ * 1. `readFacts` (`claim-facts.ts`): which queues have ready runs, what is paused, whether scheduled runs are due.
  * 2. `#promote`: scheduled runs that are due become ready.
- * 3. `#find`: locks the first ready runs of each queue without limits, and reads the first ones under limits.
- * 4. `Limits.choose`: of those under limits, the ones that fit; it locks their gates and rows (`limits.ts`).
- * 5. `merge`: the best of both, in claim order.
+ * 3. `#find`: locks the first ready runs of each queue without limits, and reads the first ones under limits. It reads a
+ *    queue with runs of closed jobs lane by lane (`claimPlaces`). On servers that purge late, it continues behind the
+ *    runs of the last claim (`claim-series.ts`).
+ * 4. `Limits.choose` (`limits.ts`): of those under limits, the ones that fit, and the runs that follow them in chains
+ *    (`store/chains.ts`). It locks their gates and rows.
+ * 5. `merge` (`sql/claim.ts`): the best of both, in claim order.
  * 6. `#take`: writes state, attempt and lease.
  *
  * No step waits for a lock that another transaction holds. Steps 1 and 3 are one round trip when the queues are those of
- * the previous claim.
+ * the previous claim (`Speculation`). A woken worker does all of them in one statement first, for runs without limits
+ * (`immediate-claim.ts`).
  */
 export class Claimer {
   readonly #db: ServerDatabase;
@@ -109,7 +112,7 @@ export class Claimer {
 
   async claim(tx: Sql, call: ClaimCall): Promise<ClaimResult> {
     const { request, worker } = call;
-    const [freed, { facts, ready, series }] = await Promise.all([call.freed, this.#look(tx, call)]);
+    const [freed, { facts, ready, series }] = await Promise.all([call.freed, this.#search(tx, call)]);
     const { unlimited, strays, limited } = ready;
     const now = this.#time.observe(facts.now);
     const order = new ClaimOrder(request);
@@ -130,8 +133,8 @@ export class Claimer {
     };
   }
 
-  /** Does steps 1 to 3, and moves strays to the runs under limits. */
-  async #look(
+  /** Does steps 1 to 3. Repeats the third for scheduled runs that became ready, and for strays. */
+  async #search(
     tx: Sql,
     { request, worker, now, facts: known }: ClaimCall,
   ): Promise<{ facts: ClaimFacts; ready: ReadyRuns; series: ClaimSeries }> {

@@ -39,8 +39,15 @@ import * as prune from "./prune.ts";
 import { SqlReads } from "./reads.ts";
 import { reap, takeBack } from "./reap.ts";
 import { revive } from "./revive.ts";
-import { holdsLease, readCancelled, renew, type SettleResult, settleAll, updateHeld } from "./settle.ts";
-import { settleOnce } from "./settle-once.ts";
+import {
+  holdsLease,
+  readCancelled,
+  renew,
+  type SettleResult,
+  settleAll,
+  settleOnce,
+  updateHeld,
+} from "./settle.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
 import { writeSlowHook } from "./wait-facts.ts";

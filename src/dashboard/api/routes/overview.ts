@@ -14,8 +14,7 @@ export function overviewRoutes(services: Services, overview: OverviewReader): Ro
       services,
       "GET /overview",
       {},
-      () => overview.read(),
-      (response) => ({ ...response, now: null }),
+      { read: () => overview.read(), tag: (response) => ({ ...response, now: null }) },
     ),
     defineRead(
       services,
