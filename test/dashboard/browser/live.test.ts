@@ -1,0 +1,134 @@
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { startDashboard } from "../../../src/dashboard/index.ts";
+import { Punctual } from "../../../src/index.ts";
+import { startServer } from "../../servers/start.ts";
+import { openTab } from "../support/browser.ts";
+import { Scene } from "../support/scene.ts";
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await Scene.start({ hours: 1 });
+}, 180_000);
+afterAll(() => scene?.stop());
+afterEach(async () => {
+  expect(await scene.closeTabs()).toEqual([]);
+});
+
+/** Dispatches a run that no worker executes. */
+async function dispatch(): Promise<number> {
+  return (await scene.jobs.dispatch("image.thumbnail", { image: "new.webp", width: 1 }).delay("1h")).id;
+}
+
+/** Ids of the rows, in their order. */
+function rowIds(page: Page): Promise<(string | null)[]> {
+  return page.locator("tr[data-key]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-key")));
+}
+
+const newRuns = (page: Page) => page.getByRole("button", { name: /new runs? — show/ });
+
+describe("a list", () => {
+  test("keeps its rows when runs are dispatched, and shows the new ones on request", async () => {
+    const { page } = await scene.open("/runs");
+    await page.getByRole("row").nth(1).waitFor();
+    const before = await rowIds(page);
+    const id = await dispatch();
+    await newRuns(page).waitFor();
+    expect(await rowIds(page)).toEqual(before);
+    await page.keyboard.press("n");
+    await page.locator(`tr[data-key="${id}"]`).waitFor();
+    expect((await rowIds(page))[0]).toBe(String(id));
+  });
+
+  test("updates a row in place, and keeps the selection", async () => {
+    const id = await dispatch();
+    await dispatch();
+    const { page } = await scene.open("/runs");
+    const row = page.locator(`tr[data-key="${id}"]`);
+    await row.getByRole("checkbox").check();
+    const before = await rowIds(page);
+    await scene.jobs.cancel(id);
+    await row.getByText("cancelled").waitFor();
+    expect(await rowIds(page)).toEqual(before);
+    expect(await row.getByRole("checkbox").isChecked()).toBe(true);
+  });
+});
+
+describe("live updates", () => {
+  test("reach every tab", async () => {
+    const first = await scene.open("/runs?q=job:image.thumbnail");
+    const second = await scene.openBeside(first, "/runs?q=job:image.thumbnail");
+    await dispatch();
+    await newRuns(first.page).waitFor();
+    await newRuns(second.page).waitFor();
+  });
+
+  test("stop altogether while they are paused", async () => {
+    const paused = await scene.open("/runs");
+    const other = await scene.open("/runs");
+    await paused.page.keyboard.press("p");
+    await paused.page.getByRole("button", { name: "Resume" }).waitFor();
+    const requests: string[] = [];
+    paused.page.on("request", (request) => requests.push(request.url()));
+    for (let round = 0; round < 2; round++) {
+      await dispatch();
+      await newRuns(other.page).waitFor();
+      await other.page.keyboard.press("n");
+      await newRuns(other.page).waitFor({ state: "detached" });
+    }
+    expect(requests).toEqual([]);
+    await paused.page.keyboard.press("p");
+    await newRuns(paused.page).waitFor();
+  });
+
+  test("poll if event streams do not pass", async () => {
+    const { page } = await scene.open("/runs", { expected: /api\/v1\/events|ERR_FAILED|ERR_ABORTED/ });
+    await page.route("**/api/v1/events*", (route) => route.abort());
+    await page.reload();
+    await page.getByTitle("Event streams do not pass").waitFor({ timeout: 30_000 });
+    await dispatch();
+    await newRuns(page).waitFor({ timeout: 30_000 });
+  });
+
+  test("continue after the network was away", async () => {
+    const { page, context } = await scene.open("/runs", { expected: /ERR_|Failed to load/ });
+    await page.getByText("live", { exact: true }).waitFor();
+    await context.setOffline(true);
+    await page
+      .getByText(/offline|reconnecting/)
+      .first()
+      .waitFor({ timeout: 30_000 });
+    await dispatch();
+    await context.setOffline(false);
+    await newRuns(page).waitFor({ timeout: 30_000 });
+    await page.getByText("live", { exact: true }).waitFor();
+  });
+});
+
+describe("an outage of the database", () => {
+  test("is reported with its start; the page keeps its data and heals by itself", async () => {
+    const server = await startServer("postgres");
+    const jobs = new Punctual(server.url, { logger: false });
+    await jobs.install();
+    const report = jobs.define("report", (_args: { month: number }) => {});
+    await report.dispatch({ month: 1 });
+    const served = await startDashboard(jobs, { port: 0, logger: false });
+    const { page, context } = await openTab(scene.browser, { url: served.signInUrl });
+    try {
+      await page.goto(`${served.url}runs`);
+      await page.locator("tr[data-key]").first().waitFor();
+      await server.kill();
+      await page.getByText("Cannot reach the database").waitFor({ timeout: 40_000 });
+      expect(await page.locator("tr[data-key]").count()).toBe(1);
+      await server.restart();
+      await page.getByText("Cannot reach the database").waitFor({ state: "detached", timeout: 40_000 });
+      await report.dispatch({ month: 2 });
+      await newRuns(page).waitFor({ timeout: 30_000 });
+    } finally {
+      await context.close();
+      await served.stop();
+      await jobs.stop();
+      await server.stop();
+    }
+  }, 180_000);
+});
