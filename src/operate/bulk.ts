@@ -9,8 +9,13 @@ import { type RunsQuery, toQuery } from "./run-query.ts";
 export interface BulkOptions {
   /** Most runs, the newest first. Default: all. */
   limit?: number | undefined;
-  /** Called repeatedly with the number of runs processed and about how many there are, counted up to 10,000. */
-  progress?: ((done: number, total: number) => void) | undefined;
+  /**
+   * Called repeatedly with the number of runs processed, about how many there are, counted up to 10,000, and the result
+   * so far.
+   */
+  progress?: ((done: number, total: number, soFar: BulkReport) => void) | undefined;
+  /** Stops before the next runs when it aborts; the result then counts the runs processed until then. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Result of `retryAll()`, `cancelAll()` or `removeAll()`. */
@@ -44,7 +49,7 @@ export async function forEachRun(
   action: RunAction,
 ): Promise<BulkReport> {
   const { where, bounded } = toQuery(query, await store.now(), method);
-  checkKeys(options, { limit: true, progress: true }, method);
+  checkKeys(options, { limit: true, progress: true, signal: true }, method);
   const progress = options.progress && checkFunction(options.progress, `${method} progress`);
   let left =
     options.limit === undefined
@@ -59,17 +64,18 @@ export async function forEachRun(
   const report: BulkReport = { done: 0, skipped: {}, bounded };
   const total = progress ? Math.min(left, (await store.count(where, MOST_COUNTED)).count) : 0;
   let processed = 0;
-  for (let before: number | null | undefined; before !== null && left > 0; ) {
+  const isStopped = () => options.signal?.aborted === true;
+  for (let before: number | null | undefined; before !== null && left > 0 && !isStopped(); ) {
     const limit = Math.min(PAGE, left);
     const page = await store.search({ where, limit, ...(before !== undefined && { before }) });
-    for (let from = 0; from < page.runs.length; from += CONCURRENT) {
+    for (let from = 0; from < page.runs.length && !isStopped(); from += CONCURRENT) {
       const group = page.runs.slice(from, from + CONCURRENT);
       for (const reason of await Promise.all(group.map(action))) {
         if (reason === null) report.done++;
         else report.skipped[reason] = (report.skipped[reason] ?? 0) + 1;
       }
       processed += group.length;
-      progress?.(processed, Math.max(total, processed));
+      progress?.(processed, Math.max(total, processed), report);
     }
     left -= page.runs.length;
     before = page.next;

@@ -36,6 +36,7 @@ export interface VacuumReport {
 
 /** A database, for diagnosis. Available also if the tables are missing, old or too new. */
 export interface Inspection {
+  database: "sqlite" | "postgres" | "mysql" | "mariadb";
   /** Version of the database program. */
   version: string;
   /** The installed schema, the newest one that this code knows, and whether this code can use the installed one. */

@@ -22,6 +22,7 @@ export async function inspect(
   const needed = newest(schema);
   const usable = found >= needed && (await oldestSchema(sql, schema, found)) <= needed;
   return {
+    database: db.name,
     version,
     schema: { found, needed, usable },
     now,
