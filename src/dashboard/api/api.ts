@@ -1,12 +1,25 @@
 import type { Punctual } from "../../punctual.ts";
 import type { Api, ApiSettings } from "../server/route.ts";
+import { BulkOperations } from "./bulk-operations.ts";
 import { LiveHub } from "./live/live-hub.ts";
 import { Sampler } from "./live/sampler.ts";
 import { OverviewReader } from "./overview-reader.ts";
+import { auditRoute } from "./routes/audit.ts";
+import { bulkRoutes } from "./routes/bulk.ts";
+import { definitionActions } from "./routes/definition-actions.ts";
 import { eventsRoute } from "./routes/events.ts";
+import { failuresRoute } from "./routes/failures.ts";
+import { jobsRoutes } from "./routes/jobs.ts";
+import { metaRoute } from "./routes/meta.ts";
+import { openApiRoute } from "./routes/openapi.ts";
 import { overviewRoutes } from "./routes/overview.ts";
+import { queuesRoutes } from "./routes/queues.ts";
 import { runRoutes } from "./routes/run.ts";
+import { runActions } from "./routes/run-actions.ts";
 import { runsRoutes } from "./routes/runs.ts";
+import { schedulesRoutes } from "./routes/schedules.ts";
+import { valuesRoute } from "./routes/values.ts";
+import { workersRoute } from "./routes/workers.ts";
 import { Services } from "./services.ts";
 
 /** Returns the API of one dashboard. */
@@ -20,11 +33,28 @@ export function createApi(jobs: Punctual, settings: ApiSettings): Api {
     hide: (text) => settings.redaction.text(text),
   });
   const hub = new LiveHub(services.clock, sampler);
+  const bulk = new BulkOperations(services, hub);
   const routes = [
     ...overviewRoutes(services, overview),
     ...runsRoutes(services),
     ...runRoutes(services),
+    ...runActions(services),
+    ...bulkRoutes(services, bulk),
+    ...jobsRoutes(services),
+    ...queuesRoutes(services),
+    ...schedulesRoutes(services),
+    ...definitionActions(services),
+    failuresRoute(services),
+    workersRoute(services),
+    auditRoute(services),
+    valuesRoute(services),
+    metaRoute(services),
+    openApiRoute(),
     eventsRoute(hub),
   ];
-  return { routes, close: () => hub.close() };
+  const close = () => {
+    bulk.close();
+    hub.close();
+  };
+  return { routes, close };
 }

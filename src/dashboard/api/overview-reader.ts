@@ -11,7 +11,6 @@ import { attentionTo } from "./views/attention.ts";
 import { toQueueView } from "./views/queue.ts";
 import { tickingOf } from "./views/schedule-state.ts";
 import { iso, isoOrNull } from "./views/times.ts";
-import { SPARK_POINTS } from "./views/trend.ts";
 
 /** Next ticks on the overview. */
 const MOST_TICKS = 8;
@@ -22,17 +21,12 @@ const DAY_POINTS = 24;
 /** Reads the overview: one status per call; slower facts are kept for some seconds. */
 export class OverviewReader {
   readonly #services: Services;
-  /** Workers write their counts every ten seconds. */
-  readonly #queueTrends: Cached<Map<string, Trend>>;
   readonly #week: Cached<Trend>;
   readonly #schedules: Cached<ScheduleInfo[]>;
 
   constructor(services: Services) {
     const { clock, jobs } = services;
     this.#services = services;
-    this.#queueTrends = new Cached(clock, 10 * SECOND, () =>
-      jobs.trends({ by: "queue", points: SPARK_POINTS }),
-    );
     this.#week = new Cached(clock, 30 * SECOND, () => jobs.trend({ over: "7d" }));
     this.#schedules = new Cached(clock, 5 * SECOND, () => jobs.schedules());
   }
@@ -42,18 +36,13 @@ export class OverviewReader {
     return this.#services.reads.get("overview", () => this.#read());
   }
 
-  /** Returns the trends of all queues over the last hour, by name. */
-  queueTrends(): Promise<Map<string, Trend>> {
-    return this.#queueTrends.get();
-  }
-
   async #read(): Promise<Overview> {
-    const { jobs, settings } = this.#services;
+    const { jobs, settings, trends } = this.#services;
     const { redaction } = settings;
     const report = await jobs.status();
-    const [newest, trends, schedules, week] = await Promise.all([
+    const [newest, queueTrends, schedules, week] = await Promise.all([
       jobs.storedRuns({ limit: 1 }),
-      this.#queueTrends.get(),
+      trends.queues.get(),
       this.#schedules.get(),
       // Read again at once after a failure, so that the tile does not contradict the list below it.
       this.#week.get(latest(report.jobs.map(({ lastFailure }) => lastFailure))?.getTime() ?? null),
@@ -64,7 +53,7 @@ export class OverviewReader {
       health: toHealthView({ ...health, sentences: health.sentences.map((one) => redaction.text(one)) }),
       tiles: toTiles(report, schedules, week),
       attention: attentionTo(report, redaction),
-      queues: report.queues.map((queue) => toQueueView(queue, report, trends.get(queue.name))),
+      queues: report.queues.map((queue) => toQueueView(queue, report, queueTrends.get(queue.name))),
       nextTicks: nextTicks(schedules, report),
       version: versionOf(report, newest.runs[0]?.id ?? 0),
     };

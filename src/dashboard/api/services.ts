@@ -1,9 +1,10 @@
 import type { Definition } from "../../job/definition.ts";
 import type { Punctual } from "../../punctual.ts";
-import type { StatusReport } from "../../status/report.ts";
+import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import type { Clock } from "../../time.ts";
 import type { ApiSettings } from "../server/route.ts";
 import { SharedReads } from "./shared-reads.ts";
+import { TrendCache } from "./trend-cache.ts";
 import type { SummaryContext } from "./views/run-summary.ts";
 
 /** The parts that the routes of one dashboard share. */
@@ -12,17 +13,24 @@ export class Services {
   readonly settings: ApiSettings;
   readonly clock: Clock;
   readonly reads: SharedReads;
+  readonly trends: TrendCache;
 
   constructor(jobs: Punctual, settings: ApiSettings) {
     this.jobs = jobs;
     this.settings = settings;
     this.clock = jobs.clock;
     this.reads = new SharedReads(this.clock);
+    this.trends = new TrendCache(this.clock, jobs);
   }
 
   /** Returns the status; callers within a second share one. */
   status(): Promise<StatusReport> {
     return this.reads.get("status", () => this.jobs.status());
+  }
+
+  /** Returns every schedule; callers within a second share one read. */
+  schedules(): Promise<ScheduleInfo[]> {
+    return this.reads.get("schedules", () => this.jobs.schedules());
   }
 
   /** Returns the definition of a job; undefined: this process does not define it. */

@@ -10,12 +10,7 @@ export const SPANS = ["1h", "6h", "24h", "7d"] as const;
 export function overviewRoutes(services: Services, overview: OverviewReader): Route[] {
   const { jobs } = services;
   return [
-    defineRead(
-      services,
-      "GET /overview",
-      {},
-      { read: () => overview.read(), tag: (response) => ({ ...response, now: null }) },
-    ),
+    defineRead(services, "GET /overview", {}, () => overview.read()),
     defineRead(
       services,
       "GET /trend",

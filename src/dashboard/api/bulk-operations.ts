@@ -1,0 +1,214 @@
+import type { BulkOptions, BulkReport } from "../../operate/bulk.ts";
+import type { RunsQuery } from "../../operate/run-query.ts";
+import { toFailure } from "../../run/failure.ts";
+import { shellQuote } from "../../status/hints.ts";
+import { HOUR, SECOND } from "../../time.ts";
+import { HttpProblem } from "../server/problem.ts";
+import type { User } from "../server/route.ts";
+import type { BulkOperation, BulkRequest, Count } from "./contract.ts";
+import type { LiveHub } from "./live/live-hub.ts";
+import type { Services } from "./services.ts";
+import { toCount } from "./views/run-summary.ts";
+import { iso } from "./views/times.ts";
+
+/** Most runs of one operation. */
+export const MOST_RUNS = 100_000;
+const MOST_AT_ONCE = 4;
+const KEPT_FOR: number = HOUR;
+const PUBLISHED_EVERY: number = SECOND / 2;
+
+/** Ids of one query: a term takes at most 100 values. */
+const IDS_OF_QUERY = 100;
+
+/** The runs of an operation: `ids`, or all that match a query. */
+export type Selection = { ids: number[] } | { q: string; zone: string | undefined };
+
+interface Operation {
+  view: BulkOperation;
+  stop: AbortController;
+}
+
+/** Operations on many runs, executed in this process. They end with the process; the audit trail has their results. */
+export class BulkOperations {
+  readonly #services: Services;
+  readonly #hub: LiveHub;
+  readonly #operations = new Map<string, Operation>();
+
+  constructor(services: Services, hub: LiveHub) {
+    this.#services = services;
+    this.#hub = hub;
+  }
+
+  /** Starts an operation, and returns its state. Throws if the query is wrong or matches everything. */
+  async start(action: BulkRequest["action"], selection: Selection, user: User): Promise<BulkOperation> {
+    const running = [...this.#operations.values()].filter(({ view }) => view.state === "running");
+    if (running.length >= MOST_AT_ONCE) {
+      throw new HttpProblem(429, {
+        code: "TOO_MANY_OPERATIONS",
+        detail: `${MOST_AT_ONCE} operations are running, the most at once.`,
+        hint: "Wait for one to finish, or stop one.",
+        headers: { "retry-after": "10" },
+      });
+    }
+    const total = await this.#count(selection);
+    const view: BulkOperation = {
+      id: crypto.randomUUID(),
+      action,
+      q: "q" in selection ? selection.q : null,
+      state: "running",
+      done: 0,
+      skipped: {},
+      total,
+      startedAt: iso(this.#services.clock.now()),
+      finishedAt: null,
+      by: user.name,
+      error: null,
+      command: commandOf(action, selection),
+    };
+    const operation = { view, stop: new AbortController() };
+    this.#operations.set(view.id, operation);
+    this.#publish(operation);
+    void this.#run(operation, selection, user);
+    return view;
+  }
+
+  /** Returns an operation. Throws 404 if this process does not have it. */
+  find(id: string): BulkOperation {
+    return this.#find(id).view;
+  }
+
+  /** Stops an operation before its next runs. */
+  stop(id: string): BulkOperation {
+    const { view, stop } = this.#find(id);
+    stop.abort();
+    return view;
+  }
+
+  /** Stops all operations, when the dashboard closes. */
+  close(): void {
+    for (const { stop } of this.#operations.values()) stop.abort();
+  }
+
+  #find(id: string): Operation {
+    const operation = this.#operations.get(id);
+    if (operation) return operation;
+    throw new HttpProblem(404, {
+      code: "UNKNOWN_OPERATION",
+      detail: `There is no operation ${JSON.stringify(id)} in this process. It is known for an hour after its end.`,
+    });
+  }
+
+  async #count(selection: Selection): Promise<Count> {
+    if ("ids" in selection) return { value: selection.ids.length, capped: false };
+    const { jobs } = this.#services;
+    return toCount(await jobs.count({ where: selection.q, timezone: selection.zone }));
+  }
+
+  async #run(operation: Operation, selection: Selection, user: User): Promise<void> {
+    const { view, stop } = operation;
+    try {
+      const isComplete = await this.#apply(operation, selection);
+      view.state = isComplete ? "finished" : "stopped";
+      if (!isComplete && !stop.signal.aborted)
+        view.error = `Stopped after ${MOST_RUNS} runs, the most of one operation. Start it again for the rest.`;
+    } catch (error) {
+      view.state = "failed";
+      view.error = this.#services.settings.redaction.text(toFailure(error).message);
+    }
+    const { clock, jobs, reads } = this.#services;
+    view.finishedAt = iso(clock.now());
+    reads.forget();
+    this.#publish(operation);
+    clock.after(KEPT_FOR, () => this.#forget(view.id), { background: true });
+    const { action, id, q, done, skipped, state, error } = view;
+    const details = { operation: id, done, skipped, state, error };
+    const target = q ?? `${"ids" in selection ? selection.ids.length : 0} runs`;
+    const entry = {
+      action: `runs.${action}`,
+      target,
+      details,
+      user: user.name,
+      role: user.role,
+      source: "dashboard",
+    };
+    // Nothing waits for this entry; if the database is away, the operation has failed already.
+    await jobs.recordAction(entry).catch(() => {});
+  }
+
+  /** Returns false if it stopped before the last run. */
+  async #apply(operation: Operation, selection: Selection): Promise<boolean> {
+    const { view, stop } = operation;
+    if ("q" in selection) {
+      const options = this.#options(operation, { done: 0, skipped: {} }, MOST_RUNS);
+      const query = { where: selection.q, timezone: selection.zone };
+      const report = await this.#call(view.action, query, options);
+      return !stop.signal.aborted && processedIn(report) < MOST_RUNS;
+    }
+    for (let from = 0; from < selection.ids.length; from += IDS_OF_QUERY) {
+      if (stop.signal.aborted) return false;
+      const group = selection.ids.slice(from, from + IDS_OF_QUERY);
+      const before = { done: view.done, skipped: { ...view.skipped } };
+      const options = this.#options(operation, before, IDS_OF_QUERY);
+      const report = await this.#call(view.action, { where: `id:${group.join(",")}` }, options);
+      const gone = stop.signal.aborted ? 0 : group.length - processedIn(report);
+      if (gone > 0) view.skipped.gone = (view.skipped.gone ?? 0) + gone;
+    }
+    return !stop.signal.aborted;
+  }
+
+  /** Adds the counts of a call to those before it, and publishes them at most twice a second. */
+  #options(
+    operation: Operation,
+    before: Pick<BulkOperation, "done" | "skipped">,
+    limit: number,
+  ): BulkOptions {
+    const { clock } = this.#services;
+    const { view, stop } = operation;
+    let publishedAt = clock.monotonic();
+    const progress: BulkOptions["progress"] = (_done, _total, soFar) => {
+      view.done = before.done + soFar.done;
+      view.skipped = sum(before.skipped, soFar.skipped);
+      if (clock.monotonic() - publishedAt < PUBLISHED_EVERY) return;
+      publishedAt = clock.monotonic();
+      this.#publish(operation);
+    };
+    return { limit, progress, signal: stop.signal };
+  }
+
+  #call(action: BulkRequest["action"], query: RunsQuery, options: BulkOptions): Promise<BulkReport> {
+    const { jobs } = this.#services;
+    switch (action) {
+      case "retry":
+        return jobs.retryAll(query, options);
+      case "cancel":
+        return jobs.cancelAll(query, options);
+      case "delete":
+        return jobs.removeAll(query, options);
+    }
+  }
+
+  #publish({ view }: Operation): void {
+    const isCurrent = view.state === "running";
+    this.#hub.publish(`bulk:${view.id}`, "bulk", view, { isCurrent });
+  }
+
+  #forget(id: string): void {
+    this.#operations.delete(id);
+    this.#hub.forget(`bulk:${id}`);
+  }
+}
+
+function processedIn({ done, skipped }: BulkReport): number {
+  return Object.values(skipped).reduce((total, count) => total + count, done);
+}
+
+function sum(a: Record<string, number>, b: Partial<Record<string, number>>): Record<string, number> {
+  const total = { ...a };
+  for (const [name, count = 0] of Object.entries(b)) total[name] = (total[name] ?? 0) + count;
+  return total;
+}
+
+function commandOf(action: BulkRequest["action"], selection: Selection): string {
+  const which = "q" in selection ? `--where ${shellQuote(selection.q)}` : selection.ids.join(" ");
+  return `punctual ${action} ${which}`;
+}

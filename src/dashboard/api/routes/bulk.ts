@@ -1,0 +1,58 @@
+import { parseQuery } from "../../../query/parse.ts";
+import type { Route } from "../../server/route.ts";
+import type { BulkOperations, Selection } from "../bulk-operations.ts";
+import type { BulkRequest } from "../contract.ts";
+import { defineAction, requireRole } from "../define-route.ts";
+import { ids, invalid, oneOf, text } from "../request-values.ts";
+import type { Services } from "../services.ts";
+
+const MOST_IDS = 10_000;
+
+export function bulkRoutes(services: Services, operations: BulkOperations): Route[] {
+  const body = { action: oneOf(["retry", "cancel", "delete"]), ids: ids(MOST_IDS), q: text, zone: text };
+  return [
+    defineAction(
+      services,
+      "POST /runs/bulk",
+      { role: "operator", body },
+      async ({ body: { action, ids, q, zone }, user }) => {
+        if (action === "delete") requireRole(user, "admin", "delete runs");
+        const selection = toSelection(action, { ids, q, zone }, services.clock.now());
+        // The operation itself is recorded when it ends, with its result.
+        return { status: 202, response: await operations.start(action, selection, user), audit: null };
+      },
+    ),
+    {
+      method: "GET",
+      path: "/api/v1/bulk/:id",
+      role: "viewer",
+      handler: ({ params }) => ({
+        body: operations.find(params.id!),
+        headers: { "cache-control": "no-store" },
+      }),
+    },
+    defineAction(services, "POST /bulk/:id/stop", { role: "operator", body: {} }, async ({ params }) => ({
+      response: operations.stop(params.id!),
+      audit: null,
+    })),
+  ];
+}
+
+/** Added to a query that names no state: nobody who writes `job:mail` means to run completed runs again. */
+const IMPLIED = { retry: " state:failed", cancel: "", delete: " is:finished" };
+
+function toSelection(
+  action: BulkRequest["action"],
+  { ids, q, zone }: { ids: number[] | undefined; q: string | undefined; zone: string | undefined },
+  now: number,
+): Selection {
+  if (ids !== undefined && q !== undefined) throw invalid("ids or q, got both");
+  if (ids !== undefined) return { ids };
+  if (q === undefined) throw invalid("ids or q, got neither");
+  const { where } = parseQuery(q, { now, ...(zone !== undefined && { zone }) });
+  // A bound that the parser added does not choose runs.
+  if (!where.some(({ field }) => field !== "finished"))
+    throw invalid("a query that selects runs, got one that matches all", "Name a state, a job or a time.");
+  const namesState = where.some(({ field, not }) => !not && (field === "state" || field === "aspect"));
+  return { q: namesState ? q : `${q}${IMPLIED[action]}`, zone };
+}

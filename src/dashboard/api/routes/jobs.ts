@@ -1,0 +1,72 @@
+import { PunctualError } from "../../../errors.ts";
+import { shellQuote } from "../../../status/hints.ts";
+import type { Route } from "../../server/route.ts";
+import type { JobDetail } from "../contract.ts";
+import { defineRead } from "../define-route.ts";
+import { oneOf } from "../request-values.ts";
+import { readSchedules } from "../schedule-reader.ts";
+import type { Services } from "../services.ts";
+import { toFailureGroups } from "../views/failure-group.ts";
+import { type JobContext, settingsOf, toJobView } from "../views/job.ts";
+import { toLink } from "../views/run-summary.ts";
+import { toTrendView } from "../views/trend.ts";
+import { SPANS } from "./overview.ts";
+
+const RECENT_RUNS = 30;
+const MOST_FAILURES = 10;
+
+/** Longest arguments that start the form of a dispatch. */
+const LONGEST_ARGS = 64 * 1024;
+
+export function jobsRoutes(services: Services): Route[] {
+  return [
+    defineRead(services, "GET /jobs", {}, async () => {
+      const context = await readContext(services);
+      return { items: context.report.jobs.map((job) => toJobView(job, context)) };
+    }),
+    defineRead(services, "GET /jobs/:name", { over: oneOf(SPANS, "24h") }, ({ params, query: { over } }) =>
+      readJob(services, params.name!, over),
+    ),
+  ];
+}
+
+async function readContext(services: Services): Promise<JobContext> {
+  const { trends, settings } = services;
+  const read = [services.status(), trends.jobs.get(), trends.days.get()] as const;
+  const [report, hours, days] = await Promise.all(read);
+  return { report, hours, days, redaction: settings.redaction };
+}
+
+async function readJob(services: Services, name: string, over: (typeof SPANS)[number]): Promise<JobDetail> {
+  const { jobs, settings } = services;
+  const { redaction } = settings;
+  const context = await readContext(services);
+  const job = context.report.jobs.find((one) => one.name === name);
+  if (!job) throw new PunctualError("UNKNOWN_JOB", `There is no job ${JSON.stringify(name)}.`);
+  const [trend, schedules, failures, { runs }] = await Promise.all([
+    jobs.trend({ job: name, over }),
+    readSchedules(services, (schedule) => schedule.job === name),
+    jobs.failures({ job: name, over: "7d", limit: MOST_FAILURES }),
+    jobs.storedRuns({ job: name, limit: RECENT_RUNS }),
+  ]);
+  const now = Number(context.report.now);
+  const definition = services.definition(name);
+  const lastArgs = runs[0]?.args ?? null;
+  const last = lastArgs === null ? null : redaction.json(lastArgs, LONGEST_ARGS);
+  const quoted = shellQuote(name);
+  return {
+    ...toJobView(job, context),
+    trend: toTrendView(trend, over),
+    schedules,
+    failures: toFailureGroups(failures, redaction),
+    recent: runs.map((run) => toLink(run, now)),
+    settings: definition ? settingsOf(definition) : null,
+    definedAt: definition?.callSite?.file == null ? null : String(definition.callSite),
+    lastArgs: last === null || last.truncated ? null : last.json,
+    commands: {
+      dispatch: `punctual dispatch ${quoted}`,
+      pause: `punctual pause job ${quoted}`,
+      resume: `punctual resume job ${quoted}`,
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { hostname } from "node:os";
+import { MINUTE } from "../../../time.ts";
+import { version } from "../../../version.ts";
+import type { JsonResult, Route, RouteContext } from "../../server/route.ts";
+import { Cached } from "../cached.ts";
+import type { Meta } from "../contract.ts";
+import { readQuery } from "../request-values.ts";
+import type { Services } from "../services.ts";
+import { iso } from "../views/times.ts";
+
+/** `GET /meta`: not shared between users, as it names the user. */
+export function metaRoute({ jobs, settings, clock, reads }: Services): Route {
+  const inspection = new Cached(clock, MINUTE, () => jobs.inspect());
+  const handler = async ({ query, user }: RouteContext): Promise<JsonResult> => {
+    readQuery(query, {});
+    const [now, found] = await reads.get("meta", () => Promise.all([jobs.now(), inspection.get()]));
+    const body: Meta = {
+      title: settings.title,
+      environment: settings.environment,
+      version: version(),
+      database: { kind: found.database, version: found.version, schema: found.schema.found },
+      user,
+      readOnly: settings.readOnly,
+      now: iso(now),
+      clockSkew: clock.now() - Number(now),
+      settings: {
+        Process: `${hostname()}:${process.pid}`,
+        Node: process.version,
+        "Jobs defined in this process": String(jobs.definitions().length),
+        "Read only": settings.readOnly ? "yes" : "no",
+      },
+    };
+    return { body, headers: { "cache-control": "no-store" } };
+  };
+  return { method: "GET", path: "/api/v1/meta", role: "viewer", handler };
+}

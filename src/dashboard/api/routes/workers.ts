@@ -1,0 +1,67 @@
+import type { SilentReport } from "../../../status/report.ts";
+import type { WorkerInfo } from "../../../status/workers.ts";
+import type { Route } from "../../server/route.ts";
+import type { WorkerView } from "../contract.ts";
+import { defineRead } from "../define-route.ts";
+import type { Services } from "../services.ts";
+import { iso } from "../views/times.ts";
+
+export function workersRoute(services: Services): Route {
+  return defineRead(services, "GET /workers", {}, async () => {
+    const [live, report] = await Promise.all([services.jobs.workers(), services.status()]);
+    const silent = report.silent.filter(({ id }) => !live.some((worker) => worker.id === id));
+    return {
+      items: [...live.map((worker) => toLiveWorker(worker, report.now)), ...silent.map(toSilentWorker)],
+    };
+  });
+}
+
+function toLiveWorker(worker: WorkerInfo, now: Date): WorkerView {
+  const { id, host, pid, parallel, facts, queues, exceptQueues, schedules, startedAt, seenAt } = worker;
+  return {
+    id,
+    host,
+    pid,
+    state: parallel > 0 ? "live" : "dispatcher",
+    version: facts?.version ?? null,
+    queues: queues === null ? null : [...queues],
+    except: [...exceptQueues],
+    slots: { used: worker.used, total: parallel },
+    ticks: schedules,
+    startedAt: iso(startedAt),
+    seenAt: iso(seenAt),
+    memory: facts?.memory ?? null,
+    loopLag: facts?.lag ?? null,
+    children: (facts?.children ?? []).map(({ number, pid, running }) => ({ number, pid, runs: running })),
+    running: worker.running.map((run) => ({
+      id: run.id,
+      job: run.name,
+      state: "running",
+      at: iso(run.startedAt),
+      took: Math.max(0, Number(now) - Number(run.startedAt)),
+    })),
+    leasedUntil: null,
+  };
+}
+
+/** A worker that holds runs without a sign of life. Its row may be gone. */
+function toSilentWorker({ id, trace, runs, last, leasedUntil }: SilentReport): WorkerView {
+  return {
+    id,
+    host: trace?.host ?? "",
+    pid: trace?.pid ?? 0,
+    state: "silent",
+    version: null,
+    queues: null,
+    except: [],
+    slots: { used: runs, total: 0 },
+    ticks: false,
+    startedAt: null,
+    seenAt: trace && iso(trace.seenAt),
+    memory: null,
+    loopLag: null,
+    children: [],
+    running: [{ id: last.id, job: last.name, state: "running", at: iso(leasedUntil), took: null }],
+    leasedUntil: iso(leasedUntil),
+  };
+}

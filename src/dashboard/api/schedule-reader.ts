@@ -1,0 +1,115 @@
+import { PunctualError } from "../../errors.ts";
+import type { TickInfo } from "../../run/info.ts";
+import { type Misfire, Schedule, type ScheduleParts } from "../../schedule/schedule.ts";
+import { ticksOf } from "../../schedule/upcoming.ts";
+import { shellQuote } from "../../status/hints.ts";
+import type { ScheduleInfo } from "../../status/report.ts";
+import { span } from "../../status/why.ts";
+import type { ScheduleDetail, SchedulesResponse, ScheduleView } from "./contract.ts";
+import type { Services } from "./services.ts";
+import { forecastTicks } from "./tick-forecast.ts";
+import { toJsonText } from "./views/json-text.ts";
+import { toScheduleViews } from "./views/schedule.ts";
+import { tickingOf } from "./views/schedule-state.ts";
+import { iso } from "./views/times.ts";
+
+const UPCOMING = 10;
+
+/** Schedules of one call of `recentTicks()`. */
+const GROUP = 200;
+
+/** Schedules whose last ticks are read; of the others the results are not shown. */
+const MOST_WITH_TICKS = 1000;
+
+/** Returns the views of schedules, by job and id. */
+export async function readSchedules(
+  services: Services,
+  isWanted: (schedule: ScheduleInfo) => boolean = () => true,
+): Promise<ScheduleView[]> {
+  const [report, all] = await Promise.all([services.status(), services.schedules()]);
+  const schedules = all.filter(isWanted);
+  return toScheduleViews(schedules, await recentTicks(services, schedules), report);
+}
+
+export async function readScheduleList(services: Services): Promise<SchedulesResponse> {
+  const [items, report, all] = await Promise.all([
+    readSchedules(services),
+    services.status(),
+    services.schedules(),
+  ]);
+  const ticking = tickingOf(report);
+  const active = all.filter((schedule) => ["active", "late"].includes(ticking(schedule)));
+  return { items, hours: forecastTicks(active, Number(report.now)) };
+}
+
+/** Reads one schedule. Throws UNKNOWN_SCHEDULE. */
+export async function readSchedule(services: Services, id: number): Promise<ScheduleDetail> {
+  const schedule = (await services.schedules()).find((one) => one.id === id);
+  if (!schedule) throw new PunctualError("UNKNOWN_SCHEDULE", `There is no schedule ${id}.`);
+  const [[view], report] = await Promise.all([
+    readSchedules(services, (one) => one.id === id),
+    services.status(),
+  ]);
+  const { redaction } = services.settings;
+  const { job, args } = schedule;
+  const json = args === undefined ? null : JSON.stringify(args);
+  const parts = partsOf(services, schedule);
+  const payload = args === undefined ? "" : ` ${shellQuote(redaction.json(json!).json)}`;
+  return {
+    ...view!,
+    upcoming: upcomingOf(schedule, parts, Number(report.now)),
+    args: toJsonText(json, redaction),
+    misfires: parts ? misfiresOf(parts.misfire) : null,
+    commands: {
+      run: `punctual dispatch ${shellQuote(job)}${payload}`,
+      pause: `punctual pause schedule ${id}`,
+      resume: `punctual resume schedule ${id}`,
+    },
+  };
+}
+
+async function recentTicks(
+  { jobs }: Services,
+  schedules: readonly ScheduleInfo[],
+): Promise<Map<number, TickInfo[]>> {
+  const ids = schedules.slice(0, MOST_WITH_TICKS).map(({ id }) => id);
+  const found = new Map<number, TickInfo[]>();
+  for (let from = 0; from < ids.length; from += GROUP)
+    for (const [id, ticks] of await jobs.recentTicks(ids.slice(from, from + GROUP))) found.set(id, ticks);
+  return found;
+}
+
+/** Returns the definition of a schedule, if this process has it: windows and bounds are only there. */
+function partsOf(services: Services, { job, cron, timezone }: ScheduleInfo): ScheduleParts | null {
+  const schedules = services.definition(job)?.schedules() ?? [];
+  return schedules.find(({ parts }) => parts.cron === cron && parts.timezone === timezone)?.parts ?? null;
+}
+
+function upcomingOf(
+  { cron, timezone, nextTick }: ScheduleInfo,
+  parts: ScheduleParts | null,
+  now: number,
+): ScheduleDetail["upcoming"] {
+  if (nextTick === null) return [];
+  const schedule = parts && new Schedule(parts);
+  const next = schedule ? { next: (after: number) => schedule.next(after) } : {};
+  try {
+    const ticks = ticksOf({ cron, timezone, ...next }, now + 1, UPCOMING);
+    return ticks.map(({ at, local, note }) => ({ at: iso(at), local, note }));
+  } catch {
+    // A later version wrote syntax that is unknown here.
+    return [];
+  }
+}
+
+function misfiresOf({ policy, limit, within }: Misfire): string {
+  const bound = within === null ? "" : `, if it is at most ${span(within)} late`;
+  switch (policy) {
+    case "once":
+      return `The latest missed tick is made up${bound}.`;
+    case "skip":
+      return "Missed ticks are skipped.";
+    case "all":
+      return `Missed ticks are made up, at most ${limit}${bound}.`;
+  }
+}

@@ -1,0 +1,24 @@
+import type { Punctual } from "../../punctual.ts";
+import type { Trend } from "../../status/trend.ts";
+import { type Clock, SECOND } from "../../time.ts";
+import { Cached } from "./cached.ts";
+import { SPARK_POINTS } from "./views/trend.ts";
+
+/** Workers write their counts every ten seconds. */
+const HOUR_KEPT: number = 10 * SECOND;
+const DAY_KEPT: number = 30 * SECOND;
+
+/** Trends of all jobs and all queues, by name, for tables. */
+export class TrendCache {
+  /** The last hour, in the points of a small chart. */
+  readonly queues: Cached<Map<string, Trend>>;
+  readonly jobs: Cached<Map<string, Trend>>;
+  /** The last 24 hours, in one point. */
+  readonly days: Cached<Map<string, Trend>>;
+
+  constructor(clock: Clock, jobs: Punctual) {
+    this.queues = new Cached(clock, HOUR_KEPT, () => jobs.trends({ by: "queue", points: SPARK_POINTS }));
+    this.jobs = new Cached(clock, HOUR_KEPT, () => jobs.trends({ by: "job", points: SPARK_POINTS }));
+    this.days = new Cached(clock, DAY_KEPT, () => jobs.trends({ by: "job", over: "24h" }));
+  }
+}

@@ -1,0 +1,63 @@
+import type { TickInfo } from "../../../run/info.ts";
+import { describeCron } from "../../../schedule/cron-words.ts";
+import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
+import type { ScheduleView, TickResult } from "../contract.ts";
+import { type Ticking, tickingOf } from "./schedule-state.ts";
+import { iso, isoOrNull, toPauseView } from "./times.ts";
+
+/** Returns the view of each schedule. `ticks`: the last ticks by the id of the schedule, the oldest first. */
+export function toScheduleViews(
+  schedules: readonly ScheduleInfo[],
+  ticks: Map<number, TickInfo[]>,
+  report: StatusReport,
+): ScheduleView[] {
+  const ticking = tickingOf(report);
+  const jobs = new Map(report.jobs.map((job) => [job.name, job]));
+  return schedules.map((schedule) => {
+    const condition = ticking(schedule);
+    const recent = (ticks.get(schedule.id) ?? []).map(toTickResult);
+    const pause = schedule.pause ?? jobs.get(schedule.job)?.pause ?? null;
+    return {
+      id: schedule.id,
+      job: schedule.job,
+      cron: schedule.cron,
+      words: describeCron(schedule),
+      timezone: schedule.timezone,
+      queue: schedule.queue,
+      state: stateOf(condition, schedule, recent, report.now),
+      pause: toPauseView(pause, condition === "paused", null, report.now),
+      next: isoOrNull(schedule.nextTick),
+      last: isoOrNull(schedule.lastTick),
+      missed: schedule.missed,
+      why: whyLate(condition, schedule, report),
+      recent,
+    };
+  });
+}
+
+function toTickResult({ scheduledFor, id, state, took }: TickInfo): TickResult {
+  return { at: iso(scheduledFor), runId: id, state, took };
+}
+
+function stateOf(
+  condition: Ticking,
+  { nextTick }: ScheduleInfo,
+  recent: readonly TickResult[],
+  now: Date,
+): ScheduleView["state"] {
+  if (condition === "ended" || condition === "paused" || condition === "late") return condition;
+  if (condition === "undefined" && nextTick !== null && nextTick < now) return "late";
+  if (recent.at(-1)?.state === "running") return "running";
+  const lastEnded = recent.findLast(({ state }) => state === "completed" || state === "failed");
+  return lastEnded?.state === "failed" ? "failing" : "active";
+}
+
+function whyLate(condition: Ticking, { job, nextTick }: ScheduleInfo, report: StatusReport): string | null {
+  if (condition === "undefined" && nextTick !== null && nextTick < report.now)
+    return `No live worker defines the job "${job}".`;
+  if (condition !== "late") return null;
+  const alive = report.workers.filter(({ parallel }) => parallel > 0);
+  if (alive.length === 0) return "No worker is alive.";
+  if (!alive.some(({ schedules }) => schedules)) return "No live worker ticks schedules.";
+  return "The workers that tick schedules are behind, or none of them defines the job yet.";
+}
