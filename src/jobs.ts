@@ -24,7 +24,7 @@ import {
 } from "./job/catalog.ts";
 import { Definition } from "./job/definition.ts";
 import { Dispatchable, Draft, type Home, JobDraft } from "./job/dispatchable.ts";
-import { type Handler, nameOf, type Returned, toHandler, warnIfMinified } from "./job/handlers.ts";
+import { type AwaitedResult, type Handler, nameOf, toHandler, warnIfMinified } from "./job/handlers.ts";
 import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrence.ts";
 import { type RerunOptions, rerunShape } from "./job/rerun.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
@@ -38,7 +38,7 @@ import type { Duration, Instant } from "./time.ts";
 import { checkName } from "./validate/names.ts";
 import { checkKeys, withoutUndefined } from "./validate/options.ts";
 
-type Named = string | ClassTarget;
+type JobReference = string | ClassTarget;
 
 /** The part of an instance that defines and dispatches jobs. */
 // biome-ignore lint/suspicious/noExplicitAny: without a catalog.
@@ -145,16 +145,16 @@ export abstract class Jobs<Known = any> extends Operations {
     name: string,
     handler: Given,
     ...options: FunctionOptions<Given>
-  ): AdHocDispatch<Returned<Given>>;
+  ): AdHocDispatch<AwaitedResult<Given>>;
   dispatch<const Target extends (keyof JobsIn<Known> & string) | ClassTarget>(
     target: Target,
     ...given: DispatchArguments<ArgsFor<Known, Target>>
   ): Dispatch<ArgsFor<Known, Target>, ResultFor<Known, Target>>;
-  dispatch(what: Named, args?: unknown, options?: DispatchOptions | number): Dispatch {
+  dispatch(what: JobReference, args?: unknown, options?: DispatchOptions | number): Dispatch {
     return this.#dispatch(what, args, options);
   }
 
-  #dispatch(what: Named, args?: unknown, options?: DispatchOptions | number): Dispatch<never, never> {
+  #dispatch(what: JobReference, args?: unknown, options?: DispatchOptions | number): Dispatch<never, never> {
     const dispatch =
       typeof what === "string" && typeof args === "function"
         ? this.engine.sendFunction(what, args as Handler<unknown>)
@@ -235,7 +235,7 @@ export abstract class Jobs<Known = any> extends Operations {
   ): this {
     const draft = what instanceof JobDraft ? (what as JobDraft<never>) : null;
     const job = draft ? draft.job : what;
-    const definition = job instanceof Dispatchable ? job : this.#find(job as Named);
+    const definition = job instanceof Dispatchable ? job : this.#find(job as JobReference);
     if (!(definition instanceof Definition)) throw this.engine.registry.unknown(definition.name, []);
     const given = draft ? { ...recurOptionsOf(draft), ...withoutUndefined(options) } : options;
     const { plan, overrides } = toRecurrence(cron, given, definition.settings.args);
@@ -269,7 +269,7 @@ export abstract class Jobs<Known = any> extends Operations {
   };
 
   /** Returns the job of a name or class. Defines a class that has no definition yet. */
-  #find(what: Named): Dispatchable<never> {
+  #find(what: JobReference): Dispatchable<never> {
     const name = nameOf(what);
     const defined = this.engine.registry.definition(name);
     if (defined) return defined;

@@ -41,7 +41,7 @@ const CONTRACT = [
   "store/search.ts",
   "store/definitions.ts",
   "store/queue-selection.ts",
-  "store/pending.ts",
+  "store/pending-calls.ts",
   "store/rollups.ts",
 ];
 const ROOMS: Record<string, string[]> = {
@@ -70,14 +70,14 @@ const ROOMS: Record<string, string[]> = {
     "store/queue-selection.ts",
     "store/rollups.ts",
   ],
-  "store/pending.ts": [],
+  "store/pending-calls.ts": [],
   "store/rollups.ts": [],
   "store/chooser.ts": [],
   "store/open-lanes.ts": [...CONTRACT, "store/chooser.ts"],
   "store/chains.ts": [...CONTRACT, "store/chooser.ts"],
   "store/open.ts": [
     "store/store.ts",
-    "store/pending.ts",
+    "store/pending-calls.ts",
     "store/sqlite/open.ts",
     "store/postgres/open.ts",
     "store/postgres/driver.ts",
@@ -85,7 +85,7 @@ const ROOMS: Record<string, string[]> = {
     "store/mysql/open.ts",
     "store/mysql/driver.ts",
   ],
-  "store/lazy.ts": ["store/store.ts", "store/maintenance.ts", "store/open.ts", "store/pending.ts"],
+  "store/lazy.ts": ["store/store.ts", "store/maintenance.ts", "store/open.ts", "store/pending-calls.ts"],
   "store/sql/": [...CONTRACT, "store/chains.ts"],
   "store/sqlite/": [
     ...CONTRACT,

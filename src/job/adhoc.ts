@@ -18,14 +18,14 @@ export interface AdHoc {
 }
 
 /** The settings of a job that other dispatches do not have. Each returns the dispatch. */
-type Configuring<Self> = {
+type SettingMethods<Self> = {
   [Name in Exclude<keyof Configurable<unknown>, keyof Dispatch | "settings">]: (
     ...args: Parameters<Configurable<unknown>[Name]>
   ) => Self;
 };
 
 // deriveMethods() adds the methods of this type below the class.
-export interface AdHocDispatch<Result = unknown> extends Configuring<AdHocDispatch<Result>> {}
+export interface AdHocDispatch<Result = unknown> extends SettingMethods<AdHocDispatch<Result>> {}
 
 /** A dispatch of a function. It also has the settings of a job, because a function has no definition to set them on. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: deriveMethods() adds the methods.

@@ -14,7 +14,7 @@ export type JobClass = abstract new (...args: never[]) => unknown;
 export type ClassMethod<Class extends JobClass = JobClass> = readonly [Class, string];
 
 /** Awaited result of a function. */
-export type Returned<Fn> = Fn extends (...args: never[]) => infer Result ? Awaited<Result> : unknown;
+export type AwaitedResult<Fn> = Fn extends (...args: never[]) => infer Result ? Awaited<Result> : unknown;
 
 type Parameter<Fn> = Fn extends (args: infer Args, ...rest: never[]) => unknown ? Args : unknown;
 
@@ -40,21 +40,21 @@ export type ArgsOfMethod<Class, Method> = Method extends keyof Class
 
 /** The result of a class's handler. */
 export type ResultOf<Class> = Class extends { handle: infer Fn }
-  ? Returned<Fn>
+  ? AwaitedResult<Fn>
   : Class extends abstract new (
         ...args: never[]
       ) => { handle: infer Fn }
-    ? Returned<Fn>
+    ? AwaitedResult<Fn>
     : unknown;
 
 /** The result of a method of a class. */
 export type ResultOfMethod<Class, Method> = Method extends keyof Class
-  ? Returned<Class[Method]>
+  ? AwaitedResult<Class[Method]>
   : Class extends abstract new (
         ...args: never[]
       ) => infer Instance
     ? Method extends keyof Instance
-      ? Returned<Instance[Method]>
+      ? AwaitedResult<Instance[Method]>
       : unknown
     : unknown;
 

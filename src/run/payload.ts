@@ -59,7 +59,7 @@ export function encodeResult(
     : { json: null, dropped: `Cannot keep ${encoded.reason}` };
 }
 
-type Encoded =
+type EncodeResult =
   | { json: string }
   | { json?: undefined; invalid: true; reason: string; options?: ErrorOptions }
   | { json?: undefined; invalid: false; reason: string };
@@ -74,7 +74,7 @@ interface Walk {
   limit: number;
 }
 
-function encode(value: unknown, root: string, maxBytes: number): Encoded {
+function encode(value: unknown, root: string, maxBytes: number): EncodeResult {
   const walk: Walk = { root, path: [], parents: [], size: 0, limit: maxBytes * MEASURED };
   let json: string | undefined;
   try {
@@ -93,7 +93,7 @@ function encode(value: unknown, root: string, maxBytes: number): Encoded {
   return bytes > maxBytes ? tooLarge(root, String(bytes), maxBytes) : { json };
 }
 
-function tooLarge(root: string, bytes: string, maxBytes: number): Encoded {
+function tooLarge(root: string, bytes: string, maxBytes: number): EncodeResult {
   return { invalid: false, reason: `${root}: ${bytes} bytes of JSON, the limit is ${maxBytes}.` };
 }
 

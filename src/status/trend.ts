@@ -142,9 +142,9 @@ export function toTrend(rows: RollupRow[], { grain, from, to }: RollupRequest): 
 }
 
 function sumUp(rows: RollupRow[], { from, to, step }: { from: number; to: number; step: number }): Trend {
-  const points: Counted[] = [];
-  for (let minute = from; minute < to; minute += step) points.push(new Counted(minute));
-  const total = new Counted(from);
+  const points: PointCounts[] = [];
+  for (let minute = from; minute < to; minute += step) points.push(new PointCounts(minute));
+  const total = new PointCounts(from);
   for (const { minute, measure, bucket, count } of rows) {
     for (const counted of [points[(minute - from) / step]!, total])
       counted[measure][bucket] = (counted[measure][bucket] ?? 0) + count;
@@ -153,7 +153,7 @@ function sumUp(rows: RollupRow[], { from, to, step }: { from: number; to: number
 }
 
 /** The histograms of one point. */
-class Counted {
+class PointCounts {
   readonly minute: number;
   readonly outcome: Histogram = [];
   readonly waited: Histogram = [];

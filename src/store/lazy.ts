@@ -1,14 +1,14 @@
 import { PunctualError } from "../errors.ts";
 import type { Inspection, InstallReport } from "./maintenance.ts";
 import { type DatabaseSource, kindOf, type OpenOptions, openStore } from "./open.ts";
-import { Pending } from "./pending.ts";
+import { PendingCalls } from "./pending-calls.ts";
 import type { Store } from "./store.ts";
 
 /** Opens the store on first use, so that defining jobs needs no database. */
 export class LazyStore {
   readonly #source: DatabaseSource;
   readonly #options: OpenOptions & { install: boolean };
-  readonly pending: Pending = new Pending();
+  readonly pending: PendingCalls = new PendingCalls();
   #opened: Promise<Store> | null = null;
   #closed = false;
 

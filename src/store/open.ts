@@ -1,7 +1,7 @@
 import { formatValue, PunctualError } from "../errors.ts";
 import type { Clock } from "../time.ts";
 import { isMysqlHandle } from "./mysql/driver.ts";
-import type { Pending } from "./pending.ts";
+import type { PendingCalls } from "./pending-calls.ts";
 import { isPostgresHandle } from "./postgres/driver.ts";
 import { withSchema } from "./postgres/url.ts";
 import type { Store } from "./store.ts";
@@ -13,7 +13,7 @@ export interface OpenOptions {
   clock: Clock;
   prefix: string;
   /** Registers the calls that wait for the database, so that a process which must end can give them up. */
-  pending?: Pending;
+  pending?: PendingCalls;
 }
 
 type DatabaseKind = "sqlite" | "postgres" | "mysql";

@@ -183,7 +183,7 @@ export interface ExchangeRequest {
 }
 
 /** Names of everything that is paused. A claim takes only ad hoc runs of these jobs and queues. */
-export interface Paused {
+export interface PausedNames {
   jobs: string[];
   queues: string[];
 }
@@ -199,7 +199,7 @@ export interface ExchangeResult {
   /** Running runs of this worker that someone asked to cancel. */
   cancelled: number[];
   /** Absent if the answer is partial. */
-  paused?: Paused;
+  paused?: PausedNames;
 }
 
 export interface Renewal extends Lease {

@@ -1,6 +1,6 @@
 import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
-import type { Pending } from "../store/pending.ts";
+import type { PendingCalls } from "../store/pending-calls.ts";
 import { systemClock } from "../time.ts";
 
 /** Longest a worker or an instance waits for its last writes, once no handler runs. */
@@ -94,7 +94,7 @@ export async function inTime(
 export function writeLast(
   during: string,
   write: () => Promise<void>,
-  { events, logger, pending }: { events: Emitter; logger: Logger; pending: Pending },
+  { events, logger, pending }: { events: Emitter; logger: Logger; pending: PendingCalls },
 ): Promise<boolean> {
   const late = () => {
     logger.warn(`${during}: the database did not answer, and they were not written`);

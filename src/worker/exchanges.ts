@@ -1,5 +1,5 @@
 import { monotonicOf } from "../schedule/ticker.ts";
-import type { ClaimedRun, ClaimRequest, Lease, Paused } from "../store/store.ts";
+import type { ClaimedRun, ClaimRequest, Lease, PausedNames } from "../store/store.ts";
 import { type ClockReading, readClock, yieldToEventLoop } from "../time.ts";
 import { CHAIN_HELD_AT_MOST, type Chains } from "./chains.ts";
 import { claimRequest, NO_ROOM, type Room } from "./claim-request.ts";
@@ -36,7 +36,7 @@ export interface WorkerRuns {
   hold(claimed: ClaimedRun[], claim: ClaimRequest, sent: ClockReading): boolean;
   cancel(ids: number[]): void;
   /** Releases runs that have not started and are paused by now. */
-  releasePaused(paused: Paused): void;
+  releasePaused(paused: PausedNames): void;
   /** Returns runs of a stream whose start is not written yet, for its next exchange. */
   newStarts(stream: number): Lease[];
   /** The starts that an exchange took along are written. */

@@ -2,7 +2,7 @@ import { PunctualError } from "../errors.ts";
 import { toFailure } from "../run/failure.ts";
 import { FLUSH_EVERY } from "../run/job-counts.ts";
 import { defaultRetention } from "../run/retention.ts";
-import type { Pending } from "../store/pending.ts";
+import type { PendingCalls } from "../store/pending-calls.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
 import { CRASH_CAP, type CrashParts, recordReaped, workerDied } from "./crashed-runs.ts";
 import { SYNC_EVERY } from "./job-sync.ts";
@@ -52,7 +52,7 @@ type JanitorKeys =
   | "logbook";
 
 export interface JanitorParts extends Pick<WorkerParts, JanitorKeys> {
-  pending: Pending;
+  pending: PendingCalls;
   beat(): Promise<void>;
   sync(): Promise<void>;
   /** Aborts executions whose leases have expired: from then on their runs may be reaped, also by this process. */

@@ -4,7 +4,7 @@ import type { Registry } from "../job/registry.ts";
 import type { JobCounts } from "../run/job-counts.ts";
 import type { Retention } from "../run/retention.ts";
 import type { Ticker } from "../schedule/ticker.ts";
-import type { Pending } from "../store/pending.ts";
+import type { PendingCalls } from "../store/pending-calls.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 import type { Deadline } from "./deadline.ts";
@@ -28,7 +28,7 @@ export interface InstanceParts {
   /** Opens the database on first use. */
   openStore(): Promise<Store>;
   /** Statements without an answer. */
-  pending: Pending;
+  pending: PendingCalls;
   /** The object that handlers dispatch through: a run that they dispatch gets the handler's run as its parent. */
   instance: object;
 }

@@ -1,5 +1,11 @@
 import { defaultRetention } from "../run/retention.ts";
-import { type ClaimedRun, type ClaimRequest, hasCrashed, type Lease, type Paused } from "../store/store.ts";
+import {
+  type ClaimedRun,
+  type ClaimRequest,
+  hasCrashed,
+  type Lease,
+  type PausedNames,
+} from "../store/store.ts";
 import type { ClockReading } from "../time.ts";
 import { ABORT_GRACE, abortReasons, handlerGone } from "./attempt-ends.ts";
 import { Buffer } from "./buffer.ts";
@@ -278,7 +284,7 @@ export class Worker {
   }
 
   /** Releases runs that are paused, except ad hoc runs: claims take these even if they are paused. */
-  #releasePaused({ jobs, queues }: Paused): void {
+  #releasePaused({ jobs, queues }: PausedNames): void {
     if (jobs.length === 0 && queues.length === 0) return;
     const pausedJobs = new Set(jobs);
     const pausedQueues = new Set(queues);

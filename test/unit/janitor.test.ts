@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Emitter } from "../../src/events/events.ts";
 import { toLogger } from "../../src/events/logger.ts";
-import { Pending } from "../../src/store/pending.ts";
+import { PendingCalls } from "../../src/store/pending-calls.ts";
 import type { Store } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import type { Clock } from "../../src/time.ts";
@@ -40,7 +40,7 @@ function scene() {
     registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
     counts: { flush: async () => {} } as unknown as JanitorParts["counts"],
     logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],
-    pending: new Pending(),
+    pending: new PendingCalls(),
     beat: async () => {
       if (!beats) await new Promise(() => {});
       done.push("beat");

@@ -4,8 +4,8 @@ import { Exit, exitCodeOfSignal, exitCodes } from "../output/exit-codes.ts";
 /** Whether a person can answer a question: on a terminal, outside CI and without `--no-input`. */
 export function canAsk({ globals, output }: Cli): boolean {
   const { CI } = process.env;
-  const alone = globals.input === false || (CI !== undefined && CI !== "" && CI !== "false");
-  return !alone && process.stdin.isTTY === true && output.stderr.isTTY === true;
+  const isUnattended = globals.input === false || (CI !== undefined && CI !== "" && CI !== "false");
+  return !isUnattended && process.stdin.isTTY === true && output.stderr.isTTY === true;
 }
 
 /** Asks for confirmation; throws unless the answer is yes. Without a terminal, only `--yes` confirms. */

@@ -137,10 +137,10 @@ export function workerColumns({ now }: StatusReport, page: Page): Column<Worker>
   ];
 }
 
-type Serving = Pick<StatusReport["workers"][number], "queues" | "exceptQueues" | "weights">;
+type QueueSettings = Pick<StatusReport["workers"][number], "queues" | "exceptQueues" | "weights">;
 
 /** `all`, `emails, reports*2`, `all but bulk, reports*2` */
-export function queueSelectionText({ queues, exceptQueues, weights }: Serving): string {
+export function queueSelectionText({ queues, exceptQueues, weights }: QueueSettings): string {
   const weighed = Object.entries(weights ?? {}).map(([name, weight]) => `${name}*${weight}`);
   if (queues !== null) {
     const plain = queues.filter((name) => !Object.hasOwn(weights ?? {}, name));

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../maintenance.ts";
-import { Pending } from "../pending.ts";
+import { PendingCalls } from "../pending-calls.ts";
 import { acquireSpare } from "../server/connections.ts";
 import { INSTALL_RETRY, tablesInUse } from "../server/install.ts";
 import {
@@ -76,7 +76,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly nextDue: typeof dialect.nextDue = dialect.nextDue;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #connections: MysqlConnections;
-  readonly #pending: Pending;
+  readonly #pending: PendingCalls;
   /** Statements and transactions that are being executed. */
   readonly #active = new Set<Promise<unknown>>();
   /** Null: the server has not been asked yet. */
@@ -84,7 +84,7 @@ export class MysqlDatabase implements ServerDatabase {
   #closed = false;
   #losses = 0;
 
-  constructor(connections: MysqlConnections, pending: Pending = new Pending()) {
+  constructor(connections: MysqlConnections, pending: PendingCalls = new PendingCalls()) {
     this.#connections = connections;
     this.#pending = pending;
   }

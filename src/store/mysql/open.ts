@@ -1,6 +1,6 @@
 import { formatValue, PunctualError } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
-import { Pending, type SocketConfig } from "../pending.ts";
+import { PendingCalls, type SocketConfig } from "../pending-calls.ts";
 import { type ServerParts, ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
@@ -30,7 +30,7 @@ export async function openMysql(source: DatabaseSource, options: OpenOptions): P
 
 export async function mysqlParts(
   source: DatabaseSource,
-  { clock, prefix, pending = new Pending() }: OpenOptions,
+  { clock, prefix, pending = new PendingCalls() }: OpenOptions,
 ): Promise<ServerParts> {
   const connections = await connectionsOf(source, pending);
   const db = new MysqlDatabase(connections, pending);
@@ -60,7 +60,7 @@ export async function mysqlParts(
   };
 }
 
-async function connectionsOf(source: DatabaseSource, pending: Pending): Promise<MysqlConnections> {
+async function connectionsOf(source: DatabaseSource, pending: PendingCalls): Promise<MysqlConnections> {
   if (typeof source === "string") {
     const stream = ({ config }: { config: SocketConfig }) => pending.connect(config);
     const options: Record<string, unknown> = { ...parseMysqlUrl(source), stream };

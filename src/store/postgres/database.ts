@@ -1,5 +1,5 @@
 import type { MissingObject, VacuumReport } from "../maintenance.ts";
-import { Pending } from "../pending.ts";
+import { PendingCalls } from "../pending-calls.ts";
 import { acquireSpare } from "../server/connections.ts";
 import { INSTALL_RETRY, tablesInUse } from "../server/install.ts";
 import type {
@@ -70,12 +70,12 @@ export class PostgresDatabase implements ServerDatabase {
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #names = new StatementNames();
   readonly #connections: PgConnections;
-  readonly #pending: Pending;
+  readonly #pending: PendingCalls;
   #wasReached = false;
   #losses = 0;
   #closed = false;
 
-  constructor(connections: PgConnections, pending: Pending = new Pending()) {
+  constructor(connections: PgConnections, pending: PendingCalls = new PendingCalls()) {
     this.#connections = connections;
     this.#pending = pending;
   }

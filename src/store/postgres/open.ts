@@ -1,6 +1,6 @@
 import { PunctualError } from "../../errors.ts";
 import type { OpenOptions } from "../open.ts";
-import { Pending } from "../pending.ts";
+import { PendingCalls } from "../pending-calls.ts";
 import { type ServerParts, ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
@@ -35,7 +35,7 @@ export async function openPostgres(source: string | object, options: PostgresOpt
 
 export async function postgresParts(
   source: string | object,
-  { clock, prefix, schema: requestedSchema, pending = new Pending() }: PostgresOptions,
+  { clock, prefix, schema: requestedSchema, pending = new PendingCalls() }: PostgresOptions,
 ): Promise<ServerParts> {
   const from = typeof source === "string" ? await openUrl(source, pending) : openHandle(source);
   const schemaOfTables = from.schema ?? schemaName(requestedSchema);
@@ -64,7 +64,7 @@ export async function postgresParts(
   };
 }
 
-async function openUrl(source: string, pending: Pending): Promise<ConnectionSource> {
+async function openUrl(source: string, pending: PendingCalls): Promise<ConnectionSource> {
   const url = parsePostgresUrl(source);
   const pg = await loadPg();
   const config = { ...configOf(url), stream: () => pending.socket() };

@@ -1,13 +1,13 @@
 import { MOST_LANES, openLanes } from "../open-lanes.ts";
 import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
 import { cancelledOf } from "../sql/settle.ts";
-import type { Paused } from "../store.ts";
+import type { PausedNames } from "../store.ts";
 import { type LanePosition, START } from "./lane-walk.ts";
 import { readTogether } from "./round-trips.ts";
 
 /** Facts that a claim needs before it looks for runs. */
 export interface ClaimFacts {
-  paused: Paused;
+  paused: PausedNames;
   /** Queues that are not paused and have ready runs without the limit hint. */
   unlimitedQueues: string[];
   /** Queues that are not paused and have ready runs with the limit hint. */

@@ -20,7 +20,7 @@ import {
 import { namesAsJson, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
 import { UNIQUE_SCOPE } from "../sql/new-run.ts";
-import type { ClaimedRun, ClaimRequest, Paused } from "../store.ts";
+import type { ClaimedRun, ClaimRequest, PausedNames } from "../store.ts";
 import { type ClaimFacts, claimPlaces, covers, inLane, readFacts } from "./claim-facts.ts";
 import { type ClaimSeries, Continuation } from "./claim-series.ts";
 import { ImmediateClaim } from "./immediate-claim.ts";
@@ -58,7 +58,7 @@ export interface ClaimResult {
   nextDue: number | null;
   /** Runs of this worker with a cancellation request, including those just claimed. */
   cancelled: number[];
-  paused: Paused;
+  paused: PausedNames;
   /** Whether other claims held the gate of a run that would have fitted. */
   isGateHeld: boolean;
   /** Whether ready runs are left that the claim has not looked at. If it took nothing, the exchange claims again. */

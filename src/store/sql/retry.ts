@@ -1,13 +1,13 @@
 import { type Backoff, backoffWait } from "../../backoff.ts";
 import { realRandom } from "../../random.ts";
 import { sleepReal, systemClock } from "../../time.ts";
-import { givenUp, type Pending } from "../pending.ts";
+import { givenUp, type PendingCalls } from "../pending-calls.ts";
 
 /** How long a statement is retried while its server is away or others hold its locks. */
 export const RETRY_FOR: number = 30_000;
 
 export interface RetryOptions {
-  pending: Pending;
+  pending: PendingCalls;
   /** Whether the work may wait for something beside the database: a handler in its transaction, another installer. */
   mayTakeLong?: boolean;
   /** Whether the same work may succeed a moment later: after a conflict, a lost connection, a restart of the server. */

@@ -32,7 +32,7 @@ export interface AttemptEntry {
 }
 
 /** Settlements that were written, and the runs under limits among them. */
-interface Settled {
+interface SettledGroup {
   settlements: Settlement[];
   freed: FreedRun[];
 }
@@ -120,7 +120,7 @@ async function settleAtOnce(
   token: string,
   group: Map<number, Settlement>,
   now: number,
-): Promise<Settled> {
+): Promise<SettledGroup> {
   const endings = [...group.values()].filter((one) => endsAtOnce(tx.db, one));
   const ended = await moveLeasedToHistory(tx, token, endings, now);
   return {
@@ -130,7 +130,7 @@ async function settleAtOnce(
 }
 
 /** Locks the runs, then records attempts, puts back the runs that wait again, and moves the others into history. */
-async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: number): Promise<Settled> {
+async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: number): Promise<SettledGroup> {
   const { db } = tx;
   if (settlements.length === 0) return { settlements, freed: [] };
   const held = await readHeld(tx, settlements, db.forUpdate);

@@ -18,7 +18,7 @@ import {
 import type { Param, Tables } from "../sql/database.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import { cancelledOf } from "../sql/settle.ts";
-import type { ClaimedRun, ClaimRequest, Paused } from "../store.ts";
+import type { ClaimedRun, ClaimRequest, PausedNames } from "../store.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type LanePosition, laneAfter } from "./lanes.ts";
 import { Limits, readUsage } from "./limits.ts";
@@ -45,7 +45,7 @@ export class Claimer {
     request: ClaimRequest,
     worker: string,
     now: number,
-    paused: Paused,
+    paused: PausedNames,
   ): { claimed: ClaimedRun[]; isUnfinished: boolean } {
     const closed = new Set([...request.exclude, ...paused.jobs]);
     const queues = this.#openQueues(request, paused);
@@ -62,7 +62,7 @@ export class Claimer {
     };
   }
 
-  readPaused(now: number): Paused {
+  readPaused(now: number): PausedNames {
     const names = (text: string, ...params: Param[]) =>
       this.#db.select<{ name: string }>(text, ...params).map(({ name }) => name);
     return {
@@ -75,7 +75,7 @@ export class Claimer {
   }
 
   /** Returns the served queues that are not paused; if the request names none, those with ready runs. */
-  #openQueues(request: ClaimRequest, paused: Paused): string[] {
+  #openQueues(request: ClaimRequest, paused: PausedNames): string[] {
     const pausedQueues = new Set(paused.queues);
     // A set: a queue that is named twice must not return its runs twice.
     const queues = new Set(request.queues ?? [...this.#readyQueues(0), ...this.#readyQueues(1)]);

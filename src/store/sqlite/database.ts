@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Backoff } from "../../backoff.ts";
 import type { MissingObject } from "../maintenance.ts";
-import { Pending } from "../pending.ts";
+import { PendingCalls } from "../pending-calls.ts";
 import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
 import { deleteFrom, historyRange, lookUp, upsert, using } from "../sql/dialect.ts";
 import { retry } from "../sql/retry.ts";
@@ -44,11 +44,11 @@ export class SqliteDatabase implements Database {
   readonly deleteFrom: typeof deleteFrom = deleteFrom;
   readonly handle: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #pending: Pending;
+  readonly #pending: PendingCalls;
   /** Settles when the last transaction or statement has ended. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(handle: DatabaseSync, pending: Pending = new Pending()) {
+  constructor(handle: DatabaseSync, pending: PendingCalls = new PendingCalls()) {
     this.handle = handle;
     this.#pending = pending;
   }

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { formatValue, PunctualError } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
-import { Pending } from "../pending.ts";
+import { PendingCalls } from "../pending-calls.ts";
 import { retryPending } from "../sql/retry.ts";
 import { BUSY_WAITS, SqliteDatabase } from "./database.ts";
 import { isBusy, translate } from "./errors.ts";
@@ -21,7 +21,7 @@ const SYNCHRONOUS = ["full", "normal", "off"];
 
 /** Opens a store on a URL, or on a `DatabaseSync` of the caller's, which stays open when the store closes. */
 export async function openSqlite(source: DatabaseSource, options: OpenOptions): Promise<SqliteStore> {
-  const { pending = new Pending() } = options;
+  const { pending = new PendingCalls() } = options;
   if (typeof source === "string") {
     const { path, synchronous } = parseUrl(source);
     return new SqliteStore({
@@ -38,7 +38,7 @@ export async function openSqlite(source: DatabaseSource, options: OpenOptions): 
   return new SqliteStore({ ...options, db, path: file, closesHandle: file !== null });
 }
 
-async function openFile(path: string, synchronous: string, pending: Pending): Promise<DatabaseSync> {
+async function openFile(path: string, synchronous: string, pending: PendingCalls): Promise<DatabaseSync> {
   const { DatabaseSync } = await import("node:sqlite");
   if (path !== ":memory:" && !existsSync(dirname(path))) {
     throw new PunctualError(
@@ -61,7 +61,7 @@ async function openFile(path: string, synchronous: string, pending: Pending): Pr
  * Turns WAL mode on, which needs the file exclusively for a moment: several processes may start at once. It waits
  * between tries, because SQLite's own wait would block the event loop and with it the handling of signals.
  */
-async function setUp(db: DatabaseSync, synchronous: string, pending: Pending): Promise<void> {
+async function setUp(db: DatabaseSync, synchronous: string, pending: PendingCalls): Promise<void> {
   await retryPending(async () => db.exec("pragma journal_mode = wal"), {
     pending,
     isTransient: isBusy,

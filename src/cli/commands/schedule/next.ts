@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { formatValue, PunctualError } from "../../../errors.ts";
 import { Cron } from "../../../schedule/cron.ts";
+import { type TickDetails, type TickSource, ticksOf } from "../../../schedule/next-ticks.ts";
 import { Schedule } from "../../../schedule/schedule.ts";
-import { type TickDetails, type Ticking, ticksOf } from "../../../schedule/upcoming.ts";
 import { systemClock } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { instantIn, integer } from "../../input/arguments.ts";
@@ -18,7 +18,7 @@ interface Options {
 }
 
 /** A cron expression, or a schedule of the database. */
-interface Source extends Ticking {
+interface Source extends TickSource {
   id: number | null;
   job: string | null;
   paused: boolean;

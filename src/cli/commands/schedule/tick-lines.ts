@@ -1,4 +1,4 @@
-import type { TickDetails } from "../../../schedule/upcoming.ts";
+import type { TickDetails } from "../../../schedule/next-ticks.ts";
 
 /** Lines of one width, such as `Sun 2027-03-28 03:00 +02:00   01:00 UTC   …`. */
 export function tickLines(ticks: TickDetails[], timezone: string): string[] {

@@ -11,7 +11,7 @@ import { cut, widthOf, wrap } from "../../render/width.ts";
 import { hides } from "../../views/page-blocks.ts";
 
 /** Milliseconds between polls of a followed run. Workers write log lines about once a second. */
-const LOOK_EVERY = 500;
+const POLL_EVERY = 500;
 
 const PAGE = 1000;
 
@@ -76,7 +76,7 @@ async function eachLine(
     if (isWaiting && announced !== last.state)
       cli.output.note(`run ${run.id} of ${plain(run.name)} is ${last.state}: waiting for it`);
     announced = last.state;
-    await sleep(systemClock, LOOK_EVERY);
+    await sleep(systemClock, POLL_EVERY);
   }
 }
 

@@ -21,7 +21,7 @@ interface EventLook {
   why?(event: never): string;
 }
 
-function because({ error: { name, message } }: { error: Failure }): string {
+function reasonOf({ error: { name, message } }: { error: Failure }): string {
   const first = message.split("\n")[0] ?? "";
   // Messages of PunctualError are whole sentences.
   return name === "PunctualError" ? first : `${name}: ${first}`;
@@ -43,9 +43,9 @@ const WORDS: Partial<Record<EventName, EventLook>> = {
     style: "yellow",
     bad: true,
     why: (event: Events["run.retried"]) =>
-      `${because(event)} ${iconsFor().arrow} retry in ${duration(event.delay)}`,
+      `${reasonOf(event)} ${iconsFor().arrow} retry in ${duration(event.delay)}`,
   },
-  "run.failed": { word: "FAIL", style: "red", bad: true, why: because },
+  "run.failed": { word: "FAIL", style: "red", bad: true, why: reasonOf },
   "run.skipped": { word: "SKIPPED", style: "dim", why: ({ reason }: Events["run.skipped"]) => reason ?? "" },
   "run.cancelled": {
     word: "CANCELLED",
@@ -81,7 +81,7 @@ function showable(data: unknown): unknown {
   return redact(JSON.parse(encodeLogData(data, DEFAULT_MAX_PAYLOAD) ?? "null"));
 }
 
-type OfRun = Events["run.started"] & { duration?: number; crashed?: boolean };
+type RunEvent = Events["run.started"] & { duration?: number; crashed?: boolean };
 
 /** Prints one line for each event of a run, for people. */
 export function reportLines(jobs: Punctual, output: Output, page: Page): void {
@@ -89,7 +89,7 @@ export function reportLines(jobs: Punctual, output: Output, page: Page): void {
     if (look.live && page.width === null) continue;
     if (!look.bad && output.isQuiet) continue;
     jobs.on(event, (details) => {
-      const run = details as unknown as OfRun;
+      const run = details as unknown as RunEvent;
       // A run that never started has no start line to complete.
       if ((event === "run.released" && run.duration === 0) || run.crashed === false) return;
       output.print(line(run, look, page));
@@ -103,7 +103,7 @@ const FEWEST_DOTS = 3;
 /** Indentation of a reason on its own line: below the name. */
 const BELOW = 10;
 
-function line(run: OfRun, { word, style, why }: EventLook, page: Page): string {
+function line(run: RunEvent, { word, style, why }: EventLook, page: Page): string {
   const attempt = run.attempt > 1 ? `  attempt ${run.attempt}` : "";
   const took = run.duration === undefined ? "" : duration(run.duration).padStart(7);
   const reason = plain(why?.(run as never) ?? "");

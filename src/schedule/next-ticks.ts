@@ -13,14 +13,14 @@ export interface TickDetails {
 }
 
 /** A source of ticks. `next` is set if the definition restricts the ticks of the cron expression. */
-export interface Ticking {
+export interface TickSource {
   cron: string;
   timezone: string;
   next?: (after: number) => number | null;
 }
 
 /** Returns `count` ticks from an instant on, including a tick at that instant. */
-export function ticksOf({ cron, timezone, next }: Ticking, from: number, count: number): TickDetails[] {
+export function ticksOf({ cron, timezone, next }: TickSource, from: number, count: number): TickDetails[] {
   const ticks = next
     ? upcoming(next, from - 1, count)
     : new Cron(cron, { timezone }).upcoming(count, from - 1);

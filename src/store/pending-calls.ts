@@ -15,7 +15,7 @@ export interface SocketConfig {
  * The calls that wait for the database, and the sockets that they wait on. A process that must end gives them up: every
  * call rejects at once, and no socket keeps the process alive.
  */
-export class Pending {
+export class PendingCalls {
   readonly #rejects = new Set<(error: unknown) => void>();
   readonly #sockets = new Set<Socket>();
   /**
