@@ -39,6 +39,7 @@ export type ErrorCode =
   | "NOT_INSTALLED"
   | "NOT_IN_TRANSACTION"
   | "PAYLOAD_TOO_LARGE"
+  | "QUERY_TIMED_OUT"
   | "RUN_CANCELLED"
   | "RUN_CLAIMED"
   | "RUN_CRASHED"

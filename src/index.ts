@@ -22,6 +22,7 @@ export type { BulkOptions, BulkReport } from "./operate/bulk.ts";
 export type { FailureGroup, FailureReport, FailuresOptions } from "./operate/failures.ts";
 export type { PauseOptions, PauseQueueOptions } from "./operate/pause.ts";
 export type { PruneOptions } from "./operate/prune-options.ts";
+export type { Reading, ReadingOptions } from "./operate/reading.ts";
 export type {
   LogsOptions,
   PageOptions,

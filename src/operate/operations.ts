@@ -21,6 +21,7 @@ import {
   toPauseNote,
 } from "./pause.ts";
 import { type PruneOptions, toPruneRequest } from "./prune-options.ts";
+import { Reading, type ReadingOptions } from "./reading.ts";
 import { Reports } from "./reports.ts";
 import { checkId, type RunsQuery } from "./run-query.ts";
 import { waitForRun } from "./wait.ts";
@@ -45,6 +46,23 @@ export abstract class Operations extends Reports implements RunControl {
     checkKeys(options, { timeout: true }, "wait()");
     const { clock, events } = this;
     return waitForRun(id, options.timeout, { clock, events, find: () => this.find(id) });
+  }
+
+  /**
+   * Returns the same reads with a time limit for each call, for pages that people wait for. A call that takes longer
+   * rejects with QUERY_TIMED_OUT, and the server cancels its statement.
+   */
+  reading(options: ReadingOptions = {}): Reading {
+    return new Reading(
+      {
+        clock: this.clock,
+        valueCache: this.valueCache,
+        openStore: () => this.openStore(),
+        writeCounts: () => this.writeCounts(),
+        definitions: () => this.definitions(),
+      },
+      options,
+    );
   }
 
   // -- operating runs ----------------------------------------------------------------------------------------------

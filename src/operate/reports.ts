@@ -92,6 +92,11 @@ export abstract class Reports {
 
   #values: ValueCache | null = null;
 
+  protected get valueCache(): ValueCache {
+    this.#values ??= new ValueCache(this.clock);
+    return this.#values;
+  }
+
   /** Returns the database's time, which decides what is due. */
   async now(): Promise<Date> {
     return new Date(await (await this.openReads()).now());
@@ -277,8 +282,7 @@ export abstract class Reports {
    * They are cached for 30 seconds. Tags and classes of errors come from the newest 10,000 runs.
    */
   async values(field: ValueField, prefix = ""): Promise<string[]> {
-    this.#values ??= new ValueCache(this.clock);
-    return this.#values.find(field, prefix, async (one) => (await this.openReads()).values(one));
+    return this.valueCache.find(field, prefix, async (one) => (await this.openReads()).values(one));
   }
 
   /** Returns a page of the actions of operators, the newest first. */

@@ -15,6 +15,14 @@ import type {
 import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "./rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "./search.ts";
 
+/** Bounds of reads. */
+export interface ReadLimits {
+  /** Longest time for all statements of one reader together, in milliseconds. */
+  timeout: number;
+  /** Aborts the reads; a statement that is under way ends on the server after `timeout` at the latest. */
+  signal?: AbortSignal | undefined;
+}
+
 /** The part of a store that people look at. Every method reads a bounded number of rows, however large the tables. */
 export interface StoreReads {
   /** Returns the database's time. */

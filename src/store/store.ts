@@ -8,7 +8,7 @@ import type {
   PruneReport,
   PruneRequest,
 } from "./maintenance.ts";
-import type { StoreReads } from "./reads.ts";
+import type { ReadLimits, StoreReads } from "./reads.ts";
 import type { CancelAnswer, JobRecord, NewAuditEntry, PauseNote, WorkerRecord } from "./records.ts";
 import type { RollupCount } from "./rollups.ts";
 import type {
@@ -197,6 +197,12 @@ export interface Store extends StoreReads {
   watch(onChange: () => void): () => void;
   /** Whether `watch` is known to report runs that other processes dispatch: a worker need not poll often. */
   readonly isWatched: boolean;
+
+  /**
+   * Returns a reader whose statements, all together, have a time limit from now on. Rejects with QUERY_TIMED_OUT after
+   * it, or with the reason of the signal.
+   */
+  limited(limits: ReadLimits): StoreReads;
 
   // Operators.
 

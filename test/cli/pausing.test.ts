@@ -28,6 +28,24 @@ describe("pause and resume", () => {
     expect(await queue("heavy")).toMatchObject({ paused: true });
   });
 
+  test("record who did what", async () => {
+    const { call, jobs } = await withQueues();
+    await call("pause", "queue", "emails", "--reason", "the mail server is down");
+    const { id } = await jobs.dispatch("mail", {});
+    await call("cancel", String(id), "--yes");
+    const { entries } = await jobs.audit();
+    expect(entries).toMatchObject([
+      { action: "run.cancel", target: String(id), details: { cancelled: 1, skipped: {} }, source: "cli" },
+      {
+        action: "queue.pause",
+        target: "emails",
+        details: { reason: "the mail server is down" },
+        source: "cli",
+      },
+    ]);
+    expect(entries[0]!.user).toMatch(/@/);
+  });
+
   test.each(["2h", "7200"])("pause a queue for a while: %s", async (span) => {
     const { call, queue } = await withQueues();
     const { stdout } = await call("pause", "queue", "emails", "--for", span, "--utc");

@@ -6,7 +6,9 @@ import { mysqlParts } from "../../src/store/mysql/open.ts";
 import { postgresParts } from "../../src/store/postgres/open.ts";
 import type { ServerParts } from "../../src/store/server/store.ts";
 import type { Transaction } from "../../src/store/sql/database.ts";
+import { LimitedSql } from "../../src/store/sql/limited.ts";
 import { systemClock } from "../../src/time.ts";
+import { eventually } from "../support/eventually.ts";
 import { fresh } from "./support/fresh.ts";
 import { selected } from "./support/stores.ts";
 
@@ -54,6 +56,32 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
     });
     expect(seen).toEqual(["one; 'two' \\ \"?\" \n é 👋", "changed"]);
     expect(await words()).toEqual([...seen, "last"]);
+  });
+
+  test("a read with a time limit is cancelled on the server, and the connection can be used again", async () => {
+    const endless =
+      "select count(*) as n from punctual_gates a, punctual_gates b, punctual_gates c, punctual_gates d";
+    const { db } = parts;
+    const limited = new LimitedSql(db, { timeout: 300 });
+    const running = async () => {
+      const list =
+        database.name === "postgres"
+          ? "select query as text from pg_stat_activity where state = 'active'"
+          : "select info as text from information_schema.processlist";
+      const rows = await at.sql<{ text: string | null }>(list);
+      return rows.filter(({ text }) => text?.includes("punctual_gates a,") && !text.includes("as text from"));
+    };
+    await expect(limited.all(`${endless} where a.id <> ?`, -1)).rejects.toMatchObject({
+      code: "QUERY_TIMED_OUT",
+    });
+    // The server ends it on its own: no later than the next longer limit that its statement can have.
+    await eventually("the server to end the statement", async () => (await running()).length === 0);
+    await expect(limited.all("select 1 as one")).rejects.toMatchObject({ code: "QUERY_TIMED_OUT" });
+    const again = new LimitedSql(db, { timeout: 60_000 });
+    expect(await again.all("select id from punctual_gates where id = ?", 3)).toEqual([{ id: 3 }]);
+    expect(await db.all("select id from punctual_gates where id = ?", 3)).toEqual([{ id: 3 }]);
+    const failing = again.all("select nothing from punctual_gates where id = ?", 3);
+    await expect(failing).rejects.toMatchObject({ code: "DATABASE" });
   });
 
   test("a statement that was prepared before its table got a column is prepared again", async () => {

@@ -3,6 +3,30 @@ import type { Mutant } from "./mutant.ts";
 /** Mutants of dispatches, of definitions that replace each other, and of the forms of the API. */
 export const mutants: Mutant[] = [
   {
+    rule: "A rerun copies the stored arguments as text, so that large integers stay exact.",
+    file: "src/job/rerun.ts",
+    find: "EncodedArgs.stored(run.args)",
+    replace: "(run.args === null ? EncodedArgs.stored(null) : JSON.parse(run.args))",
+    tests: ["test/api/rerun.test.ts"],
+    only: "copies the stored arguments unchanged",
+  },
+  {
+    rule: "A rerun with other arguments computes its key from them.",
+    file: "src/job/rerun.ts",
+    find: "!(isEdited && computesKey) && ",
+    replace: "",
+    tests: ["test/api/rerun.test.ts"],
+    only: "from which the key is computed",
+  },
+  {
+    rule: "The statements of a reader share one deadline.",
+    file: "src/store/sql/limited.ts",
+    find: "if (left <= 0) throw this.#timedOut();",
+    replace: "",
+    tests: ["test/unit/limited-sql.test.ts"],
+    only: "share its time",
+  },
+  {
     rule: "A job made from its class alone leaves the definition of another worker alone.",
     file: "src/store/sql/sync.ts",
     find: "job.implicit ? mayDefineImplicitly(row) : mayDefine(row)",

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import { PunctualError } from "../../errors.ts";
 import type { MissingObject } from "../maintenance.ts";
 import { PendingCalls } from "../pending-calls.ts";
 import { acquireSpare } from "../server/connections.ts";
@@ -26,8 +24,10 @@ import {
   isKeyHeld,
   isLockTimeout,
   isMisconfiguration,
+  isQueryCancelled,
   translate,
 } from "./errors.ts";
+import { acquireInstallLock } from "./install-lock.ts";
 import { headerOf, isOwnError, query, querySeveral, rowsOf, sqlOn } from "./query.ts";
 import { MAX_INLINE_LENGTH, orRollBack, RollbackFailed, runTransaction } from "./transaction.ts";
 
@@ -39,9 +39,6 @@ const FIRST_RETRY_FOR = 5000;
  * table; then it gives up its place in the lock queue and is retried.
  */
 const TABLE_LOCK_TIMEOUT = 1;
-
-/** Longest a process waits for another one to finish installing, in seconds. */
-const INSTALL_LOCK_TIMEOUT = 60;
 
 /** MySQL 8.0 or newer, and MariaDB 10.6 or newer. */
 export class MysqlDatabase implements ServerDatabase {
@@ -133,6 +130,18 @@ export class MysqlDatabase implements ServerDatabase {
         text,
       ),
     );
+  }
+
+  readWithin<Row>(ms: number, text: string, ...params: Param[]): Promise<Row[]> {
+    return this.all<Row>(dialect.withTimeLimit(this.name, ms, text), ...params);
+  }
+
+  isCancelled(error: unknown): boolean {
+    return isQueryCancelled(error);
+  }
+
+  fault(): unknown {
+    return this.#pending.fault === null ? null : translateOwn(this.#pending.fault);
   }
 
   async run(text: string, ...params: Param[]): Promise<void> {
@@ -315,26 +324,6 @@ export class MysqlDatabase implements ServerDatabase {
     const isWrongUrl = this.#flavour === null && isMisconfiguration(error);
     return isConnectionLost(error) && this.#connections.canReconnect && !isWrongUrl;
   }
-}
-
-/**
- * Returns the name of the lock. The server has one namespace of locks for all databases; names are limited to 64
- * characters.
- */
-async function acquireInstallLock(sql: Sql, prefix: string): Promise<string> {
-  const [database] = await sql.all<{ name: string }>("select database() as name");
-  const hash = createHash("sha256").update(`${database?.name}.${prefix}`).digest("hex");
-  const lock = `punctual.${hash.slice(0, 40)}`;
-  const [row] = await sql.all<{ got: number | null }>(
-    "select get_lock(?, ?) as got",
-    lock,
-    INSTALL_LOCK_TIMEOUT,
-  );
-  if (row?.got === 1) return lock;
-  throw new PunctualError(
-    "DATABASE_BUSY",
-    `Another process has been installing for ${INSTALL_LOCK_TIMEOUT} s. Wait until it has finished or end it, then call install() again.`,
-  );
 }
 
 /** Returns `count` ids of which `last` is the highest. */

@@ -17,6 +17,16 @@ export function collation(flavour: Flavour): string {
   return flavour === "mysql" ? "utf8mb4_0900_bin" : "utf8mb4_nopad_bin";
 }
 
+/** Time limits of statements, in milliseconds. Few, because each is another statement to prepare. */
+const TIME_LIMITS = [100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
+
+/** A `select` that the server cancels after `ms`, rounded up. */
+export function withTimeLimit(flavour: Flavour, ms: number, text: string): string {
+  const limit = TIME_LIMITS.find((one) => one >= ms) ?? TIME_LIMITS.at(-1)!;
+  if (flavour === "mariadb") return `set statement max_statement_time = ${limit / 1000} for ${text}`;
+  return text.replace(/^\s*select\b/i, `select /*+ max_execution_time(${limit}) */`);
+}
+
 /**
  * Text columns need their character set and collation: without them MariaDB uses the character set of the database,
  * which may lose characters, and both servers refuse to compare two columns of different collations.

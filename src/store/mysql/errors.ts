@@ -13,6 +13,9 @@ const LOST_NUMBERS = [
   2006, 2013, 4031,
 ];
 
+/** The time limit of the statement was over: MariaDB's number, MySQL's number. */
+const CANCELLED = [1969, 3024];
+
 const READ_ONLY = [1290, 1792, 1836];
 
 /**
@@ -91,6 +94,10 @@ function messageOf(error: unknown): string {
   const own = driverErrorOf(error);
   const message = own?.sqlMessage ?? own?.message;
   return typeof message === "string" ? message : "";
+}
+
+export function isQueryCancelled(error: unknown): boolean {
+  return CANCELLED.includes(numberOf(error instanceof PunctualError ? error.cause : error));
 }
 
 export function isConflict(error: unknown): boolean {

@@ -21,6 +21,7 @@ import {
   isIdTaken,
   isLockTimeout,
   isMisconfiguration,
+  isQueryCancelled,
   isStalePlan,
   isStatementUnknown,
   translate,
@@ -140,6 +141,20 @@ export class PostgresDatabase implements ServerDatabase {
 
   all<Row>(text: string, ...params: Param[]): Promise<Row[]> {
     return this.#retry(() => this.#once<Row>(text, params));
+  }
+
+  readWithin<Row>(ms: number, text: string, ...params: Param[]): Promise<Row[]> {
+    return this.transaction((tx) => tx.all<Row>(text, ...params), {
+      first: `set local statement_timeout = ${ms}`,
+    });
+  }
+
+  isCancelled(error: unknown): boolean {
+    return isQueryCancelled(error);
+  }
+
+  fault(): unknown {
+    return this.#pending.fault;
   }
 
   async run(text: string, ...params: Param[]): Promise<void> {

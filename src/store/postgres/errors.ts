@@ -45,6 +45,10 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === "55P03";
 }
 
+export function isQueryCancelled(error: unknown): boolean {
+  return codeOf(error) === "57014";
+}
+
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.includes(codeOf(error));
 }

@@ -77,6 +77,12 @@ export interface Database extends Sql {
    * and missing values. A number in the path is an index of an array or a name in an object.
    */
   scalar(column: string, path: string[]): Statement;
+  /** Reads as `all` does. A server cancels the statement after about `ms`: `isCancelled` of the error. */
+  readWithin<Row>(ms: number, text: string, ...params: Param[]): Promise<Row[]>;
+  /** Whether the server cancelled a statement because its time was over. */
+  isCancelled(error: unknown): boolean;
+  /** The error after which statements are being retried; null: the database answers. */
+  fault(): unknown;
   /**
    * Runs `work` in a transaction at read committed, on a connection that no other statement uses meanwhile. After a
    * conflict or a lost connection it starts again: `work` may be called more than once.

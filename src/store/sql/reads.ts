@@ -111,3 +111,13 @@ export abstract class SqlReads implements StoreReads {
     return audit.read(this.sql, limit, before);
   }
 }
+
+/** Reads under limits. */
+export class LimitedReads extends SqlReads {
+  readonly now: () => Promise<number>;
+
+  constructor(sql: SqlContext, now: () => Promise<number>) {
+    super(sql);
+    this.now = now;
+  }
+}

@@ -8,6 +8,7 @@ import type {
   PruneReport,
   PruneRequest,
 } from "../maintenance.ts";
+import type { ReadLimits, StoreReads } from "../reads.ts";
 import type { CancelAnswer, JobRecord, NewAuditEntry, PauseNote, WorkerRecord } from "../records.ts";
 import {
   type CrashCap,
@@ -32,11 +33,12 @@ import type { Database, Sql, Statement, Tables, Transaction } from "./database.t
 import { adopt } from "./former-names.ts";
 import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
+import { LimitedSql } from "./limited.ts";
 import * as logs from "./logs.ts";
 import { install, type Schema, verify } from "./migrate.ts";
 import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
 import * as prune from "./prune.ts";
-import { SqlReads } from "./reads.ts";
+import { LimitedReads, SqlReads } from "./reads.ts";
 import { reap, takeBack } from "./reap.ts";
 import { revive } from "./revive.ts";
 import {
@@ -260,6 +262,11 @@ export abstract class SqlStore extends SqlReads implements Store {
 
   leave(worker: string): Promise<void> {
     return workers.leave(this.sql, worker);
+  }
+
+  limited(limits: ReadLimits): StoreReads {
+    const sql = this.sql.on(new LimitedSql(this.sql.db, limits));
+    return new LimitedReads(sql, () => this.now());
   }
 
   async recordAction(entry: NewAuditEntry): Promise<number> {

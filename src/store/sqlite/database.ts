@@ -118,6 +118,19 @@ export class SqliteDatabase implements Database {
     return this.read(() => this.select<Row>(text, ...params));
   }
 
+  /** A statement cannot be cancelled: the deadline is checked between statements, each of which reads few rows. */
+  readWithin<Row>(_ms: number, text: string, ...params: Param[]): Promise<Row[]> {
+    return this.all<Row>(text, ...params);
+  }
+
+  isCancelled(): boolean {
+    return false;
+  }
+
+  fault(): unknown {
+    return this.#pending.fault === null ? null : translate(this.#pending.fault);
+  }
+
   async run(text: string, ...params: Param[]): Promise<void> {
     await this.#exclusively(async () => {
       this.#checkNoCallerTransaction();

@@ -1,4 +1,3 @@
-import { hostname, userInfo } from "node:os";
 import { Argument, type Command } from "commander";
 import { PunctualError } from "../../../errors.ts";
 import type { PauseQueueOptions } from "../../../operate/pause.ts";
@@ -12,6 +11,7 @@ import { didYouMean, unknownJob } from "../../input/names.ts";
 import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
+import { operatorName, recordAction } from "../../record-action.ts";
 import { stamp } from "../../render/formats.ts";
 import { pageOf } from "../../render/page.ts";
 import { findSchedules } from "../schedule/schedule-info.ts";
@@ -63,7 +63,7 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
     check(verb, kind, names, options);
     const jobs = await openExisting(cli);
     const until = options.for === undefined ? null : await endOf(jobs, options.for);
-    const note = { by: who(), ...(options.reason !== undefined && { reason: options.reason }) };
+    const note = { by: operatorName(), ...(options.reason !== undefined && { reason: options.reason }) };
     const span = options.for === undefined ? {} : { for: options.for };
     const done: PauseResult[] = [];
     if (options.all) {
@@ -74,6 +74,11 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
         await (paused ? pauseTarget(jobs, target, { ...span, ...note }) : resumeTarget(jobs, target));
         done.push({ ...target, until });
       }
+    }
+    for (const { kind, name, id } of done) {
+      const target = id === undefined ? name : `${id} of ${name}`;
+      const details = { ...span, ...(options.reason !== undefined && { reason: options.reason }) };
+      await recordAction(cli, jobs, { action: `${kind}.${verb}`, target, details });
     }
     tell(cli, done, paused);
   });
@@ -156,15 +161,6 @@ async function resumeTarget(jobs: Punctual, { kind, name, id }: Target): Promise
   if (kind === "queue") await jobs.resumeQueue(name);
   else if (kind === "job") await jobs.resumeJob(name);
   else await jobs.resumeSchedule(id!);
-}
-
-/** The user, recorded with the pause. */
-function who(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`.slice(0, 100);
-  } catch {
-    return hostname().slice(0, 100);
-  }
 }
 
 async function endOf(jobs: Punctual, span: Duration): Promise<Date> {

@@ -11,6 +11,7 @@ import { Interrupt } from "../../input/signals.ts";
 import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
+import { recordAction } from "../../record-action.ts";
 import { Bar } from "../../render/bar.ts";
 import { counted } from "../../render/formats.ts";
 import { zoneFor } from "../../render/page.ts";
@@ -132,6 +133,11 @@ export async function operate(
     bar.end();
     interrupt.done();
   }
+  if (counts.done.size > 0) {
+    const details = { ...Object.fromEntries(counts.done), skipped: Object.fromEntries(counts.skipped) };
+    const target = where ?? listed(named);
+    await recordAction(cli, jobs, { action: `run.${verb}`, target, details });
+  }
   tell(cli, operation, counts, chosen.length);
   interrupt.throwIfCame();
   if (counts.missing.length > 0) throw new Exit(exitCodes.notFound);
@@ -203,6 +209,11 @@ async function matchingIds(
   if (isBounded)
     cli.output.note('Only finished runs of the last 7 days are included. To go further back: "… after:30d"');
   return ids;
+}
+
+/** The ids, the first hundred of them. */
+function listed(ids: number[]): string {
+  return `${ids.slice(0, 100).join(", ")}${ids.length > 100 ? `, … (${ids.length})` : ""}`;
 }
 
 function toId(text: string): number {
