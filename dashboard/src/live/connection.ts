@@ -1,7 +1,7 @@
 /** What a connection needs from its surroundings: the browser's, or those of a test. */
 export interface Surroundings {
-  /** Opens an event stream. Returns a function that closes it. */
-  open(handlers: { opened(): void; failed(): void }): () => void;
+  /** Opens an event stream, and calls `heard` with every event. Returns a function that closes it. */
+  open(handlers: { opened(): void; heard(): void; failed(): void }): () => void;
   /** Reads once what the stream would send. Rejects if the server cannot be reached. */
   poll(signal: AbortSignal): Promise<void>;
   /** Calls back later. Returns a function that cancels the call. */
@@ -19,6 +19,11 @@ const POLL_EVERY = 3_000;
 /** A slow server is polled less often: the pause after a poll is this multiple of its duration. */
 const REST = 4;
 const LONGEST_REST = 30_000;
+/**
+ * A stream without an event for this long is broken, although the browser has not noticed: the server sends a ping every
+ * five seconds.
+ */
+const LONGEST_SILENCE = 20_000;
 /** While polling, the stream is tried again after this time. */
 const STREAM_AGAIN = 60_000;
 
@@ -56,6 +61,11 @@ export class Connection {
     return this.#paused;
   }
 
+  /** Tries again at once: the network has changed. */
+  reconnect(): void {
+    if (!this.#paused && !this.#hidden) this.#settle();
+  }
+
   set hidden(hidden: boolean) {
     if (this.#hidden === hidden) return;
     this.#hidden = hidden;
@@ -73,20 +83,31 @@ export class Connection {
   #connect(): void {
     this.polling = false;
     if (this.status !== "live") this.#set("reconnecting");
+    let cancelWatch = () => {};
+    const failed = () => {
+      this.#stop();
+      this.#failures += 1;
+      this.#set("reconnecting");
+      if (this.#failures >= MOST_FAILURES) this.#startPolling();
+      else this.#stop = this.#surroundings.later(RECONNECT_AFTER, () => this.#connect());
+    };
+    const heard = () => {
+      cancelWatch();
+      cancelWatch = this.#surroundings.later(LONGEST_SILENCE, failed);
+    };
     const close = this.#surroundings.open({
       opened: () => {
         this.#failures = 0;
+        heard();
         this.#set("live");
       },
-      failed: () => {
-        close();
-        this.#failures += 1;
-        this.#set("reconnecting");
-        if (this.#failures >= MOST_FAILURES) this.#startPolling();
-        else this.#stop = this.#surroundings.later(RECONNECT_AFTER, () => this.#connect());
-      },
+      heard,
+      failed,
     });
-    this.#stop = close;
+    this.#stop = () => {
+      cancelWatch();
+      close();
+    };
   }
 
   #startPolling(): void {

@@ -2,7 +2,7 @@ import { batch, computed, type ReadonlySignal, type Signal, signal } from "@prea
 import type { BulkOperation, LiveEvents, Overview } from "../../../src/dashboard/api/contract.ts";
 import { ApiProblem, request, urlOf } from "../api/client.ts";
 import { syncClock } from "../time/clock.ts";
-import { Connection, type ConnectionStatus } from "./connection.ts";
+import { Connection, type ConnectionStatus, type Surroundings } from "./connection.ts";
 
 /** State of the connection, for the header. */
 export const status: Signal<ConnectionStatus> = signal("reconnecting");
@@ -10,7 +10,7 @@ export const status: Signal<ConnectionStatus> = signal("reconnecting");
 export const polling: Signal<boolean> = signal(false);
 /** The newest overview; null until the first arrived. */
 export const overview: Signal<Overview | null> = signal(null);
-/** When the newest overview arrived, by the browser's clock. */
+/** When the server last confirmed the overview, by the browser's clock. */
 export const receivedAt: Signal<number> = signal(Date.now());
 /** Changes with every run that was dispatched, started or finished. Visible pages then read again. */
 export const version: ReadonlySignal<string | null> = computed(() => overview.value?.version ?? null);
@@ -45,15 +45,22 @@ export function noteBulk(operation: BulkOperation): void {
   bulkOperations.value = new Map(bulkOperations.value).set(operation.id, operation);
 }
 
-function open({ opened, failed }: { opened(): void; failed(): void }): () => void {
+function open({ opened, heard, failed }: Parameters<Surroundings["open"]>[0]): () => void {
   const source = new EventSource(urlOf("GET /events" as never));
   const on = <Name extends keyof LiveEvents>(name: Name, handle: (data: LiveEvents[Name]) => void) =>
-    source.addEventListener(name, (event) => handle(JSON.parse((event as MessageEvent<string>).data)));
+    source.addEventListener(name, (event) => {
+      heard();
+      handle(JSON.parse((event as MessageEvent<string>).data));
+    });
   source.addEventListener("open", opened);
   source.addEventListener("error", failed);
   on("overview", receive);
   on("bulk", noteBulk);
   on("database", setDatabase);
+  on("ping", () => {
+    // Nothing has changed since the last overview, or it would have arrived.
+    if (database.value.available) receivedAt.value = Date.now();
+  });
   return () => source.close();
 }
 
@@ -96,6 +103,8 @@ export function startLive(): void {
     connection.hidden = document.hidden;
     if (!document.hidden && !connection.paused) refreshes.value += 1;
   });
+  // An open stream does not notice that the network has gone.
+  for (const change of ["online", "offline"]) addEventListener(change, () => connection.reconnect());
   // Browsers close streams when a page goes to the back-forward cache, without an event for the stream.
   addEventListener("pagehide", () => {
     connection.hidden = true;

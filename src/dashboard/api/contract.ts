@@ -39,10 +39,12 @@ export type * from "./contract/overview.ts";
 export type * from "./contract/runs.ts";
 export type * from "./contract/values.ts";
 
-/** `GET /events` sends these events, each with the data of its type as JSON; a comment every 15 seconds. */
+/** `GET /events` sends these events, each with the data of its type as JSON. */
 export interface LiveEvents {
   overview: Overview;
   bulk: BulkOperation;
+  /** Every five seconds: the last `overview` still holds, unless a `database` event said otherwise. */
+  ping: Record<string, never>;
   /** The database cannot be reached, or can be reached again. */
   database: { available: boolean; since: string; detail: string | null };
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { Connection } from "../../../dashboard/src/live/connection.ts";
+import { Connection, type Surroundings } from "../../../dashboard/src/live/connection.ts";
 
 /** Surroundings whose streams, polls and timers the test controls. */
 function scene() {
   const log: string[] = [];
   const timers: { at: number; call(): void }[] = [];
   let time = 0;
-  let handlers: { opened(): void; failed(): void } | null = null;
+  let handlers: Parameters<Surroundings["open"]>[0] | null = null;
   let answer: { resolve(): void; reject(error: Error): void } | null = null;
   const connection = new Connection(
     {
@@ -156,4 +156,26 @@ test("a page that is hidden while it polls stops polling", async () => {
   await advance(600_000);
   expect(pending()).toBe(0);
   expect(log).toEqual(["open", "open", "poll"]);
+});
+
+test("a stream that has been silent for 20 seconds is opened again", async () => {
+  const { connection, log, stream, advance } = scene();
+  connection.start();
+  stream()!.opened();
+  await advance(19_000);
+  stream()!.heard();
+  await advance(19_000);
+  expect([connection.status, log]).toEqual(["live", ["open"]]);
+  await advance(1_000);
+  expect(connection.status).toBe("reconnecting");
+  await advance(1_000);
+  expect(log).toEqual(["open", "open"]);
+});
+
+test("a stream that was closed is not watched any more", async () => {
+  const { connection, stream, pending } = scene();
+  connection.start();
+  stream()!.opened();
+  connection.paused = true;
+  expect(pending()).toBe(0);
 });

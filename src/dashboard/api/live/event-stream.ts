@@ -41,9 +41,9 @@ export class EventStream {
     this.#write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`);
   }
 
-  /** Sends a comment, so that proxies do not close a connection without traffic. */
+  /** Sends a sign of life. It has no id: a client that connects again need not know of it. */
   ping(): void {
-    this.#write(": ping\n\n");
+    this.#write("event: ping\ndata: {}\n\n");
   }
 
   close(): void {

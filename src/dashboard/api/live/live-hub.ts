@@ -4,7 +4,8 @@ import type { LiveEvents } from "../contract.ts";
 import { EventStream } from "./event-stream.ts";
 
 const MOST_CLIENTS = 100;
-const PING_EVERY: number = 15 * SECOND;
+/** Proxies close silent connections after 30 seconds or more; a page notices a broken one after four pings. */
+const PING_EVERY: number = 5 * SECOND;
 /** A reload of the only open page must not stop and start the sampler. */
 const STOPS_AFTER: number = 10 * SECOND;
 
