@@ -25,6 +25,7 @@ export function App() {
   useKeys({
     "mod+k": () => show("palette"),
     "?": () => show("help"),
+    "/": () => navigate("/runs?focus=query"),
     p: togglePause,
     t: nextTheme,
     z: nextZone,

@@ -12,11 +12,11 @@ const ENDED = { finished: "", failed: "Stopped by an error: ", stopped: "Stopped
 /** The bulk operations of this tab, with progress and result. They stay while the user visits other pages. */
 export function BulkPanel() {
   return (
-    <div class="operation-panel" role="status">
+    <aside class="operation-panel" aria-label="Bulk operations" aria-live="polite">
       {operations.value.map((operation) => (
         <Operation key={operation.id} operation={operation} />
       ))}
-    </div>
+    </aside>
   );
 }
 

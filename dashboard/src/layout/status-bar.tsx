@@ -5,6 +5,7 @@ import { CopyButton } from "../components/copy-button.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
 import { Key } from "../components/key.tsx";
 import { announce } from "../components/notices.tsx";
+import { Sentence } from "../components/sentence.tsx";
 import type { ConnectionStatus } from "../live/connection.ts";
 import { database, overview, paused, polling, receivedAt, status, togglePause } from "../live/live.ts";
 import { nextZone, settings, type ZoneChoice } from "../state/settings.ts";
@@ -55,7 +56,7 @@ function Health() {
       <Icon name={icon} />
       <strong>{word}</strong>
       <span class="health-text" title={health.sentences.join("\n")}>
-        {first}
+        {first && <Sentence>{first}</Sentence>}
         {more.length > 0 && <span class="muted"> and {plural(more.length, "more problem")}</span>}
       </span>
       {command && (

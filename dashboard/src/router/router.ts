@@ -12,6 +12,13 @@ function current(): Place {
   return { path: withoutBase(base, location.pathname) ?? "/", query: new URLSearchParams(location.search) };
 }
 
+let traversed = false;
+
+/** Whether the user came to this page by the back or forward button. */
+export function isTraversal(): boolean {
+  return traversed;
+}
+
 const place: Signal<Place> = signal(current());
 
 export const path: ReadonlySignal<string> = computed(() => place.value.path);
@@ -25,6 +32,7 @@ export function href(to: string): string {
 /** Shows another page. `replace` leaves no entry in the history. Scroll moves to the top unless only the query changed. */
 export function navigate(to: string, { replace = false } = {}): void {
   const before = place.value.path;
+  traversed = false;
   history[replace ? "replaceState" : "pushState"](null, "", href(to));
   place.value = current();
   if (place.value.path === before) return;
@@ -48,5 +56,6 @@ export function setQuery(
 }
 
 addEventListener("popstate", () => {
+  traversed = true;
   place.value = current();
 });

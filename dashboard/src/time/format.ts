@@ -36,10 +36,11 @@ export function formatRelative(at: number, now: number): string {
   return distance > 0 ? `in ${formatAge(distance + SECOND - 1)}` : `${formatAge(-distance)} ago`;
 }
 
-/** Returns a countdown: `00:38`, `04:12`, `1:04:12`, `3 d`; behind the time, `00:00`. */
+/** Returns a countdown: `00:38`, `04:12`, `1:04:12`, `3 d`; behind the time, `due`. */
 export function formatCountdown(milliseconds: number): string {
+  if (milliseconds <= 0) return "due";
   if (milliseconds >= DAY) return formatAge(milliseconds);
-  const seconds = Math.max(0, Math.ceil(milliseconds / SECOND));
+  const seconds = Math.ceil(milliseconds / SECOND);
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
   const hours = Math.floor(seconds / 3600);
   return hours > 0 ? `${hours}:${parts.join(":")}` : parts.join(":");

@@ -2,6 +2,7 @@ import type { Attention } from "../../../../src/dashboard/api/contract.ts";
 import { Icon } from "../../components/icon.tsx";
 import { Name } from "../../components/names.tsx";
 import { Panel } from "../../components/panel.tsx";
+import { Sentence } from "../../components/sentence.tsx";
 import type { Tone } from "../../components/state-badge.tsx";
 import { Time } from "../../components/time.tsx";
 import { Link } from "../../router/link.tsx";
@@ -16,6 +17,11 @@ const TONES: Record<Attention["kind"], Tone> = {
   queue: "late",
   job: "late",
 };
+
+/** The text of a problem; the name before it is not said twice. */
+function withoutName({ name, text }: Attention): string {
+  return text.startsWith(`${name} `) ? text.slice(name.length + 1) : text;
+}
 
 /** The problems of the moment, the worst first; each is a link to the page that explains it. */
 export function AttentionPanel({ items }: { items: readonly Attention[] }) {
@@ -37,7 +43,7 @@ export function AttentionPanel({ items }: { items: readonly Attention[] }) {
                   <strong>
                     <Name>{item.name}</Name>
                   </strong>{" "}
-                  <Name>{item.text}</Name>
+                  <Sentence>{withoutName(item)}</Sentence>
                 </span>
                 {item.since !== null && (
                   <span class="line-end">

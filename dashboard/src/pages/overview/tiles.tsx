@@ -60,7 +60,7 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
         {schedules.paused > 0 && <span>{formatNumber(schedules.paused)} paused</span>}
         {schedules.next !== null && (
           <span>
-            next in <Time at={schedules.next} as="countdown" />
+            next <Time at={schedules.next} as="countdown" />
           </span>
         )}
       </Tile>

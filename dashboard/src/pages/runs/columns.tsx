@@ -60,7 +60,7 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
     title: "Waited",
     align: "end",
     card: "hide",
-    cell: ({ waited }) => <Duration ms={waited} />,
+    cell: (run) => <Waited run={run} />,
   },
   {
     key: "took",
@@ -113,4 +113,9 @@ function ErrorText({ error: { name, message } }: { error: NonNullable<RunRow["er
       <Name>{message.trim().split("\n")[0] || name}</Name>
     </span>
   );
+}
+
+/** How long it waited until it started; of a run that is due, how long it has been waiting. */
+function Waited({ run: { state, runAt, waited } }: { run: RunRow }) {
+  return state === "ready" ? <Time at={runAt} as="age" /> : <Duration ms={waited} />;
 }

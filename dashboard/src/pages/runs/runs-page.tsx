@@ -42,7 +42,10 @@ export function RunsPage() {
   const search = (q: string) => setQuery({ q, before: null });
 
   useEffect(() => {
-    if (query.value.has("focus")) bar.current?.focus();
+    if (!query.value.has("focus")) return;
+    setQuery({ focus: null }, { replace: true });
+    // After the router has moved the focus to the heading.
+    requestAnimationFrame(() => requestAnimationFrame(() => bar.current?.focus()));
   }, []);
 
   return (

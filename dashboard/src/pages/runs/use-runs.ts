@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Count, Problem, RunSummary } from "../../../../src/dashboard/api/contract.ts";
 import { request, toProblem } from "../../api/client.ts";
 import { paused, refreshes, version } from "../../live/live.ts";
+import { isTraversal } from "../../router/router.ts";
 import type { RunsView } from "./runs-page.tsx";
 
 /** A row of the list. It stays in its place when the run is deleted, or no longer matches the query. */
@@ -40,11 +41,22 @@ const EMPTY: State = {
   problem: null,
 };
 
+/** Lists that were left, by their view: the back button shows them again at once, where the reader was. */
+const left = new Map<string, State>();
+const MOST_LEFT = 8;
+
+function remember(state: State): void {
+  if (state.key === "" || state.rows.length === 0) return;
+  left.delete(state.key);
+  left.set(state.key, state);
+  if (left.size > MOST_LEFT) left.delete(left.keys().next().value!);
+}
+
 /** Reads a page of runs once, then only the changes of its rows: the list does not move under the reader. */
 export function useRuns(view: RunsView): RunsListState {
   const { q, before, limit, zone } = view;
   const key = JSON.stringify(view);
-  const state = useSignal<State>(EMPTY);
+  const state = useSignal<State>((isTraversal() && left.get(key)) || EMPTY);
   const reads = useSignal(0);
   const update = useRef<() => void>(() => {});
 
@@ -110,7 +122,11 @@ export function useRuns(view: RunsView): RunsListState {
     };
 
     update.current = read;
-    readPage();
+    const known = isTraversal() && reads.peek() === 0 ? left.get(key) : undefined;
+    if (known) {
+      state.value = known;
+      read();
+    } else readPage();
     let first = true;
     const onChange = () => {
       if (!first && !paused.peek() && !document.hidden) read();
@@ -119,6 +135,7 @@ export function useRuns(view: RunsView): RunsListState {
     first = false;
     return () => {
       abort.abort();
+      remember(state.peek());
       for (const stop of stops) stop();
     };
   }, [key, reads.value]);
