@@ -1,7 +1,7 @@
 import { PunctualError } from "../../errors.ts";
 import type { TickInfo } from "../../run/info.ts";
-import { type Misfire, Schedule, type ScheduleParts } from "../../schedule/schedule.ts";
 import { ticksOf } from "../../schedule/next-ticks.ts";
+import { type Misfire, Schedule, type ScheduleParts } from "../../schedule/schedule.ts";
 import { shellQuote } from "../../status/hints.ts";
 import type { ScheduleInfo } from "../../status/report.ts";
 import { span } from "../../status/why.ts";

@@ -1,3 +1,4 @@
+import { CommandLine } from "../../components/copy-button.tsx";
 import { Page } from "../../components/page.tsx";
 import { Empty } from "../../components/problem.tsx";
 import { Skeleton } from "../../components/skeleton.tsx";
@@ -33,9 +34,18 @@ export function OverviewPage() {
 }
 
 function NoDatabase() {
+  const isInstalled = !/punctual install/.test(database.value.detail ?? "");
+  if (isInstalled) {
+    return (
+      <Empty icon="late" title="The database cannot be reached">
+        The page fills as soon as the database answers.
+      </Empty>
+    );
+  }
   return (
-    <Empty icon="late" title="The database cannot be reached">
-      The page fills as soon as the database answers.
+    <Empty icon="late" title="Not installed in this database">
+      <p>Create the tables; the page then fills by itself.</p>
+      <CommandLine command="punctual install" />
     </Empty>
   );
 }
