@@ -95,8 +95,10 @@ async function live({ cwd, run, start }: Place, database: string): Promise<void>
 
   await ok("install");
   expect((await ok("install")).stderr).toContain("nothing to do");
-  const worker = start("work", "--no-jsonl", "--parallel", "4");
+  const worker = start("work", "--no-jsonl", "--parallel", "4", "--dashboard-port", "0");
   await worker.shows("2 jobs, 1 schedule");
+  await worker.shows(/dashboard http\S+\s/);
+  await openDashboard(/dashboard (http\S+)/.exec(worker.stderr)![1]!);
 
   await ok("dispatch", "hello", "--set", "name=you", "--wait=60s");
   await worker.shows("Hello, you!");
@@ -124,6 +126,18 @@ async function live({ cwd, run, start }: Place, database: string): Promise<void>
   expect(await worker.ended).toMatchObject({ code: 0 });
   await ok("prune", "--older-than", "0s");
   expect(JSON.parse((await ok("list", "--where", "is:finished", "--json")).stdout).runs).toEqual([]);
+}
+
+/** Opens the page as a browser does: signs in, and loads the page with its files. */
+async function openDashboard(address: string): Promise<void> {
+  const signedIn = await fetch(address, { redirect: "manual" });
+  const cookie = signedIn.headers.getSetCookie()[0]!.split(";")[0]!;
+  const page = await fetch(new URL("/runs", address), { headers: { cookie } });
+  const files = [...(await page.text()).matchAll(/\s(?:src|href)="([^"]+)"/g)].map(([, url]) => url!);
+  expect(files.length).toBeGreaterThanOrEqual(3);
+  for (const file of files) {
+    expect((await fetch(new URL(file, page.url), { headers: { cookie } })).status).toBe(200);
+  }
 }
 
 describe("the package", () => {
