@@ -1,7 +1,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { BulkOperation, LiveEvents, Overview } from "../../../src/dashboard/api/contract.ts";
 import { ApiProblem, request, urlOf } from "../api/client.ts";
-import { syncClock } from "../time/clock.ts";
+import { setClock, syncClock } from "../time/clock.ts";
 import { Connection, type ConnectionStatus, type Surroundings } from "./connection.ts";
 
 /** State of the connection, for the header. */
@@ -66,7 +66,9 @@ function open({ opened, heard, failed }: Parameters<Surroundings["open"]>[0]): (
 
 async function poll(abort: AbortSignal): Promise<void> {
   try {
-    receive(await request("GET /overview", {}, abort));
+    const next = await request("GET /overview", {}, abort);
+    setClock(next.now);
+    receive(next);
   } catch (error) {
     if (!(error instanceof ApiProblem) || !OUTAGE.test(error.problem.code)) throw error;
     if (database.value.available)

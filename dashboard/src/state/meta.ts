@@ -1,6 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { Bootstrap, Meta, Role } from "../../../src/dashboard/api/contract.ts";
 import { request } from "../api/client.ts";
+import { setClock } from "../time/clock.ts";
 import { bootstrap } from "./bootstrap.ts";
 
 /** Who uses the page, and how it is named. */
@@ -35,6 +36,7 @@ export async function loadMeta(): Promise<void> {
   if (meta.value) return;
   try {
     meta.value = await request("GET /meta");
+    setClock(meta.value.now);
   } catch {
     setTimeout(loadMeta, 5_000);
   }

@@ -7,8 +7,14 @@ export const skew: Signal<number> = signal(bootstrap?.meta ? Date.parse(bootstra
 /** Smaller differences come from the network, and would make relative times jump. */
 const NOISE = 1_500;
 
+/** Learns the difference of the clocks from a response to a request of now. */
+export function setClock(serverNow: string): void {
+  const measured = Date.parse(serverNow) - Date.now();
+  if (Math.abs(measured - skew.value) > NOISE) skew.value = measured;
+}
+
 /**
- * Learns the difference of the clocks from a message. A stream repeats its last overview to a page that connects, so that
+ * Learns the difference of the clocks from an event. A stream repeats its last overview to a page that connects, so that
  * the time in it may be minutes old: it can show only that the database's clock is further ahead than assumed.
  */
 export function syncClock(serverNow: string): void {
