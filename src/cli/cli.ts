@@ -3,7 +3,7 @@ import type { NamedDatabase } from "../database-choice.ts";
 import type { Punctual } from "../punctual.ts";
 import type { Globals } from "./input/options.ts";
 import type { LoadResult } from "./load/load.ts";
-import type { ConfigSource } from "./load/read-config.ts";
+import type { ConfigFile } from "./load/read-config.ts";
 import type { Output } from "./output/output.ts";
 
 /** How to treat job files that cannot be loaded: warn, exit, or exit only if none could be loaded. */
@@ -11,7 +11,7 @@ export type LoadMode = "warn" | "refuse" | "keep-going";
 
 /** The origin of the config and the database, and the result of loading each job file. */
 export interface Sources {
-  setup(): Promise<ConfigSource & { database: NamedDatabase | null }>;
+  setup(): Promise<ConfigFile & { database: NamedDatabase | null }>;
   loadJobFiles(): Promise<LoadResult>;
 }
 

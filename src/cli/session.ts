@@ -7,12 +7,12 @@ import type { Punctual } from "../punctual.ts";
 import type { Cli, LoadMode } from "./cli.ts";
 import type { Globals } from "./input/options.ts";
 import type { LoadResult } from "./load/load.ts";
-import type { ConfigSource } from "./load/read-config.ts";
+import type { ConfigFile } from "./load/read-config.ts";
 import { Exit, exitCodes } from "./output/exit-codes.ts";
 import { type Output, plain } from "./output/output.ts";
 import { iconsFor } from "./render/icons.ts";
 
-interface Setup extends ConfigSource {
+interface Setup extends ConfigFile {
   database: NamedDatabase | null;
 }
 

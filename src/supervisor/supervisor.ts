@@ -5,8 +5,8 @@ import { JobSync } from "../worker/job-sync.ts";
 import { LocalExecutor } from "../worker/local-executor.ts";
 import type { InstanceParts } from "../worker/parts.ts";
 import type { WorkSessions } from "../worker/work-sessions.ts";
-import { Catalog } from "./catalog.ts";
 import type { Child } from "./child.ts";
+import { ChildJobs } from "./child-jobs.ts";
 import { type SuperviseOptions, type Supervision, toSupervision } from "./options.ts";
 import { Pool } from "./pool.ts";
 
@@ -36,7 +36,7 @@ export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #supervision: Supervision;
   readonly #signals: boolean;
-  readonly #catalog: Catalog;
+  readonly #childJobs: ChildJobs;
   readonly #jobSync: JobSync;
   #pool: Pool | null = null;
   /** Resolves when the first child has described its jobs. */
@@ -47,13 +47,13 @@ export class Supervisor {
     this.#parts = parts;
     this.#supervision = toSupervision(options);
     this.#signals = options.signals !== false;
-    this.#catalog = new Catalog(parts.registry, parts.defaults, () =>
+    this.#childJobs = new ChildJobs(parts.registry, parts.defaults, () =>
       parts.sessions.definitionsChanged(this.#jobSync),
     );
     this.#jobSync = new JobSync({
       ...parts,
-      registry: this.#catalog,
-      queueLimits: this.#catalog.queueLimits,
+      registry: this.#childJobs,
+      queueLimits: this.#childJobs.queueLimits,
     });
     if (process.argv[1] === undefined) {
       throw new PunctualError(
@@ -101,7 +101,7 @@ export class Supervisor {
       own: new LocalExecutor(this.#supervision.parallel, store, this.#parts),
       wake: () => sessions.wake(),
       described: (description, isNewer) => {
-        this.#catalog.describe(description, isNewer);
+        this.#childJobs.describe(description, isNewer);
         // Definitions of the first child of a reload replace those of earlier children and of other processes.
         if (isNewer) this.#jobSync.renew();
         sessions.definitionsChanged(this.#jobSync);

@@ -28,7 +28,7 @@ interface Chain {
 }
 
 /** How long runs of a job take. */
-interface Duration {
+interface JobDuration {
   runs: number;
   mean: number;
 }
@@ -36,7 +36,7 @@ interface Duration {
 /** The chains of one worker. Each run of a chain starts only when the run before it has returned. */
 export class Chains {
   readonly #chains = new Map<string, Chain>();
-  readonly #durations = new Map<string, Duration>();
+  readonly #durations = new Map<string, JobDuration>();
   /** Length of the longest chain of the last claim that brought one. */
   #longest = 0;
 

@@ -22,7 +22,7 @@ const DOUBTED_FOR = 5000;
 export const RENEWING = "renewing leases";
 
 /** The time of a lease. Leases that began with the same statement share it. */
-interface Term {
+interface LeaseTerm {
   readonly lease: number;
   /** When the claim or renewal was sent that began the lease. */
   readonly sent: ClockReading;
@@ -34,7 +34,7 @@ interface Term {
 
 interface HeldLease {
   readonly run: ClaimedRun;
-  term: Term;
+  term: LeaseTerm;
 }
 
 export interface LeaseParts {
@@ -57,7 +57,7 @@ export class Leases {
   readonly #parts: LeaseParts;
   readonly #held = new Map<number, HeldLease>();
   /** The latest term: of a claim most runs have the same lease. */
-  #latest: Term | null = null;
+  #latest: LeaseTerm | null = null;
   #timer: { at: number; cancel(): void } | null = null;
   /** Number of renewals without an answer. */
   #unanswered = 0;
@@ -80,7 +80,7 @@ export class Leases {
     this.#wakeAt(this.#nextOf(term));
   }
 
-  #termOf(lease: number, sent: ClockReading): Term {
+  #termOf(lease: number, sent: ClockReading): LeaseTerm {
     const latest = this.#latest;
     if (latest?.sent === sent && latest.lease === lease) return latest;
     this.#latest = termOf(lease, sent);
@@ -133,12 +133,12 @@ export class Leases {
     this.#timer = { at, cancel };
   }
 
-  #nextOf({ trustedUntil, renewAt }: Term): number {
+  #nextOf({ trustedUntil, renewAt }: LeaseTerm): number {
     if (this.#unanswered >= MOST_UNANSWERED) return trustedUntil;
     return Math.min(trustedUntil, Math.max(renewAt, this.#notBefore));
   }
 
-  #isTrusted({ sent, lease, trustedUntil }: Term): boolean {
+  #isTrusted({ sent, lease, trustedUntil }: LeaseTerm): boolean {
     const { clock } = this.#parts;
     return clock.monotonic() < trustedUntil && clock.now() - sent.wall < trusted(lease);
   }
@@ -212,7 +212,7 @@ export class Leases {
 }
 
 /** Renews after a third of the lease: two renewals may fail before the lease is lost. */
-function termOf(lease: number, sent: ClockReading): Term {
+function termOf(lease: number, sent: ClockReading): LeaseTerm {
   return { lease, sent, trustedUntil: sent.monotonic + trusted(lease), renewAt: sent.monotonic + lease / 3 };
 }
 

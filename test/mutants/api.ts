@@ -45,7 +45,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A supervisor finds methods of its children's classes.",
-    file: "src/supervisor/catalog.ts",
+    file: "src/supervisor/child-jobs.ts",
     find: "super.definition(name) ?? this.#method(name)",
     replace: "super.definition(name)",
     tests: ["test/process/supervisor.test.ts"],

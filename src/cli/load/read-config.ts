@@ -7,14 +7,14 @@ import { plain } from "../output/output.ts";
 import { problemLine } from "./diagnose.ts";
 import { importFile } from "./import-file.ts";
 
-export interface ConfigSource {
+export interface ConfigFile {
   /** Null: no config file, so the defaults apply. */
   file: string | null;
   config: PunctualConfig;
 }
 
 /** Reads the config of `--config`, `PUNCTUAL_CONFIG`, the current folder or its package.json. */
-export async function readConfig(named: string | undefined): Promise<ConfigSource> {
+export async function readConfig(named: string | undefined): Promise<ConfigFile> {
   const file = findConfig(named);
   if (file === null) return { file, config: {} };
   const loaded = await importFile(resolve(file), 10_000);

@@ -58,7 +58,8 @@ export async function querySeveral(connection: MysqlConnection, texts: string[])
   const sent = connection.query(toQuery(connection, texts.join("; "), []));
   const [results, fields] = await trackErrors(withTimeout(ANSWER_TIMEOUT, sent));
   for (const [index, result] of (results as MysqlResult[]).entries()) {
-    if (Array.isArray(result)) toNumbers(connection, result as Row[], (fields as unknown as Fields[])[index]);
+    if (Array.isArray(result))
+      toNumbers(connection, result as Row[], (fields as unknown as ResultFields[])[index]);
   }
   return results as MysqlResult[];
 }
@@ -98,13 +99,13 @@ function toQuery(connection: MysqlConnection, text: string, params: Param[]): My
 const defaultCast = (_field: unknown, next: () => unknown): unknown => next();
 
 type Row = Record<string, unknown>;
-type Fields = MysqlField[] | undefined;
+type ResultFields = MysqlField[] | undefined;
 
 const BIGINT = 8;
 const DECIMALS = [0, 246];
 
 /** Converts texts to numbers: mysql2 returns decimals (sums) as text, and large integers with `supportBigNumbers`. */
-function toNumbers(connection: MysqlConnection, rows: Row[], fields: Fields): void {
+function toNumbers(connection: MysqlConnection, rows: Row[], fields: ResultFields): void {
   const { supportBigNumbers, decimalNumbers } = connection.connection.config ?? {};
   const isText = (type: number | undefined) =>
     type === BIGINT ? supportBigNumbers : DECIMALS.includes(type ?? -1) && !decimalNumbers;

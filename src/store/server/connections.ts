@@ -61,7 +61,7 @@ export function isPlainRead(statement: string): boolean {
   return /^select\b(?![\s\S]*\bfor update\b)/.test(statement);
 }
 
-interface Emitter {
+interface ErrorEmitter {
   on(event: string, listener: () => void): unknown;
 }
 
@@ -71,7 +71,7 @@ const ignored = new WeakSet<object>();
  * Adds a listener for "error" events, once. A driver emits one when a connection breaks while no statement waits for an
  * answer, and Node ends the process if nothing listens. The next statement on the connection reports the loss.
  */
-export function ignoreErrorsOf(emitter: Emitter): void {
+export function ignoreErrorsOf(emitter: ErrorEmitter): void {
   if (ignored.has(emitter)) return;
   ignored.add(emitter);
   emitter.on("error", () => {});

@@ -12,7 +12,7 @@ import { FINISHED_COLUMNS, type RecordRow, toRecord, UNFINISHED_COLUMNS } from "
 const WINDOWS = [1000, ...Array<number>(10).fill(10_000)];
 
 /** How to search one of the two tables. */
-interface Plan {
+interface SearchPlan {
   table: RunTable;
   /** All conditions, as SQL. */
   clause: Statement;
@@ -88,7 +88,7 @@ export async function count(
  */
 async function searchWindows(
   sql: SqlContext,
-  { table, clause, driver, few }: Plan,
+  { table, clause, driver, few }: SearchPlan,
   before: number | null,
   look: (where: Statement) => Promise<boolean>,
 ): Promise<number> {
@@ -118,7 +118,7 @@ function below(id: number | null): Statement[] {
   return id === null ? [] : [{ text: "r.id < ?", params: [id] }];
 }
 
-function plansOf(sql: SqlContext, where: RunCondition[], now: number): Plan[] {
+function plansOf(sql: SqlContext, where: RunCondition[], now: number): SearchPlan[] {
   const { db, t } = sql;
   const states = statesOf(where);
   const tables: RunTable[] = ["runs", "history"];
@@ -152,7 +152,7 @@ function driverOf(
   table: RunTable,
   states: RunState[],
   where: RunCondition[],
-): Pick<Plan, "driver" | "few"> {
+): Pick<SearchPlan, "driver" | "few"> {
   const linked = linkedTo(db, table, where);
   if (linked) return { driver: linked, few: false };
   const failed = states.every((state) => state === "failed") ? "r.state = 4" : "1 = 1";

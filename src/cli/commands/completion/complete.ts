@@ -11,7 +11,7 @@ import type { Names } from "./names.ts";
 /** Longest wait for completions: a person is typing. */
 const ANSWER_WITHIN = 200;
 
-interface Candidate {
+interface Completion {
   word: string;
   means?: string;
 }
@@ -20,9 +20,9 @@ interface Candidate {
 export async function complete(words: string[]): Promise<void> {
   const [first, ...rest] = words;
   const all = first === "--next" ? [...rest, ""] : words;
-  let found: Candidate[] = [];
+  let found: Completion[] = [];
   try {
-    found = await candidates(all);
+    found = await completions(all);
   } catch {
     // An error message would end up in the user's command line.
   }
@@ -32,7 +32,7 @@ export async function complete(words: string[]): Promise<void> {
   process.exit(0);
 }
 
-export async function candidates(words: string[]): Promise<Candidate[]> {
+export async function completions(words: string[]): Promise<Completion[]> {
   const current = words.at(-1) ?? "";
   const { command, chain, args, pending, globals } = await walk(words.slice(0, -1));
   const options = [...chain].flatMap((one) => one.options);
@@ -97,13 +97,13 @@ async function enter(line: CommandLine, command: Command): Promise<void> {
   line.chain.push(command);
 }
 
-function flags(options: Option[]): Candidate[] {
+function flags(options: Option[]): Completion[] {
   return options
     .filter(({ hidden }) => !hidden)
     .map(({ long, short, description }) => ({ word: long ?? short!, means: description }));
 }
 
-function subcommands(command: Command): Candidate[] {
+function subcommands(command: Command): Completion[] {
   const visible = command.createHelp().visibleCommands(command);
   return visible
     .filter((one) => one.name() !== "help")
@@ -121,9 +121,9 @@ async function valuesOf(
   command: Command,
   globals: CommandLine["globals"],
   typed: string,
-): Promise<Candidate[]> {
-  if (option.argChoices) return toCandidates(option.argChoices);
-  if (option.long === "--state") return toCandidates(finishedStates);
+): Promise<Completion[]> {
+  if (option.argChoices) return toCompletions(option.argChoices);
+  if (option.long === "--state") return toCompletions(finishedStates);
   const kind = option.long && OPTION_NAMES[option.long];
   if (!kind) return [];
   const found = named(kind, await namesWithin(globals), command);
@@ -131,7 +131,7 @@ async function valuesOf(
 }
 
 /** Completes the last queue of a list such as `emails,reports*2,!bulk`. */
-function nextQueues(queues: Candidate[], typed: string): Candidate[] {
+function nextQueues(queues: Completion[], typed: string): Completion[] {
   const [before] = /^(.*,)?!?/s.exec(typed)!;
   const given = before.split(",").map((word) => word.replace(/^!|\*\d*$/g, ""));
   return queues
@@ -143,11 +143,11 @@ async function argumentsOf(
   command: Command,
   args: string[],
   globals: CommandLine["globals"],
-): Promise<Candidate[]> {
+): Promise<Completion[]> {
   const all = command.registeredArguments;
   const argument = all[args.length] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
   if (!argument) return [];
-  if (argument.argChoices) return toCandidates(argument.argChoices);
+  if (argument.argChoices) return toCompletions(argument.argChoices);
   const name = argument.name();
   // `pause queue <name>`: the word before the name is its kind.
   const kind = command.name() === "pause" || command.name() === "resume" ? `${args[0]}s` : null;
@@ -155,26 +155,26 @@ async function argumentsOf(
   return wanted === null ? [] : named(wanted as keyof Names, await namesWithin(globals), command);
 }
 
-function named(kind: keyof Names, names: Names | null, command: Command): Candidate[] {
+function named(kind: keyof Names, names: Names | null, command: Command): Completion[] {
   if (names === null) return [];
   if (kind === "schedules") {
     const jobs = [...new Set(names.schedules.map(({ job }) => job))];
     return [
-      ...toCandidates(jobs),
+      ...toCompletions(jobs),
       ...names.schedules.map(({ id, job }) => ({ word: String(id), means: plain(job) })),
     ];
   }
   const scheduled = command.parent?.name() === "schedule";
-  if (scheduled) return toCandidates([...new Set(names.schedules.map(({ job }) => job))]);
-  return toCandidates(names[kind] ?? []);
+  if (scheduled) return toCompletions([...new Set(names.schedules.map(({ job }) => job))]);
+  return toCompletions(names[kind] ?? []);
 }
 
 /** Skips names with control characters, which could control the terminal or end the line. */
-function toCandidates(words: readonly string[]): Candidate[] {
+function toCompletions(words: readonly string[]): Completion[] {
   return words.filter((word) => plain(word) === word).map((word) => ({ word }));
 }
 
-function startingWith(all: Candidate[], current: string): Candidate[] {
+function startingWith(all: Completion[], current: string): Completion[] {
   return all.filter(({ word }) => word.startsWith(current));
 }
 

@@ -7,7 +7,7 @@ import type { Settings } from "../job/settings.ts";
 /**
  * The jobs that the children have described, and the ad hoc functions of this process, which the parent runs itself.
  */
-export class Catalog extends Registry {
+export class ChildJobs extends Registry {
   readonly queueLimits: Map<string, number> = new Map<string, number>();
   readonly #own: Registry;
   readonly #defaults: Settings;
