@@ -180,4 +180,44 @@ export function reports(database: Database): void {
       expect(await at.store.workerRuns(1)).toHaveLength(1);
     });
   });
+
+  describe("reports of a large history", () => {
+    const at = fresh(database, "once");
+
+    test("read rows by an index, however many others there are", async () => {
+      const now = at.clock.now();
+      await at.sql(
+        `insert into punctual_history (id, name, queue, lane, limited, priority, run_at, state, attempts, crashes, created_at, finished_at)
+         select s.n, 'many', 'default', 'many', 0, 100, ${now}, 3, 1, 0, ${now}, ${now} from ${at.series(100_000)} s`,
+      );
+      const some = "id in (7, 700, 70000)";
+      await at.sql(
+        `update punctual_history set parent_id = 5, rerun_of = 5, schedule = 5, tick_at = id, state = 4, fingerprint = 'aaa' where ${some}`,
+      );
+      const expected = [70_000, 700, 7];
+      const plans = await at.plans(async (store) => {
+        const search = async (...where: RunCondition[]) =>
+          ids((await store.search({ where, limit: 5 })).runs);
+        expect(await search({ field: "parent", any: [{ op: "=", value: 5 }] })).toEqual(expected);
+        expect(await search({ field: "rerun", any: [{ op: "=", value: 5 }] })).toEqual(expected);
+        expect(await search({ field: "fingerprint", any: [{ is: "aaa" }] })).toEqual(expected);
+        const failed: RunCondition = { field: "state", any: ["failed"] };
+        expect(await search({ field: "job", any: [{ is: "many" }] }, failed)).toEqual(expected);
+        expect(ids(await store.recentTicks([5, 6], 20))).toEqual(expected);
+        expect((await store.failures({ job: null, since: null, most: 10_000 })).counts).toMatchObject([
+          { count: 3 },
+        ]);
+        expect((await store.failures({ job: "many", since: null, most: 10_000 })).counts).toHaveLength(1);
+        expect(await store.values("errortype")).toEqual([]);
+      });
+      expect(plans.length).toBeGreaterThan(8);
+      // Groups, orders and unions of a few rows; the index that has only the failed runs.
+      const small = /history_failed|history_job_failed|TEMP B-TREE|^SCAN s\d+$/;
+      const grown = plans.filter(
+        ({ statement, faults }) =>
+          statement.includes("punctual_history") && faults.some((fault) => !small.test(fault)),
+      );
+      expect(grown).toEqual([]);
+    });
+  });
 }
