@@ -22,17 +22,20 @@ export function App() {
   const show = (what: "help" | "palette") => {
     open.value = what;
   };
-  useKeys({
-    "mod+k": () => show("palette"),
-    "?": () => show("help"),
-    "/": () => navigate("/runs?focus=query"),
-    p: togglePause,
-    t: nextTheme,
-    z: nextZone,
-    ...Object.fromEntries(
-      PAGES.flatMap(({ key, path: to }) => (key ? [[`g ${key}`, () => navigate(to)]] : [])),
-    ),
-  });
+  useKeys(
+    {
+      "mod+k": () => show("palette"),
+      "?": () => show("help"),
+      "/": () => navigate("/runs?focus=query"),
+      p: togglePause,
+      t: nextTheme,
+      z: nextZone,
+      ...Object.fromEntries(
+        PAGES.flatMap(({ key, path: to }) => (key ? [[`g ${key}`, () => navigate(to)]] : [])),
+      ),
+    },
+    { fallback: true },
+  );
   return (
     <>
       <Header onSearch={() => show("palette")} onHelp={() => show("help")} />

@@ -9,17 +9,21 @@ const maps: KeyMap[] = [];
 let prefix = "";
 let prefixAt = 0;
 
-/** Handles keys while the component is shown. The map that was added last comes first. */
-export function useKeys(map: KeyMap): void {
+/**
+ * Handles keys while the component is shown. The map that was added last comes first; `fallback` comes after all
+ * others, for keys of the whole page.
+ */
+export function useKeys(map: KeyMap, { fallback = false }: { fallback?: boolean } = {}): void {
   const current = useRef(map);
   current.current = map;
   useEffect(() => {
     const live: KeyMap = new Proxy({}, { get: (_, key: string) => current.current[key] });
-    maps.push(live);
+    if (fallback) maps.unshift(live);
+    else maps.push(live);
     return () => {
       maps.splice(maps.indexOf(live), 1);
     };
-  }, []);
+  }, [fallback]);
 }
 
 /** Whether the user writes, or a dialog has the keyboard. */
