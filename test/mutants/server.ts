@@ -114,7 +114,7 @@ export const mutants: Mutant[] = [
     find: "expired.length < limit || row === null;",
     replace: "expired.length <= limit || row === null;",
     tests: ["test/conformance/sqlite.test.ts"],
-    only: "charged for its slots once",
+    only: "a chain is judged as a whole",
     stores: ["sqlite"],
   },
   {

@@ -14,7 +14,7 @@ function current(): Place {
 
 let traversed = false;
 
-/** Whether the user came to this page by the back or forward button. */
+/** Whether the user reached this page by the back or forward button. */
 export function isTraversal(): boolean {
   return traversed;
 }
