@@ -41,9 +41,10 @@ describe("a list", () => {
   });
 
   test("updates a row in place, and keeps the selection", async () => {
-    const id = await dispatch();
-    await dispatch();
     const { page } = await scene.open("/runs");
+    await page.getByRole("row").nth(1).waitFor();
+    const id = await dispatch();
+    await newRuns(page).click();
     const row = page.locator(`tr[data-key="${id}"]`);
     await row.getByRole("checkbox").check();
     const before = await rowIds(page);
