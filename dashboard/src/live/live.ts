@@ -76,6 +76,12 @@ async function poll(abort: AbortSignal): Promise<void> {
   }
 }
 
+/** Reads the overview now, after an action: a paused page gets none by itself. */
+export async function refreshOverview(): Promise<void> {
+  // The header shows it if the server cannot be reached.
+  await poll(new AbortController().signal).catch(() => {});
+}
+
 const connection = new Connection(
   {
     open,

@@ -6,10 +6,12 @@ import { PauseNote } from "../../components/pause-dialog.tsx";
 import { PauseState, StateBadge } from "../../components/state-badge.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { refreshOverview } from "../../live/live.ts";
 import { quoteValue } from "../../query/terms.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { formatCompact, formatCount, formatNumber } from "../../text/number.ts";
+import { QueueActions } from "../queues/queue-actions.tsx";
 
 /** Query that finds the runs of a queue in a state. */
 function runsOf({ name }: QueueView, state: string): string {
@@ -106,6 +108,14 @@ const COLUMNS: readonly Column<QueueView>[] = [
     title: "Note",
     hideTitle: true,
     cell: ({ pause }) => pause && <PauseNote pause={pause} />,
+  },
+  {
+    key: "actions",
+    title: "Actions",
+    hideTitle: true,
+    align: "end",
+    card: "hide",
+    cell: (queue) => <QueueActions queue={queue} refresh={refreshOverview} small />,
   },
 ];
 
