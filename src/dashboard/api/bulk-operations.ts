@@ -100,8 +100,8 @@ export class BulkOperations {
 
   async #count(selection: Selection): Promise<Count> {
     if ("ids" in selection) return { value: selection.ids.length, capped: false };
-    const { jobs } = this.#services;
-    return toCount(await jobs.count({ where: selection.q, timezone: selection.zone }));
+    const { reports } = this.#services;
+    return toCount(await reports.count({ where: selection.q, timezone: selection.zone }));
   }
 
   async #run(operation: Operation, selection: Selection, user: User): Promise<void> {

@@ -25,10 +25,10 @@ export class OverviewReader {
   readonly #schedules: Cached<ScheduleInfo[]>;
 
   constructor(services: Services) {
-    const { clock, jobs } = services;
+    const { clock, reports } = services;
     this.#services = services;
-    this.#week = new Cached(clock, 30 * SECOND, () => jobs.trend({ over: "7d" }));
-    this.#schedules = new Cached(clock, 5 * SECOND, () => jobs.schedules());
+    this.#week = new Cached(clock, 30 * SECOND, () => reports.trend({ over: "7d" }));
+    this.#schedules = new Cached(clock, 5 * SECOND, () => reports.schedules());
   }
 
   /** Returns the overview; callers within a second share one. */
@@ -37,11 +37,11 @@ export class OverviewReader {
   }
 
   async #read(): Promise<Overview> {
-    const { jobs, settings, trends } = this.#services;
+    const { reports, settings, trends } = this.#services;
     const { redaction } = settings;
-    const report = await jobs.status();
+    const report = await reports.status();
     const [newest, queueTrends, schedules, week] = await Promise.all([
-      jobs.storedRuns({ limit: 1 }),
+      reports.storedRuns({ limit: 1 }),
       trends.queues.get(),
       this.#schedules.get(),
       // Read again at once after a failure, so that the tile does not contradict the list below it.

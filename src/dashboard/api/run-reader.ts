@@ -22,30 +22,30 @@ const CHILDREN = 20;
 const NEWER_WITHIN = 200;
 
 /** Returns a stored run. Throws RUN_NOT_FOUND. */
-export async function findRun({ jobs }: Services, id: number): Promise<RunRecord> {
-  const run = await jobs.storedRun(id);
+export async function findRun({ reports }: Services, id: number): Promise<RunRecord> {
+  const run = await reports.storedRun(id);
   if (!run) throw wrongState("show", id, null);
   return run;
 }
 
 /** Reads everything that the page of a run shows. */
 export async function readRun(services: Services, id: number, user: User): Promise<RunDetail> {
-  const { jobs, settings } = services;
+  const { reports, settings } = services;
   const { redaction } = settings;
   const run = await findRun(services, id);
   const [context, why, attempts, logs, report, children, recent, older, newer, parent, rerunOf] =
     await Promise.all([
       services.summaryContext(),
-      jobs.why(id),
-      jobs.attempts(id),
-      jobs.countLogs(id),
+      reports.why(id),
+      reports.attempts(id),
+      reports.countLogs(id),
       services.status(),
       readChildren(services, id),
-      jobs.storedRuns({ job: run.name, limit: RECENT_RUNS }),
-      jobs.storedRuns({ job: run.name, before: id, limit: 1 }),
+      reports.storedRuns({ job: run.name, limit: RECENT_RUNS }),
+      reports.storedRuns({ job: run.name, before: id, limit: 1 }),
       findNewer(services, run),
-      run.parentId === null ? null : jobs.storedRun(run.parentId),
-      run.rerunOf === null ? null : jobs.storedRun(run.rerunOf),
+      run.parentId === null ? null : reports.storedRun(run.parentId),
+      run.rerunOf === null ? null : reports.storedRun(run.rerunOf),
     ]);
   const { now } = context;
   const failure = failureOf(run, attempts);
@@ -83,8 +83,8 @@ export async function readRun(services: Services, id: number, user: User): Promi
 }
 
 export async function readChildren(services: Services, id: number, before?: number): Promise<Page<RunLink>> {
-  const { runs, next } = await services.jobs.storedRuns({ parent: id, limit: CHILDREN, before });
-  const now = Number(await services.jobs.now());
+  const { runs, next } = await services.reports.storedRuns({ parent: id, limit: CHILDREN, before });
+  const now = Number(await services.reports.now());
   return { items: runs.map((run) => toLink(run, now)), next };
 }
 
@@ -94,9 +94,9 @@ function failureOf(run: RunRecord, attempts: readonly AttemptInfo[]): Failure | 
   return run.state === "completed" ? null : (attempts.at(-1)?.error ?? null);
 }
 
-async function countAlike({ jobs }: Services, run: RunRecord): Promise<RunDetail["alike"]> {
+async function countAlike({ reports }: Services, run: RunRecord): Promise<RunDetail["alike"]> {
   if (run.fingerprint === null) return null;
-  const { count, capped } = await jobs.count(`fingerprint:${run.fingerprint}`);
+  const { count, capped } = await reports.count(`fingerprint:${run.fingerprint}`);
   return toCount({ count: Math.max(0, count - 1), capped });
 }
 
@@ -148,9 +148,9 @@ function newerIn(recent: readonly RunLink[], id: number): number | null {
 }
 
 /** Returns the newer neighbour of an old run. Runs are found from the newest on, so it looks at a few ids only. */
-async function findNewer({ jobs }: Services, { id, name }: RunRecord): Promise<number | null> {
+async function findNewer({ reports }: Services, { id, name }: RunRecord): Promise<number | null> {
   const where = `job:${queryQuote(name)} id:>${id} id:<=${id + NEWER_WITHIN}`;
-  const { runs, next } = await jobs.storedRuns({ where, limit: NEWER_WITHIN });
+  const { runs, next } = await reports.storedRuns({ where, limit: NEWER_WITHIN });
   return next === null ? (runs.at(-1)?.id ?? null) : null;
 }
 

@@ -69,13 +69,13 @@ export async function readSchedule(services: Services, id: number): Promise<Sche
 }
 
 async function recentTicks(
-  { jobs }: Services,
+  { reports }: Services,
   schedules: readonly ScheduleInfo[],
 ): Promise<Map<number, TickInfo[]>> {
   const ids = schedules.slice(0, MOST_WITH_TICKS).map(({ id }) => id);
   const found = new Map<number, TickInfo[]>();
   for (let from = 0; from < ids.length; from += GROUP)
-    for (const [id, ticks] of await jobs.recentTicks(ids.slice(from, from + GROUP))) found.set(id, ticks);
+    for (const [id, ticks] of await reports.recentTicks(ids.slice(from, from + GROUP))) found.set(id, ticks);
   return found;
 }
 

@@ -1,4 +1,5 @@
 import type { Definition } from "../../job/definition.ts";
+import type { Reports } from "../../operate/reports.ts";
 import type { Punctual } from "../../punctual.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import type { Clock } from "../../time.ts";
@@ -10,6 +11,8 @@ import type { SummaryContext } from "./views/run-summary.ts";
 /** The parts that the routes of one dashboard share. */
 export class Services {
   readonly jobs: Punctual;
+  /** Reads of the instance, each with a time limit. */
+  readonly reports: Reports;
   readonly settings: ApiSettings;
   readonly clock: Clock;
   readonly reads: SharedReads;
@@ -17,20 +20,21 @@ export class Services {
 
   constructor(jobs: Punctual, settings: ApiSettings) {
     this.jobs = jobs;
+    this.reports = jobs.reading();
     this.settings = settings;
     this.clock = jobs.clock;
     this.reads = new SharedReads(this.clock);
-    this.trends = new TrendCache(this.clock, jobs);
+    this.trends = new TrendCache(this.clock, this.reports);
   }
 
   /** Returns the status; callers within a second share one. */
   status(): Promise<StatusReport> {
-    return this.reads.get("status", () => this.jobs.status());
+    return this.reads.get("status", () => this.reports.status());
   }
 
   /** Returns every schedule; callers within a second share one read. */
   schedules(): Promise<ScheduleInfo[]> {
-    return this.reads.get("schedules", () => this.jobs.schedules());
+    return this.reads.get("schedules", () => this.reports.schedules());
   }
 
   /** Returns the definition of a job; undefined: this process does not define it. */
@@ -41,7 +45,7 @@ export class Services {
   async summaryContext(): Promise<SummaryContext> {
     const maxima = new Map(this.jobs.definitions().map(({ name, settings }) => [name, settings.retries.max]));
     return {
-      now: Number(await this.jobs.now()),
+      now: Number(await this.reports.now()),
       redaction: this.settings.redaction,
       maxAttempts: (job) => maxima.get(job) ?? null,
     };

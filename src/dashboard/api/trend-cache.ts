@@ -1,4 +1,4 @@
-import type { Punctual } from "../../punctual.ts";
+import type { Reports } from "../../operate/reports.ts";
 import type { Trend } from "../../status/trend.ts";
 import { type Clock, SECOND } from "../../time.ts";
 import { Cached } from "./cached.ts";
@@ -16,9 +16,9 @@ export class TrendCache {
   /** The last 24 hours, in one point. */
   readonly days: Cached<Map<string, Trend>>;
 
-  constructor(clock: Clock, jobs: Punctual) {
-    this.queues = new Cached(clock, HOUR_KEPT, () => jobs.trends({ by: "queue", points: SPARK_POINTS }));
-    this.jobs = new Cached(clock, HOUR_KEPT, () => jobs.trends({ by: "job", points: SPARK_POINTS }));
-    this.days = new Cached(clock, DAY_KEPT, () => jobs.trends({ by: "job", over: "24h" }));
+  constructor(clock: Clock, reports: Reports) {
+    this.queues = new Cached(clock, HOUR_KEPT, () => reports.trends({ by: "queue", points: SPARK_POINTS }));
+    this.jobs = new Cached(clock, HOUR_KEPT, () => reports.trends({ by: "job", points: SPARK_POINTS }));
+    this.days = new Cached(clock, DAY_KEPT, () => reports.trends({ by: "job", over: "24h" }));
   }
 }

@@ -55,6 +55,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   NOT_A_DATABASE: 503,
   NOT_INSTALLED: 503,
   PAYLOAD_TOO_LARGE: 413,
+  QUERY_TIMED_OUT: 504,
   RUN_CLAIMED: 409,
   RUN_FINISHED: 409,
   RUN_NOT_FOUND: 404,
@@ -69,6 +70,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 /** Next steps for errors whose message names none, or one for callers of the library. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   DATABASE_UNAVAILABLE: "The dashboard tries again with each request.",
+  QUERY_TIMED_OUT: "Narrow the filter: last 24 h, one queue or one job.",
   NOT_INSTALLED: "Create the tables: punctual install",
 };
 

@@ -66,10 +66,8 @@ describe("actions on a run", () => {
 
   test("a running run is asked to cancel, or ends at once", async () => {
     const { jobs, operator } = scene();
-    jobs.define(
-      "long",
-      (_args: unknown, run) => new Promise<void>((end) => run.signal.addEventListener("abort", () => end())),
-    );
+    const { promise, resolve } = Promise.withResolvers<void>();
+    jobs.define("long", () => promise);
     const { id } = await jobs.dispatch("long");
     const pass = jobs.run();
     await heard(jobs, "run.started");
@@ -78,6 +76,7 @@ describe("actions on a run", () => {
     expect((await operator.post<Done>(`/runs/${id}/cancel`, { force: true })).body.message).toBe(
       `Run ${id} was cancelled.`,
     );
+    resolve();
     await pass;
   });
 

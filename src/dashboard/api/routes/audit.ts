@@ -9,10 +9,10 @@ const MOST_ENTRIES = 200;
 const DEFAULT_ENTRIES = 50;
 
 export function auditRoute(services: Services): Route {
-  const { jobs, settings } = services;
+  const { reports, settings } = services;
   const readers = { before: cursor, limit: digits(1, MOST_ENTRIES, DEFAULT_ENTRIES) };
   return defineRead(services, "GET /audit", readers, async ({ query }) => {
-    const { entries, next } = await jobs.audit(query);
+    const { entries, next } = await reports.audit(query);
     const items = entries.map(({ details, at, ...entry }) => ({
       ...entry,
       at: iso(at),

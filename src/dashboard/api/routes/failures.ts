@@ -5,7 +5,7 @@ import { toFailureGroups } from "../views/failure-group.ts";
 
 export function failuresRoute(services: Services): Route {
   return defineRead(services, "GET /failures", {}, async () => {
-    const report = await services.jobs.failures();
+    const report = await services.reports.failures();
     return { items: toFailureGroups(report, services.settings.redaction), capped: report.capped };
   });
 }

@@ -38,16 +38,16 @@ async function readContext(services: Services): Promise<JobContext> {
 }
 
 async function readJob(services: Services, name: string, over: (typeof SPANS)[number]): Promise<JobDetail> {
-  const { jobs, settings } = services;
+  const { reports, settings } = services;
   const { redaction } = settings;
   const context = await readContext(services);
   const job = context.report.jobs.find((one) => one.name === name);
   if (!job) throw new PunctualError("UNKNOWN_JOB", `There is no job ${JSON.stringify(name)}.`);
   const [trend, schedules, failures, { runs }] = await Promise.all([
-    jobs.trend({ job: name, over }),
+    reports.trend({ job: name, over }),
     readSchedules(services, (schedule) => schedule.job === name),
-    jobs.failures({ job: name, over: "7d", limit: MOST_FAILURES }),
-    jobs.storedRuns({ job: name, limit: RECENT_RUNS }),
+    reports.failures({ job: name, over: "7d", limit: MOST_FAILURES }),
+    reports.storedRuns({ job: name, limit: RECENT_RUNS }),
   ]);
   const now = Number(context.report.now);
   const definition = services.definition(name);

@@ -9,11 +9,11 @@ import type { Services } from "../services.ts";
 import { iso } from "../views/times.ts";
 
 /** `GET /meta`: not shared between users, as it names the user. */
-export function metaRoute({ jobs, settings, clock, reads }: Services): Route {
+export function metaRoute({ jobs, reports, settings, clock, reads }: Services): Route {
   const inspection = new Cached(clock, MINUTE, () => jobs.inspect());
   const handler = async ({ query, user }: RouteContext): Promise<JsonResult> => {
     readQuery(query, {});
-    const [now, found] = await reads.get("meta", () => Promise.all([jobs.now(), inspection.get()]));
+    const [now, found] = await reads.get("meta", () => Promise.all([reports.now(), inspection.get()]));
     const body: Meta = {
       title: settings.title,
       environment: settings.environment,

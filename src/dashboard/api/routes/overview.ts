@@ -8,7 +8,7 @@ import { toTrendView } from "../views/trend.ts";
 export const SPANS = ["1h", "6h", "24h", "7d"] as const;
 
 export function overviewRoutes(services: Services, overview: OverviewReader): Route[] {
-  const { jobs } = services;
+  const { reports } = services;
   return [
     defineRead(services, "GET /overview", {}, () => overview.read()),
     defineRead(
@@ -17,7 +17,7 @@ export function overviewRoutes(services: Services, overview: OverviewReader): Ro
       { over: oneOf(SPANS, "1h"), job: text, queue: text },
       async ({ query: { over, job, queue } }) => {
         if (job !== undefined && queue !== undefined) throw invalid("a job or a queue, got both");
-        return toTrendView(await jobs.trend({ over, job, queue }), over);
+        return toTrendView(await reports.trend({ over, job, queue }), over);
       },
     ),
   ];

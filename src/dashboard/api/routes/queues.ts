@@ -35,7 +35,7 @@ async function readQueue(
       code: "UNKNOWN_QUEUE",
       detail: `There is no queue ${JSON.stringify(name)}.`,
     });
-  const trend = await services.jobs.trend({ queue: name, over });
+  const trend = await services.reports.trend({ queue: name, over });
   return {
     ...toQueueView(known ?? emptyQueue(name), report, trends.get(name)),
     trend: toTrendView(trend, over),

@@ -12,7 +12,7 @@ const DEFAULT_LINES = 200;
 const PARTS = ["args", "result", "progress"] as const;
 
 export function runRoutes(services: Services): Route[] {
-  const { jobs, settings } = services;
+  const { reports, settings } = services;
   const { redaction } = settings;
   const idOf = (params: Readonly<Record<string, string>>) => toId(params.id!, "the id of a run");
   return [
@@ -23,7 +23,7 @@ export function runRoutes(services: Services): Route[] {
       { after: digits(0, Number.MAX_SAFE_INTEGER, 0), limit: digits(1, MOST_LINES, DEFAULT_LINES) },
       async ({ params, query }) => {
         const { id } = await findRun(services, idOf(params));
-        const lines = await jobs.storedLogs(id, query);
+        const lines = await reports.storedLogs(id, query);
         return {
           lines: lines.map(({ position, attempt, at, message, data }) => ({
             position,
@@ -32,7 +32,7 @@ export function runRoutes(services: Services): Route[] {
             message: redaction.text(message),
             data: toJsonText(data, redaction).json,
           })),
-          total: await jobs.countLogs(id),
+          total: await reports.countLogs(id),
         };
       },
     ),

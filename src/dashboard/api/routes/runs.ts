@@ -16,7 +16,7 @@ const IDS_OF_QUERY = 100;
 const STATES = Object.keys(stateCodes) as RunState[];
 
 export function runsRoutes(services: Services): Route[] {
-  const { jobs } = services;
+  const { reports } = services;
   return [
     defineRead(
       services,
@@ -24,10 +24,10 @@ export function runsRoutes(services: Services): Route[] {
       { q: text, before: cursor, limit: digits(1, MOST_ROWS, DEFAULT_ROWS), zone: text },
       async ({ query: { q = "", before, limit, zone: timezone } }) => {
         const query = { where: q, timezone };
-        const { runs, next, bounded } = await jobs.storedRuns({ ...query, before, limit });
+        const { runs, next, bounded } = await reports.storedRuns({ ...query, before, limit });
         const context = await services.summaryContext();
         // Later pages repeat the count of the first one: it is the most expensive part.
-        const count = before === undefined ? toCount(await jobs.count(query)) : null;
+        const count = before === undefined ? toCount(await reports.count(query)) : null;
         return { items: runs.map((run) => toSummary(run, context)), next, bounded, count };
       },
     ),
@@ -43,7 +43,7 @@ export function runsRoutes(services: Services): Route[] {
       async ({ query: { q = "", ids, newest, zone: timezone } }) => {
         const runs = await runsOf(services, ids);
         if (newest === undefined) return { runs, added: { value: 0, capped: false } };
-        const added = await jobs.count({ where: `${q} id:>${newest}`, timezone });
+        const added = await reports.count({ where: `${q} id:>${newest}`, timezone });
         return { runs, added: toCount(added) };
       },
     ),
@@ -60,7 +60,7 @@ export function runsRoutes(services: Services): Route[] {
         ];
         // One after the other, so that one page never holds nine connections.
         for (const [name, term] of terms)
-          counts[name] = toCount(await jobs.count({ where: `${q} ${term}`, timezone }));
+          counts[name] = toCount(await reports.count({ where: `${q} ${term}`, timezone }));
         return counts as StateCounts;
       },
     ),
@@ -72,7 +72,10 @@ async function runsOf(services: Services, ids: readonly number[]): Promise<RunSu
   const context = await services.summaryContext();
   for (let from = 0; from < ids.length; from += IDS_OF_QUERY) {
     const group = ids.slice(from, from + IDS_OF_QUERY);
-    const { runs } = await services.jobs.storedRuns({ where: `id:${group.join(",")}`, limit: IDS_OF_QUERY });
+    const { runs } = await services.reports.storedRuns({
+      where: `id:${group.join(",")}`,
+      limit: IDS_OF_QUERY,
+    });
     for (const run of runs) found.push(toSummary(run, context));
   }
   return found;

@@ -17,6 +17,6 @@ export function valuesRoute(services: Services): Route {
   return defineRead(services, "GET /values", readers, async ({ query: { field, prefix = "" } }) => {
     if (field === "state" || field === "is")
       return { values: WORDS[field].filter((word) => word.startsWith(prefix.toLowerCase())) };
-    return { values: await services.jobs.values(field, prefix) };
+    return { values: await services.reports.values(field, prefix) };
   });
 }

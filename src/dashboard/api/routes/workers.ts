@@ -8,7 +8,7 @@ import { iso } from "../views/times.ts";
 
 export function workersRoute(services: Services): Route {
   return defineRead(services, "GET /workers", {}, async () => {
-    const [live, report] = await Promise.all([services.jobs.workers(), services.status()]);
+    const [live, report] = await Promise.all([services.reports.workers(), services.status()]);
     const silent = report.silent.filter(({ id }) => !live.some((worker) => worker.id === id));
     return {
       items: [...live.map((worker) => toLiveWorker(worker, report.now)), ...silent.map(toSilentWorker)],
