@@ -19,7 +19,8 @@ defineShop(jobs, {
 });
 const { signInUrl } = await startDashboard(jobs, { port: Number(port) });
 console.log(signInUrl);
-void jobs.forever({ parallel: 8 });
+// A signal stops the worker.
+void jobs.forever({ parallel: 8 }).then(() => process.exit());
 for (let number = 1; ; number++) {
   jobs.dispatch("import.customers", { file: `customers-${number}.csv`, rows: 20_000 }).tags("demo");
   for (let image = 0; image < 20; image++) {

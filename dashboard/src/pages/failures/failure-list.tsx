@@ -1,18 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { BulkOperation, FailureGroup } from "../../../../src/dashboard/api/contract.ts";
+import type { FailureGroup } from "../../../../src/dashboard/api/contract.ts";
 import { request } from "../../api/client.ts";
-import { Gauge } from "../../charts/gauge.tsx";
+import { followBulk } from "../../bulk/bulk.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { JobLink, Name } from "../../components/names.tsx";
 import { Time } from "../../components/time.tsx";
-import { bulkOperations, noteBulk } from "../../live/live.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { may } from "../../state/meta.ts";
-import { formatCount, formatNumber, plural } from "../../text/number.ts";
+import { formatCount, plural } from "../../text/number.ts";
 import { visibleText } from "../../text/visible.ts";
 
 /** More runs than this are retried only after the number was typed. */
@@ -45,20 +44,16 @@ export function FailureList({ groups, refresh, marked = null }: FailureListProps
 
 function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): void; marked: boolean }) {
   const asked = useSignal(false);
-  const operation = useSignal<string | null>(null);
   const element = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (marked) element.current?.scrollIntoView({ block: "center" });
   }, [marked]);
   const list = pathTo("/runs", {}, { q: group.q });
   const retry = async () => {
-    const started = await request("POST /runs/bulk", { body: { action: "retry", q: group.q } });
-    noteBulk(started);
-    operation.value = started.id;
+    followBulk(await request("POST /runs/bulk", { body: { action: "retry", q: group.q } }));
     refresh();
   };
   const count = formatCount(group.count);
-  const under = operation.value === null ? undefined : bulkOperations.value.get(operation.value);
   return (
     <li ref={element} class={marked ? "failure-group failure-group-marked" : "failure-group"}>
       <div class="failure-group-text">
@@ -83,7 +78,6 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
             {group.jobs.length > NAMED && ` and ${plural(group.jobs.length - NAMED, "more job")}`}
           </span>
         </p>
-        {under && <BulkProgress operation={under} />}
       </div>
       <dl class="failure-group-figures">
         <div>
@@ -151,26 +145,5 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
         </ConfirmDialog>
       )}
     </li>
-  );
-}
-
-/** How far a bulk operation is, or what it did. */
-function BulkProgress({ operation }: { operation: BulkOperation }) {
-  const { state, done, skipped, total, error } = operation;
-  const skips = Object.entries(skipped);
-  const leftOut = skips.reduce((sum, [, count]) => sum + count, 0);
-  const reasons = skips.map(([reason, count]) => `${formatNumber(count)} ${reason}`).join(", ");
-  return (
-    <p class="bulk" role="status">
-      {state === "running" && (
-        <Gauge used={done + leftOut} total={Math.max(1, total.value)} label="Retried" />
-      )}
-      <span>
-        {formatNumber(done)} retried
-        {leftOut > 0 && `, ${formatNumber(leftOut)} skipped (${reasons})`}
-        {state === "failed" && error !== null && <span class="hot"> — {visibleText(error)}</span>}
-        {state === "stopped" && " — stopped"}
-      </span>
-    </p>
   );
 }
