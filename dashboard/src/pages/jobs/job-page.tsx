@@ -186,8 +186,8 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
             facts={[
               ["Queue", <QueueLink name={job.queue} />],
               ["Priority", job.priority],
-              ["At once", job.limit === 0 ? "no limit" : job.limit],
-              ["At once per key", job.keyLimit > 0 && job.keyLimit],
+              ["Runs at once", job.limit === 0 ? "no limit" : job.limit],
+              ["Runs at once per key", job.keyLimit > 0 && job.keyLimit],
               ["Last success", <Time at={job.lastRun} />],
               ["Last failure", job.lastFailure !== null && <Time at={job.lastFailure} />],
               ["Fails in a row", job.fails > 0 && <span class="warm">{job.fails}</span>],
@@ -203,11 +203,18 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
                 ),
               ],
               ["Place", job.definedAt !== null && <code>{visibleText(job.definedAt)}</code>],
-              ...Object.entries(job.settings ?? {}).map(([name, value]): [string, string] => [name, value]),
+              ...otherSettings(job),
             ]}
           />
         </Panel>
       </div>
     </>
   );
+}
+
+/** Facts that the page takes from the job's row. */
+const OWN_FACTS = ["Queue", "Priority", "Runs at once", "Runs at once per key"];
+
+function otherSettings({ settings }: JobDetail): [name: string, value: string][] {
+  return Object.entries(settings ?? {}).filter(([name]) => !OWN_FACTS.includes(name));
 }

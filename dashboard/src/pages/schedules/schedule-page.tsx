@@ -77,7 +77,8 @@ function View({ schedule }: { schedule: ScheduleDetail }) {
         </p>
       )}
       <p class="schedule-words">
-        {schedule.words} <span class="muted">in {schedule.timezone}</span>
+        {schedule.words}
+        {!schedule.words.includes(schedule.timezone) && <span class="muted"> {schedule.timezone}</span>}
       </p>
       <div class="columns">
         <div class="stack">

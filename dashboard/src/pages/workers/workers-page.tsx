@@ -47,8 +47,8 @@ function WorkerList({ workers }: { workers: WorkerView[] }) {
       card: "lead",
       cell: (worker) => (
         <span class="two-lines">
-          <Link to={runsPath(term("worker", `${worker.host}:${worker.pid}`))}>
-            <Name>{`${worker.host}:${worker.pid}`}</Name>
+          <Link to={runsPath(term("worker", worker.id))}>
+            <Name>{worker.host === "" ? "unknown host" : `${worker.host}:${worker.pid}`}</Name>
           </Link>
           <span class="caption">{worker.id}</span>
         </span>
@@ -63,7 +63,8 @@ function WorkerList({ workers }: { workers: WorkerView[] }) {
       cell: ({ slots }) => (
         <span class="gauge-cell">
           <span>
-            {slots.used} <span class="muted">/ {slots.total}</span>
+            {slots.used}
+            {slots.total > 0 && <span class="muted"> / {slots.total}</span>}
           </span>
           <Gauge used={slots.used} total={slots.total} label="Slots in use" />
         </span>
@@ -152,7 +153,7 @@ function Queues({ worker }: { worker: WorkerView }) {
       {worker.except.join(", ")}
     </span>
   );
-  if (worker.state === "dispatcher") return <span class="muted">—</span>;
+  if (worker.state === "dispatcher" || worker.host === "") return <span class="muted">—</span>;
   if (worker.queues === null) return <span>all{except}</span>;
   return (
     <span class="wrap">
@@ -179,9 +180,12 @@ function Now({ worker }: { worker: WorkerView }) {
           {worker.running.map((run) => (
             <li key={run.id}>
               <Link to={pathTo("/runs/:id", { id: run.id })}>{run.id}</Link> <JobLink name={run.job} />{" "}
-              <span class="muted">
-                <Elapsed since={run.at} />
-              </span>
+              {/* The start of a run whose worker has no row any more is not known. */}
+              {worker.host !== "" && (
+                <span class="muted">
+                  <Elapsed since={run.at} />
+                </span>
+              )}
             </li>
           ))}
           {worker.slots.used > worker.running.length && (
