@@ -136,6 +136,7 @@ async function endOfDay(simulation: Simulation, file: string, now: number): Prom
   const exported = await one("export.catalogue", { products: 3000 });
   const hostile = await one("hostile", { [HOSTILE_TEXT]: HOSTILE_TEXT, list: [HOSTILE_TEXT] });
   const exact = await one(AWKWARD_NAME, { invoice: "A-1", amount: 1 });
+  for (let n = 0; n < 3; n++) await one("mail.welcome", { to: `gone-${n}@example.com` });
   const cancelled = (await jobs.dispatch("image.thumbnail", { image: "no.webp", width: 1 }).delay("1h")).id;
   await jobs.cancel(cancelled);
   const crashed = await crash(file, clock.now());
@@ -199,7 +200,7 @@ async function abandonWorker(file: string, now: number): Promise<void> {
     })
     .queue("imports")
     .lease("1h")
-    .everyTenMinutes();
+    .everyMinute();
   const started = new Promise((resolve) => jobs.on("run.started", resolve));
   await jobs.dispatch("import.legacy", { source: "oracle" });
   void jobs.forever({ queues: ["imports"], signals: false });
