@@ -44,7 +44,7 @@ export function Header({ onSearch, onHelp }: HeaderProps) {
         ))}
       </nav>
       <div class="header-tools">
-        <button type="button" class="search-button" aria-label="Search" onClick={onSearch}>
+        <button type="button" class="search-button" onClick={onSearch}>
           <Icon name="search" />
           <span>Search</span>
           <Key name={isMac() ? "⌘K" : "Ctrl K"} />
