@@ -28,6 +28,11 @@ export interface TransactionOptions {
    * try may have been committed.
    */
   first?: string;
+  /**
+   * True: a lock that is not free within a second ends the try, which is then retried like any conflict. MySQL and
+   * MariaDB do so after five seconds in every transaction. For duties whose rows a frozen worker may have locked.
+   */
+  lockTimeout?: boolean;
 }
 
 export interface Statement {
@@ -146,6 +151,7 @@ export type Index =
   | "counted"
   | "unique"
   | "tick"
+  | "name"
   | "next"
   | "slot";
 

@@ -123,7 +123,7 @@ async function* surplus(sql: SqlContext, keep: number, counted: string): AsyncGe
     const { text, params, order } = db.historyRange(name, 0, Number.MAX_SAFE_INTEGER);
     const begin = await first(
       sql.all<{ id: number }>(
-        `select r.id from ${t.history} r where ${text}${counted} order by ${order.map((column) => `${column} desc`).join(", ")} limit 1 offset ?`,
+        `select r.id from ${t.history} r${db.using(t.history, "name")} where ${text}${counted} order by ${order.map((column) => `${column} desc`).join(", ")} limit 1 offset ?`,
         ...params,
         keep,
       ),
