@@ -191,8 +191,12 @@ export interface PausedNames {
 export interface ExchangeResult {
   /** Whether the answer has claimed runs only; the next exchange returns the rest. */
   isPartial?: boolean;
-  /** For each settlement, in order: whether it was written. False: the lease is lost. */
-  settled: boolean[];
+  /**
+   * For each settlement, in order: whether it was written. False: the lease is lost. `"cancelled"`: the run was to wait
+   * again, and ended because it was cancelled meanwhile. An exchange that is repeated because its answer was lost
+   * returns true instead.
+   */
+  settled: (boolean | "cancelled")[];
   claimed: ClaimedRun[];
   /** When the next scheduled run is due; null: none is scheduled. */
   nextDue: number | null;

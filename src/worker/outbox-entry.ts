@@ -63,6 +63,17 @@ export function toOutboxEntry(
   return { run, settlement, result, failure };
 }
 
+/** Returns the outcome of a run that was to wait again, and ended because it was cancelled meanwhile. */
+export function toCancelled({ run, settlement }: OutboxEntry): OutboxEntry {
+  const { lane: _, ...rest } = settlement;
+  return {
+    run,
+    settlement: { ...rest, outcome: "cancelled", error: null, fingerprint: null },
+    result: { outcome: "cancelled", reason: null },
+    failure: null,
+  };
+}
+
 /** Returns the event of an attempt that starts. */
 export function startedEvent(run: ClaimedRun): Events["run.started"] {
   const { id, name, queue, attempts: attempt } = run;

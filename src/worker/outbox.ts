@@ -6,7 +6,7 @@ import { failureText, toFailure } from "../run/failure.ts";
 import type { Outcome } from "../run/states.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeResult, Lease } from "../store/store.ts";
 import { Overdue } from "./deadline.ts";
-import { type OutboxEntry, SETTLED_EVENTS, settledEvent } from "./outbox-entry.ts";
+import { type OutboxEntry, SETTLED_EVENTS, settledEvent, toCancelled } from "./outbox-entry.ts";
 import type { WorkerParts } from "./parts.ts";
 import { waitAfter, waitToRetry } from "./waits.ts";
 
@@ -24,9 +24,11 @@ interface OutboxAnswer extends ExchangeResult {
   unclaimed?: boolean;
 }
 
-/** `settled`: for each outcome whether it was written; null: refused for another reason than its data. */
+/** As `ExchangeResult.settled`; null: refused for another reason than its data. */
+type Settled = ExchangeResult["settled"][number] | null;
+
 interface SendAnswer extends Omit<OutboxAnswer, "settled"> {
-  settled: (boolean | null)[];
+  settled: Settled[];
 }
 
 const NOTHING = { settled: [], claimed: [], nextDue: null, cancelled: [] };
@@ -92,7 +94,7 @@ export class Outbox {
       if (written === null) this.#sendLater(entry);
       else {
         this.#refused.delete(entry);
-        if (written) this.#record(entry);
+        if (written) this.#record(written === "cancelled" ? toCancelled(entry) : entry);
         else this.#lose(entry.run);
         this.#parts.drop(entry.run);
       }
@@ -117,7 +119,7 @@ export class Outbox {
   async #settle(settle: OutboxEntry[], started: Lease[]): Promise<SendAnswer> {
     let answer: SendAnswer = NOTHING;
     let unsent = started;
-    const settled: (boolean | null)[] = [];
+    const settled: Settled[] = [];
     await bisect(settle, {
       send: async (part) => {
         answer = await this.#exchangeUntilAnswered(part, unsent, null);
@@ -176,7 +178,7 @@ export class Outbox {
   }
 
   /** Writes an outcome without its data if the database rejected these. An outcome refused otherwise is sent again. */
-  async #settleRefused(entry: OutboxEntry, error: unknown): Promise<boolean | null> {
+  async #settleRefused(entry: OutboxEntry, error: unknown): Promise<Settled> {
     const { events } = this.#parts;
     const { settlement } = entry;
     const during = `writing the outcome of run ${settlement.id}`;

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { PunctualError, type RunContext } from "../../src/index.ts";
-import { heard, open } from "./support/instance.ts";
+import { heard, listen, open } from "./support/instance.ts";
 
 const untilAborted = (run: RunContext) =>
   new Promise<never>((_resolve, reject) => {
@@ -113,4 +113,28 @@ describe("cancelling a running run", () => {
     await worker.clock.advance(1);
     expect(await other.jobs.state(run.id)).toBe("cancelled");
   });
+
+  test.each(["retried", "snoozed"] as const)(
+    "from another instance just before it is %s: the event and the count say that it was cancelled",
+    async (outcome) => {
+      const db = new DatabaseSync(":memory:");
+      const { jobs, clock } = open({}, db);
+      const other = open({ clock }, db);
+      const cancelled = listen(jobs, "run.cancelled");
+      const waits = listen(jobs, `run.${outcome}`);
+      jobs
+        .schedule("task", async (_args, run) => {
+          expect(await other.jobs.cancel(run.id)).toBe("requested");
+          if (outcome === "snoozed") run.snooze(10);
+          throw new Error("fails");
+        })
+        .retries(5);
+      const run = await jobs.dispatch("task");
+      await jobs.run();
+      expect(cancelled).toMatchObject([{ id: run.id, attempt: 1, reason: null }]);
+      expect(waits).toEqual([]);
+      const counted = db.prepare(`select cancelled, ${outcome} as waits from punctual_minutes`).get();
+      expect(counted).toMatchObject({ cancelled: 1, waits: 0 });
+    },
+  );
 });

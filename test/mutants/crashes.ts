@@ -125,6 +125,21 @@ export const mutants: Mutant[] = [
     only: "cancelled meanwhile",
   },
   {
+    rule: "The answer to a settle says that a run which was to wait again has ended as cancelled.",
+    file: "src/store/sql/settle.ts",
+    find: '(cancelled.has(one) ? "cancelled" : written.has(one))',
+    replace: "written.has(one)",
+    ...sqlite,
+    only: "cancelled meanwhile",
+  },
+  {
+    rule: "The event and the count of a run that ended as cancelled say so.",
+    file: "src/worker/outbox.ts",
+    find: 'written === "cancelled" ? toCancelled(entry) : entry',
+    replace: "entry",
+    tests: ["test/api/cancelling.test.ts"],
+  },
+  {
     rule: "A claimed run is ready until its start is written: in lists.",
     file: "src/store/sql/run-records.ts",
     find: 'name === "running" && startedAt === null ? "ready" : name',

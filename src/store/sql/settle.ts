@@ -1,6 +1,6 @@
 import { outcomeRules, stateCodes } from "../../run/states.ts";
 import type { FreedRun } from "../chains.ts";
-import type { ExchangeRequest, Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
+import type { ExchangeRequest, ExchangeResult, Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { type Database, first, idsAsJson, type Tables } from "./database.ts";
 import { moveLeasedToHistory, moveToHistory, type RunEnding } from "./history.ts";
@@ -16,8 +16,7 @@ interface HeldRun extends FreedRun {
 }
 
 export interface SettleResult {
-  /** For each settlement, in the order given: whether its lease was held. Only then it was written. */
-  written: boolean[];
+  written: ExchangeResult["settled"];
   /** Runs under limits that these settlements ended or put back. */
   freed: FreedRun[];
 }
@@ -31,9 +30,10 @@ export interface AttemptEntry {
   fingerprint: string | null;
 }
 
-/** Settlements that were written, and the runs under limits among them. */
+/** Settlements that were written, those among them that ended a cancelled run, and the runs under limits. */
 interface SettledGroup {
   settlements: Settlement[];
+  cancelled?: Settlement[];
   freed: FreedRun[];
 }
 
@@ -86,8 +86,9 @@ export async function settleAll(
     ),
   ]);
   const written = new Set(settled.flatMap((part) => part.settlements));
+  const cancelled = new Set(settled.flatMap((part) => part.cancelled ?? []));
   return {
-    written: settlements.map((one) => written.has(one)),
+    written: settlements.map((one) => (cancelled.has(one) ? "cancelled" : written.has(one))),
     freed: settled.flatMap(({ freed }) => freed),
   };
 }
@@ -162,12 +163,12 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
     }),
     now,
   );
+  const isCancelled = (one: Settlement) => nextState(one) !== outcomeRules[one.outcome].to;
   const endings = mine.flatMap((one): RunEnding[] => {
     const to = nextState(one);
     if (to === "waiting") return [];
     const { id, result, keep, child = null } = one;
-    const isCancelled = to !== outcomeRules[one.outcome].to;
-    const { error, fingerprint } = isCancelled ? { error: null, fingerprint: null } : one;
+    const { error, fingerprint } = isCancelled(one) ? { error: null, fingerprint: null } : one;
     const { unique_until: uniqueUntil, attempts, logged } = held.get(id)!;
     return [
       {
@@ -188,7 +189,7 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
   });
   await moveToHistory(tx, endings, now);
   const freed = mine.map(({ id }) => held.get(id)!).filter(({ limited }) => limited === 1);
-  return { settlements: mine, freed };
+  return { settlements: mine, cancelled: mine.filter(isCancelled), freed };
 }
 
 /** Reads the runs of leases, by id, with the tokens that they have now. */

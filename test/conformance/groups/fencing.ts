@@ -9,7 +9,7 @@ import type { Database } from "../support/stores.ts";
 interface Write {
   what: string;
   /** Returns whether the store reports the write as done. */
-  attempt(store: Store, stale: Lease): Promise<boolean>;
+  attempt(store: Store, stale: Lease): Promise<boolean | "cancelled">;
 }
 
 const outcomes = Object.keys(outcomeRules) as Outcome[];

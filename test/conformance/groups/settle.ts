@@ -178,7 +178,9 @@ export function settling(database: Database): void {
       const id = await insertOne(at.store);
       const run = await claimOne(at.store);
       expect(await at.store.cancel(id, null)).toBe("requested");
-      expect(await settle(at.store, run, outcome, { error: "why", delay: 1000, keep: 1000 })).toBe(true);
+      expect(await settle(at.store, run, outcome, { error: "why", delay: 1000, keep: 1000 })).toBe(
+        "cancelled",
+      );
       expect(await found(at.store, id)).toMatchObject({ state: "cancelled", attempts: 1, error: null });
       expect(await claim(at.store)).toEqual([]);
     });

@@ -145,7 +145,7 @@ export async function settle(
   lease: Lease,
   outcome: Outcome,
   fields: Partial<Settlement> = {},
-): Promise<boolean> {
+): Promise<boolean | "cancelled"> {
   const { settled } = await exchange(store, { settle: [settlement(lease, outcome, fields)] });
   return settled[0]!;
 }
