@@ -29,9 +29,9 @@ export class Outage {
     return this.#failing.size > 0;
   }
 
-  /** Whether a duty other than this one is failing now, or an outage ended less than `ms` ago. */
-  wasWithin(ms: number, duty: string): boolean {
-    for (const failing of this.#failing) if (failing !== duty) return true;
+  /** Whether a duty other than these is failing now, or an outage ended less than `ms` ago. */
+  wasWithin(ms: number, ...except: string[]): boolean {
+    for (const failing of this.#failing) if (!except.includes(failing)) return true;
     return this.#clock.monotonic() - this.#endedAt < ms;
   }
 

@@ -39,6 +39,15 @@ const REAPED_AT_ONCE = 1000;
 const BEATING = "sending a heartbeat";
 const WAITING = "waiting for an answer";
 const REAPING = "reaping expired leases";
+const COUNTING = "writing counts";
+const SYNCING = "syncing jobs";
+const PRUNING = "pruning";
+
+/**
+ * Duties that may fail while other workers can renew their leases: a frozen worker may have locked the rows of one
+ * duty. If they stopped the reaping, its runs would never be reaped.
+ */
+const FAILING_ALONE = [REAPING, COUNTING, SYNCING, PRUNING];
 
 type JanitorKeys =
   | "id"
@@ -98,13 +107,13 @@ export class Janitor {
     const { sync, counts, logbook } = this.#parts;
     this.#lapses.start();
     this.#every(WATCH_EVERY, "watching the database", async () => this.#watch());
-    this.#every(FLUSH_EVERY, "writing counts", () => counts.flushOften());
+    this.#every(FLUSH_EVERY, COUNTING, () => counts.flushOften());
     // Never rejects: the logbook reports its own errors.
     this.#every(FLUSH_EVERY, "flushing the logbook", () => logbook.flush());
     this.#every(this.#reapInterval(), REAPING, () => this.#reapInTurn());
     this.#every(BEAT_EVERY, BEATING, () => this.beat());
-    this.#every(SYNC_EVERY, "syncing jobs", sync);
-    this.#every(PRUNE_EVERY, "pruning", () => this.#prune());
+    this.#every(SYNC_EVERY, SYNCING, sync);
+    this.#every(PRUNE_EVERY, PRUNING, () => this.#prune());
   }
 
   stop(): void {
@@ -122,7 +131,7 @@ export class Janitor {
   /** Reaps, unless an outage ended a moment ago: during it the other workers could not renew their leases. */
   async reap(): Promise<void> {
     const { outage } = this.#parts.events;
-    if (outage.wasWithin(REAP_AFTER_OUTAGE, REAPING)) return;
+    if (outage.wasWithin(REAP_AFTER_OUTAGE, ...FAILING_ALONE)) return;
     if (outage.failedWithin(REAP_AFTER_OUTAGE, RENEWING, BEATING)) return;
     await reap(this.#parts);
   }

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openStore } from "../../src/store/open.ts";
-import type { Store } from "../../src/store/store.ts";
+import { PendingCalls } from "../../src/store/pending-calls.ts";
+import type { JobMinute, Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/time.ts";
 import { minutely, tick } from "../conformance/support/minutely.ts";
 import {
@@ -20,6 +21,16 @@ import { onEachServer } from "./support/kinds.ts";
 const CAP = { isolated: 3, shared: 5 };
 const LONG_AGO = 1;
 
+const COUNTS: JobMinute = {
+  name: "job",
+  minute: 1,
+  counts: { completed: 1 },
+  busy: 1,
+  lastRun: 1,
+  lastFailure: null,
+  last: null,
+};
+
 /**
  * A worker was frozen during a transaction, which holds rows while it is frozen. A duty that waited for one of them
  * would not return before the test ends: no lock is released before.
@@ -27,10 +38,12 @@ const LONG_AGO = 1;
 onEachServer((kind) => {
   const at = behindProxy(kind);
   let store: Store;
+  let pending: PendingCalls;
   let frozen: Begun;
 
   beforeEach(async () => {
-    store = await openStore(at.scene.url, { clock: systemClock, prefix: "punctual_" });
+    pending = new PendingCalls();
+    store = await openStore(at.scene.url, { clock: systemClock, prefix: "punctual_", pending });
     await beat(store, "w1");
     await beat(store, "w2");
     frozen = await begin(kind, at.scene.direct, "read committed");
@@ -112,5 +125,32 @@ onEachServer((kind) => {
     await aside.sql("update punctual_schedules set next_tick = 60000 where job = 'two'");
     await aside.commit();
     expect((await tick(store)).ticked.map(({ job }) => job)).toEqual(["two"]);
+  });
+
+  /** Waits until the store has ended a try because of a lock, and released its own locks, while the other is frozen. */
+  const lockTimedOut = () =>
+    vi.waitFor(() => expect(String(pending.fault)).toMatch(/lock_timeout|lock wait timeout/i), {
+      timeout: 30_000,
+    });
+
+  test("a write of counts that froze makes others give up their place in the lock queue, and retry", async () => {
+    await define(store, [{ name: "job" }]);
+    await store.flush([COUNTS]);
+    await frozen.sql("select name from punctual_minutes for update");
+    const flushed = store.flush([COUNTS]);
+    await lockTimedOut();
+    await frozen.sql("commit");
+    await flushed;
+    expect(await at.scene.sql("select completed from punctual_minutes")).toEqual([{ completed: 2 }]);
+  });
+
+  test("a sync of jobs that froze makes others give up their place in the lock queue, and retry", async () => {
+    await define(store, [{ name: "job" }]);
+    await frozen.sql("select name from punctual_jobs for update");
+    const synced = define(store, [{ name: "job", limit: 2 }]);
+    await lockTimedOut();
+    await frozen.sql("commit");
+    await synced;
+    expect(await store.job("job")).toMatchObject({ limit: 2 });
   });
 });

@@ -36,4 +36,27 @@ export const mutants: Mutant[] = [
     tests,
     only: "PostgreSQL a reap that froze",
   },
+  {
+    rule: "A write of counts gives up its place in the lock queue after a while.",
+    file: "src/store/sql/jobs.ts",
+    find: "sql.transaction(write, { lockTimeout: true })",
+    replace: "sql.transaction(write)",
+    tests,
+    only: "PostgreSQL a write of counts that froze",
+  },
+  {
+    rule: "A sync of jobs gives up its place in the lock queue after a while.",
+    file: "src/store/sql/sync.ts",
+    find: "sql.transaction(write, { lockTimeout: true })",
+    replace: "sql.transaction(write)",
+    tests,
+    only: "PostgreSQL a sync of jobs that froze",
+  },
+  {
+    rule: "Locked rows of counts and jobs do not stop the reaping.",
+    file: "src/worker/janitor.ts",
+    find: "const FAILING_ALONE = [REAPING, COUNTING, SYNCING, PRUNING];",
+    replace: "const FAILING_ALONE = [REAPING];",
+    tests: ["test/unit/janitor.test.ts"],
+  },
 ];

@@ -27,7 +27,7 @@ export const mutants: Mutant[] = [
   {
     rule: "Nothing is reaped for some seconds after an outage.",
     file: "src/worker/janitor.ts",
-    find: "if (outage.wasWithin(REAP_AFTER_OUTAGE, REAPING)) return;",
+    find: "if (outage.wasWithin(REAP_AFTER_OUTAGE, ...FAILING_ALONE)) return;",
     replace: "if (outage.isOn) return;",
     tests: ["test/api/outages.test.ts"],
     only: "prevents a worker from reaping",

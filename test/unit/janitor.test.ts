@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { PunctualError } from "../../src/errors.ts";
 import { Emitter } from "../../src/events/events.ts";
 import { toLogger } from "../../src/events/logger.ts";
 import { PendingCalls } from "../../src/store/pending-calls.ts";
@@ -7,8 +8,8 @@ import { TestClock } from "../../src/testing/clock.ts";
 import type { Clock } from "../../src/time.ts";
 import { Janitor, type JanitorParts } from "../../src/worker/janitor.ts";
 
-/** A janitor that records its actions, in order. */
-function scene() {
+/** A janitor that records its actions, in order. `duty` stands for its writes of counts and its syncs of jobs. */
+function scene(duty = async () => {}) {
   const clock = new TestClock();
   let frozen = 0;
   const own: Clock = {
@@ -38,14 +39,14 @@ function scene() {
     events: new Emitter(toLogger(false), own),
     executor: {} as JanitorParts["executor"],
     registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
-    counts: { flush: async () => {} } as unknown as JanitorParts["counts"],
+    counts: { flushOften: duty } as unknown as JanitorParts["counts"],
     logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],
     pending: new PendingCalls(),
     beat: async () => {
       if (!beats) await new Promise(() => {});
       done.push("beat");
     },
-    sync: async () => {},
+    sync: duty,
     checkLeases: () => done.push("check leases"),
     wake: () => done.push("wake"),
   });
@@ -82,6 +83,18 @@ describe("a janitor", () => {
     janitor.start();
     await clock.advance(12);
     expect(done).toContain("reap those without an owner, but not of me");
+  });
+
+  test("reaps while rows of its counts and jobs are locked: the worker that holds them may be frozen", async () => {
+    let fails = 0;
+    const { clock, janitor, done } = scene(async () => {
+      fails++;
+      throw new PunctualError("DATABASE_BUSY", "locked");
+    });
+    janitor.start();
+    await clock.advance(60);
+    expect(fails).toBeGreaterThan(10);
+    expect(done).toContain("reap");
   });
 
   test("that was frozen gives up expired leases and beats before it reaps, and gives others time to do so", async () => {

@@ -28,14 +28,8 @@ import {
 } from "./errors.ts";
 import { inSchemaOf } from "./object-names.ts";
 import { NO_TIMEOUT, type QueryOptions, query, StatementNames } from "./query.ts";
-import { runAtOnce, runTransaction, type TransactionSettings } from "./transaction.ts";
+import { runAtOnce, runTransaction, SET_LOCK_TIMEOUT, type TransactionSettings } from "./transaction.ts";
 import { vacuumReport } from "./vacuum.ts";
-
-/**
- * A migration that waits for a lock on a table blocks every later statement on that table. After a second it gives up
- * its place in the lock queue and is retried.
- */
-const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
 /** Longest the first connection is retried, in milliseconds: a server that never answered is likely a wrong address. */
 const FIRST_RETRY_FOR = 5000;
@@ -172,9 +166,9 @@ export class PostgresDatabase implements ServerDatabase {
 
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
-    { retry = true, first }: TransactionOptions = {},
+    { retry = true, ...settings }: TransactionOptions = {},
   ): Promise<Result> {
-    return this.#transaction(work, retry, { first });
+    return this.#transaction(work, retry, settings);
   }
 
   /** Sends both as one statement, which is a transaction by itself and costs one round trip. */
@@ -212,6 +206,7 @@ export class PostgresDatabase implements ServerDatabase {
     return this.#transaction(
       async (tx) => {
         await tx.all("select pg_advisory_xact_lock(hashtextextended(?, 0))", `punctual install ${prefix}`);
+        // A migration that waits for a lock on a table blocks every later statement on that table.
         await tx.run(SET_LOCK_TIMEOUT);
         return work(tx);
       },
@@ -275,7 +270,7 @@ export class PostgresDatabase implements ServerDatabase {
     {
       waits,
       ...settings
-    }: Pick<TransactionSettings, "first" | "timeout"> & { waits?: RetryOptions["waits"] },
+    }: Pick<TransactionSettings, "first" | "lockTimeout" | "timeout"> & { waits?: RetryOptions["waits"] },
   ): Promise<Result> {
     const progress = new TransactionProgress();
     const once = async () => {

@@ -16,11 +16,16 @@ const BEGIN = "begin isolation level read committed";
  */
 const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
 
+/** A statement that waits for a lock longer gives up its place in the lock queue, and its transaction is retried. */
+export const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
+
 export interface TransactionSettings {
   /** False: the caller's code shares the transaction. It sends statements of its own on the same client. */
   isOurs: boolean;
   /** A statement without parameters that is sent in one packet with `begin`. */
   first?: string | undefined;
+  /** As `TransactionOptions.lockTimeout`. */
+  lockTimeout?: boolean | undefined;
   /** Longest wait for each answer, in milliseconds; `NO_TIMEOUT`: however long it takes. */
   timeout?: number | undefined;
   names: StatementNames;
@@ -31,14 +36,17 @@ export async function runTransaction<Result>(
   { client, stopPipelining, release }: HeldClient,
   progress: TransactionProgress,
   work: (tx: Transaction) => Promise<Result>,
-  { isOurs, first, timeout, names }: TransactionSettings,
+  { isOurs, first, lockTimeout, timeout, names }: TransactionSettings,
 ): Promise<Result> {
   let broken = true;
   const pipeline = new Pipeline(client, { timeout, names: isOurs ? names : undefined });
   try {
     if (!isOurs) stopPipelining();
-    const begin = isOurs ? BEGIN_OURS : BEGIN;
-    const opening = first && !progress.again ? `${begin}; ${first}` : begin;
+    const opening = [
+      isOurs ? BEGIN_OURS : BEGIN,
+      ...(lockTimeout ? [SET_LOCK_TIMEOUT] : []),
+      ...(first && !progress.again ? [first] : []),
+    ].join("; ");
     if (isOurs) pipeline.post(opening, []);
     // Awaited: the caller's statements do not go through the pipeline and could overtake ours.
     else await pipeline.send(opening, []);

@@ -178,7 +178,7 @@ export function addMinute(sql: SqlContext): string {
 export function flush(sql: SqlContext, minutes: JobMinute[], rollups: RollupCount[] = []): Promise<void> {
   const { t } = sql;
   const add = addMinute(sql);
-  return sql.transaction(async (tx) => {
+  const write = async (tx: SqlContext) => {
     const former = await readFormerNames(tx);
     const counted = minutes.map((minute) => ({ ...minute, name: former.get(minute.name) ?? minute.name }));
     for (const minute of counted.sort(compareNames)) {
@@ -210,7 +210,8 @@ export function flush(sql: SqlContext, minutes: JobMinute[], rollups: RollupCoun
       one.scope === "job" ? { ...one, name: former.get(one.name) ?? one.name } : one,
     );
     await addRollups(tx, sumCounts(underCurrentNames));
-  });
+  };
+  return sql.transaction(write, { lockTimeout: true });
 }
 
 export function compareNames(a: { name: string }, b: { name: string }): number {

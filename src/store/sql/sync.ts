@@ -21,7 +21,7 @@ const IMPLICIT_START = 0;
  */
 export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promise<void> {
   const { t } = sql;
-  return sql.transaction(async (tx) => {
+  const write = async (tx: SqlContext) => {
     const workers = await tx.all<{ id: string }>(
       `select id from ${t.workers} where seen_at > ?`,
       now - WORKER_DEAD_AFTER,
@@ -39,7 +39,8 @@ export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promi
       await syncGroup(tx, { ...sync, jobs: group }, mayDefineJob, now);
     }
     await syncQueues(tx, sync, mayDefine);
-  });
+  };
+  return sql.transaction(write, { lockTimeout: true });
 }
 
 /**
