@@ -167,4 +167,8 @@ export class Punctual<Known = any> extends Jobs<Known> {
   protected override openStore(): Promise<Store> {
     return this.#engine.store.get();
   }
+
+  protected override databaseFault(): unknown {
+    return this.#engine.store.pending.fault;
+  }
 }

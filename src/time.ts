@@ -215,3 +215,21 @@ function parseInstant(text: unknown): number | undefined {
   const day = new Date(`${date}T00:00:00Z`);
   return Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== date ? undefined : parsed;
 }
+
+/** Settles as `work` does, but rejects with `late()` after `ms`, and when the signal aborts. */
+export function inTime<Result>(
+  work: Promise<Result>,
+  ms: number,
+  signal: AbortSignal | undefined,
+  late: () => unknown,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const cancel = systemClock.after(ms, () => reject(late()));
+    const abort = () => reject(signal!.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => {
+      cancel();
+      signal?.removeEventListener("abort", abort);
+    });
+  });
+}

@@ -33,6 +33,8 @@ import { waitForRun } from "./wait.ts";
 export abstract class Operations extends Reports implements RunControl {
   protected abstract readonly events: Emitter;
   protected abstract openStore(): Promise<Store>;
+  /** The error after which statements are being retried, as the driver threw it; null: the database answers. */
+  protected abstract databaseFault(): unknown;
   protected abstract wakeWorker(): void;
   /** Ends these runs in the worker of this process: a run that it has not started does not start any more. */
   protected abstract cancelInWorker(ids: number[]): void;
@@ -58,6 +60,7 @@ export abstract class Operations extends Reports implements RunControl {
         clock: this.clock,
         valueCache: this.valueCache,
         openStore: () => this.openStore(),
+        databaseFault: () => this.databaseFault(),
         writeCounts: () => this.writeCounts(),
         definitions: () => this.definitions(),
       },

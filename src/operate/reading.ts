@@ -1,8 +1,9 @@
 import { formatValue, PunctualError } from "../errors.ts";
+import { toFailure } from "../run/failure.ts";
 import type { DefinedJob } from "../status/report.ts";
 import type { ReadLimits, StoreReads } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
-import { type Clock, type Duration, systemClock, toMilliseconds } from "../time.ts";
+import { type Clock, type Duration, inTime, toMilliseconds } from "../time.ts";
 import { checkKeys } from "../validate/options.ts";
 import { Reports } from "./reports.ts";
 import type { ValueCache } from "./values.ts";
@@ -20,11 +21,16 @@ export interface ReadingParts {
   readonly clock: Clock;
   readonly valueCache: ValueCache;
   openStore(): Promise<Store>;
+  /** The error after which statements are being retried, as the driver threw it; null: the database answers. */
+  databaseFault(): unknown;
   writeCounts(): Promise<void>;
   definitions(): readonly DefinedJob[];
 }
 
 const DEFAULT_TIMEOUT = 5;
+
+/** Longest wait for counts, in milliseconds. In an outage they must not use up the time that the caller has. */
+const LONGEST_FLUSH = 1000;
 
 /** The reads of an instance with a time limit for each call: see `reading()`. */
 export class Reading extends Reports {
@@ -59,27 +65,22 @@ export class Reading extends Reports {
 
   protected override async openReads(): Promise<StoreReads> {
     this.#limits.signal?.throwIfAborted();
-    const store = await this.#inTime(this.#parts.openStore());
+    const { timeout, signal } = this.#limits;
+    const store = await inTime(this.#parts.openStore(), timeout, signal, () => this.#notOpened());
     return store.limited(this.#limits);
   }
 
   /** Counts that cannot be written in time are written later: the report is a few seconds old. */
   protected override async writeCounts(): Promise<void> {
-    await this.#inTime(this.#parts.writeCounts()).catch(() => {});
+    const longest = Math.min(LONGEST_FLUSH, this.#limits.timeout);
+    await inTime(this.#parts.writeCounts(), longest, undefined, () => null).catch(() => {});
   }
 
-  #inTime<Result>(work: Promise<Result>): Promise<Result> {
-    const { timeout } = this.#limits;
-    return new Promise((resolve, reject) => {
-      const late = () =>
-        reject(
-          new PunctualError(
-            "QUERY_TIMED_OUT",
-            `The database could not be opened within ${timeout / 1000} s. Check that it is running, or allow more time.`,
-          ),
-        );
-      const cancel = systemClock.after(timeout, late);
-      work.then(resolve, reject).finally(cancel);
-    });
+  /** No query has been sent yet, so the database is to blame. */
+  #notOpened(): PunctualError {
+    const fault = this.#parts.databaseFault();
+    const why = fault === null ? "Check that it is running." : toFailure(fault).message;
+    const message = `The database could not be opened within ${this.#limits.timeout / 1000} s. ${why}`;
+    return new PunctualError("DATABASE_UNAVAILABLE", message, fault === null ? {} : { cause: fault });
   }
 }

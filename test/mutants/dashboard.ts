@@ -90,4 +90,12 @@ export const mutants: Mutant[] = [
     tests: ["test/dashboard/api/actions.test.ts"],
     only: "leaves no entry",
   },
+  {
+    rule: "The API waits longer than the store, which knows whether the database is down.",
+    file: "src/dashboard/api/shared-reads.ts",
+    find: "= 2 * STORE_TIMEOUT + 2 * SECOND",
+    replace: "= STORE_TIMEOUT - SECOND",
+    tests: ["test/faults/dashboard.test.ts"],
+    only: "an outage is 503",
+  },
 ];

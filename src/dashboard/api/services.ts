@@ -4,7 +4,7 @@ import type { Punctual } from "../../punctual.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import type { Clock } from "../../time.ts";
 import type { ApiSettings } from "../server/route.ts";
-import { SharedReads } from "./shared-reads.ts";
+import { SharedReads, STORE_TIMEOUT } from "./shared-reads.ts";
 import { TrendCache } from "./trend-cache.ts";
 import type { SummaryContext } from "./views/run-summary.ts";
 
@@ -20,7 +20,7 @@ export class Services {
 
   constructor(jobs: Punctual, settings: ApiSettings) {
     this.jobs = jobs;
-    this.reports = jobs.reading();
+    this.reports = jobs.reading({ timeout: `${STORE_TIMEOUT}ms` });
     this.settings = settings;
     this.clock = jobs.clock;
     this.reads = new SharedReads(this.clock);

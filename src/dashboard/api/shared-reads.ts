@@ -5,8 +5,14 @@ import { HttpProblem } from "../server/problem.ts";
 /** How long a result is shared with later requests. A page polls every two seconds at most. */
 const SHARED_FOR: number = SECOND;
 
-/** Longest wait for a read. The page shows the hint in place of the data. */
-export const LONGEST_READ: number = 5 * SECOND;
+/** Longest time of one call to the store, which cancels the statement then, or reports that the database is down. */
+export const STORE_TIMEOUT: number = 5 * SECOND;
+
+/**
+ * Longest wait for a response. The store knows best why it has no answer, so this wait must outlast its timeout: a
+ * response may need two calls, the first of which may be slow, and up to a second for the counts of this process.
+ */
+const LONGEST_READ: number = 2 * STORE_TIMEOUT + 2 * SECOND;
 
 interface Entry {
   startedAt: number;
@@ -25,7 +31,7 @@ export class SharedReads {
     this.#clock = clock;
   }
 
-  /** Returns the result of `read`, or of an equal read. Throws QUERY_TIMED_OUT after five seconds. */
+  /** Returns the result of `read`, or of an equal read. Throws QUERY_TIMED_OUT after `LONGEST_READ`. */
   get<Value>(key: string, read: () => Promise<Value>): Promise<Value> {
     const known = this.#entries.get(key) ?? this.#start(key, read);
     return this.#inTime(known) as Promise<Value>;
@@ -56,7 +62,7 @@ export class SharedReads {
   }
 }
 
-export function timedOut(): HttpProblem {
+function timedOut(): HttpProblem {
   return new HttpProblem(504, {
     code: "QUERY_TIMED_OUT",
     detail: `The database did not answer within ${LONGEST_READ / SECOND} seconds.`,

@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import { systemClock, yieldToEventLoop } from "../../time.ts";
+import { inTime, systemClock, yieldToEventLoop } from "../../time.ts";
 import type { ReadLimits } from "../reads.ts";
 import type { Database, Param, Sql } from "./database.ts";
 
@@ -35,24 +35,6 @@ export class LimitedSql implements Sql {
   #timedOut(): unknown {
     return this.#db.fault() ?? queryTimedOut(this.#limits.timeout);
   }
-}
-
-/** Settles as `work` does, but rejects with `late()` after `ms`, and when the signal aborts. */
-export function inTime<Result>(
-  work: Promise<Result>,
-  ms: number,
-  signal: AbortSignal | undefined,
-  late: () => unknown,
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const cancel = systemClock.after(ms, () => reject(late()));
-    const abort = () => reject(signal!.reason);
-    signal?.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => {
-      cancel();
-      signal?.removeEventListener("abort", abort);
-    });
-  });
 }
 
 export function queryTimedOut(ms: number, cause?: unknown): PunctualError {

@@ -234,7 +234,7 @@ describe("shared reads", () => {
       return promise;
     };
     const slow = viewer.get<Problem>("/runs");
-    await clock.advance(6);
+    await clock.advance(13);
     const { status, body } = await slow;
     expect([status, body.code]).toEqual([504, "QUERY_TIMED_OUT"]);
     expect(body.hint).toContain("last 24 h");

@@ -77,10 +77,10 @@ export class Sampler {
   }
 }
 
+const AWAY: string[] = ["QUERY_TIMED_OUT", "NOT_INSTALLED", "CLOSED"];
+
 /** Whether the database cannot be used at all. An overview that takes too long counts as well. */
 function isAway(error: unknown): boolean {
-  if (error instanceof HttpProblem) return error.code === "QUERY_TIMED_OUT";
-  return (
-    isOutage(error) || (isPunctualError(error) && (error.code === "NOT_INSTALLED" || error.code === "CLOSED"))
-  );
+  if (isOutage(error)) return true;
+  return (error instanceof HttpProblem || isPunctualError(error)) && AWAY.includes(error.code);
 }
