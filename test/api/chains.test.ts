@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { SqliteStore } from "../../src/store/sqlite/store.ts";
 import { yieldToEventLoop } from "../../src/time.ts";
 import { heard, listen, open } from "./support/instance.ts";
 
@@ -96,13 +97,30 @@ describe("a job with a limit of 1", () => {
   });
 
   test("a run that is cancelled by the run before it does not start", async () => {
-    const { jobs, seen, dispatch } = scene(async (n) => {
-      if (n === KNOWN) expect(await jobs.cancel(runs[KNOWN]!.id)).toBe("requested");
+    // No exchange tells the worker of it: those that begin after the cancellation wait until the next run has begun.
+    const { promise: next, resolve: begin } = Promise.withResolvers<void>();
+    let mayExchange = Promise.resolve();
+    const { exchange } = SqliteStore.prototype;
+    vi.spyOn(SqliteStore.prototype, "exchange").mockImplementation(async function (
+      this: SqliteStore,
+      request,
+    ) {
+      await mayExchange;
+      return exchange.call(this, request);
     });
-    const runs = await dispatch(1, KNOWN + 2);
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+    });
+    const { jobs, seen, dispatch } = scene(async (n) => {
+      if (n > MIDDLE) begin();
+      if (n !== MIDDLE) return;
+      mayExchange = next;
+      expect(await jobs.cancel(runs[MIDDLE]!.id)).toBe("requested");
+    });
+    const runs = await dispatch(1, KNOWN);
     await jobs.run({ batch: 400 });
-    expect(seen.order.slice(KNOWN - 1)).toEqual([KNOWN, KNOWN + 2]);
-    expect((await jobs.find(runs[KNOWN]!.id))!.state).toBe("cancelled");
+    expect(seen.order).toEqual([...numbers(1, MIDDLE), ...numbers(MIDDLE + 2, KNOWN)]);
+    expect((await jobs.find(runs[MIDDLE]!.id))!.state).toBe("cancelled");
   });
 
   test("starts none of the runs behind another once it is paused", async () => {

@@ -10,7 +10,7 @@ export const mutants: Mutant[] = [
     find: "endRuns(tx, which, end, { lock: sql.db.skipLocked })",
     replace: "endRuns(tx, which, end)",
     tests,
-    only: "PostgreSQL an exchange that froze",
+    only: "PostgreSQL.*an exchange that froze",
   },
   {
     rule: "A prune leaves out finished runs that another transaction has locked.",
@@ -18,7 +18,7 @@ export const mutants: Mutant[] = [
     find: 'db.skipLocked && ` order by r.id${db.lockOnly(db.skipLocked, "r")}`',
     replace: 'db.forUpdate && ` order by r.id${db.lockOnly(db.forUpdate, "r")}`',
     tests,
-    only: "PostgreSQL a prune that froze",
+    only: "PostgreSQL.*a prune that froze",
   },
   {
     rule: "A prune ends although another transaction has locked all that it finds.",
@@ -26,7 +26,7 @@ export const mutants: Mutant[] = [
     find: "if (ended === 0 && !selection.scan) break;",
     replace: "",
     tests,
-    only: "PostgreSQL a prune that froze",
+    only: "PostgreSQL.*a prune that froze",
   },
   {
     rule: "Rows of dead workers that another transaction has locked are left.",
@@ -34,7 +34,7 @@ export const mutants: Mutant[] = [
     find: "limit ${FORGOTTEN_AT_ONCE}${db.skipLocked}`",
     replace: "limit ${FORGOTTEN_AT_ONCE}${db.forUpdate}`",
     tests,
-    only: "PostgreSQL a reap that froze",
+    only: "PostgreSQL.*a reap that froze",
   },
   {
     rule: "A write of counts gives up its place in the lock queue after a while.",
@@ -42,7 +42,7 @@ export const mutants: Mutant[] = [
     find: "sql.transaction(write, { lockTimeout: true })",
     replace: "sql.transaction(write)",
     tests,
-    only: "PostgreSQL a write of counts that froze",
+    only: "PostgreSQL.*a write of counts that froze",
   },
   {
     rule: "A sync of jobs gives up its place in the lock queue after a while.",
@@ -50,7 +50,7 @@ export const mutants: Mutant[] = [
     find: "sql.transaction(write, { lockTimeout: true })",
     replace: "sql.transaction(write)",
     tests,
-    only: "PostgreSQL a sync of jobs that froze",
+    only: "PostgreSQL.*a sync of jobs that froze",
   },
   {
     rule: "Locked rows of counts and jobs do not stop the reaping.",

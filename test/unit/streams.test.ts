@@ -163,6 +163,17 @@ test("a suspect that is cancelled while its start is being written does not star
   expect(at.on(0)!.settle).toMatchObject([{ id: suspect!.id, outcome: "cancelled" }]);
 });
 
+test("a suspect that is cancelled in this process before its start is written does not start", async () => {
+  const at = scene();
+  await at.clock.advance(0);
+  const [suspect] = at.runs(1, { suspect: true, started: false });
+  await at.on(0)!.answer({ claimed: [suspect!] });
+  at.worker.cancel([suspect!.id]);
+  await at.on(0)!.answer({});
+  expect(at.running()).toEqual([]);
+  expect(at.on(0)!.settle).toMatchObject([{ id: suspect!.id, outcome: "cancelled" }]);
+});
+
 test("a claimed run that is cancelled in this process does not start, whatever the database answers", async () => {
   const at = scene({ parallel: 1 });
   await at.clock.advance(0);
