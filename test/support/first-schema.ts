@@ -2,14 +2,13 @@ import type { DatabaseName } from "../../src/store/store.ts";
 
 /** The statements that take a database from the newest schema back to the first one: extend them with each migration. */
 export function toFirstSchema(database: DatabaseName): string[] {
-  const history = ["parent", "rerun", "tick", "fingerprint", "job_failed"].map(
-    (name) => `punctual_history_${name}`,
-  );
+  const history = ["parent", "rerun", "tick", "job_failed"].map((name) => `punctual_history_${name}`);
   const onMysql = database === "mysql" || database === "mariadb";
   return [
     "drop table punctual_audit",
-    ...history.map((index) => `drop index ${index}${onMysql ? " on punctual_history" : ""}`),
-    ...(onMysql ? [] : ["drop index punctual_runs_parent", "drop index punctual_runs_rerun"]),
+    ...(onMysql
+      ? []
+      : [...history, "punctual_runs_parent", "punctual_runs_rerun"].map((index) => `drop index ${index}`)),
     "alter table punctual_history drop column rerun_of",
     "alter table punctual_runs drop column rerun_of",
     "alter table punctual_workers drop column facts",

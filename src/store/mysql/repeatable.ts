@@ -4,7 +4,7 @@ export function addColumn(table: string, column: string, type: string): string[]
 }
 
 /** Statements that run `alter`, which adds this column. They do nothing if the table has the column. */
-export function unlessThere({ table, column }: { table: string; column: string }, alter: string): string[] {
+function unlessThere({ table, column }: { table: string; column: string }, alter: string): string[] {
   return [
     `set @punctual_step = (select if(count(*) = 0, '${alter}', 'do 0') from information_schema.columns
         where table_schema = database() and table_name = '${table}' and column_name = '${column}')`,

@@ -54,6 +54,9 @@ const KINDS = [
   { where: "state = 1 and owner is not null", index: "owned" },
 ] as const;
 
+/** Order of each index. Without it PostgreSQL reads the table from its beginning, past all runs of other kinds. */
+const ORDER = { ready: "queue, priority, run_at, id", owned: "owner, priority, run_at, id" };
+
 interface IsolatedRow {
   id: number;
   name: string;
@@ -226,19 +229,24 @@ export class ActiveRuns {
     this.capped ||= sum(rows) > MOST_COUNTED;
   }
 
-  async #countUpTo(where: string, index: Index, most: number): Promise<number> {
+  async #countUpTo(where: string, index: keyof typeof ORDER, most: number): Promise<number> {
     const row = await first(
       this.#sql.all<{ n: number }>(
-        `select count(*) as n from (select 1 as one from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them`,
+        `select count(*) as n from (select 1 as one from ${this.#runs(index)} where ${where} order by ${ORDER[index]} limit ${most + 1}) as some_of_them`,
       ),
     );
     return row?.n ?? 0;
   }
 
-  #countByJob(where: string, index: Index, params: string[], most: number): Promise<GroupCount[]> {
+  #countByJob(
+    where: string,
+    index: keyof typeof ORDER,
+    params: string[],
+    most: number,
+  ): Promise<GroupCount[]> {
     return this.#sql.all<GroupCount>(
       `select name, queue, min(priority) as priority, count(*) as n, min(run_at) as oldest from (
-         select name, queue, priority, run_at from ${this.#runs(index)} where ${where} limit ${most + 1}) as some_of_them group by name, queue`,
+         select name, queue, priority, run_at from ${this.#runs(index)} where ${where} order by ${ORDER[index]} limit ${most + 1}) as some_of_them group by name, queue`,
       ...params,
     );
   }

@@ -123,7 +123,10 @@ export interface Database extends Sql {
   readonly unlessKeyHeld: string;
   /** Whether an insert failed because another run holds the unique key. */
   isKeyHeld(error: unknown): boolean;
-  /** Whether `runs` has indexes by parent and by rerun: partial ones, which cost other runs nothing. */
+  /**
+   * Whether runs have partial indexes by parent, rerun and schedule, and failed runs by job. Other runs are
+   * in none of them. A database without partial indexes has none of these (note 45).
+   */
   readonly indexesLinks: boolean;
   /** Whether one statement can delete rows and insert them into another table, as PostgreSQL's can. */
   readonly movesRows: boolean;
@@ -153,6 +156,7 @@ export type Index =
   | "tick"
   | "name"
   | "next"
+  | "failed"
   | "slot";
 
 /** A database server: it has a clock of its own, and transactions that run at the same time as others'. */

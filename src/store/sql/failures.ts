@@ -6,21 +6,26 @@ import { first, idsAsJson, type Param } from "./database.ts";
 /** Failed runs that one statement groups: SQLite blocks the event loop for about 5 ms. */
 const AT_ONCE = 2000;
 
-/** Groups the newest failed runs, by the index of failed runs, in slices. */
+/**
+ * Groups the newest failed runs, by the index of failed runs, in slices. Without an index by job, the failed runs of
+ * other jobs count towards `most`.
+ */
 export async function failures(
   sql: SqlContext,
   { job, since, most }: { job: string | null; since: number | null; most: number },
 ): Promise<FailureCounts> {
-  const { t } = sql;
+  const { db, t } = sql;
   const groups = new Map<string, FailureCount>();
-  const where = `state = 4${job === null ? "" : " and name = ?"}`;
-  const of: Param[] = job === null ? [] : [job];
+  const from = `${t.history}${db.using(t.history, "failed")}`;
+  const isOfJob = job === null ? "" : " and name = ?";
+  const name: Param[] = job === null ? [] : [job];
+  const [where, of] = db.indexesLinks ? [`state = 4${isOfJob}`, name] : ["state = 4", []];
   let below = Number.MAX_SAFE_INTEGER;
   for (let read = 0; read < most; read += AT_ONCE) {
     const slice = `${where} and id < ? order by id desc`;
     const end = await first(
       sql.all<{ id: number }>(
-        `select id from ${t.history} where ${slice} limit 1 offset ${AT_ONCE - 1}`,
+        `select id from ${from} where ${slice} limit 1 offset ${AT_ONCE - 1}`,
         ...of,
         below,
       ),
@@ -28,9 +33,9 @@ export async function failures(
     const rows = await sql.all<FailureCount>(
       `select fingerprint, name as job, finished_at - finished_at % ${HOUR} as hour, count(*) as count,
               min(finished_at) as first, max(finished_at) as last, max(id) as sample
-         from ${t.history} where ${where} and id < ? and id >= ?${since === null ? "" : " and finished_at >= ?"}
+         from ${from} where state = 4${isOfJob} and id < ? and id >= ?${since === null ? "" : " and finished_at >= ?"}
         group by 1, 2, 3`,
-      ...of,
+      ...name,
       below,
       end?.id ?? 0,
       ...(since === null ? [] : [since]),
@@ -40,7 +45,7 @@ export async function failures(
     below = end.id;
     await yieldToEventLoop();
   }
-  const left = await sql.all(`select id from ${t.history} where ${where} and id < ? limit 1`, ...of, below);
+  const left = await sql.all(`select id from ${from} where ${where} and id < ? limit 1`, ...of, below);
   return { counts: [...groups.values()], capped: left.length > 0 };
 }
 

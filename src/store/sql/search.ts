@@ -18,6 +18,8 @@ interface SearchPlan {
   clause: Statement;
   /** The condition for which an index gives rows in the order of ids. */
   driver: Statement;
+  /** The index of `driver`; undefined: the primary key, or one that no planner misses. */
+  index?: "name" | "failed";
   /** Whether the rows that satisfy `driver` are few enough for one statement to read all of them. */
   few: boolean;
 }
@@ -36,7 +38,7 @@ export async function search(sql: SqlContext, request: RunSearch, now: number): 
       const order = plan.few ? "r.id + 0" : "r.id";
       rows.push(
         ...(await sql.all<RecordRow>(
-          `select ${columns} from ${sql.t[plan.table]} r where ${text} order by ${order} desc limit ?`,
+          `select ${columns} from ${from(sql, plan)} where ${text} order by ${order} desc limit ?`,
           ...params,
           request.limit - rows.length,
         )),
@@ -69,7 +71,7 @@ export async function count(
     const end = await searchWindows(sql, plan, null, async ({ text, params }) => {
       const row = await first(
         sql.all<{ n: number }>(
-          `select count(*) as n from (select 1 as one from ${sql.t[plan.table]} r where ${text} limit ?) as found`,
+          `select count(*) as n from (select 1 as one from ${from(sql, plan)} where ${text} limit ?) as found`,
           ...params,
           cap + 1 - total,
         ),
@@ -88,10 +90,11 @@ export async function count(
  */
 async function searchWindows(
   sql: SqlContext,
-  { table, clause, driver, few }: SearchPlan,
+  plan: SearchPlan,
   before: number | null,
   look: (where: Statement) => Promise<boolean>,
 ): Promise<number> {
+  const { clause, driver, few } = plan;
   if (few) {
     await look(joined([clause, ...below(before)], " and "));
     return 0;
@@ -101,7 +104,7 @@ async function searchWindows(
     const range = joined([driver, ...below(top)], " and ");
     const floor = await first(
       sql.all<{ id: number }>(
-        `select r.id from ${sql.t[table]} r where ${range.text} order by r.id desc limit 1 offset ${size - 1}`,
+        `select r.id from ${from(sql, plan)} where ${range.text} order by r.id desc limit 1 offset ${size - 1}`,
         ...range.params,
       ),
     );
@@ -112,6 +115,11 @@ async function searchWindows(
     if (!more) break;
   }
   return top!;
+}
+
+/** The table as `r`, with the hint to use the index of the plan. */
+function from({ db, t }: SqlContext, { table, index }: SearchPlan): string {
+  return `${t[table]} r${index ? db.using(t[table], index) : ""}`;
 }
 
 function below(id: number | null): Statement[] {
@@ -126,9 +134,10 @@ function plansOf(sql: SqlContext, where: RunCondition[], now: number): SearchPla
     const here = states.filter((state) => isFinished(state) === (table === "history"));
     if (here.length === 0) return [];
     const context: ClauseContext = { db, t, table, now };
-    const { driver, few } = driverOf(db, table, here, where);
+    const found = driverOf(db, table, here, where);
+    const { driver } = found;
     const clause = joined([driver, ...where.map((one) => toClause(context, one))], " and ");
-    return [{ table, clause, driver, few }];
+    return [{ table, clause, ...found }];
   });
 }
 
@@ -136,7 +145,9 @@ function plansOf(sql: SqlContext, where: RunCondition[], now: number): SearchPla
 function statesOf(where: RunCondition[]): RunState[] {
   let left = Object.keys(stateCodes) as RunState[];
   for (const condition of where) {
-    if (condition.field === "fingerprint" && !condition.not) left = left.filter(isFinished);
+    // Only the error of a failed run has a fingerprint.
+    if (condition.field === "fingerprint" && !condition.not)
+      left = left.filter((state) => state === "failed");
     if (condition.field !== "state") continue;
     left = left.filter((state) => condition.any.includes(state) !== (condition.not ?? false));
   }
@@ -144,18 +155,18 @@ function statesOf(where: RunCondition[]): RunState[] {
 }
 
 /**
- * Chooses the condition to read a table by. Running runs are few. History has indexes by job, fingerprint, parent and
- * rerun, each with the id; and by id for failed runs, of all jobs or of one.
+ * Chooses the condition to read a table by. Running runs are few. History has an index by job and id, and one by id for
+ * failed runs. With `indexesLinks` it has more: by parent, by rerun, and of failed runs by job.
  */
 function driverOf(
   db: Database,
   table: RunTable,
   states: RunState[],
   where: RunCondition[],
-): Pick<SearchPlan, "driver" | "few"> {
-  const linked = linkedTo(db, table, where);
+): Pick<SearchPlan, "driver" | "few" | "index"> {
+  const linked = linkedTo(db, where);
   if (linked) return { driver: linked, few: false };
-  const failed = states.every((state) => state === "failed") ? "r.state = 4" : "1 = 1";
+  const isFailed = states.every((state) => state === "failed");
   const along = (text: string, ...params: Param[]) => ({ driver: { text, params }, few: false });
   for (const condition of where) {
     if (condition.not) continue;
@@ -163,21 +174,20 @@ function driverOf(
       return { ...along("1 = 1"), few: true };
     }
     const [only, ...others] = condition.field === "job" ? condition.any : [];
-    if (table === "history" && only && others.length === 0 && "is" in only)
-      return along(`r.name = ? and ${failed}`, only.is);
+    if (table === "runs" || !only || others.length > 0 || !("is" in only)) continue;
+    if (!isFailed) return { ...along("r.name = ?", only.is), index: "name" };
+    if (db.indexesLinks) return along("r.name = ? and r.state = 4", only.is);
   }
   if (states.every((state) => state === "running")) return { ...along("r.state = 2"), few: true };
-  return along(failed);
+  return isFailed ? { ...along("r.state = 4"), index: "failed" } : along("1 = 1");
 }
 
-/** Returns the condition that names one parent, rerun or fingerprint, where the table has an index for it. */
-function linkedTo(db: Database, table: RunTable, where: RunCondition[]): Statement | null {
-  if (table === "runs" && !db.indexesLinks) return null;
+/** Returns the condition that names one parent or rerun, where the table has an index for it. */
+function linkedTo(db: Database, where: RunCondition[]): Statement | null {
+  if (!db.indexesLinks) return null;
   for (const condition of where) {
     if (condition.not || !("any" in condition) || condition.any.length !== 1) continue;
     const [only] = condition.any;
-    if (condition.field === "fingerprint" && table === "history" && "is" in condition.any[0]!)
-      return { text: "r.fingerprint = ?", params: [condition.any[0].is] };
     if (condition.field !== "parent" && condition.field !== "rerun") continue;
     const { op, value } = only as NumberMatch;
     if (op === "=")

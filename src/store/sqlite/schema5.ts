@@ -25,7 +25,6 @@ export const schema5: Migration = {
     `create index ${t.history}_parent on ${t.history} (parent_id, id) where parent_id is not null`,
     `create index ${t.history}_rerun on ${t.history} (rerun_of, id) where rerun_of is not null`,
     `create index ${t.history}_tick on ${t.history} (schedule, tick_at) where schedule is not null`,
-    `create index ${t.history}_fingerprint on ${t.history} (fingerprint, id) where fingerprint is not null`,
     `create index ${t.history}_job_failed on ${t.history} (name, id) where state = 4`,
   ],
 };

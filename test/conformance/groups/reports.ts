@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunCondition } from "../../../src/store/search.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import { minutely, tick } from "../support/minutely.ts";
 import { beat, claim, define, ids, insert, insertOne, settle, times } from "../support/requests.ts";
@@ -194,22 +195,33 @@ export function reports(database: Database): void {
       await at.sql(
         `update punctual_history set parent_id = 5, rerun_of = 5, schedule = 5, tick_at = id, state = 4, fingerprint = 'aaa' where ${some}`,
       );
+      // Without an index by schedule, ticks are looked for among the newest runs of its job.
+      await define(at.store, [{ name: "ticking", schedules: [minutely()] }]);
+      await at.sql("update punctual_schedules set id = 5");
+      await at.sql(`update punctual_history set name = 'ticking' where ${some}`);
       const expected = [70_000, 700, 7];
+      const byLink = async (store: Store) => {
+        for (const field of ["parent", "rerun"] as const) {
+          const where: RunCondition[] = [{ field, any: [{ op: "=", value: 5 }] }];
+          expect(ids((await store.search({ where, limit: 5 })).runs)).toEqual(expected);
+        }
+      };
       const plans = await at.plans(async (store) => {
         const search = async (...where: RunCondition[]) =>
           ids((await store.search({ where, limit: 5 })).runs);
-        expect(await search({ field: "parent", any: [{ op: "=", value: 5 }] })).toEqual(expected);
-        expect(await search({ field: "rerun", any: [{ op: "=", value: 5 }] })).toEqual(expected);
+        // MySQL and MariaDB have no partial indexes, and read a bounded number of rows instead.
+        if (database.name === "sqlite" || database.name === "postgres") await byLink(store);
         expect(await search({ field: "fingerprint", any: [{ is: "aaa" }] })).toEqual(expected);
         const failed: RunCondition = { field: "state", any: ["failed"] };
-        expect(await search({ field: "job", any: [{ is: "many" }] }, failed)).toEqual(expected);
+        expect(await search({ field: "job", any: [{ is: "ticking" }] }, failed)).toEqual(expected);
         expect(ids(await store.recentTicks([5, 6], 20))).toEqual(expected);
         expect((await store.failures({ job: null, since: null, most: 10_000 })).counts).toMatchObject([
           { count: 3 },
         ]);
-        expect((await store.failures({ job: "many", since: null, most: 10_000 })).counts).toHaveLength(1);
+        expect((await store.failures({ job: "ticking", since: null, most: 10_000 })).counts).toHaveLength(1);
         expect(await store.values("errortype")).toEqual([]);
       });
+      await byLink(at.store);
       expect(plans.length).toBeGreaterThan(8);
       // Groups, orders and unions of a few rows; the index that has only the failed runs.
       const small = /history_failed|history_job_failed|TEMP B-TREE|^SCAN s\d+$/;
