@@ -121,7 +121,7 @@ test("releases unfinished runs on a signal", async () => {
   const jobs = new Punctual(`sqlite:${cwd}/jobs.db`, { logger: false });
   const { runs } = await jobs.runs();
   expect(runs.map(({ name, state, attempts }) => ({ name, state, attempts }))).toEqual([
-    { name: "slow", state: "ready", attempts: 0 },
+    { name: "slow", state: "ready", attempts: 1 },
   ]);
   await jobs.stop();
 });

@@ -46,7 +46,9 @@ describe("doctor", () => {
     await jobs.dispatch("report");
     await jobs.dispatch("report");
     db.exec("drop index punctual_runs_scheduled");
-    db.exec("update punctual_runs set state = 2, locked_until = 1000, locked_by = 'gone' where id = 1");
+    db.exec(
+      "update punctual_runs set state = 2, started_at = 1000, locked_until = 1000, locked_by = 'gone' where id = 1",
+    );
     db.exec("update punctual_jobs set lim = 7, seen_at = 1000");
     db.exec("update punctual_schedules set next_tick = 1000");
     const { code, stdout } = await call("doctor", "--check", "--json");

@@ -19,6 +19,7 @@ describe("list", () => {
       "Attempt",
       "When",
       "Took",
+      "Progress",
       "Error",
     ]);
     expect(rows.map((row) => Number(row.slice(1, 5)))).toEqual([7, 6, 5, 4, 3, 2, 1]);

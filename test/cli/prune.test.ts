@@ -108,7 +108,9 @@ describe("prune", () => {
     const typo = await call("prune", "--job", "fauly");
     expect(typo).toMatchObject({ code: 3, stdout: "" });
     expect(typo.stderr).toContain('Did you mean "faulty"?');
-    db.exec("update punctual_runs set state = 2, locked_until = 9e15, lease_token = 'x', locked_by = 'w'");
+    db.exec(
+      "update punctual_runs set state = 2, started_at = 1, locked_until = 9e15, lease_token = 'x', locked_by = 'w'",
+    );
     const busy = await call("prune", "--job", "faulty");
     expect(busy).toMatchObject({ code: 7, stdout: "" });
     expect(busy.stderr).toContain("punctual list --where 'job:faulty state:running'");

@@ -26,7 +26,7 @@ describe("show", () => {
       /It waits for attempt 2\.[\s\S]*Last error\n {2}TypeError: fetch failed/,
     );
     expect((await call("show", String(running))).stdout).toMatch(
-      /Worker +web-2:4411[\s\S]*\{"done":120,"of":300\}/,
+      /Worker +web-2:4411[\s\S]*Progress .* 40 % +120\/300/,
     );
   });
 
