@@ -82,10 +82,14 @@ export abstract class Operations extends Reports implements RunControl {
     checkKeys(options, { force: true }, "cancel()");
     const store = await this.openStore();
     const answer = await store.cancel(checkId(id), defaultRetention.cancelled, options.force === true);
-    if (answer === "requested") this.cancelInWorker([id]);
-    else if (answer === "cancelled") await this.#emitCancelled(id);
-    else throw wrongState("cancel", id, answer);
-    return answer;
+    if (answer === "requested") {
+      this.cancelInWorker([id]);
+      return answer;
+    }
+    if (answer === "ended") await this.#emitCancelled(id);
+    // A run that was cancelled before is what the caller wants.
+    else if (answer !== "cancelled") throw wrongState("cancel", id, answer);
+    return "cancelled";
   }
 
   async #emitCancelled(id: number): Promise<void> {
@@ -133,11 +137,10 @@ export abstract class Operations extends Reports implements RunControl {
     const store = await this.openStore();
     const requested: number[] = [];
     const cancel = async ({ id, state }: RunRecord) => {
-      // store.cancel() answers "cancelled" also for a run that was cancelled before.
       if (isFinished(state)) return state;
       const answer = await store.cancel(id, defaultRetention.cancelled);
-      if (answer === "cancelled") await this.#emitCancelled(id);
-      if (answer !== "requested") return toSkipReason(answer, "cancelled");
+      if (answer === "ended") await this.#emitCancelled(id);
+      if (answer !== "requested") return toSkipReason(answer, "ended");
       requested.push(id);
       return null;
     };

@@ -37,10 +37,10 @@ export function healthOf(report: StatusReport): Health {
 
   for (const queue of report.queues) {
     const { name, ready } = queue;
-    const waiting = `${name}: ${counted(ready, report.capped)} waiting`;
+    const waiting = `${name}: ${counted(ready, queue.capped)} waiting`;
     if (queue.paused) {
       const until = queue.pausedUntil ? ` until ${queue.pausedUntil.toISOString()}` : "";
-      const blocked = ready > 0 ? `, ${counted(ready, report.capped)} waiting` : "";
+      const blocked = ready > 0 ? `, ${counted(ready, queue.capped)} waiting` : "";
       degraded.add(
         `${name}: paused${until}${pauseNote(queue.pause)}${blocked}.`,
         `punctual resume queue ${shellQuote(name)}`,

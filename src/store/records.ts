@@ -177,6 +177,8 @@ export interface QueueStatus {
   pausedUntil: number | null;
   pause: Pause | null;
   ready: number;
+  /** Whether more of its runs are ready than were counted: `ready` is then a lower bound. */
+  capped: boolean;
   scheduled: number;
   running: number;
   /** When the ready run that has waited longest was due. */
@@ -280,10 +282,10 @@ export interface WaitFacts {
 }
 
 /**
- * `requested`: the run is running, and its worker will abort it. A finished state: the run had ended before. Null: no
- * such run.
+ * `ended`: this call has cancelled the run. `requested`: the run is running, and its worker will abort it. A finished
+ * state: the run had ended before, also if it had been cancelled. Null: no such run.
  */
-export type CancelAnswer = "cancelled" | "requested" | FinishedState | null;
+export type CancelAnswer = "ended" | "requested" | FinishedState | null;
 
 /** An action of an operator to record. */
 export interface NewAuditEntry {

@@ -148,7 +148,7 @@ onEachServer((kind) => {
         claimed = ids(await claim(at.store, { behind: () => 9 }));
       },
     });
-    expect(await store.cancel(all[2]!, null)).toBe("cancelled");
+    expect(await store.cancel(all[2]!, null)).toBe("ended");
     expect(claimed).toEqual(all.slice(0, 2));
   });
 

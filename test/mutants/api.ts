@@ -19,6 +19,14 @@ export const mutants: Mutant[] = [
     only: "from which the key is computed",
   },
   {
+    rule: "A run that was cancelled before is not counted as cancelled by a bulk operation.",
+    file: "src/store/sql/control.ts",
+    find: 'if (ended.length > 0) return "ended";',
+    replace: 'if (ended.length > 0) return "cancelled";',
+    tests: ["test/conformance/sqlite.test.ts"],
+    only: "at the same time as another cancels the run once",
+  },
+  {
     rule: "The statements of a reader share one deadline.",
     file: "src/store/sql/limited.ts",
     find: "if (left <= 0) throw this.#timedOut();",

@@ -9,6 +9,7 @@ export function queueReport(name: string, fields: Partial<QueueReport> = {}): Qu
     pausedUntil: null,
     pause: null,
     ready: 0,
+    capped: false,
     scheduled: 0,
     running: 0,
     oldest: null,

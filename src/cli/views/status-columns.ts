@@ -109,7 +109,7 @@ export function queueColumns({ workers, now }: StatusReport, page: Page): Column
       cell: ({ paused, pausedUntil }) =>
         !paused ? "open" : `paused${pausedUntil ? ` until ${moment(pausedUntil, now, page.zone)}` : ""}`,
     },
-    { title: "Ready", cell: ({ ready }) => grouped(ready), align: "right" },
+    { title: "Ready", cell: ({ ready, capped }) => `${grouped(ready)}${capped ? "+" : ""}`, align: "right" },
     {
       title: "Oldest",
       cell: ({ oldest }) => (oldest ? span(Number(now) - Number(oldest)) : icons.none),

@@ -52,9 +52,9 @@ export function createApi(jobs: Punctual, settings: ApiSettings): Api {
     openApiRoute(),
     eventsRoute(hub),
   ];
-  const close = () => {
-    bulk.close();
+  const close = async () => {
     hub.close();
+    await bulk.close();
   };
   return { routes, close };
 }

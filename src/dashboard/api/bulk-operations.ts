@@ -26,9 +26,14 @@ export type Selection = { ids: number[] } | { q: string; zone: string | undefine
 interface Operation {
   view: BulkOperation;
   stop: AbortController;
+  /** Resolves when the operation has ended and its result is in the audit trail. */
+  ended: Promise<void>;
 }
 
-/** Operations on many runs, executed in this process. They end with the process; the audit trail has their results. */
+/**
+ * Operations on many runs, executed in this process. They end with the process. The audit trail has an entry for the
+ * start of each, so that a process that is killed leaves a trace, and one for its result.
+ */
 export class BulkOperations {
   readonly #services: Services;
   readonly #hub: LiveHub;
@@ -65,10 +70,11 @@ export class BulkOperations {
       error: null,
       command: commandOf(action, selection),
     };
-    const operation = { view, stop: new AbortController() };
+    await this.#record(view, selection, user);
+    const operation: Operation = { view, stop: new AbortController(), ended: Promise.resolve() };
     this.#operations.set(view.id, operation);
     this.#publish(operation);
-    void this.#run(operation, selection, user);
+    operation.ended = this.#run(operation, selection, user);
     return view;
   }
 
@@ -84,9 +90,11 @@ export class BulkOperations {
     return view;
   }
 
-  /** Stops all operations, when the dashboard closes. */
-  close(): void {
-    for (const { stop } of this.#operations.values()) stop.abort();
+  /** Stops all operations, when the dashboard closes. Resolves when their results are in the audit trail. */
+  async close(): Promise<void> {
+    const operations = [...this.#operations.values()];
+    for (const { stop } of operations) stop.abort();
+    await Promise.all(operations.map(({ ended }) => ended));
   }
 
   #find(id: string): Operation {
@@ -115,24 +123,26 @@ export class BulkOperations {
       view.state = "failed";
       view.error = this.#services.settings.redaction.text(toFailure(error).message);
     }
-    const { clock, jobs, reads } = this.#services;
+    const { clock, reads } = this.#services;
     view.finishedAt = iso(clock.now());
     reads.forget();
     this.#publish(operation);
     clock.after(KEPT_FOR, () => this.#forget(view.id), { background: true });
-    const { action, id, q, done, skipped, state, error } = view;
-    const details = { operation: id, done, skipped, state, error };
-    const target = q ?? `${"ids" in selection ? selection.ids.length : 0} runs`;
-    const entry = {
+    // If the database is away, the operation has failed already, and the entry of its start remains.
+    await this.#record(view, selection, user).catch(() => {});
+  }
+
+  async #record(view: BulkOperation, selection: Selection, user: User): Promise<void> {
+    const { action, id, q, done, skipped, state, total, error } = view;
+    const result = state === "running" ? { total: total.value } : { done, skipped, error };
+    await this.#services.jobs.recordAction({
       action: `runs.${action}`,
-      target,
-      details,
+      target: q ?? `${"ids" in selection ? selection.ids.length : 0} runs`,
+      details: { operation: id, state, ...result },
       user: user.name,
       role: user.role,
       source: "dashboard",
-    };
-    // Nothing waits for this entry; if the database is away, the operation has failed already.
-    await jobs.recordAction(entry).catch(() => {});
+    });
   }
 
   /** Returns false if it stopped before the last run. */

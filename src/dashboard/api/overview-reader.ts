@@ -75,7 +75,7 @@ function toTiles(report: StatusReport, schedules: ScheduleInfo[], week: Trend): 
     running: { runs: sum("running"), slots: live.reduce((total, { parallel }) => total + parallel, 0) },
     waiting: {
       ready: { value: sum("ready"), capped },
-      scheduled: { value: sum("scheduled"), capped },
+      scheduled: { value: sum("scheduled"), capped: capped && sum("scheduled") > 0 },
       oldest: isoOrNull(earliest(queues.map(({ oldest }) => oldest))),
     },
     failed: { ...failures(week), jobs: report.jobs.filter(({ fails }) => fails > 0).length },

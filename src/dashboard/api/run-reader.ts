@@ -118,7 +118,7 @@ function attemptViews(
     }),
   );
   const { state, startedAt, finishedAt } = run;
-  const isStored = views.some(({ attempt, outcome }) => attempt === run.attempts && outcome !== "crashed");
+  const isStored = views.some(({ attempt }) => attempt === run.attempts);
   if (run.attempts === 0 || (state !== "running" && !isFinished(state)) || isStored) return views;
   return [
     ...views,

@@ -26,6 +26,8 @@ interface JobActivity {
 
 interface QueueActivity {
   ready: number;
+  /** Whether more runs are ready than were counted. */
+  capped: boolean;
   scheduled: number;
   running: number;
   oldest: number | null;
@@ -175,7 +177,9 @@ export class ActiveRuns {
     const most = Math.max(LEAST_OF_QUEUE, Math.floor(MOST_COUNTED / queues.length));
     for (const queue of queues) {
       const of = `${where} and queue = ?`;
-      for (const group of await this.#countByJob(of, "ready", [queue], most)) {
+      const groups = await this.#countByJob(of, "ready", [queue], most);
+      this.#queue(queue).capped = sum(groups) > most;
+      for (const group of groups) {
         this.#queue(queue).ready += group.n;
         this.#job(group).waiting += group.n;
       }
@@ -267,7 +271,13 @@ export class ActiveRuns {
   }
 
   #queue(name: string): QueueActivity {
-    return entry(this.queues, name, () => ({ ready: 0, scheduled: 0, running: 0, oldest: null }));
+    return entry(this.queues, name, () => ({
+      ready: 0,
+      capped: false,
+      scheduled: 0,
+      running: 0,
+      oldest: null,
+    }));
   }
 }
 

@@ -62,7 +62,7 @@ export function cancel(
   return sql.transaction(async (tx) => {
     const end = { state: "cancelled", error: null, keep, now } as const;
     const ended = await endRuns(tx, { text: "id = ?", params: [id] }, end, { force });
-    if (ended.length > 0) return "cancelled";
+    if (ended.length > 0) return "ended";
     const state = await stateOf(tx, id);
     if (state !== "running") return state as FinishedState | null;
     await tx.run(`update ${tx.t.runs} set cancelled_at = ? where id = ?`, now, id);

@@ -135,6 +135,7 @@ async function queues(
       pause: null,
       ...settings.get(name),
       ready: 0,
+      capped: false,
       scheduled: 0,
       running: 0,
       oldest: null,

@@ -96,7 +96,7 @@ export function chaining(database: Database): void {
           const all = await inserted(4);
           const [head, follower] = await take({ behind: () => 1 });
           const [gone, left] = which === "head" ? [head!, follower!] : [follower!, head!];
-          expect(await at.store.cancel(gone.id, null, true)).toBe("cancelled");
+          expect(await at.store.cancel(gone.id, null, true)).toBe("ended");
           expect(await others()).toEqual([]);
           expect(await settle(at.store, gone, "completed")).toBe(false);
           expect(await settle(at.store, left, "completed")).toBe(true);

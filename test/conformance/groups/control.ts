@@ -27,7 +27,7 @@ export function control(database: Database): void {
 
     test.each([0, 1000])("ends a waiting run, due in %i ms, at once", async (delay) => {
       const id = await insertOne(at.store, { delay, args: "[1]" });
-      expect(await at.store.cancel(id, null)).toBe("cancelled");
+      expect(await at.store.cancel(id, null)).toBe("ended");
       expect(await at.store.find(id)).toMatchObject({
         state: "cancelled",
         args: "[1]",
@@ -43,7 +43,7 @@ export function control(database: Database): void {
     test("keeps the attempts of a run that waits for its next one", async () => {
       const id = await insertOne(at.store);
       await settle(at.store, await claimOne(at.store), "retried", { error: "first", delay: 1000 });
-      expect(await at.store.cancel(id, null)).toBe("cancelled");
+      expect(await at.store.cancel(id, null)).toBe("ended");
       expect(await at.store.find(id)).toMatchObject({ state: "cancelled", attempts: 1 });
       expect(await at.store.attempts(id)).toMatchObject([{ error: "first" }]);
     });
@@ -51,7 +51,7 @@ export function control(database: Database): void {
     test("deletes a run that is not kept, with its attempts", async () => {
       const id = await insertOne(at.store);
       await settle(at.store, await claimOne(at.store), "retried", { error: "first", delay: 1000 });
-      expect(await at.store.cancel(id, 0)).toBe("cancelled");
+      expect(await at.store.cancel(id, 0)).toBe("ended");
       expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
     });
 
@@ -77,7 +77,7 @@ export function control(database: Database): void {
       const run = await claimOne(at.store);
       await at.store.cancel(id, null);
       await at.clock.advance(5);
-      expect(await at.store.cancel(id, null, true)).toBe("cancelled");
+      expect(await at.store.cancel(id, null, true)).toBe("ended");
       expect(await at.store.find(id)).toMatchObject({
         state: "cancelled",
         attempts: 1,
@@ -94,7 +94,7 @@ export function control(database: Database): void {
 
     test.each([0, 1000])("with force ends a waiting run, due in %i ms, as without force", async (delay) => {
       const id = await insertOne(at.store, { delay });
-      expect(await at.store.cancel(id, 0, true)).toBe("cancelled");
+      expect(await at.store.cancel(id, 0, true)).toBe("ended");
       expect(await everythingOf(at, id)).toEqual({ runs: [], history: [], attempts: [] });
       expect(await at.store.cancel(id, 0, true)).toBeNull();
     });
@@ -108,8 +108,17 @@ export function control(database: Database): void {
           settle(at.store, run, "completed"),
           other.cancel(id, null, true),
         ]);
-        expect(answer).toBe(written ? "completed" : "cancelled");
-        expect((await found(at.store, id)).state).toBe(answer);
+        expect(answer).toBe(written ? "completed" : "ended");
+        expect((await found(at.store, id)).state).toBe(written ? "completed" : "cancelled");
+      }
+    });
+
+    test("at the same time as another cancels the run once", async () => {
+      const other = await at.another();
+      for (let round = 0; round < 20; round++) {
+        const id = await insertOne(at.store);
+        const answers = await Promise.all([at.store.cancel(id, null), other.cancel(id, null)]);
+        expect(answers.sort()).toEqual(["cancelled", "ended"]);
       }
     });
 

@@ -240,7 +240,7 @@ export class Model {
     }
     if (run.state !== "ready" && run.state !== "scheduled") return run.state;
     this.#end(run, "cancelled", true);
-    return "cancelled";
+    return "ended";
   }
 
   move(id: number, runAt: number): string | null {

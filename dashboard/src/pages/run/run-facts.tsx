@@ -15,7 +15,9 @@ import { formatDuration } from "../../time/format.ts";
 
 /** Facts beside the data: where the run came from, its limits, its family, the last runs of its job. */
 export function RunFacts({ run }: { run: RunDetail }) {
-  const attempts = run.maxAttempts === null ? String(run.attempt) : `${run.attempt} of ${run.maxAttempts}`;
+  // Attempts that crashed do not count, and may exceed the number that the job allows.
+  const isWithin = run.maxAttempts !== null && run.attempt <= run.maxAttempts;
+  const attempts = isWithin ? `${run.attempt} of ${run.maxAttempts}` : String(run.attempt);
   return (
     <div class="stack">
       <Panel title="Facts">

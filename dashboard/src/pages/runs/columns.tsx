@@ -82,7 +82,7 @@ function Attempt({ run: { attempt, maxAttempts } }: { run: RunRow }) {
   return (
     <span>
       {attempt}
-      {maxAttempts !== null && <span class="muted">/{maxAttempts}</span>}
+      {maxAttempts !== null && attempt <= maxAttempts && <span class="muted">/{maxAttempts}</span>}
     </span>
   );
 }

@@ -2,7 +2,7 @@ import type { Overview } from "./overview.ts";
 
 /**
  * Permission of a user. A viewer reads; an operator also retries, cancels, pauses and dispatches; an admin also
- * deletes, edits payloads, prunes and stops workers. Each role includes the ones before it.
+ * deletes and edits payloads. Each role includes the ones before it.
  */
 export type Role = "viewer" | "operator" | "admin";
 

@@ -11,9 +11,16 @@ import { iso } from "../views/times.ts";
 /** `GET /meta`: not shared between users, as it names the user. */
 export function metaRoute({ jobs, reports, settings, clock, reads }: Services): Route {
   const inspection = new Cached(clock, MINUTE, () => jobs.inspect());
+  // Compared at once: a shared result would add its age to the difference.
+  const readClock = async () => {
+    const now = Number(await reports.now());
+    return { now, skew: clock.now() - now };
+  };
   const handler = async ({ query, user }: RouteContext): Promise<JsonResult> => {
     readQuery(query, {});
-    const [now, found] = await reads.get("meta", () => Promise.all([reports.now(), inspection.get()]));
+    const [{ now, skew }, found] = await reads.get("meta", () =>
+      Promise.all([readClock(), inspection.get()]),
+    );
     const body: Meta = {
       title: settings.title,
       environment: settings.environment,
@@ -22,7 +29,7 @@ export function metaRoute({ jobs, reports, settings, clock, reads }: Services): 
       user,
       readOnly: settings.readOnly,
       now: iso(now),
-      clockSkew: clock.now() - Number(now),
+      clockSkew: skew,
       settings: {
         Process: `${hostname()}:${process.pid}`,
         Node: process.version,

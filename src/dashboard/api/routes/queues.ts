@@ -56,6 +56,7 @@ function emptyQueue(name: string): QueueReport {
     pausedUntil: null,
     pause: null,
     ready: 0,
+    capped: false,
     scheduled: 0,
     running: 0,
     oldest: null,

@@ -28,7 +28,7 @@ export function toJobView(job: JobReport, { report, hours, days, redaction }: Jo
     keyLimit,
     pause: toPauseView(job.pause, job.paused, null, report.now),
     running,
-    waiting: { value: waiting, capped: report.capped },
+    waiting: { value: waiting, capped: waiting > 0 && report.capped },
     lastRun: isoOrNull(job.lastRun),
     lastFailure: isoOrNull(job.lastFailure),
     lastError: lastError === null ? null : redaction.text(lastError),

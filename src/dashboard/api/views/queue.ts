@@ -7,13 +7,12 @@ import { NO_SPARK, toPace, toSpark } from "./trend.ts";
 
 export function toQueueView(queue: QueueReport, report: StatusReport, trend: Trend | undefined): QueueView {
   const { name, limit, ready, scheduled, running, oldest } = queue;
-  const { capped } = report;
   return {
     name,
     limit,
     pause: toPauseView(queue.pause, queue.paused, queue.pausedUntil, report.now),
-    ready: { value: ready, capped },
-    scheduled: { value: scheduled, capped },
+    ready: { value: ready, capped: queue.capped },
+    scheduled: { value: scheduled, capped: scheduled > 0 && report.capped },
     running,
     oldest: isoOrNull(oldest),
     workers: report.workers.filter((worker) => worker.parallel > 0 && serves(worker, name)).length,
