@@ -15,6 +15,7 @@ const SLOW = [
   "test/chaos/**",
   "test/faults/**",
   "test/package/**",
+  "test/dashboard/browser/**",
   "test/servers/servers*",
 ];
 

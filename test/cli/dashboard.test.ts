@@ -79,6 +79,14 @@ describe("punctual dashboard", () => {
     expect(code).toBe(2);
   });
 
+  test("a missing token is reported before job files are loaded", async () => {
+    const cwd = project({ ...files, "jobs/say.ts": 'console.log("loaded");\nthrow new Error("broken");\n' });
+    const { code, stdout, stderr } = await run(["dashboard", "--host", "0.0.0.0"], { cwd });
+    expect(stderr).toContain("requires a token. Pass --token-env");
+    expect(code).toBe(2);
+    expect(stdout + stderr).not.toMatch(/loaded|broken/);
+  });
+
   test("serves its page while the database is down, and says so in its API", async () => {
     const running = start(["dashboard", "--port", "0", "--db", "postgres://127.0.0.1:1/shop"]);
     const address = await addressOf(running);

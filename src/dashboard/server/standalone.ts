@@ -103,7 +103,7 @@ export async function startDashboard(
 }
 
 /** Throws INVALID_OPTION if other machines could reach a dashboard whose token only this terminal knows. */
-function checkToken(host: string, token: string | undefined): void {
+export function checkToken(host: string = LOOPBACK, token?: string | undefined): void {
   if (token === undefined && !isLocal(host)) {
     throw new PunctualError(
       "INVALID_OPTION",

@@ -3,10 +3,11 @@ import { dirname, join, relative } from "node:path";
 
 const withoutBlocks = (text: string) => text.replace(/^```[\s\S]*?^```$/gm, "");
 
-/** Links of a page, without those in code. */
+/** Links and images of a page, without those in code. */
 export function linksIn(text: string): string[] {
   const prose = withoutBlocks(text).replace(/`[^`\n]*`/g, "");
-  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  const links = prose.matchAll(/\]\(([^)\s]+)\)|(?:src|srcset)="([^"\s]+)"/g);
+  return [...links].map(([, link, image]) => (link ?? image)!);
 }
 
 export function isLocal(link: string): boolean {

@@ -28,8 +28,10 @@ export default function dashboard(command: Command, cli: Cli): void {
       const { output } = cli;
       await cli.enter();
       const token = readToken(options.tokenEnv);
+      const { checkToken, startDashboard } = await import("../../../dashboard/server/standalone.ts");
+      // Before job files are loaded, which may take long and have effects.
+      checkToken(options.host, token);
       const jobs = await cli.load("warn");
-      const { startDashboard } = await import("../../../dashboard/index.ts");
       const started = await startDashboard(jobs, {
         port: options.port,
         host: options.host,
