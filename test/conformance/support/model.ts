@@ -178,17 +178,18 @@ export class Model {
     lease: ModelLease,
     outcome: Outcome,
     how: { delay: number; duration: number; kept: boolean },
-  ): boolean {
+  ): boolean | "cancelled" {
     const run = this.#held(lease);
     if (!run) return false;
     const { to, recorded } = outcomeRules[outcome];
     if (recorded) run.tries.push(outcome);
-    if (to === "waiting" && !run.cancelRequested) this.#wait(run, how.delay, outcome !== "released");
-    else {
-      run.startedAt = this.now - how.duration;
-      this.#end(run, to === "waiting" ? "cancelled" : to, how.kept);
+    if (to === "waiting" && !run.cancelRequested) {
+      this.#wait(run, how.delay, outcome !== "released");
+      return true;
     }
-    return true;
+    run.startedAt = this.now - how.duration;
+    this.#end(run, to === "waiting" ? "cancelled" : to, how.kept);
+    return to === "waiting" ? "cancelled" : true;
   }
 
   renew(lease: ModelLease, length: number): boolean {
