@@ -138,7 +138,15 @@ export class Scene {
     await this.stopInstances();
     await (await this.#connection?.catch(() => null))?.end();
     const admin = await connect(this.kind, this.#server);
-    await admin.sql(`drop database ${this.database}${this.kind === "postgres" ? " with (force)" : ""}`);
+    if (this.kind === "postgres") await admin.sql(`drop database ${this.database} with (force)`);
+    else {
+      // A connection behind a proxy outlives its killed client, and its open transaction would block the drop.
+      const open = await admin.sql<{ id: number }>(
+        `select id from information_schema.processlist where db = '${this.database}'`,
+      );
+      for (const { id } of open) await admin.sql(`kill ${id}`).catch(() => {});
+      await admin.sql(`drop database ${this.database}`);
+    }
     await admin.end();
     this.journal.close();
     rmSync(this.folder, { recursive: true });
