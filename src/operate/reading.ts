@@ -1,6 +1,6 @@
 import { formatValue, PunctualError } from "../errors.ts";
 import { toFailure } from "../run/failure.ts";
-import type { DefinedJob } from "../status/report.ts";
+import type { DefinitionFacts } from "../status/report.ts";
 import type { ReadLimits, StoreReads } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
 import { type Clock, type Duration, inTime, toMilliseconds } from "../time.ts";
@@ -24,7 +24,7 @@ export interface ReadingParts {
   /** The error after which statements are being retried, as the driver threw it; null: the database answers. */
   databaseFault(): unknown;
   writeCounts(): Promise<void>;
-  definitions(): readonly DefinedJob[];
+  definitions(): readonly DefinitionFacts[];
 }
 
 const DEFAULT_TIMEOUT = 5;
@@ -59,7 +59,7 @@ export class Reading extends Reports {
     return this.#parts.valueCache;
   }
 
-  override definitions(): readonly DefinedJob[] {
+  override definitions(): readonly DefinitionFacts[] {
     return this.#parts.definitions();
   }
 

@@ -12,7 +12,7 @@ import { wrongState } from "../run/run.ts";
 import type { RunState } from "../run/states.ts";
 import { type Health, healthOf } from "../status/health.ts";
 import {
-  type DefinedJob,
+  type DefinitionFacts,
   type ScheduleInfo,
   type StatusReport,
   toReport,
@@ -88,7 +88,7 @@ export abstract class Reports {
   /** Writes the counts that are still in memory, so that a status is up to date. */
   protected abstract writeCounts(): Promise<void>;
 
-  abstract definitions(): readonly DefinedJob[];
+  abstract definitions(): readonly DefinitionFacts[];
 
   #values: ValueCache | null = null;
 

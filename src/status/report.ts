@@ -94,13 +94,13 @@ export interface ScheduleInfo extends Omit<ScheduleRecord, "args" | "lastTick" |
 }
 
 /** The part of a definition that a status needs for a job that no worker has synced yet. */
-export interface DefinedJob {
+export interface DefinitionFacts {
   readonly name: string;
   readonly settings: { queue: string; priority: number; concurrency: number; perKey: number };
   toCron(): string | null;
 }
 
-export function toReport(status: Status, defined: readonly DefinedJob[]): StatusReport {
+export function toReport(status: Status, defined: readonly DefinitionFacts[]): StatusReport {
   const { now, queues, workers, late, silent, expired, isolated, capped } = status;
   const traces = silent.flatMap(({ id, trace }) => (trace ? [{ id, ...trace }] : []));
   const known = [...workers, ...traces];
@@ -140,14 +140,14 @@ export function toReport(status: Status, defined: readonly DefinedJob[]): Status
 }
 
 /** Adds the jobs that this process defines and no worker has synced yet. */
-function withDefined(synced: JobStatus[], defined: readonly DefinedJob[]): JobStatus[] {
+function withDefined(synced: JobStatus[], defined: readonly DefinitionFacts[]): JobStatus[] {
   const names = new Set(synced.map(({ name }) => name));
   const others = defined.filter(({ name }) => !names.has(name)).map(unsyncedStatus);
   if (others.length === 0) return synced;
   return [...synced, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function unsyncedStatus(job: DefinedJob): JobStatus {
+function unsyncedStatus(job: DefinitionFacts): JobStatus {
   const { queue, priority, concurrency, perKey } = job.settings;
   return {
     name: job.name,

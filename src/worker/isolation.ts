@@ -18,7 +18,7 @@ const ALONE_FOR = 5000;
 const APART_FROM = 2;
 
 /** A claimed run that has crashed before, and the process that is closed for it. */
-export interface IsolatedRun {
+export interface IsolatedExecution {
   readonly run: ClaimedRun;
   readonly cell: Cell;
   /** `waiting`: its neighbours have not finished. `admitting`: the store is writing that it has neighbours again. */
@@ -47,7 +47,7 @@ export class Isolation {
   readonly #parts: IsolationParts;
   readonly #clock: Clock;
   readonly #executor: Executor;
-  #all: IsolatedRun[] = [];
+  #all: IsolatedExecution[] = [];
   /** Since when no process is open to other runs; monotonic. */
   #closedSince: number | null = null;
   /** The last open process is not closed before this moment; monotonic. */
@@ -98,7 +98,7 @@ export class Isolation {
   }
 
   /** Returns the runs that may start: their cells are empty, or their neighbours have used up `CLEARED_WITHIN`. */
-  startable(): IsolatedRun[] {
+  startable(): IsolatedExecution[] {
     const late = this.#clock.monotonic() - CLEARED_WITHIN;
     return this.#all.filter(
       ({ phase, cell, since }) =>
@@ -106,7 +106,7 @@ export class Isolation {
     );
   }
 
-  started(one: IsolatedRun): Cell {
+  started(one: IsolatedExecution): Cell {
     one.phase = "alone";
     one.since = this.#clock.monotonic();
     this.#wakeAfter(ALONE_FOR);
@@ -123,7 +123,7 @@ export class Isolation {
     if (overdue) void this.#share(overdue);
   }
 
-  async #share(one: IsolatedRun): Promise<void> {
+  async #share(one: IsolatedExecution): Promise<void> {
     const { store, wake } = this.#parts;
     const { run } = one;
     one.phase = "admitting";
@@ -136,7 +136,7 @@ export class Isolation {
   }
 
   /** Opens the process: the handler has returned, or was not started. */
-  end(one: IsolatedRun): void {
+  end(one: IsolatedExecution): void {
     one.cell.open();
     this.#all = this.#all.filter((other) => other !== one);
     this.#note();

@@ -16,7 +16,7 @@ import { LAST_WRITES, Overdue } from "./deadline.ts";
 import { Exchanges, type WorkerRuns } from "./exchanges.ts";
 import { Executions } from "./executions.ts";
 import type { Execution, Executor, Result, RunnableJob } from "./executor.ts";
-import { type IsolatedRun, Isolation } from "./isolation.ts";
+import { type IsolatedExecution, Isolation } from "./isolation.ts";
 import { Leases } from "./leases.ts";
 import type { WorkerOptions } from "./options.ts";
 import type { UnwrittenRun } from "./outbox.ts";
@@ -203,7 +203,7 @@ export class Worker {
     return this.#exchanges.isQuiet;
   }
 
-  async #startIsolated(one: IsolatedRun): Promise<void> {
+  async #startIsolated(one: IsolatedExecution): Promise<void> {
     const { run, cell } = one;
     one.phase = "starting";
     try {

@@ -4,12 +4,12 @@ import { healthOf } from "../../status/health.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import type { Trend } from "../../status/trend.ts";
 import { SECOND } from "../../time.ts";
-import { Cached } from "./cached.ts";
+import { CachedValue } from "./cached-value.ts";
 import type { HealthView, NextTick, Overview } from "./contract.ts";
 import type { Services } from "./services.ts";
 import { attentionTo } from "./views/attention.ts";
 import { toQueueView } from "./views/queue.ts";
-import { tickingOf } from "./views/schedule-state.ts";
+import { scheduleConditions } from "./views/schedule-state.ts";
 import { iso, isoOrNull } from "./views/times.ts";
 
 /** Next ticks on the overview. */
@@ -21,14 +21,14 @@ const DAY_POINTS = 24;
 /** Reads the overview: one status per call; slower facts are kept for some seconds. */
 export class OverviewReader {
   readonly #services: Services;
-  readonly #week: Cached<Trend>;
-  readonly #schedules: Cached<ScheduleInfo[]>;
+  readonly #week: CachedValue<Trend>;
+  readonly #schedules: CachedValue<ScheduleInfo[]>;
 
   constructor(services: Services) {
     const { clock, reports } = services;
     this.#services = services;
-    this.#week = new Cached(clock, 30 * SECOND, () => reports.trend({ over: "7d" }));
-    this.#schedules = new Cached(clock, 5 * SECOND, () => reports.schedules());
+    this.#week = new CachedValue(clock, 30 * SECOND, () => reports.trend({ over: "7d" }));
+    this.#schedules = new CachedValue(clock, 5 * SECOND, () => reports.schedules());
   }
 
   /** Returns the overview; callers within a second share one. */
@@ -69,8 +69,8 @@ function toTiles(report: StatusReport, schedules: ScheduleInfo[], week: Trend): 
   const live = workers.filter(({ parallel }) => parallel > 0);
   const sum = (name: "running" | "ready" | "scheduled") =>
     queues.reduce((total, queue) => total + queue[name], 0);
-  const tickingNow = schedules.map(tickingOf(report));
-  const isOn = (index: number) => tickingNow[index] === "active" || tickingNow[index] === "late";
+  const conditions = schedules.map(scheduleConditions(report));
+  const isOn = (index: number) => conditions[index] === "active" || conditions[index] === "late";
   return {
     running: { runs: sum("running"), slots: live.reduce((total, { parallel }) => total + parallel, 0) },
     waiting: {
@@ -81,8 +81,8 @@ function toTiles(report: StatusReport, schedules: ScheduleInfo[], week: Trend): 
     failed: { ...failures(week), jobs: report.jobs.filter(({ fails }) => fails > 0).length },
     schedules: {
       active: schedules.filter((_, index) => isOn(index)).length,
-      paused: tickingNow.filter((one) => one === "paused").length,
-      late: tickingNow.filter((one) => one === "late").length,
+      paused: conditions.filter((one) => one === "paused").length,
+      late: conditions.filter((one) => one === "late").length,
       next: isoOrNull(earliest(schedules.map(({ nextTick }, index) => (isOn(index) ? nextTick : null)))),
     },
     workers: {
@@ -107,9 +107,9 @@ function failures({ points }: Trend): { last24h: number; before: number; rate: n
 }
 
 function nextTicks(schedules: ScheduleInfo[], report: StatusReport): NextTick[] {
-  const ticking = tickingOf(report);
+  const conditionOf = scheduleConditions(report);
   return schedules
-    .filter((schedule) => ["active", "late"].includes(ticking(schedule)))
+    .filter((schedule) => ["active", "late"].includes(conditionOf(schedule)))
     .sort((a, b) => Number(a.nextTick) - Number(b.nextTick))
     .slice(0, MOST_TICKS)
     .map((schedule) => ({

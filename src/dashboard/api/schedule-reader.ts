@@ -10,7 +10,7 @@ import type { Services } from "./services.ts";
 import { forecastTicks } from "./tick-forecast.ts";
 import { toJsonText } from "./views/json-text.ts";
 import { toScheduleViews } from "./views/schedule.ts";
-import { tickingOf } from "./views/schedule-state.ts";
+import { scheduleConditions } from "./views/schedule-state.ts";
 import { iso } from "./views/times.ts";
 
 const UPCOMING = 10;
@@ -37,8 +37,8 @@ export async function readScheduleList(services: Services): Promise<SchedulesRes
     services.status(),
     services.schedules(),
   ]);
-  const ticking = tickingOf(report);
-  const active = all.filter((schedule) => ["active", "late"].includes(ticking(schedule)));
+  const conditionOf = scheduleConditions(report);
+  const active = all.filter((schedule) => ["active", "late"].includes(conditionOf(schedule)));
   return { items, hours: forecastTicks(active, Number(report.now)) };
 }
 

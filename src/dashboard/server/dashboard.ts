@@ -5,7 +5,7 @@ import { createApi } from "../api/api.ts";
 import type { Bootstrap, Meta, Overview } from "../api/contract.ts";
 import { secured } from "./headers.ts";
 import { type Place, placeOf } from "./mount.ts";
-import { type Answering, OpenRequests } from "./open-requests.ts";
+import { type AnswerContext, OpenRequests } from "./open-requests.ts";
 import { type DashboardOptions, type Settings, toSettings } from "./options.ts";
 import { problemPage, renderPage, rootOf } from "./page.ts";
 import { PageFiles } from "./page-files.ts";
@@ -168,7 +168,7 @@ function isApiPath(path: string): boolean {
   return path === "/api" || path.startsWith("/api/");
 }
 
-function toResponse(result: JsonResult | Response, answering: Answering, request: Request): Response {
+function toResponse(result: JsonResult | Response, answering: AnswerContext, request: Request): Response {
   const isHead = request.method === "HEAD";
   if (result instanceof Response) {
     if (!isHead) return answering.stream(result);

@@ -1,5 +1,5 @@
 /** One request that a route is answering. */
-export interface Answering {
+export interface AnswerContext {
   /** Aborts when the client disconnects or the dashboard closes. */
   readonly signal: AbortSignal;
   /** Returns the response with a body that ends when the signal aborts. */
@@ -26,7 +26,7 @@ export class OpenRequests {
   }
 
   /** Calls `answer`, and keeps its request open until it returns or, if it streams, until its stream ends. */
-  async run(request: Request, answer: (answering: Answering) => Promise<Response>): Promise<Response> {
+  async run(request: Request, answer: (answering: AnswerContext) => Promise<Response>): Promise<Response> {
     const controller = new AbortController();
     this.#controllers.add(controller);
     const abort = () => controller.abort();

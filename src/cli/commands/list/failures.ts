@@ -4,7 +4,7 @@ import type { Page } from "../../render/page.ts";
 import type { Column } from "../../render/table.ts";
 
 /** Failed runs with the same error. */
-export interface FailureGroup {
+export interface FailureLine {
   fingerprint: string | null;
   count: number;
   jobs: string[];
@@ -16,8 +16,8 @@ export interface FailureGroup {
 }
 
 /** Groups failed runs, given newest first, by error; the most frequent error comes first. */
-export function groupFailures(runs: Iterable<RunInfo>): FailureGroup[] {
-  const groups = new Map<string, FailureGroup>();
+export function groupFailures(runs: Iterable<RunInfo>): FailureLine[] {
+  const groups = new Map<string, FailureLine>();
   for (const { id, name, error, fingerprint, finishedAt } of runs) {
     const text = error ? `${error.name}: ${error.message}` : "";
     const group = groups.get(fingerprint ?? text);
@@ -40,7 +40,7 @@ export function groupFailures(runs: Iterable<RunInfo>): FailureGroup[] {
   return [...groups.values()].sort((a, b) => b.count - a.count || b.example - a.example);
 }
 
-export function failureColumns(now: Date, page: Page): Column<FailureGroup>[] {
+export function failureColumns(now: Date, page: Page): Column<FailureLine>[] {
   const when = (at: Date | null) => (at ? ago(at, now) : page.icons.none);
   return [
     { title: "Count", cell: ({ count }) => grouped(count), align: "right" },

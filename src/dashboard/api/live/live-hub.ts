@@ -10,7 +10,7 @@ const PING_EVERY: number = 5 * SECOND;
 const STOPS_AFTER: number = 10 * SECOND;
 
 /** Work that is needed only while someone watches. */
-export interface Watched {
+export interface WatchedWork {
   start(): void;
   stop(): void;
 }
@@ -30,7 +30,7 @@ interface Latest {
  */
 export class LiveHub {
   readonly #clock: Clock;
-  readonly #watched: Watched;
+  readonly #watched: WatchedWork;
   readonly #clients = new Set<EventStream>();
   readonly #latest = new Map<string, Latest>();
   /** Differs between processes, whose positions have nothing to do with each other. */
@@ -40,7 +40,7 @@ export class LiveHub {
   #cancelPing: (() => void) | null = null;
   #cancelStop: (() => void) | null = null;
 
-  constructor(clock: Clock, watched: Watched) {
+  constructor(clock: Clock, watched: WatchedWork) {
     this.#clock = clock;
     this.#watched = watched;
   }

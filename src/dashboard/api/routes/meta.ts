@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { MINUTE } from "../../../time.ts";
 import { version } from "../../../version.ts";
 import type { JsonResult, Route, RouteContext } from "../../server/route.ts";
-import { Cached } from "../cached.ts";
+import { CachedValue } from "../cached-value.ts";
 import type { Meta } from "../contract.ts";
 import { readQuery } from "../request-values.ts";
 import type { Services } from "../services.ts";
@@ -10,7 +10,7 @@ import { iso } from "../views/times.ts";
 
 /** `GET /meta`: not shared between users, as it names the user. */
 export function metaRoute({ jobs, reports, settings, clock, reads }: Services): Route {
-  const inspection = new Cached(clock, MINUTE, () => jobs.inspect());
+  const inspection = new CachedValue(clock, MINUTE, () => jobs.inspect());
   // Compared at once: a shared result would add its age to the difference.
   const readClock = async () => {
     const now = Number(await reports.now());

@@ -2,12 +2,12 @@ import { TICK_GRACE } from "../../../schedule/misfire.ts";
 import { type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
 
 /** Condition of a schedule beside the results of its runs. */
-export type Ticking = "active" | "late" | "paused" | "ended" | "undefined";
+export type ScheduleCondition = "active" | "late" | "paused" | "ended" | "undefined";
 
 /** Returns a function that tells the condition of a schedule. A schedule whose job is paused is paused too. */
-export function tickingOf(
+export function scheduleConditions(
   report: Pick<StatusReport, "jobs" | "now" | "workers">,
-): (schedule: ScheduleInfo) => Ticking {
+): (schedule: ScheduleInfo) => ScheduleCondition {
   const undefinedFor = undefinedTimes(report);
   const jobs = new Map(report.jobs.map((job) => [job.name, job]));
   return ({ job: name, paused, nextTick }) => {

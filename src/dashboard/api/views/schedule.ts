@@ -2,7 +2,7 @@ import type { TickInfo } from "../../../run/info.ts";
 import { describeCron } from "../../../schedule/cron-words.ts";
 import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
 import type { ScheduleView, TickResult } from "../contract.ts";
-import { type Ticking, tickingOf } from "./schedule-state.ts";
+import { type ScheduleCondition, scheduleConditions } from "./schedule-state.ts";
 import { iso, isoOrNull, toPauseView } from "./times.ts";
 
 /** Returns the view of each schedule. `ticks`: the last ticks by the id of the schedule, the oldest first. */
@@ -11,10 +11,10 @@ export function toScheduleViews(
   ticks: Map<number, TickInfo[]>,
   report: StatusReport,
 ): ScheduleView[] {
-  const ticking = tickingOf(report);
+  const conditionOf = scheduleConditions(report);
   const jobs = new Map(report.jobs.map((job) => [job.name, job]));
   return schedules.map((schedule) => {
-    const condition = ticking(schedule);
+    const condition = conditionOf(schedule);
     const recent = (ticks.get(schedule.id) ?? []).map(toTickResult);
     const pause = schedule.pause ?? jobs.get(schedule.job)?.pause ?? null;
     return {
@@ -40,7 +40,7 @@ function toTickResult({ scheduledFor, id, state, took }: TickInfo): TickResult {
 }
 
 function stateOf(
-  condition: Ticking,
+  condition: ScheduleCondition,
   { nextTick }: ScheduleInfo,
   recent: readonly TickResult[],
   now: Date,
@@ -52,7 +52,11 @@ function stateOf(
   return lastEnded?.state === "failed" ? "failing" : "active";
 }
 
-function whyLate(condition: Ticking, { job, nextTick }: ScheduleInfo, report: StatusReport): string | null {
+function whyLate(
+  condition: ScheduleCondition,
+  { job, nextTick }: ScheduleInfo,
+  report: StatusReport,
+): string | null {
   if (condition === "undefined" && nextTick !== null && nextTick < report.now)
     return `No live worker defines the job "${job}".`;
   if (condition !== "late") return null;

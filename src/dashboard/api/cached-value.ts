@@ -1,7 +1,7 @@
 import type { Clock } from "../../time.ts";
 
 /** A value that is read again only after some time; concurrent callers share one read. */
-export class Cached<Value> {
+export class CachedValue<Value> {
   readonly #clock: Clock;
   readonly #keptFor: number;
   readonly #read: () => Promise<Value>;
