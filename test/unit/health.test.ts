@@ -145,7 +145,7 @@ describe("health", () => {
     [
       "more than was counted",
       {
-        queues: [queue({ name: "two words", ready: 20_000, oldest: ago(86_400 * 3) })],
+        queues: [queue({ name: "two words", ready: 20_000, capped: true, oldest: ago(86_400 * 3) })],
         workers: [],
         capped: true,
       },

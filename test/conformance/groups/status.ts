@@ -222,10 +222,10 @@ export function status(database: Database): void {
         expect(capped).toBe(true);
         const [a, b, ofTheJob] = queues;
         expect([a, b]).toMatchObject([
-          { name: "a", oldest: 5 },
-          { name: "b", oldest: 7 },
+          { name: "a", oldest: 5, capped: true },
+          { name: "b", oldest: 7, capped: true },
         ]);
-        expect(ofTheJob).toMatchObject({ ready: 0, oldest: null });
+        expect(ofTheJob).toMatchObject({ ready: 0, oldest: null, capped: false });
         for (const { ready } of [a!, b!]) expect(ready).toBeGreaterThan(1000);
         expect(jobs[0]!.waiting).toBeGreaterThan(2000);
       });
