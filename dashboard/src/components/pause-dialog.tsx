@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { PauseRequest, PauseView } from "../../../src/dashboard/api/contract.ts";
+import { quoteForShell } from "../query/command.ts";
 import { ConfirmDialog } from "./confirm-dialog.tsx";
 import { Name } from "./names.tsx";
 import { notify } from "./notices.tsx";
@@ -77,16 +78,11 @@ export function PauseDialog({ what, children, command, timed, pause, onDone, onC
 
   function withOptions(): string {
     const options = [
-      timed && span.value.trim() !== "" ? ` --for ${quote(span.value.trim())}` : "",
-      reason.value.trim() !== "" ? ` --reason ${quote(reason.value.trim())}` : "",
+      timed && span.value.trim() !== "" ? ` --for ${quoteForShell(span.value.trim())}` : "",
+      reason.value.trim() !== "" ? ` --reason ${quoteForShell(reason.value.trim())}` : "",
     ];
     return command + options.join("");
   }
-}
-
-/** Returns a word as a shell reads it back. */
-export function quote(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Who paused it, why, since when and until when. */

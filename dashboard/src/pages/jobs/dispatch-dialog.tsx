@@ -5,11 +5,11 @@ import { Button } from "../../components/button.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { notify } from "../../components/notices.tsx";
-import { quote } from "../../components/pause-dialog.tsx";
 import { ProblemText } from "../../components/problem.tsx";
 import { formatJson } from "../../json/format.ts";
 import { faultOf, JsonInput } from "../../json/json-input.tsx";
 import { parseJson } from "../../json/parse.ts";
+import { quoteForShell } from "../../query/command.ts";
 import { pathTo } from "../../router/path.ts";
 import { navigate } from "../../router/router.ts";
 import { visibleText } from "../../text/visible.ts";
@@ -109,9 +109,9 @@ export function DispatchDialog({ job, onClose }: { job: JobDetail; onClose(): vo
     ];
     return [
       job.commands.dispatch,
-      ...(line === undefined ? [] : [quote(line)]),
+      ...(line === undefined ? [] : [quoteForShell(line)]),
       ...options.flatMap(([name, value]) =>
-        value === undefined ? [] : [`--${name} ${quote(String(value))}`],
+        value === undefined ? [] : [`--${name} ${quoteForShell(String(value))}`],
       ),
     ].join(" ");
   }

@@ -3,7 +3,8 @@ import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
 import { request, toProblem } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { notify } from "../../components/notices.tsx";
-import { PauseDialog, quote } from "../../components/pause-dialog.tsx";
+import { PauseDialog } from "../../components/pause-dialog.tsx";
+import { quoteForShell } from "../../query/command.ts";
 import { may } from "../../state/meta.ts";
 import { visibleText } from "../../text/visible.ts";
 
@@ -47,7 +48,7 @@ export function QueueActions({ queue, refresh, small = false }: QueueActionsProp
       {asked.value && (
         <PauseDialog
           what={`queue ${visibleText(name)}`}
-          command={queue.commands?.pause ?? `punctual pause queue ${quote(name)}`}
+          command={queue.commands?.pause ?? `punctual pause queue ${quoteForShell(name)}`}
           timed
           pause={(body) => request("POST /queues/:name/pause", { params: { name }, body })}
           onDone={refresh}

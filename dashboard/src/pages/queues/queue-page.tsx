@@ -9,9 +9,10 @@ import { Loaded } from "../../components/loaded.tsx";
 import { JobLink, Name, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { PauseNote, quote } from "../../components/pause-dialog.tsx";
+import { PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
 import { PauseState } from "../../components/state-badge.tsx";
+import { quoteForShell } from "../../query/command.ts";
 import { Link } from "../../router/link.tsx";
 import { formatCount } from "../../text/number.ts";
 import { term } from "../../text/query.ts";
@@ -93,7 +94,7 @@ function Unserved({ name }: { name: string }) {
   return (
     <div class="callout callout-problem stack-tight">
       <p>No live worker serves this queue, and runs wait. Start one:</p>
-      <CommandLine command={`punctual work --queues ${quote(name)}`} />
+      <CommandLine command={`punctual work --queues ${quoteForShell(name)}`} />
     </div>
   );
 }
