@@ -50,7 +50,8 @@ export function planChains(
 ): LanePlan[] {
   const lanes = new Map<string, LanePlan & { limits: Set<string>; isOpen: boolean }>();
   for (const head of chosen) {
-    if (behind(head.name) <= 0 || chooser.lacksKey(head)) continue;
+    // A run behind another one would start without being counted by a rate.
+    if (behind(head.name) <= 0 || chooser.lacksKey(head) || chooser.ratesOf(head).length > 0) continue;
     const lane = lanes.get(laneKey(head));
     if (lane) lane.heads.push(head);
     else {

@@ -1,3 +1,4 @@
+import type { Rate } from "./rate.ts";
 import type { JobRecord } from "./records.ts";
 
 /** The settings of a job that other processes must know. */
@@ -23,7 +24,29 @@ export interface SyncRequest {
   /** When the worker started: the most recently started live worker wins. */
   startedAt: number;
   jobs: DefinedJob[];
-  queues: { name: string; limit: number }[];
+  queues: { name: string; limit: number; rate?: Rate | null }[];
+  /** In which order runs of queues start, for people to see: workers go by their own definitions. */
+  orders?: QueueOrder[];
+  /** The census of the last sync of the same jobs and queues; null: they have changed since, or may have. */
+  census?: string | null;
+}
+
+export interface SyncResult {
+  /** Number of live workers. */
+  workers: number;
+  /** For the next sync of the same jobs and queues; null: that sync must read them again. */
+  census: string | null;
+  /** Whether nothing has changed since the sync that returned the census of the request. */
+  isUnchanged: boolean;
+}
+
+/** The order in which runs of a queue start. */
+export interface QueueOrder {
+  name: string;
+  /** Whether its lanes take turns. */
+  fair: boolean;
+  /** Longest that a run should wait behind more important ones, in milliseconds; null: no limit. */
+  patience: number | null;
 }
 
 /** A schedule as a worker defines it. */

@@ -1,28 +1,42 @@
 import { PunctualError } from "../errors.ts";
 import type { Inspection, InstallReport } from "./maintenance.ts";
-import { type DatabaseSource, kindOf, type OpenOptions, openStore } from "./open.ts";
+import { type DatabaseSource, type OpenOptions, openStore, preload } from "./open.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import type { Store } from "./store.ts";
 
-/** Opens the store on first use, so that defining jobs needs no database. */
+export interface LazyOptions extends OpenOptions {
+  install: boolean;
+  /** Called with the store once it is open. */
+  opened?(store: Store): void;
+}
+
+/** Opens the store on first use, so that defining jobs needs no database. Its code is loaded from the start. */
 export class LazyStore {
   readonly #source: DatabaseSource;
-  readonly #options: OpenOptions & { install: boolean };
+  readonly #options: LazyOptions;
   readonly pending: PendingCalls = new PendingCalls();
   #opened: Promise<Store> | null = null;
   #closed = false;
+  #isPatient = false;
 
-  constructor(source: DatabaseSource, options: OpenOptions & { install: boolean }) {
-    kindOf(source);
+  constructor(source: DatabaseSource, options: LazyOptions) {
+    preload(source);
     this.#source = source;
-    this.#options = { ...options, pending: this.pending };
+    this.#options = { ...options, pending: this.pending, isPatient: () => this.#isPatient };
   }
 
-  /** Returns the open store. On SQLite, missing tables are installed, unless that is switched off. */
-  get(): Promise<Store> {
+  /**
+   * Returns the open store. On SQLite, missing tables are installed, unless that is switched off. `isPatient`: a server
+   * that was never reached is waited for as long as later: a dispatcher or worker may start during a failover.
+   */
+  get(isPatient = false): Promise<Store> {
+    this.#isPatient ||= isPatient;
     if (this.#closed) {
       return Promise.reject(
-        new PunctualError("CLOSED", "This instance was stopped, and its database is closed."),
+        new PunctualError(
+          "CLOSED",
+          "This instance was stopped, and its database is closed. Create a new Punctual().",
+        ),
       );
     }
     return this.#opened ?? this.#keep(this.#open());
@@ -55,7 +69,7 @@ export class LazyStore {
   async #open(): Promise<Store> {
     const store = await openStore(this.#source, this.#options);
     try {
-      await store.verify().catch(async (error) => {
+      await store.checkSchema().catch(async (error) => {
         // Install only if tables are missing: it takes the write lock, which a transaction of the caller's may hold.
         const missing = error instanceof PunctualError && error.code === "NOT_INSTALLED";
         if (!missing || store.database !== "sqlite" || !this.#options.install) throw error;
@@ -69,7 +83,11 @@ export class LazyStore {
   }
 
   #keep(opening: Promise<Store>): Promise<Store> {
-    this.#opened = opening.catch((error) => {
+    const opened = opening.then((store) => {
+      this.#options.opened?.(store);
+      return store;
+    });
+    this.#opened = opened.catch((error) => {
       // The next call opens the store again: a missing folder may exist by then.
       this.#opened = null;
       throw error;

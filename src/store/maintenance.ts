@@ -34,6 +34,15 @@ export interface VacuumReport {
   oldest: { pid: number; program: string; since: number } | null;
 }
 
+/** The role of a host in the URL. */
+export interface HostReport {
+  /** `host:port`. */
+  host: string;
+  role: "writer" | "read-only" | "unreachable";
+  /** Why the host is unreachable; null: it answered. */
+  reason: string | null;
+}
+
 /** A database, for diagnosis. Available also if the tables are missing, old or too new. */
 export interface Inspection {
   database: "sqlite" | "postgres" | "mysql" | "mariadb";
@@ -43,8 +52,14 @@ export interface Inspection {
   schema: { found: number; needed: number; usable: boolean };
   /** The database's time. */
   now: number;
+  /** By how much the database's clock is ahead of this machine's, in milliseconds; 0: they may agree. */
+  skew: number;
   /** Round trip of one statement, in milliseconds. */
   latency: number;
+  /** The hosts that the URL lists; empty: it names one, or there is no URL. */
+  hosts: HostReport[];
+  /** Whether the server refuses writes: it is a standby or a replica. */
+  readOnly: boolean;
   missing: MissingObject[];
   /** A guarantee that claims rely on and this engine breaks, in words; null: none, or the check was not possible. */
   unsafe: string | null;

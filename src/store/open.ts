@@ -1,8 +1,8 @@
 import { formatValue, PunctualError } from "../errors.ts";
 import type { Clock } from "../time.ts";
-import { isMysqlHandle } from "./mysql/driver.ts";
+import { isMysqlHandle, loadMysql } from "./mysql/driver.ts";
 import type { PendingCalls } from "./pending-calls.ts";
-import { isPostgresHandle } from "./postgres/driver.ts";
+import { isPostgresHandle, loadPg } from "./postgres/driver.ts";
 import { withSchema } from "./postgres/url.ts";
 import type { Store } from "./store.ts";
 
@@ -14,6 +14,8 @@ export interface OpenOptions {
   prefix: string;
   /** Registers the calls that wait for the database, so that a process which must end can give them up. */
   pending?: PendingCalls;
+  /** Whether the first connection to a server is retried for as long as later ones. Default: for 5 seconds. */
+  isPatient?: () => boolean;
 }
 
 type DatabaseKind = "sqlite" | "postgres" | "mysql";
@@ -26,22 +28,28 @@ const SCHEMES: Record<string, DatabaseKind> = {
   mariadb: "mysql",
 };
 
-/** Opens a store. Imports the code of its database on demand; no other file names the databases. */
+/** The code of each database, which is imported on demand; no other file names the databases. */
+const OPENERS = {
+  sqlite: async () => (await import("./sqlite/open.ts")).openSqlite,
+  postgres: async () => (await import("./postgres/open.ts")).openPostgres,
+  mysql: async () => (await import("./mysql/open.ts")).openMysql,
+};
+
+const DRIVERS = { sqlite: async () => {}, postgres: loadPg, mysql: loadMysql };
+
 export async function openStore(source: DatabaseSource, options: OpenOptions): Promise<Store> {
-  switch (kindOf(source)) {
-    case "sqlite": {
-      const { openSqlite } = await import("./sqlite/open.ts");
-      return openSqlite(source, options);
-    }
-    case "postgres": {
-      const { openPostgres } = await import("./postgres/open.ts");
-      return openPostgres(source, options);
-    }
-    case "mysql": {
-      const { openMysql } = await import("./mysql/open.ts");
-      return openMysql(source, options);
-    }
-  }
+  const open = await OPENERS[kindOf(source)]();
+  return open(source, options);
+}
+
+/**
+ * Begins to load the code that the first use of this database needs, 60 ms for PostgreSQL (note 51), and opens nothing.
+ * Throws if the source names no database; that the driver is missing is reported by `openStore`.
+ */
+export function preload(source: DatabaseSource): void {
+  const kind = kindOf(source);
+  const loaded = [OPENERS[kind](), ...(typeof source === "string" ? [DRIVERS[kind]()] : [])];
+  Promise.all<unknown>(loaded).catch(() => {});
 }
 
 const NO_SCHEMAS = {

@@ -1,8 +1,12 @@
+import type { BatchRecord, BatchSearch, BatchStatusRecord } from "./batches.ts";
+import type { InvariantReport } from "./invariants.ts";
 import type {
   AttemptRecord,
   AuditRecord,
   FailureCounts,
   LogRecord,
+  MuteRecord,
+  RateRecord,
   RunRecord,
   ScheduleRecord,
   Status,
@@ -21,6 +25,14 @@ export interface ReadLimits {
   timeout: number;
   /** Aborts the reads; a statement that is under way ends on the server after `timeout` at the latest. */
   signal?: AbortSignal | undefined;
+}
+
+/** The runs of the last ticks of schedules. */
+export interface TickRecords {
+  /** Of each schedule the newest first. */
+  ticks: TickRecord[];
+  /** Schedules with fewer ticks than asked for whose older ones may exist: they were not looked for. */
+  partial: number[];
 }
 
 /** The part of a store that people look at. Every method reads a bounded number of rows, however large the tables. */
@@ -59,13 +71,27 @@ export interface StoreReads {
   /** Returns runs that workers execute now, at most `most`, the longest running first. */
   workerRuns(most: number): Promise<WorkerRun[]>;
   /** Returns the runs of the last `each` ticks of each schedule, the newest first. */
-  recentTicks(schedules: number[], each: number): Promise<TickRecord[]>;
+  recentTicks(schedules: number[], each: number): Promise<TickRecords>;
   /** Groups the newest `most` failed runs, of all jobs or one, that finished at `since` or later. */
   failures(request: { job: string | null; since: number | null; most: number }): Promise<FailureCounts>;
   /** Returns the errors of finished runs, as stored, by id. */
   errorsOf(ids: number[]): Promise<Map<number, string | null>>;
   /** Returns distinct values of a field, found in a bounded number of the newest rows; at most 1,000. */
   values(field: ValueField): Promise<string[]>;
+
+  /** Checks the invariants in the oldest `most` unfinished runs, attempts and log lines each. */
+  checkInvariants(most: number): Promise<InvariantReport>;
+
+  /** Returns the rates of jobs, keys and queues, at most `most`. */
+  rates(most: number): Promise<RateRecord[]>;
+
+  /** Returns a batch with its counts of this moment. */
+  batch(id: number): Promise<BatchStatusRecord | null>;
+  /** Returns a page of batches, the newest first. */
+  listBatches(search: BatchSearch): Promise<BatchRecord[]>;
+
+  /** Returns the groups of failures that are muted now, the latest first. */
+  mutes(): Promise<MuteRecord[]>;
 
   /** Returns actions of operators, the newest first; with `before` only those with a smaller id. */
   audit(limit: number, before: number | null): Promise<AuditRecord[]>;

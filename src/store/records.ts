@@ -1,5 +1,11 @@
-import type { FinishedState, RunState } from "../run/states.ts";
-import type { QueueSelection } from "./queue-selection.ts";
+import type { RunState } from "../run/states.ts";
+import type { MuteRecord } from "./operator-records.ts";
+import type { Rate } from "./rate.ts";
+import type { JobRates } from "./stored-limits.ts";
+import type { WorkerRecord } from "./worker-records.ts";
+
+export type { AuditRecord, MuteRecord, NewAuditEntry, NewMute } from "./operator-records.ts";
+export type { BusyWorker, WorkerFacts, WorkerRecord, WorkerRun } from "./worker-records.ts";
 
 /** A job as the database has it: written by the workers that define it, read by producers that do not. */
 export interface JobRecord {
@@ -10,6 +16,8 @@ export interface JobRecord {
   limit: number;
   /** Most runs at once for each key; 0: no limit. */
   keyLimit: number;
+  /** How many runs may start within a time; null or absent: no limit. */
+  rates?: JobRates | null;
   cron: string | null;
   /** Differs whenever the definition differs. */
   fingerprint: string;
@@ -39,51 +47,6 @@ export interface ScheduleRecord {
   missed: number;
   paused: boolean;
   pause: Pause | null;
-}
-
-/** A worker as it describes itself in its heartbeats. */
-export interface WorkerRecord extends QueueSelection {
-  id: string;
-  host: string;
-  pid: number;
-  /** Most runs at once. */
-  parallel: number;
-  /** Shares of the queues; a queue that is not named has weight 1. Null: only priorities decide. */
-  weights: Record<string, number> | null;
-  /** Whether it ticks schedules. */
-  schedules: boolean;
-  startedAt: number;
-  /** Time of the last heartbeat. */
-  seenAt: number;
-  /** Null: the worker runs older code, or only dispatches. */
-  facts?: WorkerFacts | null;
-}
-
-/** Figures of a worker's process at its last heartbeat. */
-export interface WorkerFacts {
-  /** Version of this package. */
-  version: string;
-  /** Resident memory of the process, in bytes. */
-  memory: number;
-  /** Fraction of the time since the heartbeat before in which the event loop was busy, from 0 to 1. */
-  load: number;
-  /** Duration of one turn of the event loop, in milliseconds. */
-  lag: number;
-  /** Child processes of `supervise()`. */
-  children: { number: number; pid: number; state: string; running: number; memory: number | null }[];
-}
-
-/** A run that a worker executes now. */
-export interface WorkerRun {
-  worker: string;
-  id: number;
-  name: string;
-  queue: string;
-  attempt: number;
-  /** The child process, as `number:pid`; null: the worker's own process. */
-  child: string | null;
-  startedAt: number;
-  progress: string | null;
 }
 
 /** A line that a handler logged. */
@@ -140,9 +103,15 @@ export interface RunRecord {
   createdAt: number;
 }
 
+/** An attempt that failed, or did not finish. */
 export interface AttemptRecord {
   attempt: number;
-  outcome: "retried" | "failed" | "crashed";
+  /**
+   * `crashed`: it was lost with its process, and counts as a crash. `lost`: it was, or may have been, lost with its
+   * process, and counts for nothing. `released`: it was interrupted, by a shutdown or by the kill of its child process
+   * because of another run, and counts for nothing.
+   */
+  outcome: "retried" | "failed" | "crashed" | "lost" | "released";
   worker: string | null;
   startedAt: number | null;
   finishedAt: number;
@@ -173,15 +142,23 @@ export interface JobStatus extends JobRecord {
 export interface QueueStatus {
   name: string;
   limit: number;
+  /** How many of its runs may start within a time; null: no limit. */
+  rate: Rate | null;
+  /** Whether its lanes take turns. */
+  fair: boolean;
+  /** Longest that a run should wait behind more important ones, in milliseconds; null: no limit. */
+  patience: number | null;
   paused: boolean;
   pausedUntil: number | null;
   pause: Pause | null;
   ready: number;
-  /** Whether more of its runs are ready than were counted: `ready` is then a lower bound. */
+  /** Whether more of its runs are ready or due than were counted: `ready` and `due` are then lower bounds. */
   capped: boolean;
   scheduled: number;
+  /** Of `scheduled`: runs that are due, and that no worker has made ready. */
+  due: number;
   running: number;
-  /** When the ready run that has waited longest was due. */
+  /** When the ready or due run that has waited longest was due. */
   oldest: number | null;
 }
 
@@ -197,6 +174,8 @@ export interface Status {
   /** Runs whose lease ended a while ago and that no worker has reaped. */
   expired: number;
   isolated: IsolatedRun[];
+  /** Groups of failures that are muted now. */
+  mutes: MuteRecord[];
   /** Whether more runs wait than were counted: the counts of waiting runs are lower bounds. */
   capped: boolean;
 }
@@ -261,16 +240,22 @@ export interface WaitFacts {
   job: {
     limit: number;
     keyLimit: number;
+    /** Whether the job has a rate per key. */
+    hasKeyRate?: boolean;
     paused: boolean;
     pause: Pause | null;
     seenAt: number | null;
   } | null;
-  queue: { limit: number; paused: boolean; pausedUntil: number | null; pause: Pause | null } | null;
+  queue:
+    | (Pick<QueueStatus, "limit" | "paused" | "pausedUntil" | "pause"> & Partial<Pick<QueueStatus, "fair">>)
+    | null;
   runningOfJob: SlotUsage;
   runningOfLane: SlotUsage;
   runningOfQueue: SlotUsage;
   /** The run of a chain that its worker executes before it; null: it is in no chain, or first in it. */
   behind: number | null;
+  /** The rates that it is under. */
+  rates?: RateRecord[];
   /** Ready runs of the same queue that are claimed before it, counted up to 1,000. */
   ahead: number;
   workers: WorkerRecord[];
@@ -281,32 +266,31 @@ export interface WaitFacts {
   ownerAlive: boolean;
 }
 
+/** A rate, and how much of it is spent. Times are milliseconds. */
+export interface RateRecord {
+  /** The job; null: the rate of a queue. */
+  job: string | null;
+  /** Null: the rate of all runs of the job or queue. */
+  key: string | null;
+  queue: string | null;
+  /** Most starts in any window of the length `per`. */
+  limit: number;
+  /** Length of the window, in milliseconds. */
+  per: number;
+  /** Most starts ahead of an even pace; null: as many as the limit admits. */
+  burst: number | null;
+  /** Starts in the window that ends now. */
+  spent: number;
+  /** When the next run may start; null: now. */
+  opensAt: number | null;
+}
+
 /**
- * `ended`: this call has cancelled the run. `requested`: the run is running, and its worker will abort it. A finished
- * state: the run had ended before, also if it had been cancelled. Null: no such run.
+ * `ended`: this call has cancelled the run. `requested`: the run is running, and its worker will abort it. A state: the
+ * run is left as it is, since it has finished, also if it had been cancelled, or is in none of the states asked for.
+ * Null: no such run.
  */
-export type CancelAnswer = "ended" | "requested" | FinishedState | null;
-
-/** An action of an operator to record. */
-export interface NewAuditEntry {
-  /** Null: unknown. */
-  user: string | null;
-  role: string | null;
-  /** Such as `run.retry`. */
-  action: string;
-  /** The run, job, queue, schedule or query that it concerned. */
-  target: string;
-  /** JSON; null: none. */
-  details: string | null;
-  /** Such as `dashboard` or `cli`. */
-  source: string;
-}
-
-/** An action of an operator. */
-export interface AuditRecord extends NewAuditEntry {
-  id: number;
-  at: number;
-}
+export type CancelAnswer = "ended" | "requested" | RunState | null;
 
 /** The run of a tick. */
 export interface TickRecord {

@@ -1,6 +1,7 @@
+import type { Rotation } from "../run/rotation.ts";
 import type { Outcome } from "../run/states.ts";
 import type { QueueSelection } from "./queue-selection.ts";
-import type { JobRecord, LogRecord } from "./records.ts";
+import type { JobRecord, LogRecord, RunRecord } from "./records.ts";
 
 /** Settings in the row of a job until a worker defines the job. */
 export type DeclaredJob = Pick<JobRecord, "queue" | "priority" | "limit" | "keyLimit">;
@@ -101,7 +102,7 @@ export interface Settlement extends Lease {
   duration: number;
   /** retried, snoozed: how long the run waits. */
   delay: number;
-  /** failed, retried: the failure, as JSON. skipped, cancelled: the reason. */
+  /** failed, retried: the failure, as JSON. skipped, cancelled: the reason. released: what interrupted the handler. */
   error: string | null;
   fingerprint: string | null;
   result: string | null;
@@ -114,6 +115,8 @@ export interface Settlement extends Lease {
   logged: number;
   /** released: the lane with the key that was computed. */
   lane?: string;
+  /** The run's `batchId`: the transaction that ends a member of a batch counts it. */
+  batchId?: string | null;
   /** released: whether the handler was called, so that the next attempt gets another number. */
   executed?: boolean;
 }
@@ -153,6 +156,8 @@ export interface ClaimRequest extends QueueSelection {
    * shares.
    */
   stride: ((queue: string) => number) | null;
+  /** Order of the lanes in fair queues; null or absent: no queue is fair. The claim records in it what it took. */
+  rotation?: Rotation | null;
   /** Jobs in the database that this process does not define. */
   exclude: string[];
   /** Whether this process can compute the keys of a job's runs. */
@@ -265,4 +270,12 @@ export interface CrashCap {
 /** Whether a worker must isolate the run. Ad hoc runs are exempt: their process is the same and survived the crash. */
 export function hasCrashed({ crashes, owner }: { crashes: number; owner: string | null }): boolean {
   return crashes > 0 && owner === null;
+}
+
+/** How a finished run is retried. */
+export interface Revival {
+  /** When it is due; null: now. */
+  runAt?: number | null;
+  /** The run as the caller has read it. A run that has been retried since then is left as it is. */
+  seen?: Pick<RunRecord, "state" | "attempts" | "finishedAt"> | undefined;
 }

@@ -25,7 +25,7 @@ export type TextField =
 export type NumberField = "id" | "parent" | "rerun" | "attempt" | "took" | "waited";
 
 /** Conditions of a run beside its state. */
-export type RunAspect = "late" | "retrying" | "cancelling";
+export type RunAspect = "due" | "late" | "retrying" | "cancelling";
 
 /**
  * One condition of a search: any of the values matches, or with `not` none does. A null field matches nothing, so `not`

@@ -1,5 +1,6 @@
 import type { RunState } from "../run/states.ts";
-import type { SyncRequest, TickRequest, TickResult } from "./definitions.ts";
+import type { BatchStore } from "./batches.ts";
+import type { SyncRequest, SyncResult, TickRequest, TickResult } from "./definitions.ts";
 import type {
   Inspection,
   InstallReport,
@@ -9,7 +10,15 @@ import type {
   PruneRequest,
 } from "./maintenance.ts";
 import type { ReadLimits, StoreReads } from "./reads.ts";
-import type { CancelAnswer, JobRecord, NewAuditEntry, PauseNote, WorkerRecord } from "./records.ts";
+import type {
+  BusyWorker,
+  CancelAnswer,
+  JobRecord,
+  NewAuditEntry,
+  NewMute,
+  PauseNote,
+  WorkerRecord,
+} from "./records.ts";
 import type { RollupCount } from "./rollups.ts";
 import type {
   CrashCap,
@@ -23,10 +32,11 @@ import type {
   ReapedRun,
   Renewal,
   RenewalResult,
+  Revival,
   Settlement,
 } from "./runs.ts";
 
-export type { DefinedJob, JobDetails, SyncRequest } from "./definitions.ts";
+export type { DefinedJob, JobDetails, QueueOrder, SyncRequest, SyncResult } from "./definitions.ts";
 export * from "./runs.ts";
 
 export type DatabaseName = "sqlite" | "postgres" | "mysql" | "mariadb";
@@ -62,7 +72,7 @@ export interface Store extends StoreReads {
   /**
    * Rejects with `NOT_INSTALLED` if tables are missing or old, with `SCHEMA_TOO_NEW` if they need newer code than this.
    */
-  verify(): Promise<void>;
+  checkSchema(): Promise<void>;
   /** Describes the database for diagnosis. Resolves also if tables are missing, old or too new. */
   inspect(): Promise<Inspection>;
   /** Creates a missing index or view; an index without blocking writers, where the database can do that. */
@@ -127,6 +137,11 @@ export interface Store extends StoreReads {
    */
   reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
   /**
+   * Takes back all runs of workers whose process is known to have ended, whether their leases have ended or not. Leaves
+   * out workers that were seen within `WORKER_SILENT_AFTER`.
+   */
+  reapGone(workers: string[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]>;
+  /**
    * Takes back runs that were lost with a child process, without waiting for the end of their leases. Each is charged
    * with a crash. Leases that are lost are ignored.
    */
@@ -143,27 +158,42 @@ export interface Store extends StoreReads {
 
   /**
    * Cancels a waiting run, or asks the worker of a running one to abort it (`requested`). With `force` a running run
-   * ends at once: its worker loses the lease. A finished run is left as it is; the answer is its state.
+   * ends at once: its worker loses the lease. A finished run, and one in none of the states `only`, is left as it is; the
+   * answer is its state.
    */
-  cancel(id: number, keep: number | null, force?: boolean): Promise<CancelAnswer>;
+  cancel(
+    id: number,
+    keep: number | null,
+    force?: boolean,
+    only?: readonly RunState[] | null,
+  ): Promise<CancelAnswer>;
   /** Changes when a waiting run is due. Any other run is left as it is; the answer is its state. */
   move(id: number, runAt: number): Promise<"moved" | RunState | null>;
   /**
    * Takes a finished run out of history to run again, due at `runAt` or now. It keeps its id, its attempts and its
-   * crashes, and its unique key if no other run holds it. A run that is not finished is left as it is; the answer is
-   * its state.
+   * crashes, and its unique key if no other run holds it. A run that is not finished, or no longer as it was `seen`, is
+   * left as it is; the answer is its state. Null: there is no such run.
    */
-  revive(id: number, runAt?: number | null): Promise<"revived" | RunState | null>;
+  revive(id: number, revival?: Revival): Promise<"revived" | RunState | null>;
   /** Deletes a run that is not running, with its attempts and log lines. The answer for a running one is its state. */
-  remove(id: number): Promise<"removed" | RunState | null>;
+  remove(id: number, only?: readonly RunState[] | null): Promise<"removed" | RunState | null>;
+
+  /** The writes about batches. */
+  readonly batches: BatchStore;
 
   // Jobs, queues and schedules.
 
   /**
    * Writes a worker's definitions of jobs, schedules and queue limits. Where live workers define a job differently, the
-   * most recently started one wins.
+   * most recently started one wins. A job counts as seen for as long as the heartbeats of its worker say so; see
+   * `WorkerFacts.coversJobs`.
    */
-  syncJobs(sync: SyncRequest): Promise<void>;
+  syncJobs(sync: SyncRequest): Promise<SyncResult>;
+  /**
+   * Raises ready runs of a queue that have been due for longer than `patience` to the best priority that waits there:
+   * at most `limit`, the oldest first. Returns their number.
+   */
+  raise(queue: string, patience: number, limit: number): Promise<number>;
   /**
    * Moves a run that was dispatched under a former name to the job of that name today. Returns false if the name is not
    * a former one.
@@ -191,7 +221,14 @@ export interface Store extends StoreReads {
 
   /** Records that a worker is alive. */
   beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void>;
-  /** Deletes a worker's row when it stops. Runs that it still holds are reaped once their leases end. */
+  /** Returns the workers on a host that hold runs, alive or not. */
+  busyWorkersOf(host: string): Promise<BusyWorker[]>;
+  /** Records that a worker no longer defines its jobs: from now on its heartbeats do not stand for them. */
+  releaseJobs(worker: string): Promise<void>;
+  /**
+   * Deletes a worker's row when it stops, and releases its jobs. Runs that it still holds are reaped once their leases
+   * end.
+   */
   leave(worker: string): Promise<void>;
   /** Calls back when another process may have dispatched or changed something. Returns a function that stops it. */
   watch(onChange: () => void): () => void;
@@ -208,6 +245,10 @@ export interface Store extends StoreReads {
 
   /** Appends an action of an operator to the audit trail. Returns its time. */
   recordAction(entry: NewAuditEntry): Promise<number>;
+  /** Mutes a group of failures, in place of an earlier mute of it. The group need not exist. */
+  mute(mute: NewMute): Promise<void>;
+  /** Ends a mute. Returns false if the group is not muted. */
+  unmute(fingerprint: string): Promise<boolean>;
 
   // Deleting.
 
@@ -224,7 +265,16 @@ export const EXCHANGE_STREAMS = 2;
 export const WORKER_SEEN_WITHIN = 20_000;
 
 /**
+ * A worker without a heartbeat for this long is silent: one and a half intervals. Its runs are reaped if its process is
+ * known to have ended. The silence is a second proof: clones of a virtual machine take each other for one host.
+ */
+export const WORKER_SILENT_AFTER = 7500;
+
+/**
  * A worker that was not seen for this long is dead: its waiting ad hoc runs fail, and any worker may replace its
  * definitions. Neither is undone if the worker comes back.
  */
 export const WORKER_DEAD_AFTER = 60_000;
+
+/** The row of a worker that was last seen longer ago is deleted. */
+export const WORKER_FORGOTTEN_AFTER: number = 10 * WORKER_DEAD_AFTER;

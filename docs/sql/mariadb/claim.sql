@@ -6,8 +6,7 @@
 -- Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 -- ?1 = 1767225600000, ?2 = 'w1', ?3 = 'w1'
 select 'job' as kind, name as word, 0 as number
-from punctual_jobs
-where paused_at is not null
+from (select name from punctual_jobs where paused_at is not null) p
 union all
 select 'queue', name, 0
 from punctual_queues
@@ -264,7 +263,7 @@ select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limi
 from json_table(?, '$[*]' columns (name longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[0]' error on error)) v
 straight_join punctual_jobs r force index (primary) on r.name = v.name
 union all
-select 'queue', r.name, '', r.lim, 0, ''
+select 'queue', r.name, '', r.lim, case when r.rate is null then 0 else 1 end, ''
 from json_table(?, '$[*]' columns (name longtext character set utf8mb4 collate utf8mb4_nopad_bin path '$[0]' error on error)) v
 straight_join punctual_queues r force index (primary) on r.name = v.name
 union all
@@ -633,10 +632,10 @@ order by priority, lane
 limit ?;
 
 -- Reads the first runs of the lanes.
--- ?1 = 'slow', ?2 = 100, ?3 = 'report|bob', ?4 = '2'
+-- ?1 = 'slow', ?2 = 'report|bob', ?3 = '2'
 select id, name, lane, queue, priority, run_at
 from punctual_runs force index (punctual_runs_lanes)
-where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
+where state = 1 and limited = 1 and owner is null and queue = ? and priority = 100 and lane = ?
 order by run_at, id
 limit ?;
 

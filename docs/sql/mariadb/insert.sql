@@ -19,13 +19,21 @@ straight_join punctual_jobs r force index (primary) on r.name = v.job;
 insert into punctual_jobs (name, queue, priority, lim, key_lim, fingerprint, defined_at, created_at)
 values (?, ?, ?, ?, ?, ?, ?, ?) on duplicate key update name = punctual_jobs.name;
 
--- Reserves ids for the new runs.
--- ?1 = 2
-update punctual_ids set next = last_insert_id(next + ?) where id = 1;
-
 -- Reads the highest id: after a failover, reserved ids may be too low.
 select max(id) as id
 from (select max(id) as id from punctual_runs union all select max(id) from punctual_history) as both_tables;
+
+-- Asks which variables identify the server.
+show variables where variable_name in ('wsrep_on', 'group_replication_group_name');
+
+-- Reserves ids for the new runs.
+-- ?1 = 0, ?2 = 2
+update punctual_ids
+set next = last_insert_id(
+    greatest(next, ?) + ? + if(mark in ('', if(@@global.wsrep_on, 'wsrep', cast(@@server_id as char))), 0, 1000000)
+  ),
+  mark = if(@@global.wsrep_on, 'wsrep', cast(@@server_id as char))
+where id = 1;
 
 -- Sets the isolation level of the next transaction.
 set transaction isolation level read committed;
@@ -38,14 +46,10 @@ start transaction;
 insert into punctual_receipts (id, created_at, nonce) values (?, ?, ?);
 
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
--- ?1 = 'email', ?2 = 'default', ?3 = 'email', ?4 = 100, ?5 = null, ?6 = null, ?7 = null, ?8 = null, ?9 = null
--- ?10 = null, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null, ?17 = 1767225600000
--- ?18 = 'email', ?19 = 'default', ?20 = '[[1,"[\"ada\"]",1767225600000,1],[2,"[\"bob\"]",1767225660000,0]]'
-insert into punctual_runs (
-  id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
-)
-select v.id, v.args, ?, ?, ?, ?, v.run_at, v.state, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+-- ?1 = 'email', ?2 = 'default', ?3 = 'email', ?4 = 100, ?5 = 1767225600000, ?6 = 'email', ?7 = 'default'
+-- ?8 = '[[1,"[\"ada\"]",1767225600000,1],[2,"[\"bob\"]",1767225660000,0]]'
+insert into punctual_runs (id, args, name, queue, lane, priority, run_at, state, created_at, limited)
+select v.id, v.args, ?, ?, ?, ?, v.run_at, v.state, ?,
   case when (
     exists (
         select 1
@@ -97,14 +101,10 @@ where unique_key in (?) and unique_until > ?
 order by unique_until;
 
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
--- ?1 = null, ?2 = 'report', ?3 = 'default', ?4 = 'report', ?5 = 100, ?6 = 1767225600000, ?7 = 1, ?8 = null
--- ?9 = null, ?10 = 'report|2026-01', ?11 = 2, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null
--- ?17 = null, ?18 = null, ?19 = null, ?20 = 1767225600000, ?21 = 'report', ?22 = 'default', ?23 = '[[3]]'
-insert into punctual_runs (
-  id, args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
-)
-select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+-- ?1 = 3, ?2 = 'report', ?3 = 'default', ?4 = 'report', ?5 = 100, ?6 = 1767225600000, ?7 = 1
+-- ?8 = 'report|2026-01', ?9 = 2, ?10 = 1767225600000, ?11 = 'report', ?12 = 'default'
+insert into punctual_runs (id, name, queue, lane, priority, run_at, state, unique_key, unique_scope, created_at, limited)
+select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1
@@ -112,8 +112,7 @@ select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
         where j.name = ? and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
       )
       or exists (select 1 from punctual_queues q where q.name = ? and q.lim > 0)
-  ) then 1 else 0 end
-from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) v;
+  ) then 1 else 0 end;
 
 -- Again: Reads unfinished runs that hold the unique keys.
 

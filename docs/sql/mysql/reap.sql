@@ -3,6 +3,18 @@
 
 -- ## No lease has ended.
 
+-- Looks for a lease that has ended.
+-- ?1 = 1767225600000
+select 1 as one
+from punctual_runs r force index (punctual_runs_counted)
+where state = 2 and locked_until < ?
+order by locked_until, id
+limit 1;
+
+-- ## The lease of a run has ended; the run becomes ready again.
+
+-- Again: Looks for a lease that has ended.
+
 -- Sets the isolation level of the next transaction.
 set transaction isolation level read committed;
 
@@ -10,36 +22,25 @@ set transaction isolation level read committed;
 start transaction;
 
 -- Reads runs whose leases have ended.
--- ?1 = 1767225600000, ?2 = '1000'
+-- ?1 = 1767225661000, ?2 = '1000'
 select id, locked_by as worker
 from punctual_runs r force index (punctual_runs_counted)
 where state = 2 and locked_until < ?
 order by locked_until, id
 limit ?;
 
--- Commits.
-commit;
-
--- ## The lease of a run has ended; the run becomes ready again.
-
--- Again: Sets the isolation level of the next transaction.
-
--- Again: Begins the transaction.
-
--- Again: Reads runs whose leases have ended.
+-- Reads the row of the dead worker. On a server it locks the row.
+-- ?1 = 'w1', ?2 = 9007199254740991
+select id from punctual_workers where id = ? and seen_at <= ? for update skip locked;
 
 -- Reads the row of the dead worker. On a server it locks the row.
--- ?1 = 'w1'
-select id from punctual_workers where id = ? for update skip locked;
-
--- Reads the row of the dead worker. On a server it locks the row.
--- ?1 = 'w1'
-select id from punctual_workers where id = ?;
+-- ?1 = 'w1', ?2 = 9007199254740991
+select id from punctual_workers where id = ? and seen_at <= ?;
 
 -- Reads these runs again, if their leases have still ended. On a server it locks them.
 -- ?1 = '[[1]]', ?2 = 1767225661000
 select r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged,
-  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect
+  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect, r.batch_id
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
 straight_join punctual_runs r force index (primary) on r.id = v.id
 where r.state = 2 and r.locked_until < ?
@@ -63,7 +64,18 @@ from (
       )
   ) j
 ) v
-straight_join punctual_runs r force index (primary) on r.id = v.id;
+straight_join punctual_runs r force index (primary) on r.id = v.id on duplicate key update punctual_attempts.outcome = if(
+    punctual_attempts.run_id =
+    values(run_id) and punctual_attempts.attempt =
+    values(attempt),
+    values(outcome), null
+  ),
+  punctual_attempts.worker =
+values(worker), punctual_attempts.started_at =
+values(started_at), punctual_attempts.finished_at =
+values(finished_at), punctual_attempts.error =
+values(error), punctual_attempts.fingerprint =
+values(fingerprint);
 
 -- Charges the runs with a crash.
 -- ?1 = '[[1]]'
@@ -91,9 +103,12 @@ set r.state = v.to_state, r.lane = coalesce(v.lane, r.lane), r.run_at = coalesce
   r.locked_by = null, r.child = null, r.locked_until = null, r.started_at = null, r.isolated = 0,
   r.hook = null, r.logged = coalesce(v.logged, r.logged);
 
--- Again: Commits.
+-- Commits.
+commit;
 
 -- ## The lease has ended once more; the run has crashed too often and fails.
+
+-- Again: Looks for a lease that has ended.
 
 -- Again: Sets the isolation level of the next transaction.
 
@@ -133,7 +148,41 @@ select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attem
   r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?,
   ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
-straight_join punctual_runs r force index (primary) on r.id = v.id;
+straight_join punctual_runs r force index (primary) on r.id = v.id on duplicate key update punctual_history.name = if(punctual_history.id = values(id), values(name), null),
+  punctual_history.queue =
+values(queue), punctual_history.lane =
+values(lane), punctual_history.limited =
+values(limited), punctual_history.priority =
+values(priority), punctual_history.run_at =
+values(run_at), punctual_history.args =
+values(args), punctual_history.attempts =
+values(attempts), punctual_history.crashes =
+values(crashes), punctual_history.uncounted =
+values(uncounted), punctual_history.timeout =
+values(timeout), punctual_history.retries =
+values(retries), punctual_history.schedule =
+values(schedule), punctual_history.tick_at =
+values(tick_at), punctual_history.unique_key =
+values(unique_key), punctual_history.unique_scope =
+values(unique_scope), punctual_history.unique_until =
+values(unique_until), punctual_history.owner =
+values(owner), punctual_history.progress =
+values(progress), punctual_history.tags =
+values(tags), punctual_history.parent_id =
+values(parent_id), punctual_history.rerun_of =
+values(rerun_of), punctual_history.batch_id =
+values(batch_id), punctual_history.traceparent =
+values(traceparent), punctual_history.created_at =
+values(created_at), punctual_history.worker =
+values(worker), punctual_history.state =
+values(state), punctual_history.started_at =
+values(started_at), punctual_history.finished_at =
+values(finished_at), punctual_history.keep_until =
+values(keep_until), punctual_history.error =
+values(error), punctual_history.fingerprint =
+values(fingerprint), punctual_history.result =
+values(result), punctual_history.child =
+values(child);
 
 -- Deletes the finished runs from `runs`.
 -- ?1 = '[[1]]'

@@ -36,7 +36,41 @@ select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attem
   r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?,
   ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
 from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v
-straight_join punctual_runs r force index (primary) on r.id = v.id;
+straight_join punctual_runs r force index (primary) on r.id = v.id on duplicate key update punctual_history.name = if(punctual_history.id = values(id), values(name), null),
+  punctual_history.queue =
+values(queue), punctual_history.lane =
+values(lane), punctual_history.limited =
+values(limited), punctual_history.priority =
+values(priority), punctual_history.run_at =
+values(run_at), punctual_history.args =
+values(args), punctual_history.attempts =
+values(attempts), punctual_history.crashes =
+values(crashes), punctual_history.uncounted =
+values(uncounted), punctual_history.timeout =
+values(timeout), punctual_history.retries =
+values(retries), punctual_history.schedule =
+values(schedule), punctual_history.tick_at =
+values(tick_at), punctual_history.unique_key =
+values(unique_key), punctual_history.unique_scope =
+values(unique_scope), punctual_history.unique_until =
+values(unique_until), punctual_history.owner =
+values(owner), punctual_history.progress =
+values(progress), punctual_history.tags =
+values(tags), punctual_history.parent_id =
+values(parent_id), punctual_history.rerun_of =
+values(rerun_of), punctual_history.batch_id =
+values(batch_id), punctual_history.traceparent =
+values(traceparent), punctual_history.created_at =
+values(created_at), punctual_history.worker =
+values(worker), punctual_history.state =
+values(state), punctual_history.started_at =
+values(started_at), punctual_history.finished_at =
+values(finished_at), punctual_history.keep_until =
+values(keep_until), punctual_history.error =
+values(error), punctual_history.fingerprint =
+values(fingerprint), punctual_history.result =
+values(result), punctual_history.child =
+values(child);
 
 -- Deletes the finished runs from `runs`.
 -- ?1 = '[[1]]'
@@ -46,8 +80,7 @@ straight_join punctual_runs r force index (primary) on r.id = v.id;
 -- Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 -- ?1 = 1767225600000, ?2 = '', ?3 = 'w1'
 select 'job' as kind, name as word, 0 as number
-from punctual_jobs
-where paused_at is not null
+from (select name from punctual_jobs where paused_at is not null) p
 union all
 select 'queue', name, 0
 from punctual_queues
@@ -267,7 +300,18 @@ from (
       )
   ) j
 ) v
-straight_join punctual_runs r force index (primary) on r.id = v.id;
+straight_join punctual_runs r force index (primary) on r.id = v.id on duplicate key update punctual_attempts.outcome = if(
+    punctual_attempts.run_id =
+    values(run_id) and punctual_attempts.attempt =
+    values(attempt),
+    values(outcome), null
+  ),
+  punctual_attempts.worker =
+values(worker), punctual_attempts.started_at =
+values(started_at), punctual_attempts.finished_at =
+values(finished_at), punctual_attempts.error =
+values(error), punctual_attempts.fingerprint =
+values(fingerprint);
 
 -- Puts the runs back: ready, or scheduled if they wait.
 -- ?1 = '[[3,0,1767225630000,0,0,0,null]]'

@@ -82,15 +82,21 @@ from (
 straight_join punctual_runs r force index (punctual_runs_tick) on r.schedule = v.schedule_id
   and r.tick_at = v.moment;
 
+-- Asks which variables identify the server.
+show variables where variable_name in ('wsrep_on', 'group_replication_group_name');
+
 -- Reserves ids for the new runs.
--- ?1 = 1
-update punctual_ids set next = last_insert_id(next + ?) where id = 1;
+-- ?1 = 0, ?2 = 1
+update punctual_ids
+set next = last_insert_id(greatest(next, ?) + ? + if(mark in ('', @@server_uuid), 0, 1000000)),
+  mark = @@server_uuid
+where id = 1;
 
 -- Inserts the run of the tick, ready to be claimed.
--- ?1 = 'cleanup', ?2 = 'default', ?3 = 'cleanup', ?4 = 100, ?5 = 1767225660000, ?6 = 1, ?7 = null, ?8 = 1
--- ?9 = 1767225660000, ?10 = 1767225660000, ?11 = 'cleanup', ?12 = 'default', ?13 = '[[1]]'
-insert into punctual_runs (id, name, queue, lane, priority, run_at, state, args, schedule, tick_at, created_at, limited)
-select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+-- ?1 = 1, ?2 = 'cleanup', ?3 = 'default', ?4 = 'cleanup', ?5 = 100, ?6 = 1767225660000, ?7 = 1, ?8 = 1
+-- ?9 = 1767225660000, ?10 = 1767225660000, ?11 = 'cleanup', ?12 = 'default'
+insert into punctual_runs (id, name, queue, lane, priority, run_at, state, schedule, tick_at, created_at, limited)
+select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1
@@ -98,8 +104,7 @@ select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
         where j.name = ? and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
       )
       or exists (select 1 from punctual_queues q where q.name = ? and q.lim > 0)
-  ) then 1 else 0 end
-from (select * from json_table(?, '$[*]' columns (id bigint path '$[0]' error on error)) j) v;
+  ) then 1 else 0 end;
 
 -- Again: Reads the runs of these ticks.
 

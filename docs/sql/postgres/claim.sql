@@ -6,8 +6,7 @@
 -- Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 -- $1 = 1767225600000, $2 = 'w1', $3 = 'w1'
 select 'job' as kind, name as word, 0 as number
-from punctual_jobs
-where paused_at is not null
+from (select name from punctual_jobs where paused_at is not null order by name limit (select 1000000)) p
 union all
 select 'queue', name, 0
 from punctual_queues
@@ -200,7 +199,7 @@ select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limi
 from (select e.v ->> 0 as name from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_jobs r on r.name = v.name
 union all
-select 'queue', r.name, '', r.lim, 0, ''
+select 'queue', r.name, '', r.lim, case when r.rate is null then 0 else 1 end, ''
 from (select e.v ->> 0 as name from jsonb_array_elements($2::text::jsonb) as e (v)) v
 join punctual_queues r on r.name = v.name
 union all
@@ -320,12 +319,12 @@ select priority, lane
 from heads;
 
 -- Reads the first runs of the lanes.
--- $1 = 'slow', $2 = 100, $3 = 'report|bob', $4 = 2
+-- $1 = 'slow', $2 = 'report|bob', $3 = 2
 select id, name, lane, queue, priority, run_at
 from punctual_runs
-where state = 1 and limited = 1 and owner is null and queue = $1 and priority = $2 and lane = $3
+where state = 1 and limited = 1 and owner is null and queue = $1 and priority = 100 and lane = $2
 order by run_at, id
-limit $4;
+limit $3;
 
 -- Again: Reads the limits of these jobs and queues, and how many runs run under each.
 

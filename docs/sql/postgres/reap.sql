@@ -3,38 +3,37 @@
 
 -- ## No lease has ended.
 
+-- Looks for a lease that has ended.
+-- $1 = 1767225600000
+select 1 as one from punctual_runs r where state = 2 and locked_until < $1 order by locked_until, id limit 1;
+
+-- ## The lease of a run has ended; the run becomes ready again.
+
+-- Again: Looks for a lease that has ended.
+
 -- Begins the transaction.
 begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
 
 -- Reads runs whose leases have ended.
--- $1 = 1767225600000, $2 = 1000
+-- $1 = 1767225661000, $2 = 1000
 select id, locked_by as worker
 from punctual_runs r
 where state = 2 and locked_until < $1
 order by locked_until, id
 limit $2;
 
--- Commits.
-commit;
-
--- ## The lease of a run has ended; the run becomes ready again.
-
--- Again: Begins the transaction.
-
--- Again: Reads runs whose leases have ended.
+-- Reads the row of the dead worker. On a server it locks the row.
+-- $1 = 'w1', $2 = 9007199254740991
+select id from punctual_workers where id = $1 and seen_at <= $2 for update skip locked;
 
 -- Reads the row of the dead worker. On a server it locks the row.
--- $1 = 'w1'
-select id from punctual_workers where id = $1 for update skip locked;
-
--- Reads the row of the dead worker. On a server it locks the row.
--- $1 = 'w1'
-select id from punctual_workers where id = $1;
+-- $1 = 'w1', $2 = 9007199254740991
+select id from punctual_workers where id = $1 and seen_at <= $2;
 
 -- Reads these runs again, if their leases have still ended. On a server it locks them.
 -- $1 = '[[1]]', $2 = 1767225661000
 select r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged,
-  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect
+  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect, r.batch_id
 from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($1::text::jsonb) as e (v)) v
 join punctual_runs r on r.id = v.id
 where r.state = 2 and r.locked_until < $2
@@ -74,9 +73,12 @@ from (
 ) v
 where v.id = r.id;
 
--- Again: Commits.
+-- Commits.
+commit;
 
 -- ## The lease has ended once more; the run has crashed too often and fails.
+
+-- Again: Looks for a lease that has ended.
 
 -- Again: Begins the transaction.
 

@@ -46,8 +46,7 @@ from gone;
 -- Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 -- $1 = 1767225600000, $2 = '', $3 = 'w1'
 select 'job' as kind, name as word, 0 as number
-from punctual_jobs
-where paused_at is not null
+from (select name from punctual_jobs where paused_at is not null order by name limit (select 1000000)) p
 union all
 select 'queue', name, 0
 from punctual_queues

@@ -57,15 +57,39 @@ from (
 ) v
 join punctual_runs r on r.schedule = v.schedule_id and r.tick_at = v.moment;
 
+-- Asks whether this user may read the timeline of the server.
+select has_function_privilege('pg_control_system()', 'execute')
+  and has_function_privilege('pg_current_wal_lsn()', 'execute')
+  and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute') as may;
+
+-- Records the timeline, and skips ids if it is new.
+with moved as (
+  update punctual_ids
+  set timeline = case when pg_is_in_recovery()
+    or to_regproc('aurora_version') is not null then null else (select cast(system_identifier as text) from pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) end
+  where id = 1
+    and timeline <> case when pg_is_in_recovery()
+    or to_regproc('aurora_version') is not null then null else (select cast(system_identifier as text) from pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) end
+  returning 1
+)
+select case when pg_is_in_recovery()
+    or to_regproc('aurora_version') is not null then null else (select cast(system_identifier as text) from pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline,
+  (select count(nextval('punctual_runs_id_seq')) from moved cross join generate_series(1, 1000000)) as skipped;
+
 -- Reserves ids for the new runs.
 -- $1 = 1
-select nextval('punctual_runs_id_seq') as id from generate_series(1, $1);
+select nextval('punctual_runs_id_seq') as id,
+  (
+    select case when pg_is_in_recovery()
+      or to_regproc('aurora_version') is not null then null else (select cast(system_identifier as text) from pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) end
+  ) as timeline
+from generate_series(1, $1);
 
 -- Inserts the run of the tick, ready to be claimed.
--- $1 = 'cleanup', $2 = 'default', $3 = 'cleanup', $4 = 100, $5 = 1767225660000, $6 = 1, $7 = null, $8 = 1
--- $9 = 1767225660000, $10 = 1767225660000, $11 = 'cleanup', $12 = 'default', $13 = '[[1]]'
-insert into punctual_runs (id, name, queue, lane, priority, run_at, state, args, schedule, tick_at, created_at, limited)
-select v.id, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+-- $1 = 1, $2 = 'cleanup', $3 = 'default', $4 = 'cleanup', $5 = 100, $6 = 1767225660000, $7 = 1, $8 = 1
+-- $9 = 1767225660000, $10 = 1767225660000, $11 = 'cleanup', $12 = 'default'
+insert into punctual_runs (id, name, queue, lane, priority, run_at, state, schedule, tick_at, created_at, limited)
+select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   case when (
     exists (
         select 1
@@ -73,8 +97,7 @@ select v.id, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
         where j.name = $11 and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
       )
       or exists (select 1 from punctual_queues q where q.name = $12 and q.lim > 0)
-  ) then 1 else 0 end
-from (select (e.v ->> 0)::bigint as id from jsonb_array_elements($13::text::jsonb) as e (v)) v;
+  ) then 1 else 0 end;
 
 -- Again: Reads the runs of these ticks.
 

@@ -76,13 +76,13 @@ where state = 1 and limited = 0 and owner is null and queue = ?
 order by priority, run_at, id
 limit ?;
 
--- Reads the limit of a queue.
--- ?1 = 'default'
-select lim from punctual_queues where name = ?;
-
 -- Reads the limits of a job.
 -- ?1 = 'email'
 select lim, key_lim from punctual_jobs where name = ?;
+
+-- Reads the limit and the rate of a queue.
+-- ?1 = 'default'
+select lim, rate from punctual_queues where name = ?;
 
 -- Reads the first runs under limits of each queue (the window).
 -- ?1 = 'default'
@@ -131,9 +131,9 @@ commit;
 
 -- Again: Reads the first ready runs of a queue without limits.
 
--- Again: Reads the limit of a queue.
-
 -- Again: Reads the limits of a job.
+
+-- Again: Reads the limit and the rate of a queue.
 
 -- Again: Reads the first runs under limits of each queue (the window).
 
@@ -179,15 +179,15 @@ commit;
 -- ?1 = 'report'
 select lease_token as token from punctual_runs where state = 2 and owner is null and name = ?;
 
--- Reads the leases of running runs of a key: each is a slot.
--- ?1 = 'report', ?2 = 'report|ada'
-select lease_token as token from punctual_runs where state = 2 and owner is null and name = ? and lane = ?;
-
--- Again: Reads the limit of a queue.
+-- Again: Reads the limit and the rate of a queue.
 
 -- Reads the leases of running runs of a queue: each is a slot.
 -- ?1 = 'slow'
 select lease_token as token from punctual_runs where state = 2 and owner is null and queue = ?;
+
+-- Reads the leases of running runs of a key: each is a slot.
+-- ?1 = 'report', ?2 = 'report|ada'
+select lease_token as token from punctual_runs where state = 2 and owner is null and name = ? and lane = ?;
 
 -- Reads the chosen runs.
 -- ?1 = '[3]'
@@ -233,9 +233,9 @@ where id in (select value from json_each(?));
 
 -- Again: Reads the first ready runs of a queue without limits.
 
--- Again: Reads the limit of a queue.
-
 -- Again: Reads the limits of a job.
+
+-- Again: Reads the limit and the rate of a queue.
 
 -- Again: Reads the first runs under limits of each queue (the window).
 
@@ -279,11 +279,11 @@ where id in (select value from json_each(?));
 
 -- Again: Reads the leases of running runs of a job: each is a slot.
 
--- Again: Reads the leases of running runs of a key: each is a slot.
-
--- Again: Reads the limit of a queue.
+-- Again: Reads the limit and the rate of a queue.
 
 -- Again: Reads the leases of running runs of a queue: each is a slot.
+
+-- Again: Reads the leases of running runs of a key: each is a slot.
 
 -- Reads the first run of the next lane.
 -- ?1 = 'slow'

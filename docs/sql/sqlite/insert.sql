@@ -20,14 +20,10 @@ insert into punctual_jobs (name, queue, priority, lim, key_lim, fingerprint, def
 values (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
--- ?1 = 'email', ?2 = 'default', ?3 = 'email', ?4 = 100, ?5 = null, ?6 = null, ?7 = null, ?8 = null, ?9 = null
--- ?10 = null, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null, ?17 = 1767225600000
--- ?18 = 'email', ?19 = 'default', ?20 = '[["[\"ada\"]",1767225600000,1],["[\"bob\"]",1767225660000,0]]'
-insert into punctual_runs (
-  args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
-)
-select v.args, ?, ?, ?, ?, v.run_at, v.state, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+-- ?1 = 'email', ?2 = 'default', ?3 = 'email', ?4 = 100, ?5 = 1767225600000, ?6 = 'email', ?7 = 'default'
+-- ?8 = '[["[\"ada\"]",1767225600000,1],["[\"bob\"]",1767225660000,0]]'
+insert into punctual_runs (args, name, queue, lane, priority, run_at, state, created_at, limited)
+select v.args, ?, ?, ?, ?, v.run_at, v.state, ?,
   case when (
     exists (
         select 1
@@ -66,14 +62,10 @@ select id from punctual_runs where unique_key = ?;
 select id from punctual_history where unique_key = ? and unique_until > ? order by unique_until desc limit 1;
 
 -- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
--- ?1 = 'report', ?2 = 'default', ?3 = 'report', ?4 = 100, ?5 = 1767225600000, ?6 = 1, ?7 = null, ?8 = null
--- ?9 = 'report|2026-01', ?10 = 2, ?11 = null, ?12 = null, ?13 = null, ?14 = null, ?15 = null, ?16 = null
--- ?17 = null, ?18 = null, ?19 = 1767225600000, ?20 = 'report', ?21 = 'default', ?22 = '[[null]]'
-insert into punctual_runs (
-  args, name, queue, lane, priority, run_at, state, timeout, retries, unique_key, unique_scope,
-    unique_until, owner, tags, parent_id, rerun_of, batch_id, expires_at, traceparent, created_at, limited
-)
-select v.args, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+-- ?1 = 'report', ?2 = 'default', ?3 = 'report', ?4 = 100, ?5 = 1767225600000, ?6 = 1, ?7 = 'report|2026-01'
+-- ?8 = 2, ?9 = 1767225600000, ?10 = 'report', ?11 = 'default'
+insert into punctual_runs (name, queue, lane, priority, run_at, state, unique_key, unique_scope, created_at, limited)
+select ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1
@@ -82,7 +74,6 @@ select v.args, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
       )
       or exists (select 1 from punctual_queues q where q.name = ? and q.lim > 0)
   ) then 1 else 0 end
-from (select value ->> 0 as args from json_each(?)) v
 where true
 returning id;
 

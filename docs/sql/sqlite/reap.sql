@@ -3,36 +3,35 @@
 
 -- ## No lease has ended.
 
+-- Looks for a lease that has ended.
+-- ?1 = 1767225600000
+select 1 as one from punctual_runs r where state = 2 and locked_until < ? order by locked_until, id limit 1;
+
+-- ## The lease of a run has ended; the run becomes ready again.
+
+-- Again: Looks for a lease that has ended.
+
 -- Begins the transaction.
 begin immediate;
 
 -- Reads runs whose leases have ended.
--- ?1 = 1767225600000, ?2 = 1000
+-- ?1 = 1767225661000, ?2 = 1000
 select id, locked_by as worker
 from punctual_runs r
 where state = 2 and locked_until < ?
 order by locked_until, id
 limit ?;
 
--- Commits.
-commit;
-
--- ## The lease of a run has ended; the run becomes ready again.
-
--- Again: Begins the transaction.
-
--- Again: Reads runs whose leases have ended.
-
 -- Reads the row of the dead worker. On a server it locks the row.
--- ?1 = 'w1'
-select id from punctual_workers where id = ?;
+-- ?1 = 'w1', ?2 = 9007199254740991
+select id from punctual_workers where id = ? and seen_at <= ?;
 
 -- Again: Reads the row of the dead worker. On a server it locks the row.
 
 -- Reads these runs again, if their leases have still ended. On a server it locks them.
 -- ?1 = '[[1]]', ?2 = 1767225661000
 select r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged,
-  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect
+  r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect, r.batch_id
 from (select value ->> 0 as id from json_each(?)) v
 join punctual_runs r on r.id = v.id
 where r.state = 2 and r.locked_until < ?
@@ -47,7 +46,11 @@ from (
     value ->> 4 as error, value ->> 5 as fingerprint
   from json_each(?)
 ) v
-join punctual_runs r on r.id = v.id;
+join punctual_runs r on r.id = v.id
+where true
+on conflict (run_id, attempt) do update set outcome = excluded.outcome, worker = excluded.worker,
+  started_at = excluded.started_at, finished_at = excluded.finished_at, error = excluded.error,
+  fingerprint = excluded.fingerprint;
 
 -- Charges the runs with a crash.
 -- ?1 = '[[1]]'
@@ -70,9 +73,12 @@ from (
 ) v
 where r.id = v.id and true;
 
--- Again: Commits.
+-- Commits.
+commit;
 
 -- ## The lease has ended once more; the run has crashed too often and fails.
+
+-- Again: Looks for a lease that has ended.
 
 -- Again: Begins the transaction.
 
@@ -110,7 +116,19 @@ select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attem
   r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?,
   ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
 from (select value ->> 0 as id from json_each(?)) v
-join punctual_runs r on r.id = v.id;
+join punctual_runs r on r.id = v.id
+where true
+on conflict (id) do update set name = excluded.name, queue = excluded.queue, lane = excluded.lane,
+  limited = excluded.limited, priority = excluded.priority, run_at = excluded.run_at, args = excluded.args,
+  attempts = excluded.attempts, crashes = excluded.crashes, uncounted = excluded.uncounted,
+  timeout = excluded.timeout, retries = excluded.retries, schedule = excluded.schedule,
+  tick_at = excluded.tick_at, unique_key = excluded.unique_key, unique_scope = excluded.unique_scope,
+  unique_until = excluded.unique_until, owner = excluded.owner, progress = excluded.progress,
+  tags = excluded.tags, parent_id = excluded.parent_id, rerun_of = excluded.rerun_of,
+  batch_id = excluded.batch_id, traceparent = excluded.traceparent, created_at = excluded.created_at,
+  worker = excluded.worker, state = excluded.state, started_at = excluded.started_at,
+  finished_at = excluded.finished_at, keep_until = excluded.keep_until, error = excluded.error,
+  fingerprint = excluded.fingerprint, result = excluded.result, child = excluded.child;
 
 -- Deletes the finished runs from `runs`.
 -- ?1 = '[[1]]'

@@ -31,7 +31,19 @@ select r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args, r.attem
   r.progress, r.tags, r.parent_id, r.rerun_of, r.batch_id, r.traceparent, r.created_at, r.locked_by, v.id, ?,
   ?, ?, ?, ?, ?, ?, coalesce(?, r.child)
 from (select value ->> 0 as id from json_each(?)) v
-join punctual_runs r on r.id = v.id;
+join punctual_runs r on r.id = v.id
+where true
+on conflict (id) do update set name = excluded.name, queue = excluded.queue, lane = excluded.lane,
+  limited = excluded.limited, priority = excluded.priority, run_at = excluded.run_at, args = excluded.args,
+  attempts = excluded.attempts, crashes = excluded.crashes, uncounted = excluded.uncounted,
+  timeout = excluded.timeout, retries = excluded.retries, schedule = excluded.schedule,
+  tick_at = excluded.tick_at, unique_key = excluded.unique_key, unique_scope = excluded.unique_scope,
+  unique_until = excluded.unique_until, owner = excluded.owner, progress = excluded.progress,
+  tags = excluded.tags, parent_id = excluded.parent_id, rerun_of = excluded.rerun_of,
+  batch_id = excluded.batch_id, traceparent = excluded.traceparent, created_at = excluded.created_at,
+  worker = excluded.worker, state = excluded.state, started_at = excluded.started_at,
+  finished_at = excluded.finished_at, keep_until = excluded.keep_until, error = excluded.error,
+  fingerprint = excluded.fingerprint, result = excluded.result, child = excluded.child;
 
 -- Deletes the finished runs from `runs`.
 -- ?1 = '[[1]]'
@@ -91,7 +103,11 @@ from (
     value ->> 4 as error, value ->> 5 as fingerprint
   from json_each(?)
 ) v
-join punctual_runs r on r.id = v.id;
+join punctual_runs r on r.id = v.id
+where true
+on conflict (run_id, attempt) do update set outcome = excluded.outcome, worker = excluded.worker,
+  started_at = excluded.started_at, finished_at = excluded.finished_at, error = excluded.error,
+  fingerprint = excluded.fingerprint;
 
 -- Puts the runs back: ready, or scheduled if they wait.
 -- ?1 = '[[3,0,1767225630000,0,0,0,null]]'

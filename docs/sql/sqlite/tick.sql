@@ -52,11 +52,11 @@ select r.id, r.schedule, r.tick_at
 from (select value ->> 0 as schedule_id, value ->> 1 as moment from json_each(?)) v
 join punctual_runs r on r.schedule = v.schedule_id and r.tick_at = v.moment;
 
--- Inserts the run of the tick, ready to be claimed.
--- ?1 = 'cleanup', ?2 = 'default', ?3 = 'cleanup', ?4 = 100, ?5 = 1767225660000, ?6 = 1, ?7 = null, ?8 = 1
--- ?9 = 1767225660000, ?10 = 1767225660000, ?11 = 'cleanup', ?12 = 'default', ?13 = '[[null]]'
-insert into punctual_runs (id, name, queue, lane, priority, run_at, state, args, schedule, tick_at, created_at, limited)
-select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+-- Inserts runs; the limit hint (`limited`) comes from the rows of jobs and queues.
+-- ?1 = 'cleanup', ?2 = 'default', ?3 = 'cleanup', ?4 = 100, ?5 = 1767225660000, ?6 = 1, ?7 = 1
+-- ?8 = 1767225660000, ?9 = 1767225660000, ?10 = 'cleanup', ?11 = 'default'
+insert into punctual_runs (name, queue, lane, priority, run_at, state, schedule, tick_at, created_at, limited)
+select ?, ?, ?, ?, ?, ?, ?, ?, ?,
   case when (
     exists (
         select 1
@@ -64,8 +64,7 @@ select v.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
         where j.name = ? and (j.lim > 0 or j.key_lim > 0 or j.paused_at is not null)
       )
       or exists (select 1 from punctual_queues q where q.name = ? and q.lim > 0)
-  ) then 1 else 0 end
-from (select value ->> 0 as id from json_each(?)) v;
+  ) then 1 else 0 end;
 
 -- Again: Reads the runs of these ticks.
 

@@ -1,23 +1,28 @@
 import { formatValue, PunctualError } from "../../errors.ts";
 import { Adapters, type CallerTransaction } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
+import { queryAsText } from "./cluster.ts";
 import { asConnection, asPool, type MysqlConnection } from "./driver.ts";
 import { isMissingTable, isServerError, translate } from "./errors.ts";
 import { AUTOCOMMIT, headerOf, IN_TRANSACTION, NO_TIMEOUT, query, rowsOf } from "./query.ts";
 
-export const adapters: Adapters<MysqlConnection> = new Adapters({
-  messages: {
-    poolRefused:
-      "within() expected the connection on which your transaction is open, got a pool: a pool may run each query on another connection. Take a connection with pool.getConnection() and begin the transaction there.",
-    knexRefused:
-      'within() expected a Knex transaction on MySQL or MariaDB with the client "mysql2", got one with another client.',
-  },
-  isPool: (value) => asPool(value) !== null,
-  asConnection,
-  send: async (connection, text, params) => rowsOf(await query(connection, text, params, NO_TIMEOUT)),
-  textOf: (text) => text,
-  translate,
-});
+const adaptersBy = (send: typeof query): Adapters<MysqlConnection> =>
+  new Adapters({
+    messages: {
+      poolRefused:
+        "within() expected the connection on which your transaction is open, got a pool: a pool may run each query on another connection. Take a connection with pool.getConnection() and begin the transaction there.",
+      knexRefused:
+        'within() expected a Knex transaction on MySQL or MariaDB with the client "mysql2", got one with another client.',
+    },
+    isPool: (value) => asPool(value) !== null,
+    asConnection,
+    send: async (connection, text, params) => rowsOf(await send(connection, text, params, NO_TIMEOUT)),
+    textOf: (text) => text,
+    translate,
+  });
+
+export const adapters: Adapters<MysqlConnection> = adaptersBy(query);
+const clusterAdapters = adaptersBy(queryAsText);
 
 /** Which database a connection is on. */
 interface DatabaseIdentity {
@@ -28,11 +33,11 @@ interface DatabaseIdentity {
 
 /** Checks the transactions that callers pass to within(): the runs must be inserted into the instance's own tables. */
 export class CallerTransactions {
-  readonly #own: Sql;
+  readonly #own: Sql & { isMultiWriter: boolean };
   readonly #t: Tables;
   #ownIdentity: Promise<DatabaseIdentity> | null = null;
 
-  constructor(own: Sql, tables: Tables) {
+  constructor(own: Sql & { isMultiWriter: boolean }, tables: Tables) {
     this.#own = own;
     this.#t = tables;
   }
@@ -42,7 +47,7 @@ export class CallerTransactions {
    * Drizzle, Knex or Prisma. Throws if it is not on the instance's own database.
    */
   async enter(tx: unknown): Promise<Sql> {
-    const entered = await adapters.adapt(tx);
+    const entered = await (this.#own.isMultiWriter ? clusterAdapters : adapters).adapt(tx);
     if (!entered) {
       throw new PunctualError(
         "INVALID_OPTION",

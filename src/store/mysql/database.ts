@@ -1,8 +1,10 @@
 import type { MissingObject } from "../maintenance.ts";
-import { PendingCalls } from "../pending-calls.ts";
+import type { PendingCalls } from "../pending-calls.ts";
 import { acquireSpare } from "../server/connections.ts";
 import { INSTALL_RETRY, tablesInUse } from "../server/install.ts";
+import { RetryTimes } from "../server/retries.ts";
 import {
+  type About,
   type ColumnType,
   idsAsJson,
   type Param,
@@ -12,37 +14,26 @@ import {
   type Tables,
   type Transaction,
   type TransactionOptions,
+  tablesWith,
 } from "../sql/database.ts";
-import { historyRange, like, pattern } from "../sql/dialect.ts";
-import { RETRY_FOR, type RetryOptions, retryPending, TransactionProgress } from "../sql/retry.ts";
+import { historyRange, like, pattern, upTo } from "../sql/dialect.ts";
+import { retryPending, TransactionProgress, type TransactionRetryOptions } from "../sql/retry.ts";
+import { ClusterDetector, MAX_INLINE_LENGTH } from "./cluster.ts";
 import type { HeldMysqlConnection, MysqlConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
-import {
-  isConflict,
-  isConnectionLost,
-  isIdTaken,
-  isKeyHeld,
-  isLockTimeout,
-  isMisconfiguration,
-  isQueryCancelled,
-  translate,
-} from "./errors.ts";
-import { acquireInstallLock } from "./install-lock.ts";
-import { headerOf, isOwnError, query, querySeveral, rowsOf, sqlOn } from "./query.ts";
-import { MAX_INLINE_LENGTH, orRollBack, RollbackFailed, runTransaction } from "./transaction.ts";
+import * as errors from "./errors.ts";
+import { IS_READ_ONLY } from "./hosts.ts";
+import { IdCounter, idsUpTo } from "./id-counter.ts";
+import { installAlone } from "./install-lock.ts";
+import { headerOf, isOwnError, query, querySeveral, rowsOf, translateOwn } from "./query.ts";
+import { orRollBack, RollbackError, runTransaction } from "./transaction.ts";
 
-/** Longest the first connection is retried, in milliseconds: a server that never answered is likely a wrong address. */
-const FIRST_RETRY_FOR = 5000;
-
-/**
- * Longest a migration waits for a lock on a table, in seconds. While it waits it blocks every later statement on that
- * table; then it gives up its place in the lock queue and is retried.
- */
-const TABLE_LOCK_TIMEOUT = 1;
+type RetryRules = Pick<TransactionRetryOptions, "waits" | "mayTakeLong"> & { mayRetry?(): boolean };
 
 /** MySQL 8.0 or newer, and MariaDB 10.6 or newer. */
 export class MysqlDatabase implements ServerDatabase {
   readonly forUpdate = " for update";
+  readonly forShare = " lock in share mode";
   readonly skipLocked = " for update skip locked";
   readonly text = "?";
   readonly hasTag = "json_contains(tags, json_quote(?))";
@@ -59,36 +50,50 @@ export class MysqlDatabase implements ServerDatabase {
   readonly insertsLock = true;
   readonly purgesLate = true;
   readonly unlessKeyHeld = "";
-  readonly isKeyHeld: (error: unknown) => boolean = isKeyHeld;
-  readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
+  readonly orReplace: typeof dialect.orReplace = dialect.orReplace;
+  readonly isKeyHeld: (error: unknown) => boolean = errors.isKeyHeld;
+  readonly isIdTaken: (error: unknown) => boolean = errors.isIdTaken;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly indexesLinks = false;
   readonly movesRows = false;
   readonly lookUp: typeof dialect.lookUp = dialect.lookUp;
+  readonly runsOfMembers: typeof dialect.runsOfMembers = dialect.runsOfMembers;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
   readonly deleteFrom: typeof dialect.deleteFrom = dialect.deleteFrom;
   readonly historyRange: typeof historyRange = historyRange;
   readonly using: typeof dialect.using = dialect.using;
+  readonly upTo: typeof upTo = upTo;
+  readonly unionArm: typeof dialect.unionArm = dialect.unionArm;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly nextDue: typeof dialect.nextDue = dialect.nextDue;
+  readonly pausedJobs: typeof dialect.pausedJobs = dialect.pausedJobs;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #connections: MysqlConnections;
   readonly #pending: PendingCalls;
   /** Statements and transactions that are being executed. */
   readonly #active = new Set<Promise<unknown>>();
+  readonly #cluster = new ClusterDetector();
   /** Null: the server has not been asked yet. */
   #flavour: dialect.Flavour | null = null;
+  readonly #counter = new IdCounter();
+  readonly #retries: RetryTimes;
   #closed = false;
   #losses = 0;
 
-  constructor(connections: MysqlConnections, pending: PendingCalls = new PendingCalls()) {
+  /** `isPatient`: see `OpenOptions`. */
+  constructor(connections: MysqlConnections, pending: PendingCalls, isPatient?: () => boolean) {
     this.#connections = connections;
     this.#pending = pending;
+    this.#retries = new RetryTimes(isPatient);
   }
 
   /** Known after `identify`. */
   get name(): dialect.Flavour {
     return this.#flavour!;
+  }
+
+  get isMultiWriter(): boolean {
+    return this.#cluster.kind !== null;
   }
 
   get losses(): number {
@@ -137,7 +142,7 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   isCancelled(error: unknown): boolean {
-    return isQueryCancelled(error);
+    return errors.isQueryCancelled(error);
   }
 
   fault(): unknown {
@@ -146,25 +151,35 @@ export class MysqlDatabase implements ServerDatabase {
 
   async run(text: string, ...params: Param[]): Promise<void> {
     await this.all(text, ...params);
+    this.#retries.written();
   }
 
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
-    { retry = true, first }: TransactionOptions = {},
+    { retry = true, first, caughtUp = !retry }: TransactionOptions = {},
   ): Promise<Result> {
     const progress = new TransactionProgress();
+    progress.catchesUp = caughtUp;
     const { isolationLevelStatement, isMultiStatement } = this.#connections;
     const settings = { isolationLevelStatement, isMultiStatement, isOurs: retry, first };
     const once = () => {
       progress.begin();
-      return this.#withConnection(({ connection }) => runTransaction(connection, progress, work, settings));
+      return this.#withConnection(async ({ connection }) => {
+        const cluster = await this.#cluster.detect(connection, this.losses);
+        return runTransaction(connection, progress, work, { ...settings, cluster });
+      });
     };
     return this.#retry(once, { mayRetry: () => retry || !progress.entered, mayTakeLong: !retry });
   }
 
   /** Sends both in one packet, with their transaction, if the connection allows that and their values are short. */
   async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
-    if (!this.#connections.isMultiStatement || dialect.paramsLength(other) > MAX_INLINE_LENGTH) {
+    // On a cluster, `commit` must be a packet of its own.
+    if (
+      !this.#connections.isMultiStatement ||
+      this.isMultiWriter ||
+      dialect.paramsLength(other) > MAX_INLINE_LENGTH
+    ) {
       let isSent = false;
       return this.transaction(async (tx) => {
         // A retry: the first try may have been committed.
@@ -178,6 +193,7 @@ export class MysqlDatabase implements ServerDatabase {
       const send = ({ connection }: HeldMysqlConnection) =>
         orRollBack(connection, () => querySeveral(connection, packet));
       await this.#pending.wait(() => this.#withConnection(send));
+      this.#retries.written();
     } catch (error) {
       if (!this.#isTransient(error) || this.#closed) throw translateOwn(error);
       await this.transaction(again);
@@ -189,21 +205,10 @@ export class MysqlDatabase implements ServerDatabase {
    * out, and every statement must be repeatable.
    */
   alone<Result>(prefix: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    const once = () =>
-      this.#withConnection(async ({ connection }) => {
-        const tx = sqlOn(connection);
-        const lock = await acquireInstallLock(tx, prefix);
-        const [before] = await tx.all<{ seconds: number }>("select @@lock_wait_timeout as seconds");
-        try {
-          await tx.run(`set session lock_wait_timeout = ${TABLE_LOCK_TIMEOUT}`);
-          return await work(tx);
-        } finally {
-          await tx.run(`set session lock_wait_timeout = ${before!.seconds}`);
-          await tx.all("select release_lock(?) as released", lock);
-        }
-      });
+    const place = { prefix, table: this.isMultiWriter ? tablesWith(prefix).migrations : null };
+    const once = () => this.#withConnection(({ connection }) => installAlone(connection, place, work));
     return this.#retry(once, { mayTakeLong: true, waits: INSTALL_RETRY }).catch((error) => {
-      throw isLockTimeout(error) ? tablesInUse(error) : error;
+      throw errors.isLockTimeout(error) ? tablesInUse(error) : error;
     });
   }
 
@@ -219,39 +224,35 @@ export class MysqlDatabase implements ServerDatabase {
    * all processes until it ends. The caller's transaction does it only if no second connection becomes free: waiting
    * longer could deadlock, because the transaction may hold the last one.
    */
-  async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
+  async newIds(sql: Sql, tables: Tables, count: number, above = 0): Promise<number[]> {
+    const statement = await this.#counter.statement(sql, this.name, tables);
     const reserve = async ({ connection }: HeldMysqlConnection) => {
-      const { insertId } = headerOf(await query(connection, dialect.reserveIds(tables), [count]));
+      const { insertId } = headerOf(await query(connection, statement, [above, count]));
       return idsUpTo(insertId, count);
     };
     if (sql === this) return this.#retry(() => this.#withConnection(reserve));
-    const spare = await acquireSpare(this.#connections);
-    if (spare) return this.#translated(this.#use(spare, reserve));
-    await sql.run(dialect.reserveIds(tables), count);
+    const reserved = await this.#onSpare(reserve);
+    if (reserved) return reserved;
+    await sql.run(statement, above, count);
     const [row] = await sql.all<{ last: number }>("select last_insert_id() as last");
     return idsUpTo(row!.last, count);
   }
 
   beside(tx: Sql): Sql {
-    const all = async <Row>(text: string, ...params: Param[]): Promise<Row[]> => {
-      const spare = await acquireSpare(this.#connections);
-      if (!spare) return tx.all<Row>(text, ...params);
-      return this.#translated(
-        this.#use(spare, async ({ connection }) => rowsOf<Row>(await query(connection, text, params))),
-      );
-    };
+    const all = async <Row>(text: string, ...params: Param[]): Promise<Row[]> =>
+      (await this.#onSpare(async ({ connection }) => rowsOf<Row>(await query(connection, text, params)))) ??
+      tx.all<Row>(text, ...params);
     return { all, run: async (text, ...params) => void (await all(text, ...params)) };
   }
 
-  async about(): Promise<{ version: string; settings: Record<string, string> }> {
-    const [row] = await this.all<{ version: string }>("select version() as version");
-    return { version: row!.version, settings: {} };
+  async about(): Promise<About> {
+    const text = `select version() as version, ${IS_READ_ONLY} as read_only`;
+    const [row] = await this.all<{ version: string; read_only: number }>(text);
+    return { version: row!.version, readOnly: row!.read_only === 1, settings: {} };
   }
 
   objects(): Statement {
-    const text = `select table_name as name from information_schema.tables where table_schema = database()
-       union select index_name from information_schema.statistics where table_schema = database()`;
-    return { text, params: [] };
+    return { text: dialect.OBJECTS, params: [] };
   }
 
   restore(tables: Tables, { statement }: MissingObject): Promise<void> {
@@ -262,6 +263,10 @@ export class MysqlDatabase implements ServerDatabase {
   async identify<Row>(text: string, flavourOf: (row: Row) => dialect.Flavour): Promise<Row> {
     const [row] = await this.all<Row>(text);
     this.#flavour = flavourOf(row!);
+    await this.#retry(() =>
+      this.#withConnection(({ connection }) => this.#cluster.detect(connection, this.losses), text),
+    );
+    this.#retries.reached();
     return row!;
   }
 
@@ -283,55 +288,55 @@ export class MysqlDatabase implements ServerDatabase {
     try {
       return await working;
     } catch (error) {
-      broken = error instanceof RollbackFailed || (isOwnError(error) && isConnectionLost(error));
-      throw error instanceof RollbackFailed ? error.cause : error;
+      broken = error instanceof RollbackError || (isOwnError(error) && errors.isConnectionLost(error));
+      throw error instanceof RollbackError ? error.cause : error;
     } finally {
       this.#active.delete(working);
       held.release(broken);
     }
   }
 
-  async #translated<Result>(work: Promise<Result>): Promise<Result> {
-    return work.catch((error) => {
-      throw translateOwn(error);
-    });
+  /**
+   * Runs `work` on a second connection, and retries it after conflicts. Null: none became free. A lost connection is
+   * not retried: the transaction on the first one would stay open meanwhile.
+   */
+  #onSpare<Result>(work: (held: HeldMysqlConnection) => Promise<Result>): Promise<Result | null> {
+    let isConflicting = false;
+    const once = async () => {
+      const spare = await acquireSpare(this.#connections);
+      return (
+        spare &&
+        this.#use(spare, work).catch((error) => {
+          isConflicting = errors.isConflict(error);
+          throw error;
+        })
+      );
+    };
+    return this.#retry(once, { mayRetry: () => isConflicting });
   }
 
   /** Retries `work` after transient errors. `mayRetry` is asked after each of them. */
   #retry<Result>(
     work: () => Promise<Result>,
-    {
-      mayRetry = () => true,
-      mayTakeLong = false,
-      waits,
-    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: RetryOptions["waits"] | undefined } = {},
+    { mayRetry = () => true, mayTakeLong = false, ...rest }: RetryRules = {},
   ): Promise<Result> {
     return retryPending(work, {
-      ...(waits && { waits }),
+      ...rest,
       mayTakeLong,
       pending: this.#pending,
       isTransient: (error) => this.#isTransient(error) && !this.#closed && mayRetry(),
       translate: translateOwn,
-      retryFor: () => (this.#flavour === null ? FIRST_RETRY_FOR : RETRY_FOR),
+      retryFor: () => this.#retries.retryFor,
     });
   }
 
   /** Whether a retry may succeed. Also counts lost connections. */
   #isTransient(error: unknown): boolean {
     if (!isOwnError(error)) return false;
-    if (isConnectionLost(error)) this.#losses++;
-    if (isConflict(error)) return true;
-    const isWrongUrl = this.#flavour === null && isMisconfiguration(error);
-    return isConnectionLost(error) && this.#connections.canReconnect && !isWrongUrl;
+    if (errors.isConnectionLost(error)) this.#losses++;
+    if (errors.isConflict(error)) return true;
+    if (errors.isReadOnly(error) && !this.#retries.mayRetryReadOnly()) return false;
+    const isWrongUrl = !this.#retries.wasReached && errors.isMisconfiguration(error);
+    return errors.isConnectionLost(error) && this.#connections.canReconnect && !isWrongUrl;
   }
-}
-
-/** Returns `count` ids of which `last` is the highest. */
-function idsUpTo(last: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => last - count + 1 + index);
-}
-
-/** Translates errors of our own statements; an error that a caller's code threw stays unchanged. */
-function translateOwn(error: unknown): unknown {
-  return isOwnError(error) ? translate(error) : error;
 }

@@ -42,6 +42,11 @@ export function rows(flavour: Flavour, columns: Record<string, ColumnType>): str
   return flavour === "mysql" ? `(select * from ${table} j)` : table;
 }
 
+/** `runsOfMembers`. */
+export function runsOfMembers(members: string, table: string): string {
+  return `${members} m straight_join ${table} r force index (primary) on r.id = m.run_id`;
+}
+
 /**
  * Forces the join order and the index. With statistics of an emptier table, as after a burst of inserts, MySQL scans
  * the whole table instead and locks every row it reads.
@@ -102,7 +107,7 @@ export function upsert({ table, key, columns, update = [], rows: count = 1 }: Up
 
 /** Forces the index: both servers sometimes choose one with the right order but no condition, and scan all runs. */
 export function using(table: string, index: Index): string {
-  return ` force index (${table}_${index})`;
+  return ` force index (${index === "primary" ? index : `${table}_${index}`})`;
 }
 
 /**
@@ -121,11 +126,6 @@ export function inlineParams({ text, params }: Statement): string {
 /** Length of the parameters as text, in characters. */
 export function paramsLength({ params }: Statement): number {
   return params.reduce<number>((sum, param) => sum + `${param}`.length, 0);
-}
-
-/** Advances the counter of ids; `last_insert_id()` and the answer's insertId are then the highest of the new ids. */
-export function reserveIds({ ids }: Tables): string {
-  return `update ${ids} set next = last_insert_id(next + ?) where id = 1`;
 }
 
 /** Casts the value to bytes: the results of the JSON functions are compared case-insensitively. */
@@ -195,6 +195,11 @@ function firstValues(
   return { steps, further };
 }
 
+/** In parentheses: MariaDB copies a subquery to a temporary table first, which takes six times as long (note 55). */
+export function unionArm(select: string): string {
+  return `(${select})`;
+}
+
 /**
  * Steps from the highest queue to the lowest. A lookup of the lowest would read the index entries of claimed runs that
  * the server has not purged yet: they are at the beginning of each queue.
@@ -218,6 +223,10 @@ export function readyQueues(t: Tables): string {
 export function nextDue(t: Tables): string {
   const from = `from ${t.runs}${using(t.runs, "scheduled")} where state = 0`;
   return `select min(run_at) as run_at ${from} and run_at <= (select max(run_at) ${from})`;
+}
+
+export function pausedJobs(t: Tables): string {
+  return `select name from ${t.jobs} where paused_at is not null`;
 }
 
 /** Selects the lanes of the priority of `after`, then those of the next priority, then all others. */
@@ -246,4 +255,22 @@ export function readyLanes(
     rest(sql` and priority >= ${above(next)}`),
   ]);
   return sql`select priority, lane from (${all}) lanes order by priority, lane limit ${param(count)}`;
+}
+
+/** A `select` of the `name` of every table, view and index of the database. */
+export const OBJECTS: string = `select table_name as name from information_schema.tables where table_schema = database()
+  union select index_name from information_schema.statistics where table_schema = database()`;
+
+/**
+ * These servers cannot name the key whose conflict is meant. If a row of another key has the same value in a unique index
+ * that an operator has added, the first column becomes null, which the server refuses.
+ */
+export function orReplace(table: string, key: readonly string[], columns: readonly string[]): string {
+  const [first, ...others] = columns.filter((column) => !key.includes(column));
+  const isSame = key.map((column) => `${table}.${column} = values(${column})`).join(" and ");
+  const sets = [
+    `${first} = if(${isSame}, values(${first}), null)`,
+    ...others.map((column) => `${column} = values(${column})`),
+  ];
+  return ` on duplicate key update ${sets.map((set) => `${table}.${set}`).join(", ")}`;
 }

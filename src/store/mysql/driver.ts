@@ -58,6 +58,7 @@ export interface MysqlPool {
 
 export interface Mysql {
   createPool(options: Record<string, unknown>): MysqlPool;
+  createConnection(options: Record<string, unknown>): Promise<MysqlConnection>;
 }
 
 /** Loads `mysql2`, an optional peer dependency, when a MySQL or MariaDB database is opened by its URL. */

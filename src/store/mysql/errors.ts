@@ -1,5 +1,6 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
 import { describeFailure, LOST_SOCKET_CODES } from "../server/connections.ts";
+import { refuseUnsafe } from "../server/engines.ts";
 
 /** Deadlock, lock wait timeout, row or table changed since it was read, refused by the cluster: nothing was written. */
 const CONFLICTS = [1213, 1205, 1020, 1412, 1615, 3101];
@@ -56,6 +57,11 @@ export function callerTransactionOpen(): Error {
   return Object.assign(new Error(CALLER_TRANSACTION_OPEN), { errno: 1205 });
 }
 
+/** An error handled like a deadlock: nothing of the transaction was written. */
+export function rolledBack(why: string): Error {
+  return Object.assign(new Error(why), { errno: 1213 });
+}
+
 interface DriverError {
   errno?: unknown;
   code?: unknown;
@@ -84,13 +90,13 @@ function numberOf(error: unknown): number {
 }
 
 /** Node tries every address of a host name. If all fail, the code may be only in the list of their errors. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const own = driverErrorOf(error) as (DriverError & { errors?: { code?: unknown }[] }) | null;
   const code = own?.code ?? own?.errors?.[0]?.code;
   return typeof code === "string" ? code : "";
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const own = driverErrorOf(error);
   const message = own?.sqlMessage ?? own?.message;
   return typeof message === "string" ? message : "";
@@ -100,8 +106,10 @@ export function isQueryCancelled(error: unknown): boolean {
   return CANCELLED.includes(numberOf(error instanceof PunctualError ? error.cause : error));
 }
 
+/** A node of a group reports at the commit (1180) that another one's transaction came first (149). */
 export function isConflict(error: unknown): boolean {
-  return CONFLICTS.includes(numberOf(error));
+  const number = numberOf(error);
+  return CONFLICTS.includes(number) || (number === 1180 && /\b149\b/.test(messageOf(error)));
 }
 
 export function isLockTimeout(error: unknown): boolean {
@@ -123,6 +131,10 @@ export function isKeyHeld(error: unknown): boolean {
   return isDuplicate(error) && !isIdTaken(error);
 }
 
+export function isMissingSavepoint(error: unknown): boolean {
+  return numberOf(error) === 1305;
+}
+
 export function isMissingTable(error: unknown): boolean {
   return numberOf(error) === 1146;
 }
@@ -132,7 +144,8 @@ export function isServerError(error: unknown): boolean {
   return numberOf(error) > 0 || isConnectionLost(error);
 }
 
-function isReadOnly(error: unknown): boolean {
+/** Whether the server refuses writes: it is a replica, or has become one. */
+export function isReadOnly(error: unknown): boolean {
   const number = numberOf(error);
   return READ_ONLY.includes(number) && (number !== 1290 || /read.?only/i.test(messageOf(error)));
 }
@@ -174,7 +187,7 @@ export function translate(error: unknown): unknown {
       "This database server is read-only: it is a replica, or read_only is on. Connect to the primary.",
     );
   }
-  const known = knownServerError(number, message) ?? knownSocketError(code, message);
+  const known = knownServerError(number, message) ?? knownSocketError(code, message) ?? knownConflict(error);
   if (known) return wrap(error, ...known);
   if (isTls(code, message)) {
     return wrap(
@@ -259,15 +272,6 @@ function knownServerError(number: number, message: string): [ErrorCode, string] 
         "DATABASE_BUSY",
         "Another transaction kept a lock for longer than the lock wait timeout. End that transaction: information_schema.innodb_trx lists the open ones.",
       ];
-    case 1213:
-    case 1020:
-    case 1412:
-    case 1615:
-    case 3101:
-      return [
-        "DATABASE_BUSY",
-        "A conflict with other transactions (deadlock or concurrent change) ended this one. Retry when there is less load.",
-      ];
     case 1153:
       return [
         "DATA_REJECTED",
@@ -281,6 +285,14 @@ function knownServerError(number: number, message: string): [ErrorCode, string] 
     default:
       return null;
   }
+}
+
+function knownConflict(error: unknown): [ErrorCode, string] | null {
+  if (!isConflict(error)) return null;
+  return [
+    "DATABASE_BUSY",
+    "A conflict with other transactions (deadlock or concurrent change) ended this one. Retry when there is less load.",
+  ];
 }
 
 function knownSocketError(code: string, message: string): [ErrorCode, string] | null {
@@ -312,8 +324,12 @@ function knownSocketError(code: string, message: string): [ErrorCode, string] | 
   }
 }
 
-/** Which server has this version. Throws if it is too old: it has no `skip locked` or no `json_table`. */
+/**
+ * Which server has this version. Throws if it is too old, without `skip locked` or `json_table`, or another engine that
+ * is known to be unsafe.
+ */
 export function flavourOf(version: string): "mysql" | "mariadb" {
+  refuseUnsafe(version);
   const isMariadb = /mariadb/i.test(version);
   const [major = 0, minor = 0] = version.split(/[.-]/).map(Number);
   const isEnough = isMariadb ? major > 10 || (major === 10 && minor >= 6) : major >= 8;

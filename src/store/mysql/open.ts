@@ -1,7 +1,8 @@
 import { formatValue, PunctualError } from "../../errors.ts";
 import type { DatabaseSource, OpenOptions } from "../open.ts";
 import { PendingCalls, type SocketConfig } from "../pending-calls.ts";
-import { type ServerParts, ServerStore } from "../server/store.ts";
+import type { ServerParts } from "../server/parts.ts";
+import { ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
 import { CallerTransactions } from "./caller-transaction.ts";
@@ -9,9 +10,10 @@ import { type MysqlConnections, OneConnection, OwnConnections, PoolConnections }
 import { MysqlDatabase } from "./database.ts";
 import { asConnection, asPool, loadMysql } from "./driver.ts";
 import { flavourOf } from "./errors.ts";
+import { MysqlHostConnections } from "./hosts.ts";
 import { Poller } from "./poller.ts";
 import { schemaFor } from "./schema.ts";
-import { parseMysqlUrl } from "./url.ts";
+import { type MysqlHost, parseMysqlHosts } from "./url.ts";
 
 interface ServerFacts {
   version: string;
@@ -30,10 +32,10 @@ export async function openMysql(source: DatabaseSource, options: OpenOptions): P
 
 export async function mysqlParts(
   source: DatabaseSource,
-  { clock, prefix, pending = new PendingCalls() }: OpenOptions,
+  { clock, prefix, pending = new PendingCalls(), isPatient }: OpenOptions,
 ): Promise<ServerParts> {
   const connections = await connectionsOf(source, pending);
-  const db = new MysqlDatabase(connections, pending);
+  const db = new MysqlDatabase(connections, pending, isPatient);
   const tables = tablesWith(prefix);
   try {
     checkFacts(await db.identify<ServerFacts>(SELECT_FACTS, ({ version }) => flavourOf(version)));
@@ -49,9 +51,11 @@ export async function mysqlParts(
     tables,
     clock,
     connections: connections.max,
+    ...(connections instanceof MysqlHostConnections && { hosts: () => connections.report() }),
     enter: (tx) => callers.enter(tx),
     // Other processes learn of new runs by polling.
     announcement: () => null,
+    crowd: (workers) => poller.crowd(workers),
     isWatched: () => poller.isPolling,
     announce: async () => {},
     watch: (onChange) => poller.listen(onChange),
@@ -63,10 +67,15 @@ export async function mysqlParts(
 async function connectionsOf(source: DatabaseSource, pending: PendingCalls): Promise<MysqlConnections> {
   if (typeof source === "string") {
     const stream = ({ config }: { config: SocketConfig }) => pending.connect(config);
-    const options: Record<string, unknown> = { ...parseMysqlUrl(source), stream };
-    const { createPool } = await loadMysql();
+    const hosts: MysqlHost[] = parseMysqlHosts(source).map(({ name, options }) => ({
+      name,
+      options: { ...options, stream },
+    }));
+    const mysql = await loadMysql();
+    const { options } = hosts[0]!;
     try {
-      return new OwnConnections(createPool(options), Number(options.connectionLimit));
+      if (hosts.length > 1) return new MysqlHostConnections(hosts, mysql);
+      return new OwnConnections(mysql.createPool(options), Number(options.connectionLimit));
     } catch (error) {
       throw new PunctualError(
         "DATABASE_URL",

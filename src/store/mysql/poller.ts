@@ -9,6 +9,15 @@ import { nextDue, using } from "./dialect.ts";
 const SHORTEST_INTERVAL = 8;
 const LONGEST_INTERVAL = 250;
 
+/**
+ * Time between two polls of any worker, in milliseconds, on average: with many workers the bounds grow. A run waits no
+ * longer, since one of them polls soon.
+ */
+const INTERVAL_OF_ALL = 1;
+
+/** The longest interval, however many workers there are: a worker that alone serves a queue must notice its runs. */
+const LONGEST_OF_MANY = 1500;
+
 /** Between these bounds, the time between two polls as a fraction of the time since the last change (note 39). */
 const FRACTION = 0.05;
 
@@ -29,6 +38,8 @@ export class Poller {
   #polledAt = 0;
   #exchangedAt = 0;
   #exchanges = 0;
+  /** Least time between two polls that the number of workers asks for. */
+  #least = 0;
 
   constructor(sql: Sql, tables: Tables, clock: Clock) {
     this.#sql = sql;
@@ -48,6 +59,11 @@ export class Poller {
       this.#cancel = null;
       this.#seen = null;
     };
+  }
+
+  /** Takes the number of live workers: the more there are, the less often each of them polls. */
+  crowd(workers: number): void {
+    this.#least = Math.min(LONGEST_OF_MANY, workers * INTERVAL_OF_ALL);
   }
 
   /** Whether the last poll was answered. */
@@ -84,7 +100,8 @@ export class Poller {
     if (this.#cancel !== mine) return;
     if (changed) this.#changedAt = now;
     const wanted = FRACTION * (now - this.#changedAt);
-    this.#interval = Math.min(LONGEST_INTERVAL, Math.max(SHORTEST_INTERVAL, wanted));
+    const longest = Math.max(LONGEST_INTERVAL, this.#least);
+    this.#interval = Math.min(longest, Math.max(SHORTEST_INTERVAL, this.#least, wanted));
     if (changed) for (const listener of this.#listeners) listener();
     this.#pollLater(this.#interval);
   }

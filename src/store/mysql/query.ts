@@ -1,6 +1,7 @@
 import { systemClock } from "../../time.ts";
 import type { Param, Transaction } from "../sql/database.ts";
 import type { MysqlConnection, MysqlField, MysqlHeader, MysqlQuery, MysqlResult } from "./driver.ts";
+import { translate } from "./errors.ts";
 
 /** Longest wait for an answer, in milliseconds. No statement of ours runs this long: the connection is dead. */
 const ANSWER_TIMEOUT = 60_000;
@@ -27,9 +28,14 @@ export async function trackErrors<Result>(work: Promise<Result>): Promise<Result
   try {
     return await work;
   } catch (error) {
-    if (typeof error === "object" && error !== null) ownErrors.add(error);
+    if (typeof error === "object" && error !== null) markOwn(error);
     throw error;
   }
+}
+
+export function markOwn<Thrown extends object>(error: Thrown): Thrown {
+  ownErrors.add(error);
+  return error;
 }
 
 /**
@@ -180,4 +186,9 @@ export function sqlOn(connection: MysqlConnection): Transaction {
     all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await send(text, params)),
     run: async (text, ...params) => void (await send(text, params)),
   };
+}
+
+/** Translates errors of our own statements; an error that a caller's code threw stays unchanged. */
+export function translateOwn(error: unknown): unknown {
+  return isOwnError(error) ? translate(error) : error;
 }

@@ -1,10 +1,16 @@
-import { GATES } from "../server/limits.ts";
+import { GATES } from "../gates.ts";
 import type { Tables } from "../sql/database.ts";
 import type { Schema } from "../sql/migrate.ts";
+import { addColumn } from "./add-column.ts";
 import { collation, type Flavour } from "./dialect.ts";
-import { addColumn } from "./repeatable.ts";
 import { schema5 } from "./schema5.ts";
 import { schema6 } from "./schema6.ts";
+import { schema7 } from "./schema7.ts";
+import { schema8 } from "./schema8.ts";
+import { schema9 } from "./schema9.ts";
+import { schema10 } from "./schema10.ts";
+import { schema11 } from "./schema11.ts";
+import { schema12 } from "./schema12.ts";
 import { views } from "./views.ts";
 
 /** Type of a name, queue, key or id, each of which has at most 191 bytes. */
@@ -88,6 +94,12 @@ export function schemaFor(flavour: Flavour): Schema {
       },
       schema5(table),
       schema6,
+      schema7(NAME, table),
+      schema8,
+      schema9,
+      schema10(NAME, table),
+      schema11,
+      schema12(table),
     ],
   };
 }

@@ -1,7 +1,7 @@
 import type { Migration } from "../sql/migrate.ts";
-import { addColumn } from "./repeatable.ts";
+import { addColumn } from "./add-column.ts";
 
-/** Schema 5: what operators did, links between runs, what a worker tells with its heartbeat (note 45). */
+/** Schema 5: the audit trail, links between runs, and facts that workers send with their heartbeats (note 45). */
 export function schema5(table: string): Migration {
   return {
     number: 5,

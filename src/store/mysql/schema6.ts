@@ -1,5 +1,5 @@
 import type { Migration } from "../sql/migrate.ts";
-import { addColumn } from "./repeatable.ts";
+import { addColumn } from "./add-column.ts";
 import { views } from "./views.ts";
 
 /** Schema 6: attempts that do not count, runs that may have crashed, and views that show starts (note 46). */

@@ -1,16 +1,11 @@
 import type { Param, Statement, Transaction } from "../sql/database.ts";
 import type { TransactionProgress } from "../sql/retry.ts";
+import { CATCH_UP, CHECK, type Cluster, FENCE, MAX_INLINE_LENGTH, queryAsText, RESTORE } from "./cluster.ts";
 import type { MysqlConnections } from "./connections.ts";
 import { inlineParams, paramsLength } from "./dialect.ts";
 import type { MysqlConnection, MysqlResult } from "./driver.ts";
-import { isConnectionLost, isDuplicate } from "./errors.ts";
-import { isOwnError, query, querySeveral, rowsOf } from "./query.ts";
-
-/**
- * Longest parameters, in characters, that are inlined into a statement of a packet. A statement with longer ones is
- * sent by itself and prepared: parsing the text each time would cost more than the round trip.
- */
-export const MAX_INLINE_LENGTH: number = 32 * 1024;
+import { isConnectionLost, isDuplicate, isMissingSavepoint, rolledBack } from "./errors.ts";
+import { isOwnError, markOwn, query, querySeveral, rowsOf } from "./query.ts";
 
 export interface TransactionSettings
   extends Pick<MysqlConnections, "isolationLevelStatement" | "isMultiStatement"> {
@@ -18,6 +13,8 @@ export interface TransactionSettings
   isOurs: boolean;
   /** A statement without parameters that is sent with `start transaction`. */
   first?: string | undefined;
+  /** Null: no other node accepts writes. */
+  cluster: Cluster | null;
 }
 
 /** Runs `work` between `start transaction` and `commit`, and rolls back if it throws. */
@@ -25,25 +22,31 @@ export function runTransaction<Result>(
   connection: MysqlConnection,
   progress: TransactionProgress,
   work: (tx: Transaction) => Promise<Result>,
-  { isolationLevelStatement, isMultiStatement, isOurs, first }: TransactionSettings,
+  settings: TransactionSettings,
 ): Promise<Result> {
-  const pipeline = new Pipeline(connection, isMultiStatement);
+  const { isOurs, cluster } = settings;
+  const pipeline = new Pipeline(connection, settings);
+  const missed = () => {
+    if (progress.catchesUp) return;
+    progress.catchesUp = true;
+    throw markOwn(rolledBack("a row of this process has not reached this node yet"));
+  };
   const inside = async () => {
-    if (isolationLevelStatement) pipeline.post(isolationLevelStatement, []);
-    pipeline.post("start transaction", []);
-    if (first && !progress.again) pipeline.post(first, []);
+    for (const statement of openingOf(settings, progress)) pipeline.post(statement, []);
     // Awaited: the caller's statements do not go through the pipeline and could overtake ours.
     if (!isOurs) await pipeline.send("do 0", []);
     progress.entered = true;
     const result = await work({
       handle: connection,
       again: progress.again,
+      ...(cluster && { missed }),
       all: async <Row>(text: string, ...params: Param[]) => rowsOf<Row>(await pipeline.send(text, params)),
       run: async (text, ...params) => {
         if (isOurs) pipeline.post(text, params);
         else await pipeline.send(text, params);
       },
     });
+    if (cluster) await pipeline.send(CHECK, []).catch(asRolledBack);
     progress.committing = true;
     await pipeline.send("commit", []).catch((error) => {
       // If the server has answered with an error, the transaction is known not to be committed.
@@ -52,27 +55,52 @@ export function runTransaction<Result>(
     });
     return result;
   };
-  return orRollBack(connection, () => inside().finally(() => pipeline.end()));
+  return orRollBack(connection, () => inside().finally(() => pipeline.end()), cluster && RESTORE[cluster]);
 }
 
-/** Rolls back if `work` throws. Throws `RollbackFailed` if that fails too. */
+/** The statements that open a transaction. */
+function openingOf(
+  { isolationLevelStatement, first, cluster }: TransactionSettings,
+  { again, catchesUp }: TransactionProgress,
+): string[] {
+  return [
+    ...(cluster && catchesUp ? [CATCH_UP[cluster]] : []),
+    ...(isolationLevelStatement ? [isolationLevelStatement] : []),
+    ...(cluster ? FENCE : ["start transaction"]),
+    ...(first && !again ? [first] : []),
+  ];
+}
+
+function asRolledBack(error: unknown): never {
+  throw isMissingSavepoint(error) ? markOwn(rolledBack("another node's transaction came first")) : error;
+}
+
+/**
+ * Rolls back if `work` throws. Throws `RollbackError` if that fails too. Sends `restore` once the transaction has ended,
+ * without waiting for the answer: the connection executes it before anything else.
+ */
 export async function orRollBack<Result>(
   connection: MysqlConnection,
   work: () => Promise<Result>,
+  restore: string | null = null,
 ): Promise<Result> {
+  const end = () => void (restore && query(connection, restore, []).catch(() => {}));
   try {
-    return await work();
+    const result = await work();
+    end();
+    return result;
   } catch (error) {
     if (isOwnError(error) && isConnectionLost(error)) throw error;
     await query(connection, "rollback", []).catch(() => {
-      throw new RollbackFailed(error);
+      throw new RollbackError(error);
     });
+    end();
     throw error;
   }
 }
 
 /** The rollback failed too, so that the connection must not be used again. `cause` is the error before it. */
-export class RollbackFailed extends Error {
+export class RollbackError extends Error {
   constructor(cause: unknown) {
     super("the transaction could not be rolled back", { cause });
   }
@@ -91,14 +119,19 @@ interface UnsentStatement extends Statement {
 class Pipeline {
   readonly #connection: MysqlConnection;
   readonly #isMultiStatement: boolean;
+  readonly #isClustered: boolean;
   #unsent: UnsentStatement[] = [];
   #willFlush = false;
   #last: Promise<void> = Promise.resolve();
   #failure: { error: unknown } | null = null;
 
-  constructor(connection: MysqlConnection, isMultiStatement: boolean) {
+  constructor(
+    connection: MysqlConnection,
+    { isMultiStatement, cluster }: Pick<TransactionSettings, "isMultiStatement" | "cluster">,
+  ) {
     this.#connection = connection;
     this.#isMultiStatement = isMultiStatement;
+    this.#isClustered = cluster !== null;
   }
 
   /** Sends a statement in the next microtask, together with the unsent ones before it, and returns its answer. */
@@ -155,7 +188,8 @@ class Pipeline {
 
   async #answersTo(packet: UnsentStatement[]): Promise<MysqlResult[]> {
     const [{ text, params }] = packet as [UnsentStatement, ...UnsentStatement[]];
-    if (packet.length === 1) return [await query(this.#connection, text, params)];
+    const send = this.#isClustered ? queryAsText : query;
+    if (packet.length === 1) return [await send(this.#connection, text, params)];
     return querySeveral(this.#connection, packet.map(inlineParams));
   }
 

@@ -1,5 +1,6 @@
 import { formatValue, PunctualError } from "../../errors.ts";
 import { closeNames } from "../../validate/names.ts";
+import { listHosts } from "../server/host-list.ts";
 
 const DEFAULT_POOL = 10;
 /** In milliseconds, as are all times that mysql2 takes. */
@@ -23,6 +24,24 @@ const MYSQL2_PARAMETERS = [
   "socketPath",
   "ssl",
 ];
+
+/** A host of a URL, with the options of a mysql2 pool on it. */
+export interface MysqlHost {
+  name: string;
+  options: Record<string, unknown>;
+}
+
+/** Parses a URL with one host, or with a list of hosts: `mysql://user:password@a,b:3307/database?…`. */
+export function parseMysqlHosts(url: string): MysqlHost[] {
+  const hosts = listHosts(url, "MySQL", 3306).map(({ name, url: one }) => ({
+    name,
+    options: parseMysqlUrl(one),
+  }));
+  if (hosts.length > 1 && hosts[0]!.options.socketPath !== undefined) {
+    throw refusal("The MySQL URL has a list of hosts and socketPath. Remove one of the two.");
+  }
+  return hosts;
+}
 
 /**
  * Parses `mysql://user:password@host:port/database?…` with the parameters of mysql2 and `pool`. Returns the options of

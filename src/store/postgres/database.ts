@@ -1,8 +1,10 @@
 import type { MissingObject, VacuumReport } from "../maintenance.ts";
-import { PendingCalls } from "../pending-calls.ts";
+import type { PendingCalls } from "../pending-calls.ts";
 import { acquireSpare } from "../server/connections.ts";
 import { INSTALL_RETRY, tablesInUse } from "../server/install.ts";
+import { RetryTimes } from "../server/retries.ts";
 import type {
+  About,
   Param,
   ServerDatabase,
   Sql,
@@ -12,32 +14,22 @@ import type {
   TransactionOptions,
 } from "../sql/database.ts";
 import { deleteFrom, like, lookUp, pattern, upsert, using } from "../sql/dialect.ts";
-import { RETRY_FOR, type RetryOptions, retryPending, TransactionProgress } from "../sql/retry.ts";
+import { retryPending, TransactionProgress, type TransactionRetryOptions } from "../sql/retry.ts";
 import type { HeldClient, PgConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
-import {
-  isConflict,
-  isConnectionLost,
-  isIdTaken,
-  isLockTimeout,
-  isMisconfiguration,
-  isQueryCancelled,
-  isStalePlan,
-  isStatementUnknown,
-  translate,
-} from "./errors.ts";
+import * as errors from "./errors.ts";
+import { IS_READ_ONLY } from "./hosts.ts";
 import { inSchemaOf } from "./object-names.ts";
 import { NO_TIMEOUT, type QueryOptions, query, StatementNames } from "./query.ts";
+import { IdSequence } from "./timeline.ts";
 import { runAtOnce, runTransaction, SET_LOCK_TIMEOUT, type TransactionSettings } from "./transaction.ts";
 import { vacuumReport } from "./vacuum.ts";
-
-/** Longest the first connection is retried, in milliseconds: a server that never answered is likely a wrong address. */
-const FIRST_RETRY_FOR = 5000;
 
 /** PostgreSQL 13 or newer. */
 export class PostgresDatabase implements ServerDatabase {
   readonly name = "postgres";
   readonly forUpdate = " for update";
+  readonly forShare = " for share";
   readonly skipLocked = " for update skip locked";
   readonly text = "?::text";
   readonly hasTag = "jsonb_exists(tags::jsonb, ?)";
@@ -46,10 +38,12 @@ export class PostgresDatabase implements ServerDatabase {
   readonly pattern: typeof pattern = pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
+  readonly isMultiWriter = false;
   readonly insertsLock = false;
   readonly purgesLate = false;
+  readonly hasLateral = true;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
-  readonly isIdTaken: (error: unknown) => boolean = isIdTaken;
+  readonly isIdTaken: (error: unknown) => boolean = errors.isIdTaken;
   readonly rows: typeof dialect.rows = dialect.rows;
   readonly upsert: typeof upsert = upsert;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;
@@ -58,21 +52,30 @@ export class PostgresDatabase implements ServerDatabase {
   readonly indexesLinks = true;
   readonly movesRows = true;
   readonly lookUp: typeof lookUp = lookUp;
+  readonly runsOfMembers: typeof dialect.runsOfMembers = dialect.runsOfMembers;
   readonly historyRange: typeof dialect.historyRange = dialect.historyRange;
   readonly using: typeof using = using;
+  readonly upTo: typeof dialect.upTo = dialect.upTo;
   readonly readyQueues: typeof dialect.readyQueues = dialect.readyQueues;
   readonly nextDue: typeof dialect.nextDue = dialect.nextDue;
+  readonly pausedJobs: typeof dialect.pausedJobs = dialect.pausedJobs;
+  readonly objects: typeof dialect.objects = dialect.objects;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #names = new StatementNames();
+  readonly #sequence = new IdSequence();
   readonly #connections: PgConnections;
   readonly #pending: PendingCalls;
-  #wasReached = false;
+  readonly #retries: RetryTimes;
   #losses = 0;
   #closed = false;
+  /** Whether an id of a finished run was met again. */
+  #replaces = false;
 
-  constructor(connections: PgConnections, pending: PendingCalls = new PendingCalls()) {
+  /** `isPatient`: see `OpenOptions`. */
+  constructor(connections: PgConnections, pending: PendingCalls, isPatient?: () => boolean) {
     this.#connections = connections;
     this.#pending = pending;
+    this.#retries = new RetryTimes(isPatient);
   }
 
   get losses(): number {
@@ -84,25 +87,23 @@ export class PostgresDatabase implements ServerDatabase {
     return false;
   }
 
+  /** A plain insert is faster, so rows are replaced only after one was refused for its key. */
+  orReplace(_: string, key: readonly string[], columns: readonly string[]): string {
+    return this.#replaces ? dialect.orReplace(key, columns) : "";
+  }
+
   lockOnly(lock: string, alias: string): string {
     return lock.replace(" for update", ` for update of ${alias}`);
   }
 
-  async about(): Promise<{ version: string; settings: Record<string, string> }> {
-    const [row] = await this.all<{ version: string }>("select current_setting('server_version') as version");
-    return { version: row!.version, settings: {} };
+  async about(): Promise<About> {
+    const text = `select current_setting('server_version') as version, ${IS_READ_ONLY} as read_only`;
+    const [row] = await this.all<{ version: string; read_only: boolean }>(text);
+    return { version: row!.version, readOnly: row!.read_only, settings: {} };
   }
 
   vacuum(tables: Tables): Promise<VacuumReport> {
     return vacuumReport(this, tables);
-  }
-
-  /** Leaves out invalid indexes: an interrupted `create index concurrently` leaves one, and PostgreSQL ignores it. */
-  objects(tables: Tables): Statement {
-    const text = `select c.relname as name from pg_class c left join pg_index i on i.indexrelid = c.oid
-       where coalesce(i.indisvalid, true)
-         and c.relnamespace = (select relnamespace from pg_class where oid = to_regclass(cast(? as text)))`;
-    return { text, params: [tables.migrations] };
   }
 
   /**
@@ -117,12 +118,8 @@ export class PostgresDatabase implements ServerDatabase {
     await this.#once(statement, [], { timeout: NO_TIMEOUT });
   }
 
-  async newIds(sql: Sql, tables: Tables, count: number): Promise<number[]> {
-    const rows = await sql.all<{ id: number }>(
-      `select nextval('${dialect.idSequence(tables)}') as id from generate_series(1, ?)`,
-      count,
-    );
-    return rows.map(({ id }) => id).sort((a, b) => a - b);
+  newIds(sql: Sql, tables: Tables, count: number, above = 0): Promise<number[]> {
+    return this.#sequence.take(sql, sql === this ? this : this.beside(sql), tables, { count, above });
   }
 
   beside(tx: Sql): Sql {
@@ -144,7 +141,7 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   isCancelled(error: unknown): boolean {
-    return isQueryCancelled(error);
+    return errors.isQueryCancelled(error);
   }
 
   fault(): unknown {
@@ -153,6 +150,7 @@ export class PostgresDatabase implements ServerDatabase {
 
   async run(text: string, ...params: Param[]): Promise<void> {
     await this.all(text, ...params);
+    this.#retries.written();
   }
 
   /** A statement is prepared only in a transaction of ours, which sets what its plan needs. */
@@ -182,6 +180,7 @@ export class PostgresDatabase implements ServerDatabase {
     const params = [...one.params, ...other.params];
     try {
       await this.#pending.wait(() => this.#sendWith({ text, params }, behind));
+      this.#retries.written();
     } catch (error) {
       if (!this.#isTransient(error) || this.#closed) throw error;
       await this.transaction(again);
@@ -213,7 +212,7 @@ export class PostgresDatabase implements ServerDatabase {
       true,
       { timeout: NO_TIMEOUT, waits: INSTALL_RETRY },
     ).catch((error) => {
-      throw isLockTimeout(error) ? tablesInUse(error) : error;
+      throw errors.isLockTimeout(error) ? tablesInUse(error) : error;
     });
   }
 
@@ -238,7 +237,7 @@ export class PostgresDatabase implements ServerDatabase {
       await answer;
       broken = false;
     } catch (error) {
-      broken = isConnectionLost(error);
+      broken = errors.isConnectionLost(error);
       throw error;
     } finally {
       void Promise.resolve(followed).then(() => held.release(broken));
@@ -257,7 +256,7 @@ export class PostgresDatabase implements ServerDatabase {
       broken = false;
       return result.rows as Row[];
     } catch (error) {
-      broken = isConnectionLost(error);
+      broken = errors.isConnectionLost(error);
       throw error;
     } finally {
       held.release(broken);
@@ -270,7 +269,9 @@ export class PostgresDatabase implements ServerDatabase {
     {
       waits,
       ...settings
-    }: Pick<TransactionSettings, "first" | "lockTimeout" | "timeout"> & { waits?: RetryOptions["waits"] },
+    }: Pick<TransactionSettings, "first" | "lockTimeout" | "timeout"> & {
+      waits?: TransactionRetryOptions["waits"];
+    },
   ): Promise<Result> {
     const progress = new TransactionProgress();
     const once = async () => {
@@ -293,7 +294,11 @@ export class PostgresDatabase implements ServerDatabase {
       mayRetry = () => true,
       mayTakeLong = false,
       waits,
-    }: { mayRetry?: () => boolean; mayTakeLong?: boolean; waits?: RetryOptions["waits"] | undefined } = {},
+    }: {
+      mayRetry?: () => boolean;
+      mayTakeLong?: boolean;
+      waits?: TransactionRetryOptions["waits"] | undefined;
+    } = {},
   ): Promise<Result> {
     return retryPending(work, {
       ...(waits && { waits }),
@@ -301,32 +306,34 @@ export class PostgresDatabase implements ServerDatabase {
       pending: this.#pending,
       isTransient: (error) => this.#isTransient(error) && mayRetry() && !this.#closed,
       translate: (error) => error,
-      retryFor: () => (this.#wasReached ? RETRY_FOR : FIRST_RETRY_FOR),
+      retryFor: () => this.#retries.retryFor,
     });
   }
 
   /** Whether a retry may succeed. Also counts lost connections, and stops preparing statements behind a pooler. */
   #isTransient(error: unknown): boolean {
-    if (isConnectionLost(error)) this.#losses++;
-    if (isStatementUnknown(error)) {
+    if (errors.isConnectionLost(error)) this.#losses++;
+    if (errors.isStatementUnknown(error)) {
       this.#names.stop();
       return true;
     }
-    if (isStalePlan(error) || isConflict(error)) return true;
+    if (errors.isPastTaken(error)) this.#replaces = true;
+    if (errors.isPastTaken(error) || errors.isStalePlan(error) || errors.isConflict(error)) return true;
+    if (errors.isReadOnly(error) && !this.#retries.mayRetryReadOnly()) return false;
     return (
-      isConnectionLost(error) &&
+      errors.isConnectionLost(error) &&
       this.#connections.canReconnect &&
-      (this.#wasReached || !isMisconfiguration(error))
+      (this.#retries.wasReached || !errors.isMisconfiguration(error))
     );
   }
 
   async #acquire(statement?: string): Promise<HeldClient> {
     try {
       const held = await this.#connections.acquire(statement);
-      this.#wasReached = true;
+      this.#retries.reached();
       return held;
     } catch (error) {
-      throw translate(error);
+      throw errors.translate(error);
     }
   }
 }

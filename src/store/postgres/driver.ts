@@ -10,7 +10,7 @@ export interface PgClient {
   /** Whether statements are sent before earlier ones are answered; missing in old versions of pg. */
   pipeline?: boolean;
   /** Missing in pg-native. */
-  connection?: { stream?: PgStream };
+  connection?: { stream?: PgStream; parsedStatements?: Record<string, string> };
 }
 
 /** The socket of a client. */

@@ -30,13 +30,13 @@ function driverErrorOf(error: unknown): { code?: unknown; message?: unknown } | 
 }
 
 /** Node tries every address of a host name. If all fail, the code may be only in the list of their errors. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const own = driverErrorOf(error) as { code?: unknown; errors?: { code?: unknown }[] } | null;
   const code = own?.code ?? own?.errors?.[0]?.code;
   return typeof code === "string" ? code : "";
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const message = driverErrorOf(error)?.message;
   return typeof message === "string" ? message : "";
 }
@@ -76,6 +76,11 @@ export function isIdTaken(error: unknown): boolean {
   return isDuplicate(error) && /_pkey"/.test(messageOf(error));
 }
 
+/** Whether history or the attempts have the id of a run that ends. */
+export function isPastTaken(error: unknown): boolean {
+  return isDuplicate(error) && /_(history|attempts)_pkey"/.test(messageOf(error));
+}
+
 /**
  * Whether the server could not read a message of ours, such as one with too many parameters: the connection is intact,
  * and the same statement would fail again. PgBouncer closes connections with the same code, and names no routine.
@@ -94,6 +99,11 @@ export function isConnectionLost(error: unknown): boolean {
     (code.startsWith("08") && !isProtocolViolation(error)) ||
     LOST_MESSAGE.test(messageOf(error))
   );
+}
+
+/** Whether the server refuses writes: it is a standby, or has become one. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === "25006";
 }
 
 /**

@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { backoffCeiling } from "../../backoff.ts";
 import { realRandom } from "../../random.ts";
-import { systemClock } from "../../time.ts";
+import { sleepReal, systemClock } from "../../time.ts";
 import type { Sql, Statement } from "../sql/database.ts";
 import type { PgOwnClient } from "./driver.ts";
+import { WakeSpread } from "./wake-spread.ts";
 
 /** PostgreSQL rejects longer channel names. */
 const MAX_CHANNEL_LENGTH = 63;
@@ -17,19 +18,42 @@ export function channelOf(schema: string | null, prefix: string): string {
   return name.length <= MAX_CHANNEL_LENGTH ? name : `punctual_${hash("sha256", name, "hex").slice(0, 32)}`;
 }
 
-/** Shortest time between two notifications of a process, in milliseconds. Later announcements share the next one. */
+/** Time after a notification until inserts that followed it cause a statement of its own, in milliseconds. */
 const NOTIFY_INTERVAL = 5;
 
+/**
+ * Time after a notification from which an insert takes the next one along. It is shorter, so that a process which
+ * dispatches all the time sends no statement of its own.
+ */
+const ATTACH_AFTER = 4;
+
 /** Does not wait for the disk: a notification may be lost in a crash. */
-const NOTIFY = "select set_config('synchronous_commit', 'off', true), pg_notify(cast(? as text), '')";
+const NOTIFY =
+  "select set_config('synchronous_commit', 'off', true), pg_notify(cast(? as text), cast(? as text))";
+
+/** Every worker wakes up. */
+const EVERYONE = Number.POSITIVE_INFINITY;
+
+/** The payload of a notification is the number of runs it announces; empty: every worker must look. */
+function payloadOf(runs: number): string {
+  return runs === EVERYONE ? "" : String(runs);
+}
+
+/** Returns null for a notification that every worker must see, which every one of an older version is. */
+function runsIn(payload: string | undefined): number | null {
+  return payload && /^\d+$/.test(payload) ? Number(payload) : null;
+}
 
 /** Notifies other processes of new runs. A notification is a hint: workers that miss it poll a little later. */
 export class Announcer {
   readonly #sql: Sql;
   readonly #channel: string;
+  /** When the last notification was sent, on the monotonic clock. */
+  #sentAt = Number.NEGATIVE_INFINITY;
+  /** Number of runs that were announced since then; null: nothing is to be sent. */
+  #due: number | null = null;
   /** Resolves when all announcements so far were sent. */
   #sending: Promise<void> | null = null;
-  #isDue = false;
 
   constructor(sql: Sql, channel: string) {
     this.#sql = sql;
@@ -37,22 +61,26 @@ export class Announcer {
   }
 
   /**
-   * Returns a notification for the caller to send right behind its insert; null: one was sent a moment ago, and
-   * `announce` shares the next one.
+   * Returns a notification of new runs for the caller to send right behind its insert; null: one was sent a moment ago,
+   * and `announce` shares the next one.
    */
-  statement(): Statement | null {
-    if (this.#sending !== null) return null;
-    this.#sending = interval().then(() => this.#send());
-    return { text: NOTIFY, params: [this.#channel] };
+  statement(runs: number): Statement | null {
+    if (this.#age < ATTACH_AFTER) return null;
+    return { text: NOTIFY, params: this.#take(runs) };
   }
 
-  /** Notifies within the caller's transaction, which delivers at its commit; null: by a statement of its own. */
-  async announce(caller: Sql | null): Promise<void> {
+  /**
+   * Notifies within the caller's transaction, which delivers at its commit; null: by a statement of its own. `runs`: how
+   * many are new; null: something has changed that every worker must see.
+   */
+  async announce(caller: Sql | null, runs: number | null): Promise<void> {
+    const count = runs ?? EVERYONE;
     if (caller) {
-      await caller.all("select cast(pg_notify(cast(? as text), '') as text) as told", this.#channel);
+      const text = "select cast(pg_notify(cast(? as text), cast(? as text)) as text) as told";
+      await caller.all(text, this.#channel, payloadOf(count));
       return;
     }
-    this.#isDue = true;
+    this.#due = (this.#due ?? 0) + count;
     this.#sending ??= this.#send();
   }
 
@@ -61,19 +89,27 @@ export class Announcer {
     await this.#sending;
   }
 
+  /** Sends what is due, unless an insert takes it along meanwhile. */
   async #send(): Promise<void> {
-    while (this.#isDue) {
-      this.#isDue = false;
-      const pause = interval();
-      await this.#sql.run(NOTIFY, this.#channel).catch(() => {});
-      await pause;
+    while (this.#due !== null) {
+      const wait = NOTIFY_INTERVAL - this.#age;
+      if (wait > 0) await sleepReal(wait);
+      else await this.#sql.run(NOTIFY, ...this.#take(0)).catch(() => {});
     }
     this.#sending = null;
   }
-}
 
-function interval(): Promise<void> {
-  return new Promise((resolve) => systemClock.after(NOTIFY_INTERVAL, resolve));
+  /** Returns the parameters of the next notification, which announces everything that is due. */
+  #take(runs: number): [string, string] {
+    const count = (this.#due ?? 0) + runs;
+    this.#sentAt = systemClock.monotonic();
+    this.#due = null;
+    return [this.#channel, payloadOf(count)];
+  }
+
+  get #age(): number {
+    return systemClock.monotonic() - this.#sentAt;
+  }
 }
 
 /** Waits between tries to connect, in milliseconds. */
@@ -97,6 +133,7 @@ export class Listener {
   #cancel: () => void = () => {};
   #failures = 0;
   #isProven = false;
+  readonly #spread = new WakeSpread(() => this.#callAll());
 
   /** `announce` sends a notification on another connection. */
   constructor(connect: () => PgOwnClient, channel: string, announce: () => void) {
@@ -108,6 +145,11 @@ export class Listener {
   /** Whether a notification has arrived on this connection. Through PgBouncer in transaction mode none does. */
   get isProven(): boolean {
     return this.#isProven;
+  }
+
+  /** Takes the number of live workers: the more there are, the fewer of them a notification wakes at once. */
+  crowd(workers: number): void {
+    this.#spread.workers = workers;
   }
 
   listen(onChange: () => void): () => void {
@@ -134,9 +176,9 @@ export class Listener {
       const mine = client;
       client.on("error", () => this.#onLost(mine));
       client.on("end", () => this.#onLost(mine));
-      client.on("notification", () => {
+      client.on("notification", ({ payload }) => {
         this.#isProven = true;
-        this.#callAll();
+        this.#spread.notified(runsIn(payload));
       });
       client.unref?.();
       await client.connect();
@@ -176,6 +218,7 @@ export class Listener {
   }
 
   #drop(): void {
+    this.#spread.stop();
     this.#cancel();
     this.#cancel = () => {};
     const client = this.#client;

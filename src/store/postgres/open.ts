@@ -1,13 +1,17 @@
 import { PunctualError } from "../../errors.ts";
+import type { HostReport } from "../maintenance.ts";
 import type { OpenOptions } from "../open.ts";
 import { PendingCalls } from "../pending-calls.ts";
-import { type ServerParts, ServerStore } from "../server/store.ts";
+import type { ListedHost } from "../server/host-list.ts";
+import type { ServerParts } from "../server/parts.ts";
+import { ServerStore } from "../server/store.ts";
 import { tablesWith } from "../sql/database.ts";
 import type { Store } from "../store.ts";
 import { CallerTransactions } from "./caller-transaction.ts";
 import { OneConnection, type PgConnections, PoolConnections } from "./connections.ts";
 import { PostgresDatabase } from "./database.ts";
 import { isPool, loadPg, type PgClient, type PgConfig, type PgOwnClient, type PgPool } from "./driver.ts";
+import { hostConnections } from "./hosts.ts";
 import { Announcer, channelOf, Listener } from "./notifications.ts";
 import { schema } from "./schema.ts";
 import { type PostgresUrl, parsePostgresUrl, schemaName } from "./url.ts";
@@ -23,6 +27,8 @@ interface ConnectionSource {
   schema: string | null;
   /** Makes a client outside the pool, to listen on; null: notifications are neither sent nor received. */
   connect: (() => PgOwnClient) | null;
+  /** See `ServerParts`. */
+  hosts?: () => Promise<HostReport[]>;
 }
 
 /**
@@ -35,25 +41,27 @@ export async function openPostgres(source: string | object, options: PostgresOpt
 
 export async function postgresParts(
   source: string | object,
-  { clock, prefix, schema: requestedSchema, pending = new PendingCalls() }: PostgresOptions,
+  { clock, prefix, schema: requestedSchema, pending = new PendingCalls(), isPatient }: PostgresOptions,
 ): Promise<ServerParts> {
   const from = typeof source === "string" ? await openUrl(source, pending) : openHandle(source);
   const schemaOfTables = from.schema ?? schemaName(requestedSchema);
   const tables = tablesWith(schemaOfTables === null ? prefix : `"${schemaOfTables}".${prefix}`);
-  const db = new PostgresDatabase(from.connections, pending);
+  const db = new PostgresDatabase(from.connections, pending, isPatient);
   const callers = new CallerTransactions(db, tables);
   const channel = channelOf(schemaOfTables, prefix);
   const announcer = from.connect && new Announcer(db, channel);
-  const listener = from.connect && new Listener(from.connect, channel, () => announcer?.announce(null));
+  const listener = from.connect && new Listener(from.connect, channel, () => announcer?.announce(null, 0));
   return {
     db,
     schema,
     tables,
     clock,
     connections: from.maxConnections,
+    ...(from.hosts && { hosts: from.hosts }),
     enter: (tx) => callers.enter(tx),
-    announcement: () => announcer?.statement() ?? null,
-    announce: async (caller) => announcer?.announce(caller),
+    announcement: (runs) => announcer?.statement(runs) ?? null,
+    announce: async (caller, runs) => announcer?.announce(caller, runs),
+    crowd: (workers) => listener?.crowd(workers),
     isWatched: () => listener?.isProven ?? false,
     watch: (onChange) => listener?.listen(onChange) ?? (() => {}),
     async close() {
@@ -67,31 +75,33 @@ export async function postgresParts(
 async function openUrl(source: string, pending: PendingCalls): Promise<ConnectionSource> {
   const url = parsePostgresUrl(source);
   const pg = await loadPg();
-  const config = { ...configOf(url), stream: () => pending.socket() };
-  const connect = () => new pg.Client(config);
-  checkConfig(connect);
-  const pool = new pg.Pool({
-    ...config,
-    max: url.pool,
-    allowExitOnIdle: true,
-    idleTimeoutMillis: 30_000,
-    pipeline: true,
-  });
+  const configs = url.hosts.map((host) => configOf(url, host, pending));
+  for (const config of configs) checkConfig(() => new pg.Client(config));
+  const open = (index: number) => {
+    const config = configs[index]!;
+    const limits = { max: url.pool, allowExitOnIdle: true, idleTimeoutMillis: 30_000, pipeline: true };
+    return new PoolConnections(new pg.Pool({ ...config, ...limits }), true);
+  };
+  const hosts =
+    configs.length > 1 ? hostConnections(url, open, (index) => new pg.Client(configs[index]!)) : null;
+  const connect = () => new pg.Client(configs[hosts?.current ?? 0]!);
   return {
-    connections: new PoolConnections(pool, true),
+    connections: hosts ?? open(0),
     maxConnections: url.pool,
     schema: url.schema,
     connect: url.notify ? connect : null,
+    ...(hosts && { hosts: () => hosts.report() }),
   };
 }
 
-function configOf(url: PostgresUrl): PgConfig {
+function configOf(url: PostgresUrl, host: ListedHost, pending: PendingCalls): PgConfig {
   return {
-    connectionString: url.connectionString,
+    connectionString: host.url,
     connectionTimeoutMillis: url.connectTimeout,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     fallback_application_name: "punctual",
+    stream: () => pending.socket(),
   };
 }
 

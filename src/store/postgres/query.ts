@@ -70,6 +70,16 @@ function gather({ pipeline, connection }: PgClient): void {
   });
 }
 
+const BACKSLASH = "\\";
+
+/** Returns a value as SQL text, for `execute`, which takes no parameters. No name or JSON text of ours has a NUL. */
+export function literal(value: Param): string {
+  if (typeof value !== "string") return String(value);
+  const quoted = `'${value.replaceAll("'", "''")}'`;
+  // In E'' a backslash is doubled, whatever the session's standard_conforming_strings is.
+  return value.includes(BACKSLASH) ? `E${quoted.replaceAll(BACKSLASH, BACKSLASH + BACKSLASH)}` : quoted;
+}
+
 /** A placeholder, or a token in which `?` is no placeholder: a literal, a quoted name, a comment, a dollar quote. */
 const QUOTED_OR_PLACEHOLDER =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-z_]*)\$[\s\S]*?\$\1\$|\?/gi;
@@ -107,6 +117,7 @@ export class StatementNames {
   readonly #versions = new Map<string, number>();
   #named = 0;
   #isOff = false;
+  #canExecute = true;
 
   nameOf(text: string): string | undefined {
     if (this.#isOff) return undefined;
@@ -118,6 +129,20 @@ export class StatementNames {
     }
     this.#named++;
     return this.#name(text, 0);
+  }
+
+  /**
+   * Returns the SQL statement that executes a text which is prepared on this connection. Undefined: it is not, or a
+   * pooler gives statements other names than ours.
+   */
+  execution(client: PgClient, text: string, params: Param[]): string | undefined {
+    const name = this.#canExecute ? this.nameOf(text) : undefined;
+    if (name === undefined || client.connection?.parsedStatements?.[name] === undefined) return undefined;
+    return `execute ${name} (${params.map(literal).join(", ")})`;
+  }
+
+  stopExecuting(): void {
+    this.#canExecute = false;
   }
 
   /** Gives the statement a new name, so that each session prepares it again. */

@@ -1,10 +1,17 @@
-import { GATES } from "../server/limits.ts";
+import { GATES } from "../gates.ts";
+import { refuseUnsafe } from "../server/engines.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
 import { checkVersion } from "./errors.ts";
 import { inSchemaOf, schemaOf, withoutSchema } from "./object-names.ts";
 import { schema5 } from "./schema5.ts";
 import { schema6 } from "./schema6.ts";
+import { schema7 } from "./schema7.ts";
+import { schema8 } from "./schema8.ts";
+import { schema9 } from "./schema9.ts";
+import { schema10 } from "./schema10.ts";
+import { schema11 } from "./schema11.ts";
+import { schema12 } from "./schema12.ts";
 import { views } from "./views.ts";
 
 /** Names are compared by bytes, whatever the collation of the database. */
@@ -40,11 +47,12 @@ export const schema: Schema = {
   },
 
   async hasLedger(sql, t) {
-    const [found] = await sql.all<{ version: number; ledger: number }>(
-      `select cast(current_setting('server_version_num') as integer) as version,
+    const [found] = await sql.all<{ engine: string; version: number; ledger: number }>(
+      `select version() as engine, cast(current_setting('server_version_num') as integer) as version,
               case when to_regclass(?) is null then 0 else 1 end as ledger`,
       t.migrations,
     );
+    refuseUnsafe(found!.engine);
     checkVersion(found!.version);
     return found!.ledger === 1;
   },
@@ -311,5 +319,11 @@ export const schema: Schema = {
     },
     schema5,
     schema6,
+    schema7(NAME),
+    schema8,
+    schema9,
+    schema10(NAME, HOT),
+    schema11,
+    schema12(NAME, HOT),
   ],
 };

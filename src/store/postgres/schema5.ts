@@ -1,7 +1,7 @@
 import type { Migration } from "../sql/migrate.ts";
 import { withoutSchema } from "./object-names.ts";
 
-/** Schema 5: what operators did, links between runs, what a worker tells with its heartbeat (note 45). */
+/** Schema 5: the audit trail, links between runs, and facts that workers send with their heartbeats (note 45). */
 export const schema5: Migration = {
   number: 5,
   compatibleFrom: 3,

@@ -1,9 +1,9 @@
 import { PunctualError } from "../../errors.ts";
 import type { Param, Statement, Transaction } from "../sql/database.ts";
-import type { TransactionProgress } from "../sql/retry.ts";
+import { TransactionProgress } from "../sql/retry.ts";
 import type { HeldClient } from "./connections.ts";
 import type { PgClient, PgResult } from "./driver.ts";
-import { isConnectionLost } from "./errors.ts";
+import { isConnectionLost, isStalePlan, isStatementUnknown } from "./errors.ts";
 import { type QueryOptions, query, type StatementNames } from "./query.ts";
 
 /** Sets the isolation level of the transaction, not of the session: a pooler may swap sessions between transactions. */
@@ -14,7 +14,11 @@ const BEGIN = "begin isolation level read committed";
  * that plan. `enable_seqscan = off` only adds a high cost to such scans. The cost would trigger JIT compilation, which
  * takes longer than our statements, so JIT is off too.
  */
-const BEGIN_OURS = `${BEGIN}; set local enable_seqscan = off; set local jit = off`;
+const PLAN_SETTINGS = "set local enable_seqscan = off; set local jit = off";
+const BEGIN_OURS = `${BEGIN}; ${PLAN_SETTINGS}`;
+
+/** The same for the statements of one message, which are a transaction by themselves. */
+const SETTINGS_OURS = `set transaction isolation level read committed; ${PLAN_SETTINGS}`;
 
 /** A statement that waits for a lock longer gives up its place in the lock queue, and its transaction is retried. */
 export const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
@@ -78,27 +82,33 @@ export async function runTransaction<Result>(
   }
 }
 
-/** Runs one statement between begin and commit, all sent before the first answer, and releases the connection. */
+/**
+ * Runs one statement in a transaction of its own, and releases the connection. Once the statement is prepared on this
+ * connection, it is executed in the same message as the settings: the server answers once, and the process wakes up
+ * once (note 51).
+ */
 export async function runAtOnce(
-  { client, release }: HeldClient,
+  held: HeldClient,
   { text, params }: Statement,
   names: StatementNames,
 ): Promise<unknown[]> {
-  let broken = true;
-  const pipeline = new Pipeline(client, { names });
-  try {
-    pipeline.post(BEGIN_OURS, []);
-    const [{ rows }] = await Promise.all([pipeline.send(text, params), commit(pipeline)]);
-    broken = false;
-    return rows;
-  } catch (error) {
-    // Without a pipeline the commit was not sent.
-    if (!isConnectionLost(error)) broken = !(await rollBack(client));
-    throw error;
-  } finally {
-    pipeline.end();
-    release(broken);
+  const execution = names.execution(held.client, text, params);
+  if (execution !== undefined) {
+    try {
+      const results = await query(held.client, `${SETTINGS_OURS}; ${execution}`, []);
+      held.release(false);
+      return (results as unknown as PgResult[]).at(-1)!.rows;
+    } catch (error) {
+      if (isStalePlan(error)) names.renew(text);
+      else if (isStatementUnknown(error)) names.stopExecuting();
+      else {
+        held.release(isConnectionLost(error));
+        throw error;
+      }
+    }
   }
+  const settings = { isOurs: true, names };
+  return runTransaction(held, new TransactionProgress(), (tx) => tx.all(text, ...params), settings);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { formatValue, PunctualError } from "../../errors.ts";
 import { closeNames } from "../../validate/names.ts";
+import { type ListedHost, listHosts } from "../server/host-list.ts";
 
 export interface PostgresUrl {
-  /** The URL without Punctual's own parameters. */
-  connectionString: string;
+  /** The hosts, each with its URL without Punctual's own parameters. */
+  hosts: ListedHost[];
   schema: string | null;
   pool: number;
   notify: boolean;
@@ -11,7 +12,10 @@ export interface PostgresUrl {
   connectTimeout: number;
 }
 
-const OWN_PARAMETERS = ["schema", "pool", "notify", "connect_timeout"];
+const OWN_PARAMETERS = ["schema", "pool", "notify", "connect_timeout", "target_session_attrs"];
+
+/** The values of libpq under which a host that can be written is acceptable. Punctual uses only such a host. */
+const SESSION_ATTRS = ["read-write", "primary", "any"];
 
 /** Parameters that pg reads. It exports no such list, and ignores unknown ones. */
 const PG_PARAMETERS = `
@@ -26,7 +30,7 @@ const PG_PARAMETERS = `
 const FOREIGN_PARAMETERS = `
   channel_binding connection_limit dbname gssencmode hostaddr keepalives keepalives_count keepalives_idle
   keepalives_interval passfile pgbouncer pool_timeout requiressl service socket_timeout sslaccept sslcompression sslcrl
-  sslcrldir sslidentity sslpassword sslsni statement_cache_size target_session_attrs tcp_user_timeout
+  sslcrldir sslidentity sslpassword sslsni statement_cache_size tcp_user_timeout
 `
   .trim()
   .split(/\s+/);
@@ -44,14 +48,33 @@ export function parsePostgresUrl(url: string): PostgresUrl {
   const own = new URLSearchParams(parts.filter(isOurs).join("&"));
   // The rest is not decoded and encoded again: pg parses it differently from URLSearchParams.
   const rest = parts.filter((part) => !isOurs(part)).join("&");
+  checkSessionAttrs(own.get("target_session_attrs"));
+  for (const part of parts) refuseHostParameter(part);
   return {
-    connectionString: rest === "" ? address : `${address}?${rest}`,
+    hosts: listHosts(rest === "" ? address : `${address}?${rest}`, "PostgreSQL", 5432),
     schema: schemaName(own.get("schema")),
     pool: wholeNumber("pool", own.get("pool"), DEFAULT_POOL),
     notify: onOrOff("notify", own.get("notify")),
     connectTimeout:
       wholeNumber("connect_timeout", own.get("connect_timeout"), DEFAULT_CONNECT_TIMEOUT) * 1000,
   };
+}
+
+function checkSessionAttrs(value: string | null): void {
+  if (value === null || SESSION_ATTRS.includes(value)) return;
+  throw new PunctualError(
+    "DATABASE_URL",
+    `Expected target_session_attrs=read-write or no target_session_attrs in the PostgreSQL URL, got ${formatValue(value)}. Punctual writes, so it uses the one host that can be written.`,
+  );
+}
+
+/** libpq accepts a list also as a parameter; pg would take it for one name. */
+function refuseHostParameter(part: string): void {
+  if (!/^(host|port|hostaddr)=.*(,|%2c)/i.test(part)) return;
+  throw new PunctualError(
+    "DATABASE_URL",
+    `The PostgreSQL URL lists hosts in the parameter "${part.split("=")[0]}". Write them before the database: "postgres://user:password@a,b:5433,c/database".`,
+  );
 }
 
 /** Unknown parameters pass through; near-misses of known ones are rejected as typos. */

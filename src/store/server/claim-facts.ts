@@ -1,5 +1,5 @@
 import { MOST_LANES, openLanes } from "../open-lanes.ts";
-import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
+import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { PausedNames } from "../store.ts";
 import { type LanePosition, START } from "./lane-walk.ts";
@@ -28,7 +28,7 @@ export async function readFacts(
   now: number,
 ): Promise<ClaimFacts> {
   const facts = await sql.all<{ kind: string; word: string; number: number | null }>(
-    `select 'job' as kind, name as word, 0 as number from ${t.jobs} where paused_at is not null
+    `select 'job' as kind, name as word, 0 as number from (${db.pausedJobs(t)}) p
      union all
      select 'queue', name, 0 from ${t.queues} where paused_at is not null and (paused_until is null or paused_until > ?)
      union all
@@ -63,13 +63,19 @@ export async function readFacts(
   };
 }
 
-/** Whether no claim can find anything by these facts. */
+/** Whether no claim can find anything by these facts. `isClosed`: no run with the limit hint can start. */
 export function isIdle(
   { unlimitedQueues, limitedQueues, hasOwned, nextDue }: ClaimFacts,
   now: number,
+  isClosed: boolean,
 ): boolean {
-  const hasReady = unlimitedQueues.length > 0 || limitedQueues.length > 0 || hasOwned;
+  const hasReady = unlimitedQueues.length > 0 || (limitedQueues.length > 0 && !isClosed) || hasOwned;
   return !hasReady && (nextDue === null || nextDue > now);
+}
+
+/** Returns the facts that decide at which runs with the limit hint a claim looks. */
+export function lookBasis({ limitedQueues, paused }: ClaimFacts): unknown {
+  return [limitedQueues, paused];
 }
 
 /** Whether a search by the older facts has looked at every queue that has ready runs, and at the right jobs. */
@@ -108,15 +114,10 @@ export async function claimPlaces(
       params: [queue, ...params],
     };
   });
-  const found = await readTogether<LanePosition & { queue: string }>(tx, selects);
+  const found = await readTogether<LanePosition & { queue: string }>(tx, db, selects);
   const byQueue = Map.groupBy(found, ({ queue }) => queue);
   return queues.flatMap((queue) => {
     const lanes = openLanes(byQueue.get(queue) ?? [], closed);
     return lanes?.map((lane) => ({ queue, lane })) ?? whole(queue);
   });
-}
-
-/** The condition of a lane. */
-export function inLane({ priority, lane }: LanePosition): Statement {
-  return { text: " and priority = ? and lane = ?", params: [priority, lane] };
 }

@@ -1,6 +1,5 @@
 import type { Clock } from "../../time.ts";
-import { compareRuns, type RunRow } from "../sql/claim.ts";
-import type { Statement } from "../sql/database.ts";
+import { compareRuns, type OrderKey, type RunRow } from "../sql/claim.ts";
 
 /** Fewest runs that a claim takes before the next one continues behind it. A small claim always begins at the head. */
 const FEWEST_TAKEN = 100;
@@ -12,14 +11,11 @@ const FEWEST_TAKEN = 100;
 const MOST_CLAIMS = 5;
 const LONGEST = 100;
 
-/** Position of a run in the order of claims. */
-type Position = Pick<RunRow, "priority" | "run_at" | "id">;
-
 /** Claims that continue one behind the other. The first one begins at the head of every queue. */
 export class ClaimSeries {
   readonly #since: number;
   /** For each queue that may have more runs, the last run that was taken from it. */
-  readonly #last = new Map<string, Position>();
+  readonly #last = new Map<string, OrderKey>();
   #claims = 0;
 
   constructor(since: number) {
@@ -31,43 +27,33 @@ export class ClaimSeries {
     return this.#last.size > 0 && this.#claims < MOST_CLAIMS && now - this.#since < LONGEST;
   }
 
-  /** Returns the condition of the runs behind the last run that was taken from the queue. */
-  behindLast(queue: string): Statement {
-    const last = this.#last.get(queue);
-    if (!last) return { text: "", params: [] };
-    // Not (priority, run_at, id) > (?, ?, ?): these servers use no index for a comparison of rows.
-    return {
-      text: " and (priority > ? or (priority = ? and (run_at > ? or (run_at = ? and id > ?))))",
-      params: [last.priority, last.priority, last.run_at, last.run_at, last.id],
-    };
+  /** Returns the last run that was taken from the queue, if it may have more. */
+  lastOf(queue: string): OrderKey | null {
+    return this.#last.get(queue) ?? null;
   }
 
-  /** Whether fewer than `limit` runs were found behind the last run taken from a queue: more may be before it. */
-  isShort(found: RunRow[], limit: number): boolean {
-    const counts = countByQueue(found);
-    return [...this.#last.keys()].some((queue) => (counts.get(queue) ?? 0) < limit);
+  /**
+   * Whether the claim has read everything behind the last run taken from a queue: more may be before it. `open`: queues
+   * that may have runs behind those that were read.
+   */
+  isShort(open: Set<string>): boolean {
+    return [...this.#last.keys()].some((queue) => !open.has(queue));
   }
 
-  /** Records the runs without limits that a claim found (`found`), and those that it took (`rows`). */
-  took(rows: RunRow[], found: RunRow[], limit: number): void {
+  /** Records the runs that a claim took. */
+  took(rows: RunRow[], open: Set<string>): void {
     this.#claims++;
     if (rows.length < FEWEST_TAKEN) this.#last.clear();
-    else this.#advance(rows, countByQueue(found), limit);
+    else this.#advance(rows, open);
   }
 
-  #advance(rows: RunRow[], counts: Map<string, number>, limit: number): void {
+  #advance(rows: RunRow[], open: Set<string>): void {
     for (const row of rows) {
-      if (row.limited !== 0 || row.owner !== null || counts.get(row.queue)! < limit) continue;
+      if (row.limited !== 0 || row.owner !== null || !open.has(row.queue)) continue;
       const last = this.#last.get(row.queue);
       if (!last || compareRuns(last, row) < 0) this.#last.set(row.queue, row);
     }
   }
-}
-
-function countByQueue(rows: RunRow[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { queue, owner } of rows) if (owner === null) counts.set(queue, (counts.get(queue) ?? 0) + 1);
-  return counts;
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { Clock } from "../../time.ts";
 import type { FreedRun } from "../chains.ts";
-import { Chooser } from "../chooser.ts";
+import { Chooser, type NextOpening } from "../chooser.ts";
 import { serves } from "../queue-selection.ts";
+import { NO_OPENING } from "../quiet-looks.ts";
+import { spentBuckets } from "../rate-spending.ts";
 import {
   ClaimOrder,
   claimable,
@@ -10,22 +12,24 @@ import {
   PROMOTED,
   RECALLED_COLUMNS,
   type RecalledRow,
-  RUN_COLUMNS,
   type RunRow,
   startingValues,
   takenBy,
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
-import { namesAsJson, type ServerDatabase, type Sql, type Statement, type Tables } from "../sql/database.ts";
-import { limitHint } from "../sql/limit-hint.ts";
+import { windowsToGrow } from "../sql/claim-windows.ts";
+import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 import { UNIQUE_SCOPE } from "../sql/new-run.ts";
+import { bucketWrites } from "../sql/rates.ts";
 import type { ClaimedRun, ClaimRequest, PausedNames } from "../store.ts";
-import { type ClaimFacts, claimPlaces, covers, inLane, readFacts } from "./claim-facts.ts";
+import { type ClaimFacts, covers, readFacts } from "./claim-facts.ts";
 import { type ClaimSeries, Continuation } from "./claim-series.ts";
 import { ImmediateClaim } from "./immediate-claim.ts";
-import { type ClaimScope, type LimitedRuns, Limits } from "./limits.ts";
-import { readTogether, Speculation } from "./round-trips.ts";
+import { type ClaimScope, Limits } from "./limits.ts";
+import { openQueues, type ReadyRuns, straysOf, unlimitedOf, withoutPaused } from "./ready-runs.ts";
+import { ReadyWindows } from "./ready-windows.ts";
+import { Speculation } from "./round-trips.ts";
 import type { DatabaseTime } from "./time.ts";
 
 /** Columns of the rows from which a claim updates runs that have tokens of their own. */
@@ -63,16 +67,15 @@ export interface ClaimResult {
   isGateHeld: boolean;
   /** Whether ready runs are left that the claim has not looked at. If it took nothing, the exchange claims again. */
   isUnfinished: boolean;
+  /** When rates admit runs that the claim has left ready. */
+  opening: NextOpening;
 }
 
-/** Ready runs that a claim may take. */
-interface ReadyRuns {
-  /** Locked rows without the limit hint that no limit holds. */
-  unlimited: RunRow[];
-  /** Locked rows without the limit hint that a limit holds by now. */
-  strays: RunRow[];
-  /** Null: there are none. */
-  limited: LimitedRuns | null;
+/** A claim's request and its order, while the claim looks for runs. */
+interface Search {
+  tx: Sql;
+  request: ClaimRequest;
+  order: ClaimOrder;
 }
 
 /**
@@ -80,9 +83,9 @@ interface ReadyRuns {
  *
  * 1. `readFacts` (`claim-facts.ts`): which queues have ready runs, what is paused, whether scheduled runs are due.
  * 2. `#promote`: scheduled runs that are due become ready.
- * 3. `#find`: locks the first ready runs of each queue without limits, and reads the first ones under limits. It reads a
- *    queue with runs of closed jobs lane by lane (`claimPlaces`). On servers that purge late, it continues behind the
- *    runs of the last claim (`claim-series.ts`).
+ * 3. `#find`: locks the first ready runs of each queue without limits (`ready-windows.ts`), and reads the first ones
+ *    under limits. It reads a queue with runs of closed jobs lane by lane (`claimPlaces`). On servers that purge late, it
+ *    continues behind the runs of the last claim (`claim-series.ts`). `#complete` reads on where a window was too small.
  * 4. `Limits.choose` (`limits.ts`): of those under limits, the ones that fit, and the runs that follow them in chains
  *    (`store/chains.ts`). It locks their gates and rows.
  * 5. `merge` (`sql/claim.ts`): the best of both, in claim order.
@@ -97,6 +100,7 @@ export class Claimer {
   readonly #t: Tables;
   readonly #time: DatabaseTime;
   readonly #limits: Limits;
+  readonly #windows: ReadyWindows;
   readonly #speculation = new Speculation<ClaimFacts, ReadyRuns>(covers);
   readonly immediate: ImmediateClaim;
   readonly #continuation: Continuation;
@@ -106,21 +110,28 @@ export class Claimer {
     this.#t = tables;
     this.#time = time;
     this.#continuation = new Continuation(clock, db.purgesLate);
-    this.#limits = new Limits(db, tables);
+    this.#limits = new Limits(db, tables, time);
+    this.#windows = new ReadyWindows(db, tables);
     this.immediate = new ImmediateClaim(db, tables, time);
   }
 
   async claim(tx: Sql, call: ClaimCall): Promise<ClaimResult> {
     const { request, worker } = call;
-    const [freed, { facts, ready, series }] = await Promise.all([call.freed, this.#search(tx, call)]);
-    const { unlimited, strays, limited } = ready;
-    const now = this.#time.observe(facts.now);
     const order = new ClaimOrder(request);
+    const [freed, { facts, ready, series }] = await Promise.all([
+      call.freed,
+      this.#search({ tx, request, order }, call),
+    ]);
+    const observed = this.#time.observe(facts.now);
+    const { limited } = ready;
     const chosen = limited
       ? await this.#limits.choose(tx, limited, { order, request, freed })
-      : { rows: [], isGateHeld: false, isUnfinished: false };
-    const rows = merge(unlimited, chosen.rows, order, request);
-    series.took(rows, unlimited, request.limit);
+      : { rows: [], isGateHeld: false, isUnfinished: false, opening: NO_OPENING, rated: null };
+    const rows = merge(unlimitedOf(ready), chosen.rows, order, request);
+    series.took(rows, openQueues(ready));
+    request.rotation?.took(rows);
+    this.#windows.sizes.took(rows);
+    const now = await this.#spend(tx, rows, chosen.rated, observed);
     await this.#take(tx, rows, { request, worker, now });
     const cancelled = rows.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
     return {
@@ -129,15 +140,33 @@ export class Claimer {
       cancelled: [...facts.cancelled, ...cancelled],
       paused: facts.paused,
       isGateHeld: chosen.isGateHeld,
-      isUnfinished: chosen.isUnfinished || strays.length > 0,
+      isUnfinished: chosen.isUnfinished || straysOf(ready).length > 0,
+      opening: chosen.opening,
     };
   }
 
-  /** Does steps 1 to 3. Repeats the third for scheduled runs that became ready, and for strays. */
+  /**
+   * Counts the starts of runs under rates. Returns the time of the claim: with such runs it is the time at which they
+   * were counted, which was read under the locks of their gates.
+   */
+  async #spend(tx: Sql, rows: RunRow[], chooser: Chooser | null, now: number): Promise<number> {
+    const rated = chooser ? rows.filter(({ rates }) => rates !== undefined) : [];
+    if (rated.length === 0) return now;
+    for (const { text, params } of bucketWrites(this.#t, spentBuckets(rated, chooser))) {
+      await tx.run(text, ...params);
+    }
+    return Math.max(now, chooser!.rate(rated[0]!.rates![0]!).now);
+  }
+
+  /**
+   * Does steps 1 to 3. Repeats the third from the head of the queues if scheduled runs became ready or the series found
+   * too few, and once more for strays.
+   */
   async #search(
-    tx: Sql,
-    { request, worker, now, facts: known }: ClaimCall,
+    search: Search,
+    { worker, now, facts: known }: ClaimCall,
   ): Promise<{ facts: ClaimFacts; ready: ReadyRuns; series: ClaimSeries }> {
+    const { tx, request } = search;
     let series = known ? this.#continuation.restart() : this.#continuation.next();
     const read = () => this.readFacts(tx, { worker, owner: request.owner }, now);
     const find = (by: ClaimFacts) => this.#find(tx, request, by, series);
@@ -146,18 +175,21 @@ export class Claimer {
       : (await this.#speculation.read(read, find))!;
     const isDue = facts.nextDue !== null && facts.nextDue <= now;
     if (isDue) await this.#promote(tx, now);
-    if (isDue || series.isShort([...ready.unlimited, ...ready.strays], request.limit)) {
+    else ready = await this.#complete(search, ready, facts);
+    if (isDue || series.isShort(openQueues(ready))) {
       series = this.#continuation.restart();
       [facts, ready] = await this.#speculation.readSecond(await read(), find);
+      ready = await this.#complete(search, ready, facts);
     }
-    if (ready.strays.length > 0) {
+    const strays = straysOf(ready);
+    if (strays.length > 0) {
       // The hint moves them to the index of runs under limits, where the second `find` reads them.
-      await this.#updateAll(tx, ready.strays, { limited: "1" });
-      const queues = new Set([...facts.limitedQueues, ...ready.strays.map(({ queue }) => queue)]);
+      await this.#updateAll(tx, strays, { limited: "1" });
+      const queues = new Set([...facts.limitedQueues, ...strays.map(({ queue }) => queue)]);
       facts = { ...facts, limitedQueues: [...queues] };
-      ready = await find(facts);
+      ready = await this.#complete(search, await find(facts), facts);
     }
-    return { facts, ready: withoutPaused(ready, facts), series };
+    return { facts, ready, series };
   }
 
   /** Lets the next claim begin at the head: something has changed. */
@@ -184,55 +216,30 @@ export class Claimer {
   }
 
   async #find(tx: Sql, request: ClaimRequest, facts: ClaimFacts, series: ClaimSeries): Promise<ReadyRuns> {
-    const closed = new Set([...request.exclude, ...facts.paused.jobs]);
+    const scope = { request, closed: closedTo(request, facts) };
     const served = (queues: string[]) => queues.filter((queue) => serves(request, queue));
-    const [rows, limited] = await Promise.all([
-      this.#findUnlimited(tx, request, served(facts.unlimitedQueues), {
-        closed,
-        hasOwned: facts.hasOwned,
-        series,
-      }),
+    const [windows, owned, limited] = await Promise.all([
+      this.#windows.read(tx, scope, served(facts.unlimitedQueues), series),
+      facts.hasOwned && request.limit > 0 ? this.#windows.readOwned(tx, request) : [],
       request.limited > 0
-        ? this.#limits.look(tx, served(facts.limitedQueues), scopeOf(request, closed))
+        ? this.#limits.look(tx, served(facts.limitedQueues), scopeOf(request, scope.closed))
         : null,
     ]);
-    return {
-      unlimited: rows.filter(({ bound }) => bound === 0),
-      strays: rows.filter(({ bound }) => bound === 1),
-      limited,
-    };
+    return { windows, owned, limited };
   }
 
   /**
-   * Locks and returns ready runs without the limit hint. `bound` is 1 if a limit holds the run all the same: its insert
-   * and the sync that set the limit passed each other (note 24).
+   * Leaves out queues that were paused since the facts of the guess. Then lets windows grow until the runs that the claim
+   * takes are the first of all queues together.
    */
-  async #findUnlimited(
-    tx: Sql,
-    request: ClaimRequest,
-    queues: string[],
-    { closed, hasOwned, series }: { closed: Set<string>; hasOwned: boolean; series: ClaimSeries },
-  ): Promise<(RunRow & { bound: number })[]> {
-    if (request.limit <= 0) return [];
-    const select = (index: "ready" | "lanes" | "owned", bound: string, where: string) =>
-      `select ${RUN_COLUMNS}, ${bound} as bound from ${this.#t.runs} r${this.#db.using(this.#t.runs, index)} where state = 1 and ${where} order by priority, run_at, id limit ?${this.#db.skipLocked}`;
-    const names = namesAsJson([...closed]);
-    const except =
-      closed.size > 0 ? ` and name not in (select v.name from ${this.#db.rows({ name: "text" })} v)` : "";
-    const bound = limitHint(this.#t, { name: "r.name", queue: "?" });
-    const places = await claimPlaces({ tx, db: this.#db, t: this.#t }, queues, closed);
-    const selects = places.map(({ queue, lane }): Statement => {
-      const within = lane ? inLane(lane) : series.behindLast(queue);
-      const where = `limited = 0 and owner is null and queue = ?${within.text}${claimable(request)}${except}`;
-      return {
-        text: select(lane ? "lanes" : "ready", bound, where),
-        params: [queue, queue, ...within.params, ...(except ? [names] : []), request.limit],
-      };
-    });
-    if (hasOwned) {
-      selects.push({ text: select("owned", "0", "owner = ?"), params: [request.owner, request.limit] });
+  async #complete({ tx, request, order }: Search, found: ReadyRuns, facts: ClaimFacts): Promise<ReadyRuns> {
+    const ready = withoutPaused(found, facts);
+    const scope = { request, closed: closedTo(request, facts) };
+    const growing = () => windowsToGrow(ready.windows, unlimitedOf(ready), order, request);
+    for (let windows = growing(); windows.length > 0; windows = growing()) {
+      await this.#windows.grow(tx, scope, windows);
     }
-    return readTogether(tx, selects);
+    return ready;
   }
 
   #updateAll(tx: Sql, runs: { id: number }[], set: Record<string, string>): Promise<void> {
@@ -301,19 +308,12 @@ function scopeOf(request: ClaimRequest, closed: Set<string>): ClaimScope {
     computesKey: (name) => request.computesKey(name),
     claimable: claimable(request),
     window: request.window,
+    wanted: request.limited,
+    rotation: request.rotation ?? null,
   };
 }
 
-/** Leaves out queues that were paused since the facts of the guess. */
-function withoutPaused({ unlimited, strays, limited }: ReadyRuns, facts: ClaimFacts): ReadyRuns {
-  const unlimitedQueues = new Set(facts.unlimitedQueues);
-  const limitedQueues = new Set(facts.limitedQueues);
-  return {
-    unlimited: unlimited.filter(({ queue, owner }) => owner !== null || unlimitedQueues.has(queue)),
-    strays,
-    limited: limited && {
-      ...limited,
-      candidates: limited.candidates.filter(({ queue }) => limitedQueues.has(queue)),
-    },
-  };
+/** Jobs of which the claim takes no run. */
+function closedTo(request: ClaimRequest, { paused }: ClaimFacts): Set<string> {
+  return new Set([...request.exclude, ...paused.jobs]);
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../../time.ts";
+import { type Clock, yieldToEventLoop } from "../../time.ts";
 import type { SqlContext } from "../sql/context.ts";
 import { declare, undeclared } from "../sql/jobs.ts";
 import type { DeclaredJob, NewRun } from "../store.ts";
@@ -21,8 +21,24 @@ export class DeclaredJobs {
     this.#clock = clock;
   }
 
+  /**
+   * Gives the jobs of these runs rows, if they have none. Returns what to wait for after the insert. Inside a caller's
+   * transaction there is nothing to wait for: it may hold the only connection, and must not depend on another one.
+   */
+  async ensure(runs: NewRun[], now: number, isCallers: boolean): Promise<{ done: Promise<void> } | null> {
+    const jobs = this.#unsure(runs);
+    if (!jobs) return null;
+    const isKnown = isCallers || this.#areKnown(jobs);
+    // Sends the insert first, unless a row may be missing.
+    const declared = (isKnown ? yieldToEventLoop() : Promise.resolve()).then(() => this.#declare(jobs, now));
+    if (!isKnown) await declared;
+    // The next insert looks again.
+    const done = declared.catch(() => {});
+    return isCallers ? null : { done };
+  }
+
   /** Returns the jobs of these runs whose rows must be looked for; null: none. */
-  unsure(runs: NewRun[]): Map<string, DeclaredJob> | null {
+  #unsure(runs: NewRun[]): Map<string, DeclaredJob> | null {
     const now = this.#clock.monotonic();
     let unsure: Map<string, DeclaredJob> | null = null;
     for (const { name, owner, job } of runs) {
@@ -34,12 +50,12 @@ export class DeclaredJobs {
   }
 
   /** Whether rows of these jobs were ever seen. If not, they are declared before the insert. */
-  areKnown(jobs: ReadonlyMap<string, DeclaredJob>): boolean {
+  #areKnown(jobs: ReadonlyMap<string, DeclaredJob>): boolean {
     for (const name of jobs.keys()) if (!this.#seen.has(name)) return false;
     return true;
   }
 
-  async declare(jobs: ReadonlyMap<string, DeclaredJob>, now: number): Promise<void> {
+  async #declare(jobs: ReadonlyMap<string, DeclaredJob>, now: number): Promise<void> {
     const at = this.#clock.monotonic();
     const missing = new Set(await undeclared(this.#sql, [...jobs.keys()]));
     if (missing.size > 0) {

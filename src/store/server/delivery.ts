@@ -11,6 +11,7 @@ import {
 import type { InsertResult, NewRun } from "../store.ts";
 import type { Ids } from "./ids.ts";
 import type { Inserter, NumberedRun } from "./insert.ts";
+import type { MemberInserter } from "./member-insert.ts";
 
 /** Tries of an insert whose ids are taken, each with new ids. */
 const ID_TRIES = 5;
@@ -21,7 +22,7 @@ export interface DeliveryParts {
   inserter: Inserter;
   receipts: Receipts;
   /** See `ServerParts`. */
-  announcement(): Statement | null;
+  announcement(runs: number): Statement | null;
 }
 
 /** One try of an insert. */
@@ -29,6 +30,8 @@ interface InsertTry {
   receipt: Receipt;
   runs: NumberedRun[];
   losses: number;
+  /** The batch that the runs become members of; null: none. */
+  batch: number | null;
 }
 
 /** Sends one insert until it is known to be committed exactly once (note 16). */
@@ -36,15 +39,20 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #runs: NewRun[];
   readonly #now: number;
+  readonly #members: MemberInserter | null;
   /** Tries that may have been committed: their answers were lost. */
   readonly #doubtful: InsertTry[] = [];
   /** Whether the announcement was sent behind the insert. */
   isAnnounced = false;
+  /** The batch of the runs, once they are inserted. */
+  batch: number | null = null;
 
-  constructor(parts: DeliveryParts, runs: NewRun[], now: number) {
+  /** `members` null: the runs become members of no batch. */
+  constructor(parts: DeliveryParts, runs: NewRun[], now: number, members: MemberInserter | null) {
     this.#parts = parts;
     this.#runs = runs;
     this.#now = now;
+    this.#members = members;
   }
 
   async send(): Promise<InsertResult[]> {
@@ -60,13 +68,25 @@ export class Delivery {
     }
   }
 
+  /** Inserts once in a caller's transaction: only the caller can send it again. `committed`: see `Inserter`. */
+  async within(tx: Sql, committed: Sql): Promise<InsertResult[]> {
+    const { db, ids } = this.#parts;
+    const only = await this.#newTry(tx);
+    try {
+      return await this.#insert(tx, only, committed);
+    } catch (error) {
+      if (db.isIdTaken(error)) ids.drop();
+      throw error;
+    }
+  }
+
   async #send(): Promise<InsertResult[]> {
     const { db, inserter, receipts } = this.#parts;
     if (this.#doubtful.length > 0) return db.transaction((tx) => this.#sendAgain(tx));
     const firstTry = await this.#newTry(db);
-    if (this.#runs.some(({ unique }) => unique !== null)) return this.#sendKeyed(firstTry);
+    if (this.#members || this.#runs.some(({ unique }) => unique !== null)) return this.#sendKeyed(firstTry);
     let inserted = firstTry.runs.map(({ id }) => ({ id, inserted: true }));
-    const announcement = this.#parts.announcement();
+    const announcement = this.#parts.announcement(this.#runs.length);
     this.isAnnounced = announcement !== null;
     await db.both(
       receipts.statement(firstTry.receipt, this.#now),
@@ -82,7 +102,7 @@ export class Delivery {
   }
 
   #sendKeyed(firstTry: InsertTry): Promise<InsertResult[]> {
-    const { db, ids, inserter, receipts } = this.#parts;
+    const { db, ids, receipts } = this.#parts;
     let sent = firstTry;
     return db.transaction(
       async (tx) => {
@@ -92,7 +112,7 @@ export class Delivery {
         }
         // The receipt was sent with `begin`. It proves the commit of any ids that its transaction inserts.
         if (!ids.isCurrent(sent)) sent = { ...(await this.#newTry(tx)), receipt: firstTry.receipt };
-        return inserter.insert(tx, sent.runs, this.#now);
+        return this.#insert(tx, sent);
       },
       { first: receipts.literal(firstTry.receipt, this.#now) },
     );
@@ -101,21 +121,37 @@ export class Delivery {
   /** Finds out which doubtful try was committed. If none was, inserts under new ids of the server that answers now. */
   async #sendAgain(tx: Transaction): Promise<InsertResult[]> {
     const { inserter, receipts } = this.#parts;
-    for (const { receipt, runs } of this.#doubtful) {
-      if (await receipts.find(tx, receipt, this.#now)) return inserter.recall(tx, runs, this.#now);
+    for (const { receipt, runs, batch } of this.#doubtful) {
+      if (!(await receipts.find(tx, receipt, this.#now))) continue;
+      this.batch = batch;
+      return inserter.recall(tx, runs, this.#now);
     }
     const nextTry = await this.#newTry(tx);
     const { text, params } = receipts.statement(nextTry.receipt, this.#now);
     await tx.run(text, ...params);
-    const inserted = await inserter.insert(tx, nextTry.runs, this.#now);
+    const inserted = await this.#insert(tx, nextTry);
     this.#doubtful.push(nextTry);
     return inserted;
   }
 
+  async #insert(tx: Sql, { runs, batch }: InsertTry, committed?: Sql): Promise<InsertResult[]> {
+    this.batch = batch;
+    const { inserter } = this.#parts;
+    return this.#members
+      ? this.#members.insert(tx, { runs, batch: batch! }, this.#now, committed)
+      : inserter.insert(tx, runs, this.#now, committed);
+  }
+
   async #newTry(sql: Sql): Promise<InsertTry> {
-    const { ids, losses } = await this.#parts.ids.take(this.#runs.length, sql);
-    const runs = this.#runs.map((run, index) => ({ run, id: ids[index]! }));
-    return { receipt: newReceipt(ids[0]!), runs, losses };
+    const isNew = this.#members?.creates ?? false;
+    const { ids, losses } = await this.#parts.ids.take(this.#runs.length + (isNew ? 1 : 0), sql);
+    const receipt = newReceipt(ids[0]!);
+    const batch = isNew ? ids.shift()! : (this.#members?.batch ?? null);
+    const runs = this.#runs.map((run, index) => ({
+      run: batch === null ? run : { ...run, batchId: String(batch) },
+      id: ids[index]!,
+    }));
+    return { receipt, runs, losses, batch };
   }
 }
 

@@ -73,7 +73,9 @@ export class ImmediateClaim {
   /** Returns null if the answer was lost: the runs may be claimed. */
   async claim(exchange: ClaimingRequest): Promise<ImmediateResult | null> {
     const { claim } = exchange;
-    const queues = [...this.#queues].filter((queue) => serves(claim, queue));
+    const queues = [...this.#queues].filter(
+      (queue) => serves(claim, queue) && !claim.rotation?.isFair(queue),
+    );
     if (queues.length === 0) return { claimed: [], cancelled: [] };
     const now = await this.#time.now(this.#db);
     const rows = await this.#db.atOnce!<RunRow & { started_at: number }>(

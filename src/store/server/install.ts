@@ -1,8 +1,8 @@
 import { PunctualError } from "../../errors.ts";
 import { realRandom } from "../../random.ts";
 import { systemClock } from "../../time.ts";
+import { GATES } from "../gates.ts";
 import type { ServerDatabase, Tables } from "../sql/database.ts";
-import { GATES } from "./limits.ts";
 
 /** Waits between two tries of an install that found the tables in use, in milliseconds. */
 export const INSTALL_RETRY: { first: number; longest: number } = { first: 500, longest: 3000 };
@@ -66,11 +66,4 @@ async function answerOf<Answer>(answer: Promise<Answer>): Promise<Answer | null>
   // An error that comes after the timeout must not become an unhandled rejection.
   answer.catch(() => {});
   return Promise.race([answer, late.promise]).finally(cancel);
-}
-
-export function engineUnsafe(version: string, reason: string): PunctualError {
-  return new PunctualError(
-    "ENGINE_UNSAFE",
-    `This database (${version}) is not safe for Punctual, because ${reason}: runs could execute twice or starve. Use PostgreSQL, MySQL, MariaDB or SQLite, or set this engine to pessimistic locking and true read committed.`,
-  );
 }

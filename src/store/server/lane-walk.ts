@@ -1,7 +1,7 @@
 import { LAST, laneOf } from "../../run/lanes.ts";
 import type { Candidate, Chooser } from "../chooser.ts";
 import { CANDIDATE_COLUMNS } from "../sql/claim.ts";
-import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
+import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
 import { readTogether } from "./round-trips.ts";
 
 /** Lanes of a queue that one step reads. */
@@ -16,6 +16,14 @@ export interface LanePosition {
 }
 
 export const START: LanePosition = { priority: -(2 ** 31), lane: "" };
+
+/**
+ * The condition of a lane. The priority is part of the text: as a parameter it is sent as a double, and MariaDB then
+ * sorts all runs of the lane, and locks them.
+ */
+export function inLane({ priority, lane }: LanePosition): Statement {
+  return { text: ` and priority = ${priority} and lane = ?`, params: [lane] };
+}
 
 /** The walk over the lanes of one queue. It is kept between claims. */
 interface Walk {
@@ -123,14 +131,18 @@ export class LaneWalk {
     { candidates, wanted, claimable }: View,
   ): Promise<Candidate[]> {
     const seen = candidates.filter((one) => one.queue === queue);
-    const inLane = Map.groupBy(seen, ({ lane }) => lane);
-    const selects = lanes.map(({ priority, lane }) => ({
-      text: `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "lanes")}
-              where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?${claimable}
-              order by run_at, id limit ?`,
-      params: [queue, priority, lane, (inLane.get(lane)?.length ?? 0) + Math.min(wanted, RUNS_PER_LANE)],
-    }));
+    const seenOf = Map.groupBy(seen, ({ lane }) => lane);
+    const selects = lanes.map((position): Statement => {
+      const { text, params } = inLane(position);
+      const most = (seenOf.get(position.lane)?.length ?? 0) + Math.min(wanted, RUNS_PER_LANE);
+      return {
+        text: `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "lanes")}
+                where state = 1 and limited = 1 and owner is null and queue = ?${text}${claimable}
+                order by run_at, id limit ?`,
+        params: [queue, ...params, most],
+      };
+    });
     const known = new Set(seen.map(({ id }) => id));
-    return (await readTogether<Candidate>(tx, selects)).filter(({ id }) => !known.has(id));
+    return (await readTogether<Candidate>(tx, this.#db, selects)).filter(({ id }) => !known.has(id));
   }
 }

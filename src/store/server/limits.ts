@@ -1,39 +1,45 @@
+import type { Rotation } from "../../run/rotation.ts";
+import { type FreedRun, freedSlots, type LanePlan, laneKey, linkChains, planChains } from "../chains.ts";
 import {
-  chainOf,
-  type FreedRun,
-  freedSlots,
-  type LanePlan,
-  laneKey,
-  linkChains,
-  planChains,
-} from "../chains.ts";
-import { type Candidate, Chooser, type LimitSubject, type LimitUsage } from "../chooser.ts";
-import { CANDIDATE_COLUMNS, type ClaimOrder, compareRuns, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
+  type Candidate,
+  Chooser,
+  type LimitSubject,
+  type LimitUsage,
+  type NextOpening,
+  type RateUsage,
+} from "../chooser.ts";
+import { splitFair } from "../fair-lanes.ts";
+import { gateOf } from "../gates.ts";
+import { movedBuckets } from "../rate-spending.ts";
+import { CANDIDATE_COLUMNS, type ClaimOrder, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
 import { idsAsJson, placeholders, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { bucketWrites } from "../sql/rates.ts";
 import type { ClaimRequest } from "../store.ts";
+import { fairCandidates, type LastLanes, passBlocked } from "./fair-lanes.ts";
 import { LaneWalk } from "./lane-walk.ts";
+import { coversLimits, type ServerUsage, UsageReader, type UsageScope } from "./limit-usage.ts";
 import { readTogether, Speculation } from "./round-trips.ts";
-
-/** Rows of the table `gates`. They are made with the schema, so that no claim creates or deletes one under load. */
-export const GATES = 256;
+import type { DatabaseTime } from "./time.ts";
 
 /** Steps of the lane walk in one claim. The next claim continues the walk, at once if this one took nothing. */
 const STEPS = 8;
+
+/**
+ * Wait before the next look if other claims hold the gate of an open rate, in milliseconds: they may leave some starts.
+ */
+const HELD_RATE = 20;
 
 /** If some run of the window fits, only every fourth claim walks lanes to find more. */
 const WALK_EVERY = 4;
 
 /** Which runs one claim may take, whatever the limits. */
-export interface ClaimScope extends Pick<LimitUsage, "isClosed" | "computesKey"> {
+export interface ClaimScope extends UsageScope {
   /** A condition of SQL. */
   claimable: string;
   /** See `ClaimRequest`. */
   window: number;
-}
-
-interface ServerUsage extends LimitUsage {
-  /** Tokens of the chains that have running runs under these limits. */
-  chains: ReadonlySet<string>;
+  wanted: number;
+  rotation: Rotation | null;
 }
 
 /** Ready runs under limits that a claim looks at, and the usage of their limits. Nothing is locked yet. */
@@ -43,6 +49,7 @@ export interface LimitedRuns {
   scope: ClaimScope;
   /** Whether the claim also walks lanes if some run of the window fits. */
   walksLanes: boolean;
+  lastLanes: LastLanes;
 }
 
 export interface ChoiceRequest {
@@ -59,6 +66,10 @@ export interface Choice {
   isGateHeld: boolean;
   /** Whether nothing was chosen and the lane walk has not seen every lane yet. */
   isUnfinished: boolean;
+  /** When rates admit runs that the claim leaves. */
+  opening: NextOpening;
+  /** The chooser that admitted the rows under the locks of their gates; null: none was under a rate. */
+  rated: Chooser | null;
 }
 
 interface PickResult {
@@ -84,12 +95,14 @@ export class Limits {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
   readonly #laneWalk: LaneWalk;
+  readonly #reader: UsageReader;
   readonly #speculation = new Speculation<Candidate[], ServerUsage>(coversLimits);
   #looks = 0;
 
-  constructor(db: ServerDatabase, tables: Tables) {
+  constructor(db: ServerDatabase, tables: Tables, time: DatabaseTime) {
     this.#db = db;
     this.#t = tables;
+    this.#reader = new UsageReader(db, tables, time);
     this.#laneWalk = new LaneWalk(db, tables);
   }
 
@@ -97,133 +110,97 @@ export class Limits {
   async look(tx: Sql, queues: string[], scope: ClaimScope): Promise<LimitedRuns | null> {
     if (queues.length === 0) return null;
     const walksLanes = ++this.#looks % WALK_EVERY === 0;
+    const lastLanes: LastLanes = new Map();
     const seen = await this.#speculation.read(
-      () => this.#readWindows(tx, queues, scope),
-      (candidates) => this.readUsage(tx, candidates, scope),
+      () => this.#readWindows(tx, queues, scope, lastLanes),
+      (candidates) => this.#reader.read(tx, candidates, scope),
     );
     if (seen === null) return null;
     const [candidates, usage] = seen;
-    return { candidates: [...candidates], usage, scope, walksLanes };
+    const withRates = await this.#reader.withRates(tx, candidates, usage);
+    return { candidates: [...candidates], usage: withRates, scope, walksLanes, lastLanes };
+  }
+
+  /** Reads limits, rates and their usage. */
+  async readUsage(tx: Sql, runs: LimitSubject[], scope: UsageScope): Promise<ServerUsage> {
+    return this.#reader.withRates(tx, runs, await this.#reader.read(tx, runs, scope));
   }
 
   async #readWindows(
     tx: Sql,
     queues: string[],
-    { claimable, window }: ClaimScope,
+    scope: ClaimScope,
+    lastLanes: LastLanes,
   ): Promise<Candidate[] | null> {
-    const selects = queues.map((queue) => ({
+    const { claimable, window, rotation } = scope;
+    const [fair, plain] = splitFair(queues, rotation);
+    const reader = { tx, db: this.#db, t: this.#t };
+    const selects = plain.map((queue) => ({
       text: `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
               where state = 1 and limited = 1 and owner is null and queue = ?${claimable}
               order by priority, run_at, id limit ${window}`,
       params: [queue],
     }));
-    const candidates = await readTogether<Candidate>(tx, selects);
+    const inTurn = rotation ? fairCandidates(reader, fair, { ...scope, rotation }, lastLanes) : [];
+    const candidates = (await Promise.all([readTogether<Candidate>(tx, this.#db, selects), inTurn])).flat();
     return candidates.length > 0 ? candidates : null;
-  }
-
-  /**
-   * Reads the limits of these runs and how many runs run under each. One statement, so one snapshot. Every running run
-   * counts, whether or not the limit existed when it was claimed; a chain counts once.
-   */
-  async readUsage(
-    tx: Sql,
-    runs: LimitSubject[],
-    { isClosed, computesKey }: Omit<ClaimScope, "claimable" | "window">,
-  ): Promise<ServerUsage> {
-    const db = this.#db;
-    const t = this.#t;
-    const list = db.rows({ name: "text" });
-    const of = (table: string) => db.lookUp(list, table, "r.name = v.name");
-    const limitedJobs = `(select r.name from ${of(t.jobs)} where r.lim > 0 or r.key_lim > 0)`;
-    // Both values of `limited`: the index "ready" begins with state and limited.
-    const limitedQueues = `(select r.name, l.limited from ${of(t.queues)} cross join (select 0 as limited union all select 1) l where r.lim > 0)`;
-    const chain = chainOf("r.lease_token");
-    const { names, queues } = namesIn(runs);
-    const rows = await tx.all<{
-      kind: string;
-      name: string;
-      lane: string;
-      number: number;
-      key_limit: number;
-      chain: string;
-    }>(
-      `select 'job' as kind, r.name, '' as lane, r.lim as number, r.key_lim as key_limit, '' as chain from ${of(t.jobs)}
-       union all
-       select 'queue', r.name, '', r.lim, 0, '' from ${of(t.queues)}
-       union all
-       select 'running', r.name, r.lane, count(*), 0, ${chain}
-         from ${db.lookUp(limitedJobs, t.runs, "r.state = 2 and r.owner is null and r.name = v.name", "counted")}
-        group by r.name, r.lane, ${chain}
-       union all
-       select 'busy', r.queue, '', count(*), 0, ${chain}
-         from ${db.lookUp(limitedQueues, t.runs, "r.state = 2 and r.limited = v.limited and r.owner is null and r.queue = v.name", "ready")}
-        group by r.queue, ${chain}`,
-      ...[names, queues, names, queues].map((words) => JSON.stringify(words.map((word) => [word]))),
-    );
-    const ofKind = (kind: string) =>
-      new Map(rows.filter((row) => row.kind === kind).map((row) => [row.name, row]));
-    const jobs = ofKind("job");
-    const limits = ofKind("queue");
-    const chains = new Set<string>();
-    const running = new Map<string, number>();
-    const keyOf = (...words: string[]) => JSON.stringify(words);
-    for (const { kind, name, lane, number, chain } of rows) {
-      if (kind !== "running" && kind !== "busy") continue;
-      if (chain !== "") chains.add(chain);
-      const slots = chain === "" ? number : 1;
-      for (const key of [keyOf(kind, name), keyOf(kind, name, lane)]) {
-        running.set(key, (running.get(key) ?? 0) + slots);
-      }
-    }
-    const runningOf = (...words: string[]) => running.get(keyOf(...words)) ?? 0;
-    return {
-      isClosed,
-      computesKey,
-      jobLimit: (name) => jobs.get(name)?.number ?? 0,
-      keyLimit: (name) => jobs.get(name)?.key_limit ?? 0,
-      queueLimit: (queue) => limits.get(queue)?.number ?? 0,
-      runningOfJob: (name) => runningOf("running", name),
-      runningOfLane: (name, lane) => runningOf("running", name, lane),
-      runningOfQueue: (queue) => runningOf("busy", queue),
-      chains,
-    };
   }
 
   async choose(tx: Sql, limited: LimitedRuns, choice: ChoiceRequest): Promise<Choice> {
     const { request } = choice;
-    const window = limited.candidates.toSorted(compareRuns);
+    const window = choice.order.forChains(limited.candidates);
     const { chosen, chooser, isUnfinished } = await this.#pick(tx, limited, choice);
-    if (chosen.length === 0) return { rows: [], isGateHeld: false, isUnfinished };
+    const setBack = chooser.ratesSetBack();
+    if (setBack.size > 0) await this.#moveBack(tx, setBack, limited);
+    const isChosen = new Set(chosen);
+    const opening = chooser.nextOpening(limited.candidates.filter((one) => !isChosen.has(one)));
+    const result = { isGateHeld: false, isUnfinished, opening, rated: null };
+    if (chosen.length === 0) return { ...result, rows: [] };
     const plans = planChains(chosen, window, chooser, request.behind);
     const withFollowers = (heads: RunRow[], rows: RunRow[]) => [
       ...heads,
       ...linkChains(plans, heads, rows, request.token),
     ];
-    const successors = successorsOf(freedSlots(choice.freed, limited.usage.chains), chosen);
+    // A start under a rate is a new one, whatever has ended.
+    const inheriting = chosen.filter((one) => chooser.ratesOf(one).length === 0);
+    const successors = successorsOf(freedSlots(choice.freed, limited.usage.chains), inheriting);
     if (successors.size === chosen.length) {
+      // The usage does not rise: no gate, and no second count.
       const rows = await this.#lockRows(tx, chosen, plans);
-      return { rows: withFollowers(headsOf(chosen, rows, chooser), rows), isGateHeld: false, isUnfinished };
+      return { ...result, rows: withFollowers(headsOf(chosen, rows, chooser), rows) };
     }
     const others = chosen.filter((one) => !successors.has(one));
     const open = [...successors, ...(await this.#lockGates(tx, others, chooser))];
     const isGateHeld = open.length < chosen.length;
-    if (open.length === 0) return { rows: [], isGateHeld, isUnfinished };
+    const held = others.filter((one) => !open.includes(one)).flatMap((one) => chooser.ratesOf(one));
+    for (const rate of held) {
+      result.opening = earlierOpening(opening, { at: chooser.rate(rate).now + HELD_RATE, isAll: false });
+    }
+    if (open.length === 0) return { ...result, rows: [], isGateHeld };
     const [usage, rows] = await Promise.all([
       this.readUsage(tx, open, limited.scope),
       this.#lockRows(tx, open, plans),
     ]);
     const recounted = new Chooser(usage);
     // A limit that was set after the first count has a gate that is not locked here: the next claim takes the run.
-    const hasSameLimits = (one: Candidate) => recounted.limitsOf(one).join() === chooser.limitsOf(one).join();
+    // The same holds for a rate: the run may be part of a chain.
+    const hasSameLimits = (one: Candidate) =>
+      recounted.limitsOf(one).join() === chooser.limitsOf(one).join() &&
+      recounted.ratesOf(one).join() === chooser.ratesOf(one).join();
     const locked = new Set(rows.map(({ id }) => id));
     const fitting = open.filter((one) => locked.has(one.id) && hasSameLimits(one) && recounted.take(one));
-    return { rows: withFollowers(headsOf(fitting, rows, recounted), rows), isGateHeld, isUnfinished };
+    const heads = headsOf(fitting, rows, recounted);
+    if (usage.rates) {
+      const dropped = open.filter((one) => !fitting.includes(one));
+      result.opening = earlierOpening(result.opening, recounted.nextOpening(dropped));
+    }
+    return { ...result, rows: withFollowers(heads, rows), isGateHeld, rated: usage.rates ? recounted : null };
   }
 
   /** Picks from the windows first; then, where blocked runs fill the window of a queue, from its lanes. */
   async #pick(
     tx: Sql,
-    { candidates, usage, scope, walksLanes }: LimitedRuns,
+    { candidates, usage, scope, walksLanes, lastLanes }: LimitedRuns,
     { order, request: { limited: wanted } }: ChoiceRequest,
   ): Promise<PickResult> {
     const pickBy = (used: LimitUsage): PickResult => {
@@ -234,9 +211,12 @@ export class Limits {
       return { chosen, chooser, openQueues, isUnfinished: false };
     };
     let picked = pickBy(usage);
-    const fullQueues = [...Map.groupBy(candidates, ({ queue }) => queue)]
-      .filter(([, read]) => read.length >= scope.window)
-      .map(([queue]) => queue);
+    const byQueue = Map.groupBy(candidates, ({ queue }) => queue);
+    const isFull = (queue: string, read: Candidate[]) =>
+      scope.rotation?.isFair(queue) ? lastLanes.has(queue) : read.length >= scope.window;
+    const fullQueues = [...byQueue].filter(([queue, read]) => isFull(queue, read)).map(([queue]) => queue);
+    const isOpen = (one: Candidate) => picked.chosen.includes(one) || picked.chooser.hasRoom(one);
+    passBlocked(lastLanes, scope.rotation, (queue) => byQueue.get(queue)?.some(isOpen) ?? false);
     // A queue whose fitting runs are all beyond its window must get its share, even if other queues can fill the claim.
     const isShareHidden = order.hasShares && fullQueues.some((queue) => !picked.openQueues.has(queue));
     const isEnough = picked.chosen.length >= wanted && !isShareHidden;
@@ -255,17 +235,39 @@ export class Limits {
     return picked;
   }
 
+  /** Lets the starts of rates move along with a clock that was set back. */
+  async #moveBack(tx: Sql, rates: ReadonlyMap<string, RateUsage>, limited: LimitedRuns): Promise<void> {
+    const locked = await this.#lock(tx, [...rates.keys()].map(gateOf));
+    // Read again: the last holder of a gate may have moved them.
+    const usage = await this.readUsage(tx, limited.candidates, limited.scope);
+    const chooser = new Chooser(usage);
+    for (const one of limited.candidates) chooser.limitsOf(one);
+    const moved = new Map([...chooser.ratesSetBack()].filter(([name]) => locked.has(gateOf(name))));
+    for (const { text, params } of bucketWrites(this.#t, movedBuckets(moved))) await tx.run(text, ...params);
+  }
+
   /** Returns the runs of which this transaction could lock every gate. */
   async #lockGates(tx: Sql, chosen: Candidate[], chooser: Chooser): Promise<Candidate[]> {
     const gates = new Map(chosen.map((one) => [one, chooser.limitsOf(one).map(gateOf)]));
-    const needed = [...new Set([...gates.values()].flat())];
-    if (needed.length === 0) return chosen;
+    const locked = await this.#lock(tx, [...gates.values()].flat());
+    return chosen.filter((one) => gates.get(one)!.every((gate) => locked.has(gate)));
+  }
+
+  /** Locks gates, except those that other transactions hold. Returns the locked ones. */
+  async #lock(tx: Sql, gates: number[]): Promise<Set<number>> {
+    const needed = [...new Set(gates)];
+    if (needed.length === 0) return new Set();
     const rows = await tx.all<{ id: number }>(
       `select id from ${this.#t.gates} where id in (${placeholders(needed)}) order by id${this.#db.skipLocked}`,
       ...needed,
     );
     const locked = new Set(rows.map(({ id }) => id));
-    return chosen.filter((one) => gates.get(one)!.every((gate) => locked.has(gate)));
+    if (this.#db.isMultiWriter && locked.size > 0) {
+      // Two claims on two nodes both get the lock. Of two that have written to the gate, only one can commit.
+      const ids = [...locked];
+      await tx.run(`update ${this.#t.gates} set turn = turn + 1 where id in (${placeholders(ids)})`, ...ids);
+    }
+    return locked;
   }
 
   /**
@@ -286,30 +288,8 @@ export class Limits {
   }
 }
 
-/** Returns the gate of a limit: an FNV-1a hash of its name, the same in every process. Limits may share a gate. */
-function gateOf(limit: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < limit.length; index++) {
-    hash = Math.imul(hash ^ limit.charCodeAt(index), 0x01000193);
-  }
-  return (hash >>> 0) % GATES;
-}
-
-/** Returns the jobs and queues whose limits these runs can be under. */
-function namesIn(runs: Omit<LimitSubject, "lane">[]): { names: string[]; queues: string[] } {
-  return {
-    names: [...new Set(runs.map(({ name }) => name))],
-    queues: [...new Set(runs.map(({ queue }) => queue))],
-  };
-}
-
-/** Whether the usage of the older runs includes every limit of the newer ones. */
-function coversLimits(older: Candidate[], newer: Candidate[]): boolean {
-  const known = namesIn(older);
-  const { names, queues } = namesIn(newer);
-  return (
-    names.every((name) => known.names.includes(name)) && queues.every((queue) => known.queues.includes(queue))
-  );
+function earlierOpening(one: NextOpening, other: NextOpening): NextOpening {
+  return { at: Math.min(one.at, other.at), isAll: one.isAll && other.isAll };
 }
 
 /** Returns the runs that replace a freed run under the very same limits, one for each freed slot. */
@@ -323,6 +303,8 @@ function headsOf(chosen: Candidate[], rows: RunRow[], chooser: Chooser): RunRow[
   const byId = new Map(rows.map((row) => [row.id, row]));
   return chosen.flatMap((one) => {
     const row = byId.get(one.id);
-    return row ? [{ ...row, unkeyed: chooser.lacksKey(one) }] : [];
+    if (!row) return [];
+    const rates = chooser.ratesOf(one);
+    return [{ ...row, unkeyed: chooser.lacksKey(one), ...(rates.length > 0 && { rates }) }];
   });
 }

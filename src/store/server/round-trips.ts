@@ -1,4 +1,4 @@
-import { inGroups, type Sql, type Statement } from "../sql/database.ts";
+import { inGroups, type ServerDatabase, type Sql, type Statement } from "../sql/database.ts";
 
 /** Selects in one statement at most, so that no statement grows with the number of queues. */
 const SELECTS = 64;
@@ -7,10 +7,16 @@ const SELECTS = 64;
  * Reads several selects in one statement and returns the rows of all. Each select keeps its own order, limit and locks;
  * a single select with one condition for all of them would sort every row.
  */
-export async function readTogether<Row>(sql: Sql, selects: Statement[]): Promise<Row[]> {
+export async function readTogether<Row>(
+  sql: Sql,
+  db: Pick<ServerDatabase, "unionArm">,
+  selects: Statement[],
+): Promise<Row[]> {
   const groups = await Promise.all(
     [...inGroups(selects, SELECTS)].map((group) => {
-      const arms = group.map(({ text }, index) => `select * from (${text}) arm${index}`);
+      const arms = group.map(
+        ({ text }, index) => db.unionArm?.(text) ?? `select * from (${text}) arm${index}`,
+      );
       // A single select stays as it is: MariaDB copies an arm to a temporary table, which takes as long again (note 39).
       const text = arms.length === 1 ? group[0]!.text : arms.join(" union all ");
       return sql.all<Row>(text, ...group.flatMap(({ params }) => params));

@@ -1,10 +1,12 @@
-import { realRandom } from "../../random.ts";
-import { type Clock, sleepReal, systemClock, yieldToEventLoop } from "../../time.ts";
+import { randomText, realRandom } from "../../random.ts";
+import { sleepReal } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
+import { NO_OPENING, nextClaim, QuietLooks } from "../quiet-looks.ts";
 import type { CancelAnswer } from "../records.ts";
-import type { ServerDatabase, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
+import type { Membership } from "../sql/batch-membership.ts";
+import { SqlBatches } from "../sql/batches.ts";
+import type { Sql, Transaction } from "../sql/database.ts";
 import { underCurrentName } from "../sql/former-names.ts";
-import type { Schema } from "../sql/migrate.ts";
 import { isOneStatement } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
 import {
@@ -14,23 +16,26 @@ import {
   type InsertResult,
   type NewRun,
   type Settlement,
+  type SyncRequest,
+  type SyncResult,
 } from "../store.ts";
 import { Claimer, type ClaimResult } from "./claim.ts";
-import { type ClaimFacts, isIdle } from "./claim-facts.ts";
+import { type ClaimFacts, isIdle, lookBasis } from "./claim-facts.ts";
 import { DeclaredJobs } from "./declared-jobs.ts";
 import { Delivery, type DeliveryParts, Receipts } from "./delivery.ts";
+import { engineUnsafe } from "./engines.ts";
 import { FormerNamesCache } from "./former-names-cache.ts";
 import { Ids } from "./ids.ts";
 import { Inserter } from "./insert.ts";
-import { engineUnsafe, probeEngine } from "./install.ts";
+import { probeEngine } from "./install.ts";
 import { Loans, Semaphore } from "./loans.ts";
+import { MemberInserter } from "./member-insert.ts";
+import type { ServerParts } from "./parts.ts";
+import { StreamRows } from "./stream-rows.ts";
 import { DatabaseTime } from "./time.ts";
 
 /** Fewest connections with which a worker has a second stream: some must be left for renewals and for handlers. */
 const CONNECTIONS_FOR_TWO = 5;
-
-/** Longest that an exchange which is sent again waits for its earlier try to end, in milliseconds. */
-const EARLIER_TRY = 10_000;
 
 /** Tries of a claim that found only runs whose gates other claims held. */
 const GATE_TRIES = 5;
@@ -41,29 +46,12 @@ const GATE_TRIES = 5;
  */
 const ROUNDS = 50;
 
-/** The parts of a store that the folder of a database server provides. */
-export interface ServerParts {
-  db: ServerDatabase;
-  schema: Schema;
-  tables: Tables;
-  clock: Clock;
-  /** Most connections that can be open at a time. */
-  connections: number;
-  /** Returns an Sql on the caller's transaction. Throws if `tx` is none, or is one on another database. */
-  enter(tx: unknown): Promise<Sql>;
-  /** Returns a statement that tells other processes of new runs, to be sent right behind their insert; null: none. */
-  announcement(): Statement | null;
-  /** Tells other processes of new runs: within the caller's transaction if there is one. */
-  announce(caller: Sql | null): Promise<void>;
-  /** See `Store`. */
-  isWatched(): boolean;
-  watch(onChange: () => void): () => void;
-  /** Notifies the wake-up that an exchange is under way. Absent if the wake-up does not need to know. */
-  exchanging?(work: Promise<unknown>): void;
-  close(): Promise<void>;
+interface ExchangeStep extends ExchangeResult, Pick<ClaimResult, "isGateHeld" | "isUnfinished" | "opening"> {
+  /** Batches whose members the exchange ended. */
+  batches: ReadonlySet<number>;
 }
 
-interface ExchangeStep extends ExchangeResult, Pick<ClaimResult, "isGateHeld" | "isUnfinished"> {}
+const NO_BATCHES: ReadonlySet<number> = new Set();
 
 /** The store on PostgreSQL, MySQL and MariaDB. */
 export class ServerStore extends SqlStore {
@@ -73,9 +61,12 @@ export class ServerStore extends SqlStore {
   readonly #declared: DeclaredJobs;
   readonly #delivery: DeliveryParts;
   readonly #claimer: Claimer;
+  readonly #streamRows: StreamRows;
+  readonly #quiet: QuietLooks;
   readonly #loans = new Loans();
   readonly #handlerTransactions: Semaphore;
   readonly streams: number;
+  readonly batches: SqlBatches;
 
   constructor(parts: ServerParts) {
     const { db, schema, tables, clock } = parts;
@@ -89,16 +80,29 @@ export class ServerStore extends SqlStore {
       ids: new Ids(db, tables, clock),
       inserter: new Inserter(db, tables),
       receipts: new Receipts(db, tables),
-      announcement: () => parts.announcement(),
+      announcement: (runs) => parts.announcement(runs),
     };
+    this.batches = new SqlBatches({
+      sql: this.sql,
+      clock,
+      now: (sql) => this.now(sql),
+      insert: (members, membership, tx) => this.#insert(members, tx, membership),
+      announce: () => parts.announce(null, 1),
+    });
     this.#claimer = new Claimer(db, tables, this.#time, clock);
+    this.#streamRows = new StreamRows(db, tables);
+    this.#quiet = new QuietLooks(
+      () => clock.monotonic(),
+      () => parts.isWatched(),
+    );
     this.streams = parts.connections < CONNECTIONS_FOR_TWO ? 1 : EXCHANGE_STREAMS;
     // Transactions of handlers leave one connection to each stream of exchanges, and one to renewals.
     this.#handlerTransactions = new Semaphore(Math.max(1, parts.connections - this.streams - 1));
   }
 
-  close(): Promise<void> {
-    return this.#parts.close();
+  async close(): Promise<void> {
+    await this.batches.close();
+    await this.#parts.close();
   }
 
   now(sql: Sql = this.#parts.db): Promise<number> {
@@ -117,67 +121,58 @@ export class ServerStore extends SqlStore {
     throw engineUnsafe((await this.#parts.db.about()).version, unsafe);
   }
 
+  /** On a cluster, another node may have installed the tables a moment ago. */
+  override checkSchema(): Promise<void> {
+    const { db } = this.#parts;
+    if (!db.isMultiWriter) return super.checkSchema();
+    return db.transaction((tx) => super.checkSchema(this.sql.on(tx)), { caughtUp: true });
+  }
+
   override async inspect(): Promise<Inspection> {
-    const found = await super.inspect();
-    return found.schema.usable ? { ...found, unsafe: await this.#probe() } : found;
+    const found = { ...(await super.inspect()), hosts: (await this.#parts.hosts?.()) ?? [] };
+    return found.schema.usable && !found.readOnly ? { ...found, unsafe: await this.#probe() } : found;
   }
 
   /** Returns null if the probe fails: a missing privilege or a lost server does not make the engine unsafe. */
   async #probe(): Promise<string | null> {
     const { db, tables, connections } = this.#parts;
+    // A proxy may connect each of the probe's two connections to another node.
+    if (db.isMultiWriter) return null;
     return probeEngine(db, tables, { connections, now: await this.now() }).catch(() => null);
   }
 
   async insert(runs: NewRun[], caller?: unknown): Promise<InsertResult[]> {
+    return runs.length === 0 && caller === undefined ? [] : (await this.#insert(runs, caller, null)).inserted;
+  }
+
+  async #insert(
+    runs: NewRun[],
+    caller: unknown,
+    membership: Membership | null,
+  ): Promise<{ batch: number; inserted: InsertResult[] }> {
     const { db, enter, announce } = this.#parts;
     const lent = caller === undefined ? null : this.#loans.transactionOf(caller);
     const tx = caller === undefined ? null : (lent ?? (await enter(caller)));
-    if (runs.length === 0) return [];
+    if (runs.length === 0 && !membership) return { batch: 0, inserted: [] };
     // On the caller's connection, if there is one: it may be the last one of the pool.
     const now = await this.#time.now(tx ?? db);
     const formerNames = await this.#formerNames.read(tx ?? db);
     const named = runs.map((run) => underCurrentName(run, formerNames));
-    const declaring = await this.#declareJobs(named, now, tx !== null);
-    const delivery = new Delivery(this.#delivery, named, now);
-    const inserted = await (tx ? this.#insertWithin(tx, named, now, lent ?? db.beside(tx)) : delivery.send());
+    const declaring = await this.#declared.ensure(named, now, tx !== null);
+    const members = membership && this.#memberInserter(membership, tx !== null);
+    const delivery = new Delivery(this.#delivery, named, now, members);
+    const inserted = await (tx ? delivery.within(tx, lent ?? db.beside(tx)) : delivery.send());
     await declaring?.done;
-    if (!delivery.isAnnounced && inserted.some((one) => one.inserted)) await announce(tx);
-    return inserted;
+    const count = inserted.filter((one) => one.inserted).length;
+    if (!delivery.isAnnounced && count > 0) await announce(tx, count);
+    return { batch: delivery.batch ?? 0, inserted };
   }
 
-  /**
-   * Gives the jobs of these runs rows, if they have none. Returns what to wait for after the insert. Inside a caller's
-   * transaction there is nothing to wait for: it may hold the only connection, and must not depend on another one.
-   */
-  async #declareJobs(
-    runs: NewRun[],
-    now: number,
-    isCallers: boolean,
-  ): Promise<{ done: Promise<void> } | null> {
-    const jobs = this.#declared.unsure(runs);
-    if (!jobs) return null;
-    const isKnown = isCallers || this.#declared.areKnown(jobs);
-    // Sends the insert first, unless a row may be missing.
-    const declared = (isKnown ? yieldToEventLoop() : Promise.resolve()).then(() =>
-      this.#declared.declare(jobs, now),
-    );
-    if (!isKnown) await declared;
-    // The next insert looks again.
-    const done = declared.catch(() => {});
-    return isCallers ? null : { done };
-  }
-
-  /** Inserts once: only the caller can send its transaction again. */
-  async #insertWithin(tx: Sql, runs: NewRun[], now: number, committed: Sql): Promise<InsertResult[]> {
-    const { ids, inserter } = this.#delivery;
-    const reserved = await ids.take(runs.length, tx);
-    const numbered = runs.map((run, index) => ({ run, id: reserved.ids[index]! }));
-    try {
-      return await inserter.insert(tx, numbered, now, committed);
-    } catch (error) {
-      if (this.#parts.db.isIdTaken(error)) ids.drop();
-      throw error;
-    }
+  #memberInserter(membership: Membership, isCallers: boolean): MemberInserter {
+    const { db, tables: t } = this.#parts;
+    // The row of this process would be locked until the caller commits.
+    const who = isCallers ? `+${randomText().slice(0, 12)}` : this.batches.who;
+    return new MemberInserter({ db, t, inserter: this.#delivery.inserter, who }, membership);
   }
 
   /** Leaves connections for renewals: without them, handlers that hold all connections would lose their leases. */
@@ -208,19 +203,24 @@ export class ServerStore extends SqlStore {
     }
     const first = await this.#exchangeOnce(request);
     const { settled } = first;
-    let { isGateHeld, isUnfinished, ...result } = first;
+    let { isGateHeld, isUnfinished, batches, opening, ...result } = first;
     let rounds = 0;
     let tries = 1;
-    while (result.claimed.length === 0) {
-      if (isUnfinished && rounds < ROUNDS) rounds++;
+    // A stream that only settles is one of a busy worker.
+    while (request.claim && result.claimed.length === 0) {
+      const hasCallbacks = await this.batches.exchanged(batches, true);
+      batches = NO_BATCHES;
+      if (hasCallbacks) rounds++;
+      else if (isUnfinished && rounds < ROUNDS) rounds++;
       else if (isGateHeld && tries < GATE_TRIES) {
         await sleepReal(1 + realRandom() * 4);
         tries++;
       } else break;
       const claimOnly = { ...request, settle: [], started: [] };
-      ({ isGateHeld, isUnfinished, ...result } = await this.#exchangeOnce(claimOnly));
+      ({ isGateHeld, isUnfinished, batches, opening, ...result } = await this.#exchangeOnce(claimOnly));
     }
-    return { ...result, settled };
+    await this.batches.exchanged(batches, false);
+    return { ...result, settled, nextDue: nextClaim(result.nextDue, opening) };
   }
 
   /** Settles and claims in one transaction, which is not opened if there is nothing to settle and nothing to claim. */
@@ -229,7 +229,10 @@ export class ServerStore extends SqlStore {
     const { worker, claim } = request;
     const owner = claim?.owner ?? "";
     const settles = request.settle.length > 0 || request.started.length > 0;
-    const nothing = { settled: [], claimed: [], isGateHeld: false, isUnfinished: false };
+    const nothing = {
+      ...{ settled: [], claimed: [], isGateHeld: false, isUnfinished: false },
+      ...{ opening: NO_OPENING, batches: NO_BATCHES },
+    };
     let facts: ClaimFacts | null = null;
     if (!settles && !request.again) {
       // An idle worker sends one statement and opens no transaction.
@@ -237,62 +240,56 @@ export class ServerStore extends SqlStore {
       // A poll is one statement. For a worker that was woken it is prepared, which saves the time to plan it.
       const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
       facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
-      if (!claim || isIdle(facts, now)) {
-        return { ...nothing, nextDue: facts.nextDue, cancelled: facts.cancelled, paused: facts.paused };
+      const closed = claim?.limited ? this.#quiet.until(worker, claim, lookBasis(facts), now) : null;
+      if (!claim || isIdle(facts, now, closed !== null)) {
+        const opening = { at: closed ?? Number.POSITIVE_INFINITY, isAll: false };
+        return {
+          ...nothing,
+          opening,
+          nextDue: facts.nextDue,
+          cancelled: facts.cancelled,
+          paused: facts.paused,
+        };
       }
     }
-    return db.transaction(async (tx) => {
+    const looked = facts && lookBasis(facts);
+    const step = await db.transaction(async (tx) => {
       // Each try of the transaction reads the time: leases counted from the first try could have ended already.
       const now = await this.now(tx);
       const isAgain = request.again || tx.again;
-      if (isAgain) await this.#waitForEarlierTry(tx, request);
+      if (isAgain) await this.#streamRows.waitForEarlierTry(tx, request);
       // From here on, an immediate claim of an earlier try takes nothing if the server executes it late.
-      if (isAgain && request.settle.length === 0) await tx.run(...this.#closeStream(request));
-      // Locks the stream's row until the commit, for `#waitForEarlierTry`. A settle writes to that row anyway.
-      else if (claim && request.settle.length === 0)
-        await tx.run(...this.#selectStream(request, db.forUpdate));
+      if (isAgain && request.settle.length === 0) await this.#streamRows.close(tx, request);
+      // Held until the commit, for `waitForEarlierTry`. A settle writes to that row anyway.
+      else if (claim && request.settle.length === 0) await this.#streamRows.hold(tx, request);
       const settling = this.settleOnce(tx, request, now);
       const known = facts;
       // A retry of the transaction must read the facts again.
       facts = null;
       if (!claim || isAgain) {
-        const { written: settled } = await settling;
+        const { written: settled, batches } = await settling;
         const { nextDue, cancelled, paused } =
           known ?? (await this.#claimer.readFacts(tx, { worker, owner }, now));
         const claimed = claim ? await this.#claimer.recall(tx, { request: claim, worker, now }) : [];
-        if (!claim || claimed.length > 0) return { ...nothing, settled, claimed, nextDue, cancelled, paused };
+        if (!claim || claimed.length > 0)
+          return { ...nothing, batches, settled, claimed, nextDue, cancelled, paused };
       }
       // A settle of one statement is only sent before the claim's statements, not awaited (note 22).
       if (!isOneStatement(db, request.settle)) await settling;
       const freed = settling.then((result) => result.freed);
       const claimed = await this.#claimer.claim(tx, { request: claim, worker, now, facts: known, freed });
-      return { ...claimed, settled: (await settling).written };
+      const { written: settled, batches } = await settling;
+      return { ...claimed, settled, batches };
     });
+    if (claim && claim.limited > 0) this.#quiet.looked(worker, claim, looked, step);
+    return step;
   }
 
-  /**
-   * Waits until an earlier try of this exchange has ended: the server may still be committing it, and its claims and
-   * settlements are not visible before. The wait is bounded, because a server may take hours to notice a lost connection.
-   */
-  async #waitForEarlierTry(tx: Sql, request: ExchangeRequest): Promise<void> {
-    const { db } = this.#parts;
-    const since = systemClock.monotonic();
-    while (systemClock.monotonic() - since < EARLIER_TRY) {
-      if ((await tx.all(...this.#selectStream(request, db.skipLocked))).length > 0) return;
-      if ((await tx.all(...this.#selectStream(request, ""))).length === 0) return;
-      await sleepReal(20 + realRandom() * 30);
-    }
-  }
-
-  /** Returns the statement that reads the row of the exchange's stream, and its parameters. */
-  #selectStream({ worker, stream }: ExchangeRequest, lock: string): [string, string, number] {
-    const { exchanges } = this.#parts.tables;
-    return [`select seq from ${exchanges} where worker = ? and stream = ?${lock}`, worker, stream];
-  }
-
-  #closeStream({ worker, stream, seq }: ExchangeRequest): [string, number, string, number] {
-    const { exchanges } = this.#parts.tables;
-    return [`update ${exchanges} set seq = ? where worker = ? and stream = ?`, seq, worker, stream];
+  override async syncJobs(sync: SyncRequest): Promise<SyncResult> {
+    const result = await super.syncJobs(sync);
+    this.#quiet.clear();
+    this.#parts.crowd?.(result.workers);
+    return result;
   }
 
   override async prune(request: PruneRequest): Promise<PruneReport> {
@@ -326,7 +323,7 @@ export class ServerStore extends SqlStore {
 
   async #announced<Result>(change: Promise<Result>): Promise<Result> {
     const result = await change;
-    await this.#parts.announce(null);
+    await this.#parts.announce(null, null);
     return result;
   }
 

@@ -15,7 +15,7 @@ const MAX_DRIFT = 100;
 const SLOW = 250;
 
 /** The database's time, and when its answer arrived here. */
-interface Reading {
+interface TimeSample {
   time: number;
   at: ClockReading;
   took: number;
@@ -29,7 +29,7 @@ interface Reading {
 export class DatabaseTime {
   readonly #clock: Clock;
   readonly #statement: string;
-  #reading: Reading | null = null;
+  #reading: TimeSample | null = null;
 
   /** `statement` selects the time as `now`. */
   constructor(clock: Clock, statement: string) {
@@ -66,24 +66,29 @@ export class DatabaseTime {
     return Math.max(time, known);
   }
 
-  #advance({ time, at }: Reading): number {
+  /** Returns a time that the database sent, or the time of a test's clock in its place. */
+  exactly(time: number): number {
+    return this.#clock.manual ? this.#clock.now() : time;
+  }
+
+  #advance({ time, at }: TimeSample): number {
     return time + Math.floor(this.#clock.monotonic() - at.monotonic);
   }
 
-  #isUsable({ at }: Reading): boolean {
+  #isUsable({ at }: TimeSample): boolean {
     const { monotonic, wall } = readClock(this.#clock);
     const since = monotonic - at.monotonic;
     return since < MAX_AGE && Math.abs(wall - at.wall - since) <= MAX_DRIFT;
   }
 
-  async #read(sql: Sql): Promise<Reading> {
+  async #read(sql: Sql): Promise<TimeSample> {
     const first = await this.#readOnce(sql);
     if (first.took <= SLOW) return first;
     const second = await this.#readOnce(sql);
     return second.took < first.took ? second : first;
   }
 
-  async #readOnce(sql: Sql): Promise<Reading> {
+  async #readOnce(sql: Sql): Promise<TimeSample> {
     const sent = readClock(this.#clock);
     const [row] = await sql.all<{ now: number }>(this.#statement);
     // The clocks are read after the answer: with clocks from before the statement, the result would be ahead of the

@@ -6,7 +6,7 @@ import { first, type Index } from "./database.ts";
 /** Most waiting runs of each kind to count: the cost of a status must not grow with the backlog. */
 const MOST_COUNTED = 10_000;
 
-/** Fewest runs to count of a queue when `MOST_COUNTED` is divided among many queues. */
+/** Fewest runs of a queue whose jobs are read when `MOST_COUNTED` is divided among many queues. */
 const LEAST_OF_QUEUE = 200;
 
 /** Most running runs, queues, and priorities of one queue to read. */
@@ -26,9 +26,11 @@ interface JobActivity {
 
 interface QueueActivity {
   ready: number;
-  /** Whether more runs are ready than were counted. */
+  /** Whether more runs are ready or due than were counted. */
   capped: boolean;
   scheduled: number;
+  /** Of `scheduled`: runs that are due, and that no worker has made ready. */
+  due: number;
   running: number;
   oldest: number | null;
 }
@@ -58,6 +60,17 @@ const KINDS = [
 
 /** Order of each index. Without it PostgreSQL reads the table from its beginning, past all runs of other kinds. */
 const ORDER = { ready: "queue, priority, run_at, id", owned: "owner, priority, run_at, id" };
+
+/** Order within a queue. With the queue in it, MariaDB reads and sorts all runs of the queue. */
+const ORDER_IN_QUEUE = "priority, run_at, id";
+
+/** A range of an index, to be read in its order. */
+interface ReadyRange {
+  where: string;
+  params: string[];
+  index: keyof typeof ORDER;
+  order: string;
+}
 
 interface IsolatedRow {
   id: number;
@@ -98,6 +111,8 @@ export class ActiveRuns {
   readonly isolated: IsolatedRun[] = [];
   /** Whether more runs wait than were counted. */
   capped = false;
+  /** The last queue whose ready runs were counted, if later ones were left out. */
+  #lastQueue: string | null = null;
   readonly #sql: SqlContext;
 
   constructor(sql: SqlContext) {
@@ -107,8 +122,13 @@ export class ActiveRuns {
   async count(now: number): Promise<this> {
     await this.#countRunning(now);
     for (const { where, index } of KINDS) await this.#countReady(where, index);
-    await this.#countScheduled();
+    await this.#countScheduled(now);
     return this;
+  }
+
+  /** Whether the ready runs of a queue were left out, because others come before it. */
+  isLeftOut(queue: string): boolean {
+    return this.#lastQueue !== null && queue > this.#lastQueue;
   }
 
   async #countRunning(now: number): Promise<void> {
@@ -159,11 +179,12 @@ export class ActiveRuns {
 
   async #countReady(where: string, index: "ready" | "owned"): Promise<void> {
     // This condition is always true. It makes the database use the index.
-    const all = `${where} and ${index === "ready" ? "queue" : "owner"} > ''`;
-    const capped = (await this.#countUpTo(all, index, MOST_COUNTED)) > MOST_COUNTED;
+    const isAny = `${where} and ${index === "ready" ? "queue" : "owner"} > ''`;
+    const all: ReadyRange = { where: isAny, params: [], index, order: ORDER[index] };
+    const capped = (await this.#countUpTo(all)) > MOST_COUNTED;
     this.capped ||= capped;
     if (capped && index === "ready") return this.#countReadyByQueue(where);
-    for (const group of await this.#countByJob(all, index, [], MOST_COUNTED)) {
+    for (const group of await this.#countByJob(all, MOST_COUNTED)) {
       const { queue, n, oldest } = group;
       this.#queue(queue).ready += n;
       this.#noteOldest(queue, oldest);
@@ -171,20 +192,28 @@ export class ActiveRuns {
     }
   }
 
-  /** Counts the first runs of each queue in the order of the claim, and reads the oldest of each priority. */
+  /**
+   * Counts each queue by the index alone, with a cap of its own: runs of other queues must not change its count. Jobs
+   * are not in the index, so they are counted among the first runs of each queue in the order of the claim.
+   */
   async #countReadyByQueue(where: string): Promise<void> {
     const queues = await this.#readyQueues(where);
     const most = Math.max(LEAST_OF_QUEUE, Math.floor(MOST_COUNTED / queues.length));
     for (const queue of queues) {
-      const of = `${where} and queue = ?`;
-      const groups = await this.#countByJob(of, "ready", [queue], most);
-      this.#queue(queue).capped = sum(groups) > most;
-      for (const group of groups) {
-        this.#queue(queue).ready += group.n;
-        this.#job(group).waiting += group.n;
-      }
-      await this.#readOldest(of, queue);
+      const isOf = `${where} and queue = ?`;
+      const of: ReadyRange = { where: isOf, params: [queue], index: "ready", order: ORDER_IN_QUEUE };
+      const counted = await this.#countUpTo(of);
+      const activity = this.#queue(queue);
+      activity.ready += Math.min(counted, MOST_COUNTED);
+      activity.capped ||= counted > MOST_COUNTED;
+      for (const group of await this.#countByJob(of, most)) this.#job(group).waiting += group.n;
+      await this.#readOldest(isOf, queue);
     }
+    if (queues.length === MOST_QUEUES) this.#leaveOut(queues.at(-1)!);
+  }
+
+  #leaveOut(after: string): void {
+    if (this.#lastQueue === null || after < this.#lastQueue) this.#lastQueue = after;
   }
 
   /** Finds the queues by a loose index scan. */
@@ -219,38 +248,45 @@ export class ActiveRuns {
     }
   }
 
-  async #countScheduled(): Promise<void> {
-    const rows = await this.#sql.all<GroupCount & { owned: number }>(
-      `select name, queue, owned, min(priority) as priority, count(*) as n from (
-         select name, queue, priority, case when owner is null then 0 else 1 end as owned from ${this.#runs("scheduled")}
-          where state = 0 order by run_at limit ${MOST_COUNTED + 1}) as some_of_them group by name, queue, owned`,
+  /** Counts scheduled runs in the order of their times, so that a cap leaves out runs for later before due ones. */
+  async #countScheduled(now: number): Promise<void> {
+    const rows = await this.#sql.all<GroupCount & { owned: number; due: number }>(
+      `select name, queue, owned, due, min(priority) as priority, count(*) as n, min(run_at) as oldest from (
+         select name, queue, priority, run_at, case when owner is null then 0 else 1 end as owned,
+                case when run_at <= ? then 1 else 0 end as due from ${this.#runs("scheduled")}
+          where state = 0 order by run_at ${this.#sql.db.upTo(MOST_COUNTED + 1)}) as some_of_them group by name, queue, owned, due`,
+      now,
     );
+    const due = rows.filter((group) => group.due === 1);
+    const capped = sum(due) > MOST_COUNTED;
     for (const group of rows) {
       const { queue, owned, n } = group;
       this.#queue(queue).scheduled += n;
       if (owned === 0) this.#job(group).waiting += n;
     }
+    for (const { queue, n, oldest } of due) {
+      this.#queue(queue).due += n;
+      this.#queue(queue).capped ||= capped;
+      this.#noteOldest(queue, oldest);
+    }
     this.capped ||= sum(rows) > MOST_COUNTED;
   }
 
-  async #countUpTo(where: string, index: keyof typeof ORDER, most: number): Promise<number> {
+  /** Counts runs up to one more than `MOST_COUNTED`, by the index alone. */
+  async #countUpTo({ where, params, index, order }: ReadyRange): Promise<number> {
     const row = await first(
       this.#sql.all<{ n: number }>(
-        `select count(*) as n from (select 1 as one from ${this.#runs(index)} where ${where} order by ${ORDER[index]} limit ${most + 1}) as some_of_them`,
+        `select count(*) as n from (select 1 as one from ${this.#runs(index)} where ${where} order by ${order} ${this.#sql.db.upTo(MOST_COUNTED + 1)}) as some_of_them`,
+        ...params,
       ),
     );
     return row?.n ?? 0;
   }
 
-  #countByJob(
-    where: string,
-    index: keyof typeof ORDER,
-    params: string[],
-    most: number,
-  ): Promise<GroupCount[]> {
+  #countByJob({ where, params, index, order }: ReadyRange, most: number): Promise<GroupCount[]> {
     return this.#sql.all<GroupCount>(
       `select name, queue, min(priority) as priority, count(*) as n, min(run_at) as oldest from (
-         select name, queue, priority, run_at from ${this.#runs(index)} where ${where} order by ${ORDER[index]} limit ${most + 1}) as some_of_them group by name, queue`,
+         select name, queue, priority, run_at from ${this.#runs(index)} where ${where} order by ${order} ${this.#sql.db.upTo(most + 1)}) as some_of_them group by name, queue`,
       ...params,
     );
   }
@@ -275,6 +311,7 @@ export class ActiveRuns {
       ready: 0,
       capped: false,
       scheduled: 0,
+      due: 0,
       running: 0,
       oldest: null,
     }));

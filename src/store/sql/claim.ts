@@ -1,3 +1,4 @@
+import type { Rotation } from "../../run/rotation.ts";
 import { type ChainLink, chainsOf, laneKey } from "../chains.ts";
 import { type ClaimedRun, type ClaimRequest, hasCrashed } from "../store.ts";
 import { keyAtStart } from "./new-run.ts";
@@ -32,6 +33,8 @@ export interface RunRow extends ChainLink {
   unique_scope: number | null;
   /** Whether the run is claimed only for its key to be computed. */
   unkeyed?: boolean;
+  /** Names of the rates that the start of the run counts towards; absent: none. */
+  rates?: string[];
   /** Whether the claim itself marks the run as started. */
   starts?: boolean;
 }
@@ -113,7 +116,8 @@ export function merge(
       return false;
     }
     if (hasCrashed(row) && ++crashed > request.crashed) return false;
-    row.starts = heads++ < request.start && row.crashes === 0;
+    // A rate counts the claim as the start, also if the run waits some milliseconds for a slot.
+    row.starts = (heads++ < request.start || row.rates !== undefined) && row.crashes === 0;
     return true;
   });
 }
@@ -182,20 +186,30 @@ export function toClaimedRun(row: RunRow, token: string, now: number, started: b
   };
 }
 
-type Sortable = Pick<RunRow, "priority" | "run_at" | "id">;
+/** Position of a run in the order of claims. */
+export type OrderKey = Pick<RunRow, "priority" | "run_at" | "id">;
 
 /** Compares runs by priority, due time and id. */
-export const compareRuns = (a: Sortable, b: Sortable): number =>
+export const compareRuns = (a: OrderKey, b: OrderKey): number =>
   a.priority - b.priority || a.run_at - b.run_at || a.id - b.id;
 
-/** The order in which one claim takes runs: within a queue `compareRuns`, between queues their shares, if any. */
+/** A run as the order of claims sees it. */
+type OrderedRun = OrderKey & { queue: string; lane: string };
+
+/**
+ * The order in which one claim takes runs: within a queue `compareRuns`, or the turns of its lanes if it is fair;
+ * between queues their shares, if any.
+ */
 export class ClaimOrder {
   readonly #stride: ClaimRequest["stride"];
+  /** Null: no queue is fair. */
+  readonly rotation: Rotation | null;
   /** Of each queue, the positions of its first, second and further runs. */
   readonly #positions = new Map<string, number[]>();
 
-  constructor({ stride }: Pick<ClaimRequest, "stride">) {
+  constructor({ stride, rotation }: Pick<ClaimRequest, "stride" | "rotation">) {
     this.#stride = stride;
+    this.rotation = rotation ?? null;
   }
 
   get hasShares(): boolean {
@@ -203,12 +217,9 @@ export class ClaimOrder {
   }
 
   /** Returns up to `wanted` runs, best first. `take` decides whether a run is taken. */
-  pick<Run extends Sortable & { queue: string }>(
-    runs: Run[],
-    wanted: number,
-    take: (run: Run) => boolean,
-  ): Run[] {
-    const sorted = runs.sort(compareRuns);
+  pick<Run extends OrderedRun>(runs: Run[], wanted: number, take: (run: Run) => boolean): Run[] {
+    const byAge = runs.sort(compareRuns);
+    const sorted = this.rotation?.arrange(byAge) ?? byAge;
     if (this.#stride) return this.#pickByShares(sorted, wanted, take);
     const picked: Run[] = [];
     for (const run of sorted) {
@@ -216,6 +227,12 @@ export class ClaimOrder {
       if (take(run)) picked.push(run);
     }
     return picked;
+  }
+
+  /** Returns runs in the order in which they may follow chosen ones: of a lane in a fair queue, those of one turn. */
+  forChains<Run extends OrderedRun>(runs: Run[]): Run[] {
+    const byAge = runs.toSorted(compareRuns);
+    return this.rotation?.firstRound(byAge) ?? byAge;
   }
 
   /** A run that `take` refuses leaves its position to the next run of its queue. An empty queue drops out. */

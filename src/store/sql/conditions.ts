@@ -104,12 +104,12 @@ function states(states: RunState[]): Statement {
 
 function aspect({ table, now }: ClauseContext, one: RunAspect): Statement {
   if (table === "history") return NEVER;
+  const unstarted = "(r.state in (0, 1) or r.started_at is null)";
   switch (one) {
+    case "due":
+      return { text: `(${unstarted} and r.run_at <= ?)`, params: [now] };
     case "late":
-      return {
-        text: "((r.state in (0, 1) or r.started_at is null) and r.run_at < ?)",
-        params: [now - LATE_AFTER],
-      };
+      return { text: `(${unstarted} and r.run_at < ?)`, params: [now - LATE_AFTER] };
     case "retrying":
       return { text: "(r.state in (0, 1) and r.attempts > 0)", params: [] };
     case "cancelling":

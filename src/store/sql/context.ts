@@ -23,6 +23,11 @@ export class SqlContext<Db extends Database = Database> implements Sql {
     return this.#sql.run(text, ...params);
   }
 
+  /** See `Transaction`. */
+  missed(): void {
+    (this.#sql as Partial<Transaction>).missed?.();
+  }
+
   /** The same database and tables, on another connection or in a transaction that is already open. */
   on(sql: Sql): SqlContext<Db> {
     return new SqlContext(this.db, this.t, sql);

@@ -1,17 +1,21 @@
-import { type FinishedState, type RunState, stateCodes, stateName } from "../../run/states.ts";
+import { isFinished, type RunState, stateCodes, stateName } from "../../run/states.ts";
 import type { CancelAnswer } from "../records.ts";
+import { BatchTally, slotOf } from "./batch-tally.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, inGroups, placeholders, type Statement } from "./database.ts";
 import { moveToHistory } from "./history.ts";
+import { exists } from "./run-records.ts";
 
 /** Returns the state of a run, in either table, and locks its row until the transaction ends. */
 export async function stateOf(tx: SqlContext, id: number): Promise<RunState | null> {
   const { db, t } = tx;
   const look = (table: string) =>
     first(tx.all<{ state: number }>(`select state from ${table} where id = ?${db.forUpdate}`, id));
-  // The run may have been revived between the first two reads.
-  const row = (await look(t.runs)) ?? (await look(t.history)) ?? (await look(t.runs));
-  return row ? stateName(row.state) : null;
+  for (;;) {
+    const row = (await look(t.runs)) ?? (await look(t.history));
+    if (row) return stateName(row.state);
+    if (!(await exists(tx, id))) return null;
+  }
 }
 
 /** Changes when a waiting run is due. */
@@ -35,12 +39,28 @@ export function move(
   });
 }
 
-/** Deletes a run that is not running, from either table, with its attempts and log lines. */
-export function remove(sql: SqlContext, id: number): Promise<"removed" | RunState | null> {
+/**
+ * Deletes a run that is not running, from either table, with its attempts and log lines. Leaves a run as it is that is in
+ * none of the states `only`: it has changed since the caller read it. A waiting member of a batch counts as cancelled.
+ */
+export function remove(
+  sql: SqlContext,
+  id: number,
+  { only, batches }: { only: readonly RunState[] | null; batches: Set<number> },
+): Promise<"removed" | RunState | null> {
   const { t } = sql;
   return sql.transaction(async (tx) => {
     const state = await stateOf(tx, id);
-    if (state === null || state === "running") return state;
+    if (state === null || state === "running" || only?.includes(state) === false) return state;
+    if (!isFinished(state)) {
+      const rows = await tx.all<{ batch_id: string | null }>(
+        `select batch_id from ${t.runs} where id = ?`,
+        id,
+      );
+      const tally = new BatchTally(batches);
+      tally.count(rows[0]?.batch_id, "cancelled");
+      await tally.write(tx, slotOf([{ id }]));
+    }
     await tx.run(`delete from ${t.runs} where id = ? and state <> 2`, id);
     await tx.run(`delete from ${t.history} where id = ?`, id);
     await tx.run(`delete from ${t.attempts} where run_id = ?`, id);
@@ -51,31 +71,50 @@ export function remove(sql: SqlContext, id: number): Promise<"removed" | RunStat
 
 /**
  * Cancels a waiting run, or marks a running one for its worker; with `force` a running run ends at once. Returns the
- * state of a run that had ended.
+ * state of a run that had ended, or is in none of the states `only`.
  */
 export function cancel(
   sql: SqlContext,
   id: number,
-  { keep, force }: { keep: number | null; force: boolean },
+  {
+    keep,
+    force,
+    only,
+    batches,
+  }: { keep: number | null; force: boolean; only: readonly RunState[] | null; batches: Set<number> },
   now: number,
 ): Promise<CancelAnswer> {
   return sql.transaction(async (tx) => {
-    const end = { state: "cancelled", error: null, keep, now } as const;
+    const other = only && (await stateOutside(tx, id, only));
+    if (other) return other;
+    const end = { state: "cancelled", error: null, keep, now, batches } as const;
     const ended = await endRuns(tx, { text: "id = ?", params: [id] }, end, { force });
     if (ended.length > 0) return "ended";
     const state = await stateOf(tx, id);
-    if (state !== "running") return state as FinishedState | null;
+    if (state !== "running") return state;
     await tx.run(`update ${tx.t.runs} set cancelled_at = ? where id = ?`, now, id);
     return "requested";
   });
 }
 
+/** Locks a run and returns its state, as people see it, if that is none of these; otherwise null. */
+async function stateOutside(tx: SqlContext, id: number, only: readonly RunState[]): Promise<RunState | null> {
+  const state = await stateOf(tx, id);
+  if (state === null || only.includes(state)) return null;
+  if (state !== "running" || !only.includes("ready")) return state;
+  // A claimed run is ready until its start is written.
+  const started = await tx.all(`select id from ${tx.t.runs} where id = ? and started_at is not null`, id);
+  return started.length > 0 ? state : null;
+}
+
 /** How to end runs that no worker settles. */
-interface ForcedEnd {
+export interface ForcedEnd {
   state: "failed" | "cancelled";
   error: string | null;
   keep: number | null;
   now: number;
+  /** Gets the batches whose members have ended. */
+  batches: Set<number>;
 }
 
 /**
@@ -115,14 +154,17 @@ export async function endRuns(
     started_at: number | null;
     attempts: number;
     logged: number;
+    batch_id: string | null;
   }>(
-    `select id, unique_until, started_at, attempts, logged from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${text} order by id${lock}`,
+    `select id, unique_until, started_at, attempts, logged, batch_id from ${t.runs} where state in (0, 1${force ? ", 2" : ""}) and ${text} order by id${lock}`,
     ...params,
   );
+  const tally = new BatchTally(end.batches);
   for (const group of inGroups(found)) {
-    const endings = group.map(({ id, unique_until, started_at, attempts, logged }) => ({
+    const endings = group.map(({ id, unique_until, started_at, attempts, logged, batch_id }) => ({
       id,
-      state: stateCodes[end.state],
+      state: end.state,
+      batchId: batch_id,
       startedAt: started_at,
       error: end.error,
       fingerprint: null,
@@ -132,7 +174,8 @@ export async function endRuns(
       attempts: attempts + 1,
       logged,
     }));
-    await moveToHistory(tx, endings, end.now);
+    await moveToHistory(tx, endings, end.now, tally);
   }
+  await tally.write(tx, slotOf(found));
   return found.map(({ id }) => id);
 }

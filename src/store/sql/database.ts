@@ -18,6 +18,11 @@ export interface Transaction extends Sql {
   readonly handle: unknown;
   /** Whether an earlier try may have been committed: the connection was lost before the commit was answered. */
   readonly again: boolean;
+  /**
+   * To be called if a row that this process has written is missing or older. Throws if the node of a cluster may lag, so
+   * that the transaction is tried again once the node has caught up. Absent outside such clusters.
+   */
+  missed?(): void;
 }
 
 export interface TransactionOptions {
@@ -33,6 +38,8 @@ export interface TransactionOptions {
    * MariaDB do so after five seconds in every transaction. For duties whose rows a frozen worker may have locked.
    */
   lockTimeout?: boolean;
+  /** True: on a cluster, waits until the node has everything that was committed before. */
+  caughtUp?: boolean;
 }
 
 export interface Statement {
@@ -58,11 +65,23 @@ export interface Upsert {
   rows?: number;
 }
 
+export interface About {
+  version: string;
+  /** Whether the server refuses writes now. */
+  readOnly: boolean;
+  /** The relevant settings, to be printed. */
+  settings: Record<string, string>;
+}
+
 /** A database, with the pieces of SQL that differ between databases. */
 export interface Database extends Sql {
   readonly name: DatabaseName;
+  /** Whether other nodes accept writes too. A lock then holds on one node only, and only writes conflict (note 53). */
+  readonly isMultiWriter: boolean;
   /** Appended to a `select`: locks its rows until the transaction ends. Empty on SQLite, which has one write lock. */
   readonly forUpdate: string;
+  /** As `forUpdate`, but lets others lock the rows in the same way. */
+  readonly forShare: string;
   /** As `forUpdate`, but skips rows that another transaction has locked. */
   readonly skipLocked: string;
   /** Restricts such a lock, behind a join, to the table with this alias. */
@@ -110,8 +129,18 @@ export interface Database extends Sql {
    * satisfy `on`, by the index given; by default with the row that has its `id`, by the primary key.
    */
   lookUp(rows: string, table: string, on?: string, index?: Index): string;
+  /**
+   * A `from` clause that looks up the run of each member of a batch (`members` as `m`, `table` as `r`) by its id. A
+   * planner that may choose another order reads all runs for a page of members.
+   */
+  runsOfMembers(members: string, table: string): string;
   /** Appended to a table's name or alias: the hint to use this index, on databases whose planner needs one. */
   using(table: string, index: Index): string;
+  /**
+   * The `limit` of a read in the order of an index. PostgreSQL must not know the number: if it expects fewer rows, it
+   * reads and sorts all of them instead, 100,000 rows of a queue in 1.7 s (note 45).
+   */
+  upTo(rows: number): string;
   /** `update` of the rows of `table` (as `r`) whose `id` is in the table expression (as `v`). */
   updateFrom(table: string, set: Record<string, string>, rows: string, where?: string): string;
   /** `delete` of the rows of `table` whose `column` is an `id` in the table expression. */
@@ -121,6 +150,12 @@ export interface Database extends Sql {
    * errors.
    */
   readonly unlessKeyHeld: string;
+  /**
+   * Appended to `insert … select` into `history` or `attempts`: replaces the values of a row that has the same key. A run
+   * may have the id of an older one that was restored, or that another primary wrote (note 54). Any other conflict is an
+   * error. PostgreSQL pays for it, so it replaces rows only after it has met a taken key.
+   */
+  orReplace(table: string, key: readonly string[], columns: readonly string[]): string;
   /** Whether an insert failed because another run holds the unique key. */
   isKeyHeld(error: unknown): boolean;
   /**
@@ -132,20 +167,24 @@ export interface Database extends Sql {
   readonly movesRows: boolean;
   /** Finished runs (as `r`) of one job with ids in (`after`, `upTo`], as a range of the index on name and id. */
   historyRange(name: string, after: number, upTo: number): IndexRange;
-  /** Returns the version and the relevant settings, to be printed. */
-  about(): Promise<{ version: string; settings: Record<string, string> }>;
+  /** Describes the database, for diagnosis. */
+  about(): Promise<About>;
   /** Reports on vacuum; absent on databases without one. */
   vacuum?(tables: Tables): Promise<VacuumReport>;
   /** A `select` of the `name` of every table, view, sequence and valid index in the schema of the tables. */
   objects(tables: Tables): Statement;
   /** Creates a missing index or view, however long it takes; an index without blocking writers if possible. */
   restore(tables: Tables, missing: MissingObject): Promise<void>;
-  /** Reserves ids for runs, also if the transaction is rolled back; nulls on databases whose table numbers its rows. */
-  newIds(sql: Sql, tables: Tables, count: number): Promise<(number | null)[]>;
+  /**
+   * Reserves ids for runs, also if the transaction is rolled back; nulls on databases whose table numbers its rows. On
+   * servers all of them are above `above`.
+   */
+  newIds(sql: Sql, tables: Tables, count: number, above?: number): Promise<(number | null)[]>;
 }
 
-/** The indexes that workers' statements use. */
+/** The indexes that statements name. */
 export type Index =
+  | "primary"
   | "ready"
   | "lanes"
   | "owned"
@@ -169,6 +208,10 @@ export interface ServerDatabase extends Database {
   readonly insertsLock: boolean;
   /** Whether reads pass over the index entries of changed rows until the server purges these in the background. */
   readonly purgesLate: boolean;
+  /** Whether a subquery may use columns of the table expression before it, also in its `limit`. Absent: no. */
+  readonly hasLateral?: boolean;
+  /** A `select` with an order, a limit and locks of its own, as an arm of a `union all`. Absent: a subquery. */
+  unionArm?(select: string): string;
   /**
    * Runs two inserts as one transaction, in one packet if possible. After an error that may have come after the
    * commit, `again` runs instead. `behind` is sent right behind the inserts, even if they fail; its answer is
@@ -198,6 +241,8 @@ export interface ServerDatabase extends Database {
   beside(tx: Sql): Sql;
   /** A `select` of each `queue` and `limited` with ready runs that have no owner, by a loose index scan. */
   readyQueues(tables: Tables): string;
+  /** A `select` of the `name` of each paused job. */
+  pausedJobs(tables: Tables): string;
   /** A `select` of the `run_at` of the next scheduled run, null if there is none. */
   nextDue(tables: Tables): string;
   /**
@@ -226,6 +271,11 @@ const TABLES = [
   "minutes",
   "rollups",
   "audit",
+  "mutes",
+  "batches",
+  "batch_members",
+  "batch_counts",
+  "rates",
   "migrations",
   "gates",
   "ids",

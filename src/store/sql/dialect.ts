@@ -10,6 +10,11 @@ export function using(): string {
   return "";
 }
 
+/** `upTo` of SQLite, MySQL and MariaDB. */
+export function upTo(rows: number): string {
+  return `limit ${rows}`;
+}
+
 /** A path for the JSON functions of SQLite and MySQL. */
 export interface JsonPath {
   text: string;

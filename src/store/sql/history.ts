@@ -1,7 +1,8 @@
-import { outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
+import { type FinishedState, outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
 import type { Settlement } from "../store.ts";
+import type { BatchTally } from "./batch-tally.ts";
 import type { SqlContext } from "./context.ts";
-import { type ColumnType, idsAsJson, type Param, type Statement, type Tables } from "./database.ts";
+import { type ColumnType, idsAsJson, type Param, type Statement } from "./database.ts";
 import { rowSource } from "./row-source.ts";
 
 /** Columns that history copies from `runs`. */
@@ -46,11 +47,14 @@ const ENDING: Record<string, ColumnType> = {
   child: "text",
 };
 
+const HISTORY_COLUMNS = [...COPIED, "worker", ...Object.keys(ENDING)];
+
 /** How one run ends. */
 export interface RunEnding {
   id: number;
-  /** Code of the final state. */
-  state: number;
+  state: FinishedState;
+  /** The column `batch_id`. */
+  batchId: string | null;
   startedAt: number | null;
   error: string | null;
   fingerprint: string | null;
@@ -67,11 +71,17 @@ export interface RunEnding {
 
 /**
  * Moves runs from `runs` to `history`. Runs that are not kept are deleted, with their attempts and log lines. The
- * caller has locked the rows.
+ * caller has locked the rows, and writes the tally in the same transaction.
  */
-export async function moveToHistory(tx: SqlContext, endings: RunEnding[], now: number): Promise<void> {
+export async function moveToHistory(
+  tx: SqlContext,
+  endings: RunEnding[],
+  now: number,
+  tally: BatchTally,
+): Promise<void> {
   const { db, t } = tx;
   if (endings.length === 0) return;
+  for (const { batchId, state } of endings) tally.count(batchId, state);
   const isKept = ({ keep, uniqueUntil }: RunEnding) => keep !== 0 || (uniqueUntil ?? 0) > now;
   const kept = endings.filter(isKept);
   if (kept.length > 0) {
@@ -80,16 +90,16 @@ export async function moveToHistory(tx: SqlContext, endings: RunEnding[], now: n
       ENDING,
       kept.map(({ id, state, startedAt, keep, uniqueUntil, error, fingerprint, result, child = null }) => {
         const keepUntil = keep === null ? null : Math.max(now + keep, uniqueUntil ?? 0);
-        return [id, state, startedAt, now, keepUntil, error, fingerprint, result, child];
+        return [id, stateCodes[state], startedAt, now, keepUntil, error, fingerprint, result, child];
       }),
     );
     const copied = COPIED.map((column) => `r.${column}`).join(", ");
     // A reaper ends runs without knowing the child process that had them.
     const child = `coalesce(${values.pop()}, r.child)`;
     await tx.run(
-      `insert into ${t.history} (${COPIED.join(", ")}, worker, ${Object.keys(ENDING).join(", ")})
+      `insert into ${t.history} (${HISTORY_COLUMNS.join(", ")})
        select ${copied}, r.locked_by, ${values.join(", ")}, ${child}
-         from ${db.lookUp(rows, t.runs)}`,
+         from ${db.lookUp(rows, t.runs)}${db.orReplace(t.history, ["id"], HISTORY_COLUMNS)}`,
       ...params,
     );
   }
@@ -124,7 +134,7 @@ export async function moveLeasedToHistory(
   now: number,
 ): Promise<EndedRun[]> {
   if (endings.length === 0) return [];
-  const { text, params } = leasedMove(tx.t, token, endings, now);
+  const { text, params } = leasedMove(tx, token, endings, now);
   const ended = await tx.all<EndedRun>(text, ...params);
   const forgotten = ended.filter(({ kept }) => kept === 0);
   if (forgotten.length > 0) {
@@ -141,7 +151,7 @@ export async function moveLeasedToHistory(
  * An array of ids and single parameters take 0.7 of the time of a join with JSON rows (note 37). Values that differ
  * between the runs are looked up in a JSON object by the run's id.
  */
-function leasedMove(t: Tables, token: string, endings: Settlement[], now: number): Statement {
+function leasedMove({ db, t }: SqlContext, token: string, endings: Settlement[], now: number): Statement {
   const params: Param[] = [];
   // Parameters follow the order of the text.
   const param = (value: Param, type: string) => {
@@ -171,7 +181,7 @@ function leasedMove(t: Tables, token: string, endings: Settlement[], now: number
      moved as (
        insert into ${t.history} (${copied}, worker, ${ending})
        select ${copied}, worker, ${ending.replace("keep_until", "case when keep is not null then greatest(finished_at + keep, coalesce(unique_until, 0)) end")}
-         from gone where ${IS_KEPT})
+         from gone where ${IS_KEPT}${db.orReplace(t.history, ["id"], HISTORY_COLUMNS)})
      select id, name, lane, queue, limited, attempts, logged, case when ${IS_KEPT} then 1 else 0 end as kept from gone`;
   return { text, params };
 }

@@ -1,4 +1,4 @@
-import { systemClock } from "../../time.ts";
+import { clockSkew, systemClock } from "../../time.ts";
 import type { Inspection, MissingObject } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
 import { type Database, first } from "./database.ts";
@@ -12,12 +12,15 @@ export async function inspect(
   time: () => Promise<number>,
 ): Promise<Inspection> {
   const { db, t } = sql;
-  const { version, settings } = await db.about();
+  const { version, readOnly, settings } = await db.about();
   // Measured with a second statement, on a connection that is open by now.
   const asked = systemClock.monotonic();
   await sql.all("select 1 as one");
   const latency = systemClock.monotonic() - asked;
+  // The clocks are compared before any statement that may wait for a lock.
+  const sent = systemClock.now();
   const now = await time();
+  const skew = clockSkew(now, sent, systemClock.now());
   const found = await installedVersion(sql, schema);
   const needed = newest(schema);
   const usable = found >= needed && (await oldestSchema(sql, schema, found)) <= needed;
@@ -26,7 +29,10 @@ export async function inspect(
     version,
     schema: { found, needed, usable },
     now,
+    skew,
     latency,
+    hosts: [],
+    readOnly,
     unsafe: null,
     vacuum: usable && db.vacuum ? await db.vacuum(t) : null,
     missing: usable ? await missing(sql, schema) : [],

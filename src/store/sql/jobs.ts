@@ -1,6 +1,7 @@
 import type { JobRecord } from "../records.ts";
 import { type RollupCount, sumCounts } from "../rollups.ts";
 import type { DeclaredJob, JobMinute } from "../store.ts";
+import { hasRates, jobLimitOf, keyLimitOf, readRates } from "../stored-limits.ts";
 import type { SqlContext } from "./context.ts";
 import { first, inGroups, namesAsJson } from "./database.ts";
 import { readFormerNames } from "./former-names.ts";
@@ -13,6 +14,7 @@ export interface JobRow {
   priority: number;
   lim: number;
   key_lim: number;
+  rate: string | null;
   cron: string | null;
   fingerprint: string;
   defined_at: number;
@@ -21,15 +23,16 @@ export interface JobRow {
 }
 
 export const JOB_COLUMNS: string =
-  "name, queue, priority, lim, key_lim, cron, fingerprint, defined_at, defined_by";
+  "name, queue, priority, lim, key_lim, rate, cron, fingerprint, defined_at, defined_by";
 
 export function toJob(row: JobRow): JobRecord {
   return {
     name: row.name,
     queue: row.queue,
     priority: row.priority,
-    limit: row.lim,
-    keyLimit: row.key_lim,
+    limit: jobLimitOf(row),
+    keyLimit: keyLimitOf(row),
+    rates: hasRates(row) ? readRates(row.rate) : null,
     cron: row.cron,
     fingerprint: row.fingerprint,
   };
@@ -120,23 +123,30 @@ export async function lockJobs(
   names: string[],
   now: number,
 ): Promise<{ rows: Map<string, JobRow>; stubs: string[] }> {
-  const { db, t } = tx;
+  const { db } = tx;
   const sorted = [...names].sort();
-  const found = db.lookUp(db.rows({ job: "text" }), t.jobs, "r.name = v.job");
-  const read = async (lock: string) => {
-    const rows = await tx.all<JobRow>(
-      `select ${JOB_COLUMNS}, seen_at from ${found}${lock && ` order by r.name${db.lockOnly(lock, "r")}`}`,
-      namesAsJson(sorted),
-    );
-    return new Map(rows.map((row) => [row.name, row]));
-  };
-  const rows = await read("");
+  const rows = await readJobs(tx, sorted);
   // The write lock of SQLite covers missing rows too.
   if (db.forUpdate === "") return { rows, stubs: [] };
   const stubs = sorted.filter((name) => !rows.has(name));
   const stub = { queue: "", priority: 0, limit: 0, keyLimit: 0 };
   await declare(tx, new Map(stubs.map((name) => [name, stub])), now);
-  return { rows: await read(db.forUpdate), stubs };
+  return { rows: await readJobs(tx, sorted, db.forUpdate), stubs };
+}
+
+/** Returns the rows of jobs. `lock`: locks them, in order of name. */
+export async function readJobs(
+  sql: SqlContext,
+  names: readonly string[],
+  lock = "",
+): Promise<Map<string, JobRow>> {
+  const { db, t } = sql;
+  const found = db.lookUp(db.rows({ job: "text" }), t.jobs, "r.name = v.job");
+  const rows = await sql.all<JobRow>(
+    `select ${JOB_COLUMNS}, seen_at from ${found}${lock && ` order by r.name${db.lockOnly(lock, "r")}`}`,
+    namesAsJson(names),
+  );
+  return new Map(rows.map((row) => [row.name, row]));
 }
 
 /** Deletes the stubs that `lockJobs` inserted for these names. */

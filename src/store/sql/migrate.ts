@@ -66,6 +66,8 @@ export async function install(
   const found = await usableVersion(sql, schema);
   // Checked first: if nothing is missing, install() takes no lock and needs no right to create tables.
   if (dryRun || found >= newest(schema)) return report(found);
+  // There, the lock of the installer is a row of this table.
+  if (db.isMultiWriter) await db.run(schema.ledger(tables));
   return db.alone(tables.prefix, async (tx) => {
     await tx.run(schema.ledger(tables));
     const done = report(await usableVersion(sql.on(tx), schema));
@@ -76,7 +78,7 @@ export async function install(
 }
 
 /** Rejects if the database is not installed, older or too new. */
-export async function verify(sql: SqlContext, schema: Schema): Promise<void> {
+export async function checkSchema(sql: SqlContext, schema: Schema): Promise<void> {
   const version = await usableVersion(sql, schema);
   if (version < newest(schema)) {
     const found = version === 0 ? "has no Punctual tables" : `is at schema ${version}`;

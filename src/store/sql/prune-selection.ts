@@ -3,9 +3,10 @@ import { yieldToEventLoop } from "../../time.ts";
 import type { PruneRequest } from "../maintenance.ts";
 import type { SqlContext } from "./context.ts";
 import { first, type IndexRange, type Statement, type Tables } from "./database.ts";
+import { joinDefiner, SEEN_AT } from "./definers.ts";
 
 /** A condition on the rows to delete (as `r`), and how to find them. */
-export interface Selection extends Statement {
+export interface PruneSelection extends Statement {
   table: string;
   /**
    * If no index finds the rows: the range to scan for the next batch, after the last row of the previous one, so that
@@ -20,7 +21,7 @@ function byId(after: number): IndexRange {
 }
 
 /** The condition and the order that find the next rows of a selection, after an id. */
-export function nextRows(after: number, { text, params, scan }: Selection): Statement {
+export function nextRows(after: number, { text, params, scan }: PruneSelection): Statement {
   if (!scan) return { text, params };
   const range = scan(after);
   return {
@@ -34,28 +35,28 @@ export function selectOrphans(
   t: Tables,
   { orphansOlderThan, job }: PruneRequest,
   now: number,
-): Selection | null {
+): PruneSelection | null {
   if (orphansOlderThan === null) return null;
   const before = now - orphansOlderThan;
   const [which, value] = job ? ["name = ?", job] : ["created_at < ?", before];
-  const text = `state in (0, 1) and owner is null and ${which} and name not in (select name from ${t.jobs} where seen_at >= ?)`;
+  const text = `state in (0, 1) and owner is null and ${which} and name not in (select j.name from ${t.jobs} j ${joinDefiner(t)} where ${SEEN_AT} >= ?)`;
   return { table: t.runs, text, params: [value!, before], scan: byId };
 }
 
 /**
- * A condition on jobs that no worker has defined for `unseenFor` ms and that have no unfinished runs, apart from
+ * A condition on jobs (`j`) that no worker has defined for `unseenFor` ms and that have no unfinished runs, apart from
  * those in `but`.
  */
 export function unseenJobs(
   t: Tables,
   { unseenFor, job }: { unseenFor: number; job: string | null | undefined },
   now: number,
-  but?: Selection | null,
+  but?: PruneSelection | null,
 ): Statement {
   const kept = but ? ` where not (${but.text})` : "";
   return {
-    text: `coalesce(seen_at, created_at) < ?${job ? " and name = ?" : ""} and name not in (select name from ${t.runs}${kept})`,
-    params: [now - unseenFor, ...(job ? [job] : []), ...(but?.params ?? [])],
+    text: `${unseenSince(t)}${job ? " and j.name = ?" : ""} and j.name not in (select name from ${t.runs}${kept})`,
+    params: [now - unseenFor, now - unseenFor, ...(job ? [job] : []), ...(but?.params ?? [])],
   };
 }
 
@@ -64,18 +65,24 @@ export async function* selectFinished(
   sql: SqlContext,
   request: PruneRequest,
   now: number,
-): AsyncGenerator<Selection> {
+): AsyncGenerator<PruneSelection> {
   const { t } = sql;
   const { keep } = request;
   if (typeof keep === "number") yield* selectBySurplus(sql, request, keep, now);
   else yield* selectByAge(t, request, now);
 }
 
+/** A condition: no worker has defined the job `j` since the time that is its parameter, twice. */
+export function unseenSince(t: Tables): string {
+  return `coalesce(j.seen_at, j.created_at) < ? and not exists (
+    select 1 from ${t.workers} w where w.id = j.defined_by and w.parallel > 0 and w.seen_at >= ?)`;
+}
+
 /** A condition: the run no longer holds a unique key. */
 const HOLDS_NO_KEY = "(r.unique_until is null or r.unique_until <= ?)";
 
 /** Selects finished runs whose retention has ended, and with `finishedFor` those that finished that long ago. */
-export function selectByAge(t: Tables, { finishedFor, states }: PruneRequest, now: number): Selection[] {
+export function selectByAge(t: Tables, { finishedFor, states }: PruneRequest, now: number): PruneSelection[] {
   const table = t.history;
   const of = inStates(states);
   const over = { table, text: `r.keep_until <= ?${of}`, params: [now] };
@@ -90,7 +97,7 @@ export async function* selectBySurplus(
   { states, finishedFor }: PruneRequest,
   keep: number,
   now: number,
-): AsyncGenerator<Selection> {
+): AsyncGenerator<PruneSelection> {
   const { db, t } = sql;
   const of = inStates(states);
   const old = finishedFor === null ? "" : " and r.finished_at <= ?";

@@ -1,20 +1,24 @@
 import { yieldToEventLoop } from "../../time.ts";
 import type { PruneForecast, PruneReport, PruneRequest } from "../maintenance.ts";
 import { pruneAudit } from "./audit.ts";
+import { pruneBatches } from "./batch-members.ts";
 import type { SqlContext } from "./context.ts";
 import { endRuns } from "./control.ts";
 import { first, idsAsJson, inGroups, type Param, placeholders, type Statement } from "./database.ts";
 import { inLightGroups, type LogSweeper } from "./logs.ts";
+import { pruneMutes } from "./mutes.ts";
 
 import {
   nextRows,
-  type Selection,
+  type PruneSelection,
   selectByAge,
   selectBySurplus,
   selectFinished,
   selectOrphans,
   unseenJobs,
+  unseenSince,
 } from "./prune-selection.ts";
+import { pruneRates } from "./rates.ts";
 import { pruneRollups } from "./rollups.ts";
 import { countDead, forgetDead } from "./workers.ts";
 
@@ -31,18 +35,18 @@ const MINUTES_AT_ONCE = 60;
 export async function prune(
   sql: SqlContext,
   sweeper: LogSweeper,
-  request: PruneRequest,
+  request: PruneRequest & { batches: Set<number> },
   now: number,
 ): Promise<PruneReport> {
   const { t } = sql;
   const report: PruneReport = { history: 0, jobs: 0, orphans: 0, workers: 0 };
-  const { batch, jobsUnseenFor, orphansOlderThan, job } = request;
+  const { batch, jobsUnseenFor, orphansOlderThan, job, batches } = request;
   const each = async (
-    selection: Selection,
+    selection: PruneSelection,
     end: (ids: number[]) => Promise<number>,
     what: "history" | "orphans",
   ) => {
-    for await (const ids of batches(sql, selection, batch)) {
+    for await (const ids of groupsOf(sql, selection, batch)) {
       const ended = await end(ids);
       report[what] += ended;
       if (!(request.onBatch?.({ ...report }) ?? true)) return false;
@@ -58,7 +62,7 @@ export async function prune(
   }
   // Before the jobs: a job with waiting runs is kept.
   const orphans = selectOrphans(t, request, now);
-  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, now), "orphans")))
+  if (orphans && !(await each(orphans, (ids) => endOrphans(sql, orphans, ids, { now, batches }), "orphans")))
     return report;
   if (jobsUnseenFor !== null)
     report.jobs = await pruneJobs(sql, unseenJobs(t, { unseenFor: jobsUnseenFor, job }, now));
@@ -68,6 +72,9 @@ export async function prune(
   await pruneMinutes(sql, minutesBefore);
   await pruneRollups(sql, now, minutesBefore);
   await pruneAudit(sql, now);
+  await pruneMutes(sql, now);
+  await pruneBatches(sql, now);
+  await pruneRates(sql, now);
   await sweeper.sweep(orphansOlderThan !== null);
   return report;
 }
@@ -83,7 +90,7 @@ export async function forecast(sql: SqlContext, request: PruneRequest, now: numb
     history: Math.min(history, MOST_COUNTED),
     capped: history > MOST_COUNTED,
     jobs: jobs
-      ? await count(sql, `select count(*) as n from ${t.jobs} where ${jobs.text}`, ...jobs.params)
+      ? await count(sql, `select count(*) as n from ${t.jobs} j where ${jobs.text}`, ...jobs.params)
       : 0,
     orphans: orphans
       ? await count(sql, `select count(*) as n from ${t.runs} where ${orphans.text}`, ...orphans.params)
@@ -122,7 +129,11 @@ async function countFinished(sql: SqlContext, request: PruneRequest, now: number
 }
 
 /** Reads the ids of a selection in batches. Does not lock: the delete checks the condition again. */
-async function* batches(sql: SqlContext, selection: Selection, batch: number): AsyncGenerator<number[]> {
+async function* groupsOf(
+  sql: SqlContext,
+  selection: PruneSelection,
+  batch: number,
+): AsyncGenerator<number[]> {
   for (let after = 0; ; ) {
     const { text, params } = nextRows(after, selection);
     const rows = await sql.all<{ id: number }>(
@@ -139,7 +150,7 @@ async function* batches(sql: SqlContext, selection: Selection, batch: number): A
 }
 
 /** Deletes a batch of finished runs, in smaller groups if they have many log lines. */
-async function deleteFinished(sql: SqlContext, selection: Selection, ids: number[]): Promise<number> {
+async function deleteFinished(sql: SqlContext, selection: PruneSelection, ids: number[]): Promise<number> {
   let deleted = 0;
   for (const group of await inLightGroups(sql, ids)) deleted += await deleteGroup(sql, selection, group);
   return deleted;
@@ -150,7 +161,7 @@ async function deleteFinished(sql: SqlContext, selection: Selection, ids: number
  * before other tables, as reviving and removing a run do. Leaves out runs that another transaction has locked: a frozen
  * worker may hold them.
  */
-function deleteGroup(sql: SqlContext, { text, params }: Selection, ids: number[]): Promise<number> {
+function deleteGroup(sql: SqlContext, { text, params }: PruneSelection, ids: number[]): Promise<number> {
   const { db, t } = sql;
   const list = db.rows({ id: "integer" });
   return sql.transaction(async (tx) => {
@@ -171,11 +182,11 @@ function deleteGroup(sql: SqlContext, { text, params }: Selection, ids: number[]
 /** Ends waiting runs whose job is gone, if they still satisfy the condition. */
 function endOrphans(
   sql: SqlContext,
-  { text, params }: Selection,
+  { text, params }: PruneSelection,
   ids: number[],
-  now: number,
+  when: { now: number; batches: Set<number> },
 ): Promise<number> {
-  const end = { state: "cancelled", error: null, keep: 0, now } as const;
+  const end = { state: "cancelled", error: null, keep: 0, ...when } as const;
   return sql.transaction(async (tx) => {
     let ended = 0;
     for (const group of inGroups(ids)) {
@@ -205,15 +216,16 @@ async function pruneMinutes(sql: SqlContext, before: number): Promise<void> {
  */
 async function pruneJobs(sql: SqlContext, { text, params }: Statement): Promise<number> {
   const { db, t } = sql;
-  const found = await sql.all<{ name: string }>(`select name from ${t.jobs} where ${text}`, ...params);
+  const found = await sql.all<{ name: string }>(`select j.name from ${t.jobs} j where ${text}`, ...params);
   const [before] = params;
   let deleted = 0;
   for (const group of inGroups(found.map(({ name }) => name))) {
     deleted += await sql.transaction(async (tx) => {
       const stale = await tx.all<{ name: string }>(
-        `select name from ${t.jobs} where name in (${placeholders(group)}) and coalesce(seen_at, created_at) < ?
-          order by name${db.forUpdate}`,
+        `select j.name from ${t.jobs} j where j.name in (${placeholders(group)}) and ${unseenSince(t)}
+          order by j.name${db.lockOnly(db.forUpdate, "j")}`,
         ...group,
+        before!,
         before!,
       );
       const runs = await tx.all<{ name: string }>(

@@ -1,13 +1,16 @@
-import type { StoreReads } from "../reads.ts";
+import type { BatchRecord, BatchSearch, BatchStatusRecord } from "../batches.ts";
+import type { InvariantReport } from "../invariants.ts";
+import type { StoreReads, TickRecords } from "../reads.ts";
 import type {
   AttemptRecord,
   AuditRecord,
   FailureCounts,
   LogRecord,
+  MuteRecord,
+  RateRecord,
   RunRecord,
   ScheduleRecord,
   Status,
-  TickRecord,
   ValueField,
   WaitFacts,
   WorkerRecord,
@@ -16,9 +19,13 @@ import type {
 import type { NamedRollupRow, RollupRequest, RollupRow, RollupSurvey } from "../rollups.ts";
 import type { RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
 import * as audit from "./audit.ts";
+import { findBatch, listBatches } from "./batch-rows.ts";
 import type { SqlContext } from "./context.ts";
 import { errorsOf, failures } from "./failures.ts";
+import { checkInvariants } from "./invariants.ts";
 import * as logs from "./logs.ts";
+import { mutes } from "./mutes.ts";
+import { listRates } from "./rate-records.ts";
 import { recentTicks } from "./recent-ticks.ts";
 import { readRollups, surveyRollups } from "./rollups.ts";
 import * as runRecords from "./run-records.ts";
@@ -91,7 +98,7 @@ export abstract class SqlReads implements StoreReads {
     return workerRuns(this.sql, most);
   }
 
-  recentTicks(ids: number[], each: number): Promise<TickRecord[]> {
+  recentTicks(ids: number[], each: number): Promise<TickRecords> {
     return recentTicks(this.sql, ids, each);
   }
 
@@ -105,6 +112,26 @@ export abstract class SqlReads implements StoreReads {
 
   values(field: ValueField): Promise<string[]> {
     return values(this.sql, field);
+  }
+
+  checkInvariants(most: number): Promise<InvariantReport> {
+    return checkInvariants(this.sql, most, () => this.now());
+  }
+
+  async rates(most: number): Promise<RateRecord[]> {
+    return listRates(this.sql, most, await this.now());
+  }
+
+  batch(id: number): Promise<BatchStatusRecord | null> {
+    return findBatch(this.sql, id);
+  }
+
+  listBatches(search: BatchSearch): Promise<BatchRecord[]> {
+    return listBatches(this.sql, search);
+  }
+
+  async mutes(): Promise<MuteRecord[]> {
+    return mutes(this.sql, await this.now());
   }
 
   audit(limit: number, before: number | null): Promise<AuditRecord[]> {

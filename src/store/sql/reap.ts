@@ -1,12 +1,14 @@
 import { isChain } from "../../run/chains.ts";
-import { stateCodes } from "../../run/states.ts";
-import { type CrashCap, hasCrashed, type Lease, type ReapedRun } from "../store.ts";
+import { unchargedLoss, unmarkedLoss } from "../../run/lost-attempts.ts";
+import { CRASHED } from "../../run/states.ts";
+import { type CrashCap, hasCrashed, type Lease, type ReapedRun, WORKER_SILENT_AFTER } from "../store.ts";
+import { type AttemptEntry, recordAttempts } from "./attempts.ts";
+import { BatchTally, slotOf } from "./batch-tally.ts";
 import { RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { idsAsJson } from "./database.ts";
 import { moveToHistory, type RunEnding } from "./history.ts";
 import { putBack } from "./put-back.ts";
-import { recordAttempts } from "./settle.ts";
 
 /** A running run whose worker or child process died. */
 interface LostRun {
@@ -24,6 +26,7 @@ interface LostRun {
   cancelled_at: number | null;
   owner: string | null;
   suspect: number;
+  batch_id: string | null;
 }
 
 type ExpiredRun = Pick<LostRun, "id" | "worker">;
@@ -33,10 +36,22 @@ export interface ReapPolicy {
   cap: CrashCap;
   error: string;
   keep: number | null;
+  /** Gets the batches whose members have ended. */
+  batches: Set<number>;
 }
 
 const LOST_COLUMNS =
-  "r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect";
+  "r.id, r.name, r.queue, r.locked_by as worker, r.lease_token as token, r.attempts, r.logged, r.crashes, r.isolated, r.unique_until, r.started_at, r.cancelled_at, r.owner, r.suspect, r.batch_id";
+
+/** Whether a lease has ended. A plain read, for workers that find nothing to reap most of the time. */
+export async function hasExpired(sql: SqlContext, now: number): Promise<boolean> {
+  const { db, t } = sql;
+  const expired = await sql.all(
+    `select 1 as one from ${t.runs} r${db.using(t.runs, "counted")} where state = 2 and locked_until < ? order by locked_until, id limit 1`,
+    now,
+  );
+  return expired.length > 0;
+}
 
 /** Takes back runs whose lease has ended, worker by worker. */
 export async function reap(
@@ -55,6 +70,21 @@ export async function reap(
   return takeAllBack(tx, lost, policy, now);
 }
 
+/** Takes back all runs of silent workers, whether their leases have ended or not. */
+export async function reapGone(
+  tx: SqlContext,
+  { workers, ...policy }: ReapPolicy & { workers: string[] },
+  now: number,
+): Promise<ReapedRun[]> {
+  const lost: LostRuns = new Map();
+  for (const worker of workers) {
+    if ((await lockWorker(tx, worker, now - WORKER_SILENT_AFTER)) !== "mine") continue;
+    const runs = await lockAllExpired(tx, worker, Number.MAX_SAFE_INTEGER);
+    for (const [run, verdict] of judge(runs)) lost.set(run, verdict);
+  }
+  return takeAllBack(tx, lost, policy, now);
+}
+
 /** Takes back runs that had started in a child process that died, if their leases are still held. */
 export async function takeBack(
   tx: SqlContext,
@@ -69,6 +99,7 @@ export async function takeBack(
     JSON.stringify(leases.map(({ id, token }) => [id, token])),
   );
   const held = found.filter((run) => run.token === run.claimed);
+  if (held.length < leases.length) tx.missed();
   return takeAllBack(tx, new Map(held.map((run) => [run, "crashed"])), policy, now);
 }
 
@@ -79,7 +110,7 @@ export async function takeBack(
 async function takeAllBack(
   tx: SqlContext,
   lost: LostRuns,
-  { cap, error, keep }: ReapPolicy,
+  { cap, error, keep, batches }: ReapPolicy,
   now: number,
 ): Promise<ReapedRun[]> {
   const { db, t } = tx;
@@ -88,13 +119,27 @@ async function takeAllBack(
   const suspects = runs.filter((run) => lost.get(run) === "suspect");
   await recordAttempts(
     tx,
-    crashed.map(({ id, started_at }) => ({
-      id,
-      outcome: "crashed",
-      startedAt: started_at ?? now,
-      error,
-      fingerprint: "crashed",
-    })),
+    [
+      ...crashed.map(
+        ({ id, started_at }): AttemptEntry => ({
+          id,
+          outcome: "crashed",
+          startedAt: started_at ?? now,
+          error,
+          fingerprint: CRASHED,
+        }),
+      ),
+      // Their numbers are used: without a row, operators could not see that the handler was, or may have been, called.
+      ...suspects.map(
+        ({ id, started_at: startedAt }): AttemptEntry => ({
+          id,
+          outcome: "lost",
+          startedAt,
+          error: startedAt === null ? unmarkedLoss : unchargedLoss,
+          fingerprint: null,
+        }),
+      ),
+    ],
     now,
   );
   if (crashed.length > 0) {
@@ -130,15 +175,15 @@ async function takeAllBack(
   const endings = reaped.flatMap(({ id, state }, index): RunEnding[] => {
     if (state === "ready") return [];
     const run = runs[index]!;
-    const failure =
-      state === "failed" ? { error, fingerprint: "crashed" } : { error: null, fingerprint: null };
-    const { started_at: startedAt, unique_until: uniqueUntil, logged } = run;
+    const failure = state === "failed" ? { error, fingerprint: CRASHED } : { error: null, fingerprint: null };
+    const { started_at: startedAt, unique_until: uniqueUntil, logged, batch_id: batchId } = run;
     // The lost attempt is recorded by now, and counts.
     const attempts = run.attempts + 1;
     return [
       {
         id,
-        state: stateCodes[state],
+        state,
+        batchId,
         ...failure,
         startedAt,
         result: null,
@@ -149,7 +194,9 @@ async function takeAllBack(
       },
     ];
   });
-  await moveToHistory(tx, endings, now);
+  const tally = new BatchTally(batches);
+  await moveToHistory(tx, endings, now, tally);
+  await tally.write(tx, slotOf(endings));
   return reaped;
 }
 
@@ -216,12 +263,19 @@ function judge(runs: LostRun[]): LostRuns {
   );
 }
 
-/** Locks the row of a worker. "locked": another process has locked it. Null: the worker has no row. */
-async function lockWorker(tx: SqlContext, worker: string): Promise<"mine" | "locked" | null> {
+/**
+ * Locks the row of a worker that was last seen at `seen` or earlier. "locked": another process has locked it. Null: there
+ * is no such row.
+ */
+async function lockWorker(
+  tx: SqlContext,
+  worker: string,
+  seen = Number.MAX_SAFE_INTEGER,
+): Promise<"mine" | "locked" | null> {
   const { db, t } = tx;
-  const select = `select id from ${t.workers} where id = ?`;
-  if ((await tx.all(`${select}${db.skipLocked}`, worker)).length > 0) return "mine";
-  return (await tx.all(select, worker)).length > 0 ? "locked" : null;
+  const select = `select id from ${t.workers} where id = ? and seen_at <= ?`;
+  if ((await tx.all(`${select}${db.skipLocked}`, worker, seen)).length > 0) return "mine";
+  return (await tx.all(select, worker, seen)).length > 0 ? "locked" : null;
 }
 
 /** Locks the runs whose leases have still not been renewed. */

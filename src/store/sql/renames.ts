@@ -2,6 +2,7 @@ import type { DefinedJob } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { type FormerNames, readFormerNames } from "./former-names.ts";
 import { addMinute, deleteStubs, isDefined, type JobRow, lockJobs, MINUTE_COUNTS } from "./jobs.ts";
+import { moveRates } from "./rates.ts";
 import { moveRollups } from "./rollups.ts";
 
 /** Whether this worker may define a job or a queue: no live worker that started later has defined it. */
@@ -129,6 +130,7 @@ async function moveAll(tx: SqlContext, from: string, to: string): Promise<void> 
       from,
     );
   }
+  await moveRates(tx, from, to);
   await moveMinutes(tx, from, to);
   await moveRollups(tx, from, to);
   await tx.run(`delete from ${t.aliases} where name = ?`, to);

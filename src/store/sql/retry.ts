@@ -6,7 +6,7 @@ import { givenUp, type PendingCalls } from "../pending-calls.ts";
 /** How long a statement is retried while its server is away or others hold its locks. */
 export const RETRY_FOR: number = 30_000;
 
-export interface RetryOptions {
+export interface TransactionRetryOptions {
   pending: PendingCalls;
   /** Whether the work may wait for something beside the database: a handler in its transaction, another installer. */
   mayTakeLong?: boolean;
@@ -22,7 +22,7 @@ export interface RetryOptions {
 /** As `retry`; rejects as soon as `pending` is given up. */
 export function retryPending<Result>(
   work: (tries: number) => Promise<Result>,
-  options: RetryOptions,
+  options: TransactionRetryOptions,
 ): Promise<Result> {
   return options.pending.wait((isGivenUp) => retry(work, options, isGivenUp), options.mayTakeLong);
 }
@@ -36,7 +36,7 @@ export async function retry<Result>(
     translate,
     retryFor = () => RETRY_FOR,
     waits = { first: 4, longest: 1000 },
-  }: RetryOptions,
+  }: TransactionRetryOptions,
   isGivenUp: () => boolean,
 ): Promise<Result> {
   const started = systemClock.monotonic();
@@ -61,6 +61,8 @@ export class TransactionProgress {
   entered = false;
   /** Whether the commit of this try was sent. */
   committing = false;
+  /** Whether the next try waits until its node of a cluster has everything that was committed before. */
+  catchesUp = false;
 
   begin(): void {
     this.again ||= this.committing;

@@ -1,4 +1,6 @@
-import { type RunState, stateCodes } from "../../run/states.ts";
+import { type FinishedState, isFinished, type RunState, stateCodes } from "../../run/states.ts";
+import type { Revival } from "../runs.ts";
+import { BatchTally, slotOf } from "./batch-tally.ts";
 import type { SqlContext } from "./context.ts";
 import { stateOf } from "./control.ts";
 import { first } from "./database.ts";
@@ -17,13 +19,15 @@ const KEY = `unique_key, unique_until, case when unique_scope = ${UNIQUE_SCOPE.w
 export function revive(
   sql: SqlContext,
   id: number,
-  runAt: number | null,
+  { runAt = null, seen }: Revival,
   now: number,
 ): Promise<"revived" | RunState | null> {
   const { t } = sql;
   return sql.transaction(async (tx) => {
     const state = await stateOf(tx, id);
-    if (state === null || stateCodes[state] < stateCodes.completed) return state;
+    if (state === null || !isFinished(state)) return state;
+    if (seen && !(await isAsSeen(tx, id, seen))) return state;
+    await uncount(tx, id, state);
     await declareJobOf(tx, id, now);
     const at = runAt ?? now;
     const key = await keyOf(tx, id);
@@ -33,6 +37,33 @@ export function revive(
     if (hasKey && (await isHeldInHistory(tx, key, now))) await giveUpKey(tx, id);
     return "revived";
   });
+}
+
+/** A member of a batch has no longer ended. */
+async function uncount(tx: SqlContext, id: number, state: FinishedState): Promise<void> {
+  const { t } = tx;
+  const rows = await tx.all<{ batch_id: string | null }>(
+    `select batch_id from ${t.history} where id = ?`,
+    id,
+  );
+  const tally = new BatchTally(new Set());
+  tally.count(rows[0]?.batch_id, state, -1);
+  await tally.write(tx, slotOf([{ id }]));
+}
+
+/** Whether the run has not been retried since the caller read it. The run is locked. */
+async function isAsSeen(
+  tx: SqlContext,
+  id: number,
+  { state, attempts, finishedAt }: NonNullable<Revival["seen"]>,
+): Promise<boolean> {
+  const found = await tx.all(
+    `select id from ${tx.t.history} where id = ? and state = ${stateCodes[state]} and attempts = ? and finished_at = ?`,
+    id,
+    attempts,
+    finishedAt,
+  );
+  return found.length > 0;
 }
 
 /** Inserts the row of a finished run's job if it was pruned. */
@@ -66,14 +97,14 @@ async function keyOf(tx: SqlContext, id: number): Promise<string | null> {
 }
 
 /** A finished run that waits again, due at `at`. */
-interface Revival {
+interface RevivedRun {
   id: number;
   at: number;
   now: number;
 }
 
 /** Inserts the run with its key. Returns false if another run in `runs` holds the key, or takes it at the same time. */
-async function insertWithKey(tx: SqlContext, { id, at, now }: Revival, key: string): Promise<boolean> {
+async function insertWithKey(tx: SqlContext, { id, at, now }: RevivedRun, key: string): Promise<boolean> {
   const { db, t } = tx;
   await freeExpired(tx, key, now);
   try {
@@ -86,7 +117,7 @@ async function insertWithKey(tx: SqlContext, { id, at, now }: Revival, key: stri
 }
 
 /** Inserts the run with its unique key, with `keyed` appended to the statement; null: without the key. */
-async function insert(tx: SqlContext, { id, at, now }: Revival, keyed: string | null): Promise<void> {
+async function insert(tx: SqlContext, { id, at, now }: RevivedRun, keyed: string | null): Promise<void> {
   const { t } = tx;
   const to = at > now ? stateCodes.scheduled : stateCodes.ready;
   // The answer is awaited: another run may hold the key.

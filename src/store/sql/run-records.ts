@@ -91,10 +91,27 @@ export function toRecord(row: RecordRow): RunRecord {
 /** Returns a run, finished or not. */
 export async function find(sql: SqlContext, id: number): Promise<RunRecord | null> {
   const { t } = sql;
-  const row =
-    (await first(sql.all<RecordRow>(`select ${UNFINISHED_COLUMNS} from ${t.runs} where id = ?`, id))) ??
-    (await first(sql.all<RecordRow>(`select ${FINISHED_COLUMNS} from ${t.history} where id = ?`, id)));
-  return row && toRecord(row);
+  for (;;) {
+    const row =
+      (await first(sql.all<RecordRow>(`select ${UNFINISHED_COLUMNS} from ${t.runs} where id = ?`, id))) ??
+      (await first(sql.all<RecordRow>(`select ${FINISHED_COLUMNS} from ${t.history} where id = ?`, id)));
+    if (row) return toRecord(row);
+    if (!(await exists(sql, id))) return null;
+  }
+}
+
+/**
+ * Whether a run is in either table. One statement reads both from one snapshot: two statements can miss a run that is
+ * revived between them.
+ */
+export async function exists(sql: SqlContext, id: number): Promise<boolean> {
+  const { t } = sql;
+  const found = await sql.all(
+    `select id from ${t.runs} where id = ? union all select id from ${t.history} where id = ?`,
+    id,
+    id,
+  );
+  return found.length > 0;
 }
 
 /** Returns the failed and crashed attempts of a run, in order. */

@@ -1,5 +1,7 @@
 import { isFinished, type RunState, stateCodes } from "../../run/states.ts";
 import type { NumberMatch, RunCondition, RunCount, RunPage, RunSearch } from "../search.ts";
+import { batchOf } from "./batch-tally.ts";
+import { withChildRange } from "./child-range.ts";
 import { type ClauseContext, joined, type RunTable, toClause } from "./conditions.ts";
 import type { SqlContext } from "./context.ts";
 import { type Database, first, type Param, type Statement } from "./database.ts";
@@ -18,10 +20,12 @@ interface SearchPlan {
   clause: Statement;
   /** The condition for which an index gives rows in the order of ids. */
   driver: Statement;
-  /** The index of `driver`; undefined: the primary key, or one that no planner misses. */
-  index?: "name" | "failed";
+  /** The index of `driver`; undefined: one that no planner misses. */
+  index?: "name" | "failed" | "primary";
   /** Whether the rows that satisfy `driver` are few enough for one statement to read all of them. */
   few: boolean;
+  /** Whether `driver` names a batch: then windows are of its members, and `m.run_id` is the id. */
+  isOfBatch?: boolean;
 }
 
 /**
@@ -31,11 +35,12 @@ export async function search(sql: SqlContext, request: RunSearch, now: number): 
   const found = new Map<number, RecordRow>();
   // The id down to which both tables were searched.
   let reached = 0;
-  for (const plan of plansOf(sql, request.where, now)) {
+  const members = await membersOf(sql, request.where);
+  for (const plan of plansOf(sql, await withChildRange(sql, request.where), now, members)) {
     const columns = plan.table === "runs" ? UNFINISHED_COLUMNS : FINISHED_COLUMNS;
     const rows: RecordRow[] = [];
     const end = await searchWindows(sql, plan, request.before ?? null, async ({ text, params }) => {
-      const order = plan.few ? "r.id + 0" : "r.id";
+      const order = plan.few ? "r.id + 0" : idOf(plan);
       rows.push(
         ...(await sql.all<RecordRow>(
           `select ${columns} from ${from(sql, plan)} where ${text} order by ${order} desc limit ?`,
@@ -67,7 +72,8 @@ export async function count(
 ): Promise<RunCount> {
   let total = 0;
   let left = false;
-  for (const plan of plansOf(sql, where, now)) {
+  const members = await membersOf(sql, where);
+  for (const plan of plansOf(sql, await withChildRange(sql, where), now, members)) {
     const end = await searchWindows(sql, plan, null, async ({ text, params }) => {
       const row = await first(
         sql.all<{ n: number }>(
@@ -95,20 +101,24 @@ async function searchWindows(
   look: (where: Statement) => Promise<boolean>,
 ): Promise<number> {
   const { clause, driver, few } = plan;
+  const id = idOf(plan);
+  const below = (bound: number | null): Statement[] =>
+    bound === null ? [] : [{ text: `${id} < ?`, params: [bound] }];
   if (few) {
     await look(joined([clause, ...below(before)], " and "));
     return 0;
   }
+  const source = plan.isOfBatch ? `${sql.t.batch_members} m` : from(sql, plan);
   let top = before;
   for (const size of WINDOWS) {
     const range = joined([driver, ...below(top)], " and ");
     const floor = await first(
       sql.all<{ id: number }>(
-        `select r.id from ${from(sql, plan)} where ${range.text} order by r.id desc limit 1 offset ${size - 1}`,
+        `select ${id} as id from ${source} where ${range.text} order by ${id} desc limit 1 offset ${size - 1}`,
         ...range.params,
       ),
     );
-    const bottom = floor ? [{ text: "r.id >= ?", params: [floor.id] }] : [];
+    const bottom = floor ? [{ text: `${id} >= ?`, params: [floor.id] }] : [];
     const more = await look(joined([clause, ...below(top), ...bottom], " and "));
     if (!floor) return 0;
     top = floor.id;
@@ -117,16 +127,23 @@ async function searchWindows(
   return top!;
 }
 
-/** The table as `r`, with the hint to use the index of the plan. */
-function from({ db, t }: SqlContext, { table, index }: SearchPlan): string {
+/** The column of the ids along which a plan reads. */
+function idOf({ isOfBatch }: Pick<SearchPlan, "isOfBatch">): string {
+  return isOfBatch ? "m.run_id" : "r.id";
+}
+
+/** The table as `r`, with the hint to use the index of the plan; for a batch, joined to its members. */
+function from({ db, t }: SqlContext, { table, index, isOfBatch }: SearchPlan): string {
+  if (isOfBatch) return db.runsOfMembers(t.batch_members, t[table]);
   return `${t[table]} r${index ? db.using(t[table], index) : ""}`;
 }
 
-function below(id: number | null): Statement[] {
-  return id === null ? [] : [{ text: "r.id < ?", params: [id] }];
-}
-
-function plansOf(sql: SqlContext, where: RunCondition[], now: number): SearchPlan[] {
+function plansOf(
+  sql: SqlContext,
+  where: RunCondition[],
+  now: number,
+  members: Statement | null,
+): SearchPlan[] {
   const { db, t } = sql;
   const states = statesOf(where);
   const tables: RunTable[] = ["runs", "history"];
@@ -134,10 +151,12 @@ function plansOf(sql: SqlContext, where: RunCondition[], now: number): SearchPla
     const here = states.filter((state) => isFinished(state) === (table === "history"));
     if (here.length === 0) return [];
     const context: ClauseContext = { db, t, table, now };
-    const found = driverOf(db, table, here, where);
-    const { driver } = found;
+    const found = members
+      ? { driver: members, few: false, isOfBatch: true }
+      : driverOf(db, table, here, where);
+    const driver = joined([found.driver, ...idBounds(where, idOf(found))], " and ");
     const clause = joined([driver, ...where.map((one) => toClause(context, one))], " and ");
-    return [{ table, clause, ...found }];
+    return [{ table, clause, ...found, driver }];
   });
 }
 
@@ -163,7 +182,7 @@ function driverOf(
   table: RunTable,
   states: RunState[],
   where: RunCondition[],
-): Pick<SearchPlan, "driver" | "few" | "index"> {
+): Pick<SearchPlan, "driver" | "few" | "index" | "isOfBatch"> {
   const linked = linkedTo(db, where);
   if (linked) return { driver: linked, few: false };
   const isFailed = states.every((state) => state === "failed");
@@ -179,7 +198,32 @@ function driverOf(
     if (db.indexesLinks) return along("r.name = ? and r.state = 4", only.is);
   }
   if (states.every((state) => state === "running")) return { ...along("r.state = 2"), few: true };
-  return isFailed ? { ...along("r.state = 4"), index: "failed" } : along("1 = 1");
+  // Without the hint MySQL reads all scheduled runs for each window of a count of them.
+  return isFailed ? { ...along("r.state = 4"), index: "failed" } : { ...along("1 = 1"), index: "primary" };
+}
+
+/** Returns the condition for the members of the one batch that is named, if there is such a batch. */
+async function membersOf(sql: SqlContext, where: RunCondition[]): Promise<Statement | null> {
+  const { t } = sql;
+  for (const condition of where) {
+    if (condition.field !== "batch" || condition.not || condition.any.length !== 1) continue;
+    const [only] = condition.any;
+    const batch = only && "is" in only ? batchOf(only.is) : null;
+    if (batch === null) continue;
+    const known = await sql.all(`select id from ${t.batches} where id = ?`, batch);
+    if (known.length === 0) return null;
+    return { text: "m.batch = ?", params: [batch] };
+  }
+  return null;
+}
+
+/** Returns the conditions that bound the id: every index of a search has the id as its last column. */
+function idBounds(where: RunCondition[], id: string): Statement[] {
+  return where.flatMap((condition) => {
+    if (condition.field !== "id" || condition.not || condition.any.length !== 1) return [];
+    const { op, value } = condition.any[0]!;
+    return [{ text: `${id} ${op} ?`, params: [value] }];
+  });
 }
 
 /** Returns the condition that names one parent or rerun, where the table has an index for it. */

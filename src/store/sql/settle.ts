@@ -1,6 +1,8 @@
-import { outcomeRules, stateCodes } from "../../run/states.ts";
+import { type FinishedState, outcomeRules } from "../../run/states.ts";
 import type { FreedRun } from "../chains.ts";
 import type { ExchangeRequest, ExchangeResult, Lease, Renewal, RenewalResult, Settlement } from "../store.ts";
+import { type AttemptEntry, recordAttempts } from "./attempts.ts";
+import { BatchTally, batchOf } from "./batch-tally.ts";
 import type { SqlContext } from "./context.ts";
 import { type Database, first, idsAsJson, type Tables } from "./database.ts";
 import { moveLeasedToHistory, moveToHistory, type RunEnding } from "./history.ts";
@@ -19,15 +21,8 @@ export interface SettleResult {
   written: ExchangeResult["settled"];
   /** Runs under limits that these settlements ended or put back. */
   freed: FreedRun[];
-}
-
-/** An attempt to record in `attempts`. */
-export interface AttemptEntry {
-  id: number;
-  outcome: "retried" | "failed" | "crashed";
-  startedAt: number;
-  error: string | null;
-  fingerprint: string | null;
+  /** Batches whose members these settlements ended. */
+  batches: ReadonlySet<number>;
 }
 
 /** Settlements that were written, those among them that ended a cancelled run, and the runs under limits. */
@@ -49,17 +44,18 @@ export async function settleOnce(
   again: boolean,
 ): Promise<SettleResult> {
   const { t } = tx;
-  let settled: SettleResult = { written: [], freed: [] };
+  let settled: SettleResult = { written: [], freed: [], batches: new Set() };
   if (settle.length > 0) {
     if (again) {
       const text = `select seq from ${t.exchanges} where worker = ? and stream = ?`;
       const known = await first(tx.all<{ seq: number }>(text, worker, stream));
-      if (known && known.seq >= seq) return { written: settle.map(() => true), freed: [] };
+      if (known && known.seq >= seq)
+        return { ...settled, written: settle.map(() => true), batches: batchesOf(settle) };
     }
     // Sent together: statements that the caller sends from now on run after both.
     [, settled] = await Promise.all([
       tx.run(`update ${t.exchanges} set seq = ? where worker = ? and stream = ?`, seq, worker, stream),
-      settleAll(tx, settle, now),
+      settleAll(tx, settle, now, `${worker}:${stream}`),
     ]);
   }
   await markStarted(tx, started, now);
@@ -68,29 +64,39 @@ export async function settleOnce(
 
 /**
  * Writes settlements, each only while its lease is held. Settlements that only move their run into history take one
- * statement together where the database can; the others lock their runs first.
+ * statement together where the database can; the others lock their runs first. `who` counts the members of batches.
  */
 export async function settleAll(
   tx: SqlContext,
   settlements: Settlement[],
   now: number,
+  who: string,
 ): Promise<SettleResult> {
+  const batches = new Set<number>();
+  const tally = new BatchTally(batches);
   const groups = byToken(settlements);
   const counted = [...groups.values()].flatMap((group) => [...group.values()]);
   const settled = await Promise.all([
-    ...[...groups].map(([token, group]) => settleAtOnce(tx, token, group, now)),
+    ...[...groups].map(([token, group]) => settleAtOnce(tx, { token, group, tally }, now)),
     settleInSteps(
       tx,
       counted.filter((one) => !endsAtOnce(tx.db, one)),
       now,
+      tally,
     ),
   ]);
+  await tally.write(tx, who);
   const written = new Set(settled.flatMap((part) => part.settlements));
   const cancelled = new Set(settled.flatMap((part) => part.cancelled ?? []));
   return {
     written: settlements.map((one) => (cancelled.has(one) ? "cancelled" : written.has(one))),
     freed: settled.flatMap(({ freed }) => freed),
+    batches,
   };
+}
+
+function batchesOf(settlements: Settlement[]): Set<number> {
+  return new Set(settlements.map(({ batchId }) => batchOf(batchId)).filter((batch) => batch !== null));
 }
 
 /** For each token its settlements, by the id of their runs. */
@@ -118,12 +124,15 @@ function endsAtOnce(db: Database, { outcome }: Settlement): boolean {
 /** Writes the settlements of one token that only move their runs into history. */
 async function settleAtOnce(
   tx: SqlContext,
-  token: string,
-  group: Map<number, Settlement>,
+  { token, group, tally }: { token: string; group: Map<number, Settlement>; tally: BatchTally },
   now: number,
 ): Promise<SettledGroup> {
   const endings = [...group.values()].filter((one) => endsAtOnce(tx.db, one));
   const ended = await moveLeasedToHistory(tx, token, endings, now);
+  for (const { id } of ended) {
+    const { batchId, outcome } = group.get(id)!;
+    tally.count(batchId, outcomeRules[outcome].to as FinishedState);
+  }
   return {
     settlements: ended.map(({ id }) => group.get(id)!),
     freed: ended.filter(({ limited }) => limited === 1).map((run) => ({ ...run, token })),
@@ -131,11 +140,17 @@ async function settleAtOnce(
 }
 
 /** Locks the runs, then records attempts, puts back the runs that wait again, and moves the others into history. */
-async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: number): Promise<SettledGroup> {
+async function settleInSteps(
+  tx: SqlContext,
+  settlements: Settlement[],
+  now: number,
+  tally: BatchTally,
+): Promise<SettledGroup> {
   const { db } = tx;
   if (settlements.length === 0) return { settlements, freed: [] };
   const held = await readHeld(tx, settlements, db.forUpdate);
   const mine = settlements.filter(({ id, token }) => held.get(id)?.token === token);
+  if (mine.length < settlements.length) tx.missed();
   // A run that was to wait again ends if somebody has cancelled it meanwhile.
   const nextState = ({ id, outcome }: Settlement) => {
     const { to } = outcomeRules[outcome];
@@ -145,8 +160,10 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
     const { id, keep } = one;
     return nextState(one) !== "waiting" && keep === 0 && !((held.get(id)!.unique_until ?? 0) > now);
   };
+  const isRecorded = (one: Settlement) =>
+    outcomeRules[one.outcome].recorded || (isInterrupted(one) && nextState(one) === "waiting");
   const tried = mine
-    .filter((one) => outcomeRules[one.outcome].recorded && !forgets(one))
+    .filter((one) => isRecorded(one) && !forgets(one))
     .map((one) => ({
       ...one,
       outcome: one.outcome as AttemptEntry["outcome"],
@@ -156,8 +173,9 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
   const waiting = mine.filter((one) => nextState(one) === "waiting");
   await putBack(
     tx,
-    waiting.map(({ id, delay, outcome, logged, lane, executed = false }) => {
-      const isUnused = outcome === "released" && !executed;
+    waiting.map((one) => {
+      const { id, delay, outcome, logged, lane } = one;
+      const isUnused = outcome === "released" && !isInterrupted(one);
       const number = outcomeRules[outcome].counts ? "counted" : isUnused ? "unused" : "uncounted";
       return { id, delay, number, logged, lane };
     }),
@@ -167,13 +185,14 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
   const endings = mine.flatMap((one): RunEnding[] => {
     const to = nextState(one);
     if (to === "waiting") return [];
-    const { id, result, keep, child = null } = one;
+    const { id, result, keep, child = null, batchId = null } = one;
     const { error, fingerprint } = isCancelled(one) ? { error: null, fingerprint: null } : one;
     const { unique_until: uniqueUntil, attempts, logged } = held.get(id)!;
     return [
       {
         id,
-        state: stateCodes[to],
+        state: to,
+        batchId,
         // Computed from the database's time, so that start and end are by the same clock.
         startedAt: now - one.duration,
         error,
@@ -187,9 +206,14 @@ async function settleInSteps(tx: SqlContext, settlements: Settlement[], now: num
       },
     ];
   });
-  await moveToHistory(tx, endings, now);
+  await moveToHistory(tx, endings, now, tally);
   const freed = mine.map(({ id }) => held.get(id)!).filter(({ limited }) => limited === 1);
   return { settlements: mine, cancelled: mine.filter(isCancelled), freed };
+}
+
+/** Whether the handler was called and did not finish: by no fault of the run, which goes back. */
+function isInterrupted({ outcome, executed = false }: Settlement): boolean {
+  return outcome === "released" && executed;
 }
 
 /** Reads the runs of leases, by id, with the tokens that they have now. */
@@ -201,35 +225,6 @@ async function readHeld(tx: SqlContext, leases: Lease[], lock: string): Promise<
     idsAsJson(leases.map(({ id }) => id)),
   );
   return new Map(rows.map((row) => [row.id, row]));
-}
-
-/** Records attempts that failed or crashed. The runs are still in `runs`, under the number of the attempt. */
-export async function recordAttempts(tx: SqlContext, entries: AttemptEntry[], now: number): Promise<void> {
-  const { db, t } = tx;
-  if (entries.length === 0) return;
-  const rows = db.rows({
-    id: "integer",
-    outcome: "text",
-    started_at: "integer",
-    finished_at: "integer",
-    error: "text",
-    fingerprint: "text",
-  });
-  await tx.run(
-    `insert into ${t.attempts} (run_id, attempt, outcome, worker, started_at, finished_at, error, fingerprint)
-     select r.id, r.attempts, v.outcome, r.locked_by, v.started_at, v.finished_at, v.error, v.fingerprint
-       from ${db.lookUp(rows, t.runs)}`,
-    JSON.stringify(
-      entries.map(({ id, outcome, startedAt, error, fingerprint }) => [
-        id,
-        outcome,
-        startedAt,
-        now,
-        error,
-        fingerprint,
-      ]),
-    ),
-  );
 }
 
 /** Marks the runs as started whose leases are held. */
@@ -257,7 +252,10 @@ export async function updateHeld(
 ): Promise<boolean> {
   const { db, t } = tx;
   const held = await readHeld(tx, [{ id, token }], db.forUpdate);
-  if (held.get(id)?.token !== token) return false;
+  if (held.get(id)?.token !== token) {
+    tx.missed();
+    return false;
+  }
   const set = Object.keys(changes).map((column) =>
     column === "started_at" ? "started_at = coalesce(started_at, ?)" : `${column} = ?`,
   );
@@ -306,6 +304,7 @@ export async function renew(
   if (free.length < renewals.length && db.skipLocked !== "") {
     const seen = underToken(await readHeld(tx, renewals, ""));
     for (const { id } of seen) if (!held.has(id)) locked.add(id);
+    if (held.size + locked.size < renewals.length) tx.missed();
   }
   return { held, locked };
 }

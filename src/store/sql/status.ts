@@ -1,9 +1,14 @@
 import type { JobStatus, LateSchedule, QueueStatus, SilentWorker, Status, WorkerRecord } from "../records.ts";
 import { LATE_AFTER } from "../search.ts";
+import { queueLimitOf, readRate } from "../stored-limits.ts";
 import { ActiveRuns } from "./active-runs.ts";
 import type { SqlContext } from "./context.ts";
+import type { Tables } from "./database.ts";
+import { joinDefiner, SEEN_AT } from "./definers.ts";
 import { JOB_COLUMNS, toJob } from "./jobs.ts";
+import { mutes } from "./mutes.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
+import { toQueueOrder } from "./queue-orders.ts";
 import { lastHeartbeats, liveWorkers } from "./workers.ts";
 
 export type JobStatusRow = Parameters<typeof toJob>[0] &
@@ -22,13 +27,20 @@ export const JOB_STATUS_COLUMNS: string = [
   "last_failure",
   "last_error",
   "fail_count",
-  "seen_at",
+  `${SEEN_AT} as seen_at`,
 ].join(", ");
+
+/** The tables that `JOB_STATUS_COLUMNS` are read from. */
+export function jobsWithDefiners(t: Tables): string {
+  return `${t.jobs} j ${joinDefiner(t)}`;
+}
 
 /** Counts runs and lists workers and problems. Its cost does not grow with the backlog. */
 export async function status(sql: SqlContext, now: number): Promise<Status> {
   const { t } = sql;
-  const jobs = await sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} order by name`);
+  const jobs = await sql.all<JobStatusRow>(
+    `select ${JOB_STATUS_COLUMNS} from ${jobsWithDefiners(t)} order by name`,
+  );
   const active = await new ActiveRuns(sql).count(now);
   const alive = await liveWorkers(sql, now);
   const ticks = await sql.all<{ job: string; next: number | null }>(
@@ -62,6 +74,7 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
     silent: await silent(sql, active, alive),
     expired: active.expired,
     isolated: active.isolated,
+    mutes: await mutes(sql, now),
     capped: active.capped,
   };
 }
@@ -81,6 +94,7 @@ function withMissing(jobs: JobStatusRow[], { placements }: ActiveRuns): JobStatu
 const UNKNOWN_JOB: Omit<JobStatusRow, "name" | "queue" | "priority"> = {
   lim: 0,
   key_lim: 0,
+  rate: null,
   cron: null,
   fingerprint: "",
   defined_at: 0,
@@ -95,23 +109,34 @@ const UNKNOWN_JOB: Omit<JobStatusRow, "name" | "queue" | "priority"> = {
   fail_count: 0,
 };
 
-type QueueRow = PausedRow & { name: string; lim: number; paused_until: number | null };
+type QueueRow = PausedRow & {
+  name: string;
+  lim: number;
+  rate: string | null;
+  fair: number;
+  patience: number | null;
+  paused_until: number | null;
+};
 
 /** Returns the limits and pauses of queues. Most queues have no row, and so no settings. */
 export async function queueSettings(
   sql: SqlContext,
   now: number,
   only?: string,
-): Promise<Pick<QueueStatus, "name" | "limit" | "paused" | "pausedUntil" | "pause">[]> {
+): Promise<
+  Pick<QueueStatus, "name" | "limit" | "rate" | "fair" | "patience" | "paused" | "pausedUntil" | "pause">[]
+> {
   const { t } = sql;
   const rows = await sql.all<QueueRow>(
-    `select name, lim, ${PAUSE_COLUMNS.join(", ")}, paused_until from ${t.queues}${only === undefined ? "" : " where name = ?"}`,
+    `select name, lim, rate, fair, patience, ${PAUSE_COLUMNS.join(", ")}, paused_until from ${t.queues}${only === undefined ? "" : " where name = ?"}`,
     ...(only === undefined ? [] : [only]),
   );
   return rows.map((row) => {
     const paused = row.paused_at !== null && (row.paused_until === null || row.paused_until > now);
     const pausedUntil = paused ? row.paused_until : null;
-    return { name: row.name, limit: row.lim, paused, pausedUntil, pause: paused ? toPause(row) : null };
+    const pause = paused ? toPause(row) : null;
+    const limits = { limit: queueLimitOf(row.lim), rate: row.lim > 0 ? readRate(row.rate) : null };
+    return { name: row.name, ...limits, ...toQueueOrder(row), paused, pausedUntil, pause };
   });
 }
 
@@ -130,16 +155,20 @@ async function queues(
     .map((name) => ({
       name,
       limit: 0,
+      rate: null,
+      fair: false,
+      patience: null,
       paused: false,
       pausedUntil: null,
       pause: null,
       ...settings.get(name),
       ready: 0,
-      capped: false,
       scheduled: 0,
+      due: 0,
       running: 0,
       oldest: null,
       ...active.queues.get(name),
+      capped: active.isLeftOut(name) || (active.queues.get(name)?.capped ?? false),
     }));
 }
 

@@ -9,7 +9,7 @@ import type {
   PruneRequest,
 } from "../maintenance.ts";
 import type { ReadLimits, StoreReads } from "../reads.ts";
-import type { CancelAnswer, JobRecord, NewAuditEntry, PauseNote, WorkerRecord } from "../records.ts";
+import type { BusyWorker, CancelAnswer, JobRecord, WorkerRecord } from "../records.ts";
 import {
   type CrashCap,
   type DatabaseName,
@@ -22,24 +22,26 @@ import {
   type ReapedRun,
   type Renewal,
   type RenewalResult,
+  type Revival,
   type Store,
   type SyncRequest,
   WORKER_DEAD_AFTER,
 } from "../store.ts";
-import { record } from "./audit.ts";
+import { slotOf } from "./batch-tally.ts";
+import type { SqlBatches } from "./batches.ts";
 import { SqlContext } from "./context.ts";
 import * as control from "./control.ts";
 import type { Database, Sql, Statement, Tables, Transaction } from "./database.ts";
 import { adopt } from "./former-names.ts";
 import { inspect } from "./inspect.ts";
 import * as jobs from "./jobs.ts";
-import { LimitedSql } from "./limited.ts";
 import * as logs from "./logs.ts";
-import { install, type Schema, verify } from "./migrate.ts";
-import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
+import { checkSchema, install, type Schema } from "./migrate.ts";
+import { OperatorStore } from "./operator-store.ts";
 import * as prune from "./prune.ts";
-import { LimitedReads, SqlReads } from "./reads.ts";
-import { reap, takeBack } from "./reap.ts";
+import { raise } from "./queue-orders.ts";
+import { LimitedReads } from "./reads.ts";
+import { hasExpired, reap, reapGone, takeBack } from "./reap.ts";
 import { revive } from "./revive.ts";
 import {
   holdsLease,
@@ -52,6 +54,7 @@ import {
 } from "./settle.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
+import { TimeLimitedSql } from "./time-limit.ts";
 import { writeSlowHook } from "./wait-facts.ts";
 import * as workers from "./workers.ts";
 
@@ -59,14 +62,16 @@ import * as workers from "./workers.ts";
  * The part of a store that is the same on every database. Subclasses add how to insert, exchange, watch and tell the
  * time.
  */
-export abstract class SqlStore extends SqlReads implements Store {
+export abstract class SqlStore extends OperatorStore implements Store {
   readonly #schema: Schema;
   readonly #sweeper: logs.LogSweeper;
+  readonly #heartbeats: workers.Heartbeats;
 
   constructor(database: Database, schema: Schema, tables: Tables) {
     super(new SqlContext(database, tables));
     this.#schema = schema;
     this.#sweeper = new logs.LogSweeper(this.sql);
+    this.#heartbeats = new workers.Heartbeats(this.sql);
   }
 
   get database(): DatabaseName {
@@ -74,6 +79,7 @@ export abstract class SqlStore extends SqlReads implements Store {
   }
 
   abstract readonly streams: number;
+  abstract readonly batches: SqlBatches;
   abstract close(): Promise<void>;
   /** Asks on the connection of `sql`: while it has a transaction open, no second connection may be free. */
   abstract override now(sql?: Sql): Promise<number>;
@@ -126,15 +132,23 @@ export abstract class SqlStore extends SqlReads implements Store {
    */
   async transaction(...[settlement, work, extended]: Parameters<Store["transaction"]>): Promise<boolean> {
     const lost = new Error("the lease was lost");
+    let ended: ReadonlySet<number> = new Set();
     const inside = async (transaction: Transaction) => {
       const tx = this.sql.on(transaction);
       if (!(await holdsLease(tx, settlement))) throw lost;
       await this.callInside(work, transaction);
-      const { written } = await settleAll(tx, [settlement], await this.now(tx));
+      const { written, batches } = await settleAll(
+        tx,
+        [settlement],
+        await this.now(tx),
+        slotOf([settlement]),
+      );
       if (!written[0]) throw lost;
+      ended = batches;
     };
     try {
       await this.transactOnce(inside, extended ?? (() => {}));
+      await this.batches.ended(ended);
       return true;
     } catch (error) {
       if (error === lost) return false;
@@ -155,14 +169,32 @@ export abstract class SqlStore extends SqlReads implements Store {
 
   async reap(limit: number, cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]> {
     const now = await this.now();
-    const request = { limit, cap, error, keep };
-    return this.sql.transaction((tx) => reap(tx, request, now));
+    if (!(await hasExpired(this.sql, now))) return [];
+    return this.#ending((batches) =>
+      this.sql.transaction((tx) => reap(tx, { limit, cap, error, keep, batches }, now)),
+    );
+  }
+
+  async reapGone(names: string[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]> {
+    const now = await this.now();
+    return this.#ending((batches) =>
+      this.sql.transaction((tx) => reapGone(tx, { workers: names, cap, error, keep, batches }, now)),
+    );
   }
 
   async takeBack(leases: Lease[], cap: CrashCap, error: string, keep: number | null): Promise<ReapedRun[]> {
     const now = await this.now();
-    const request = { leases, cap, error, keep };
-    return this.sql.transaction((tx) => takeBack(tx, request, now));
+    return this.#ending((batches) =>
+      this.sql.transaction((tx) => takeBack(tx, { leases, cap, error, keep, batches }, now)),
+    );
+  }
+
+  /** Looks at the batches whose members `work` has ended, after it has committed. */
+  async #ending<Result>(work: (batches: Set<number>) => Promise<Result>): Promise<Result> {
+    const batches = new Set<number>();
+    const result = await work(batches);
+    await this.batches.ended(batches);
+    return result;
   }
 
   async reapOwnerless(self: string, error: string, keep: number | null): Promise<number[]> {
@@ -176,12 +208,20 @@ export abstract class SqlStore extends SqlReads implements Store {
     return this.#failWaiting(which, error, keep, await this.now());
   }
 
-  async cancel(id: number, keep: number | null, force = false): Promise<CancelAnswer> {
-    return control.cancel(this.sql, id, { keep, force }, await this.now());
+  async cancel(
+    id: number,
+    keep: number | null,
+    force = false,
+    only: readonly RunState[] | null = null,
+  ): Promise<CancelAnswer> {
+    const now = await this.now();
+    return this.#ending((batches) => control.cancel(this.sql, id, { keep, force, only, batches }, now));
   }
 
   #failWaiting(which: Statement, error: string, keep: number | null, now: number): Promise<number[]> {
-    return control.endWaiting(this.sql, which, { state: "failed", error, keep, now });
+    return this.#ending((batches) =>
+      control.endWaiting(this.sql, which, { state: "failed", error, keep, now, batches }),
+    );
   }
 
   protected settleOnce(tx: Transaction, request: ExchangeRequest, now: number): Promise<SettleResult> {
@@ -204,24 +244,28 @@ export abstract class SqlStore extends SqlReads implements Store {
     return workers.forgetDead(this.sql, await this.now());
   }
 
-  verify(): Promise<void> {
-    return verify(this.sql, this.#schema);
+  checkSchema(sql: SqlContext = this.sql): Promise<void> {
+    return checkSchema(sql, this.#schema);
   }
 
   async move(id: number, runAt: number): Promise<"moved" | RunState | null> {
     return control.move(this.sql, id, runAt, await this.now());
   }
 
-  async revive(id: number, runAt: number | null = null): Promise<"revived" | RunState | null> {
-    return revive(this.sql, id, runAt, await this.now());
+  async revive(id: number, revival: Revival = {}): Promise<"revived" | RunState | null> {
+    return revive(this.sql, id, revival, await this.now());
   }
 
-  remove(id: number): Promise<"removed" | RunState | null> {
-    return control.remove(this.sql, id);
+  remove(id: number, only: readonly RunState[] | null = null): Promise<"removed" | RunState | null> {
+    return this.#ending((batches) => control.remove(this.sql, id, { only, batches }));
   }
 
-  async syncJobs(sync: SyncRequest): Promise<void> {
+  async syncJobs(sync: SyncRequest): ReturnType<Store["syncJobs"]> {
     return syncJobs(this.sql, sync, await this.now());
+  }
+
+  async raise(queue: string, patience: number, limit: number): Promise<number> {
+    return raise(this.sql, queue, (await this.now()) - patience, limit);
   }
 
   adopt(id: number): Promise<boolean> {
@@ -236,20 +280,8 @@ export abstract class SqlStore extends SqlReads implements Store {
     return jobs.names(this.sql);
   }
 
-  async pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return pauseJob(this.sql, name, { paused, note }, await this.now());
-  }
-
-  async pauseQueue(name: string, paused: boolean, until: number | null, note?: PauseNote): Promise<void> {
-    return pauseQueue(this.sql, name, { paused, until, note }, await this.now());
-  }
-
   async tick(request: TickRequest): Promise<TickResult> {
     return tick(this.sql, request, await this.now());
-  }
-
-  async pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean> {
-    return pauseSchedule(this.sql, id, { paused, note }, await this.now());
   }
 
   flush(...counts: Parameters<Store["flush"]>): Promise<void> {
@@ -257,26 +289,29 @@ export abstract class SqlStore extends SqlReads implements Store {
   }
 
   async beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void> {
-    return workers.beat(this.sql, worker, await this.now());
+    return this.#heartbeats.beat(worker, await this.now());
   }
 
-  leave(worker: string): Promise<void> {
-    return workers.leave(this.sql, worker);
+  async releaseJobs(worker: string): Promise<void> {
+    return this.#heartbeats.release(worker, await this.now());
+  }
+
+  async leave(worker: string): Promise<void> {
+    return this.#heartbeats.leave(worker, await this.now());
+  }
+
+  async busyWorkersOf(host: string): Promise<BusyWorker[]> {
+    return workers.busyWorkersOf(this.sql, host, await this.now());
   }
 
   limited(limits: ReadLimits): StoreReads {
-    const sql = this.sql.on(new LimitedSql(this.sql.db, limits));
+    const sql = this.sql.on(new TimeLimitedSql(this.sql.db, limits));
     return new LimitedReads(sql, () => this.now());
   }
 
-  async recordAction(entry: NewAuditEntry): Promise<number> {
-    const now = await this.now();
-    await record(this.sql, entry, now);
-    return now;
-  }
-
   async prune(request: PruneRequest): Promise<PruneReport> {
-    return prune.prune(this.sql, this.#sweeper, request, await this.now());
+    const now = await this.now();
+    return this.#ending((batches) => prune.prune(this.sql, this.#sweeper, { ...request, batches }, now));
   }
 
   async countPrunable(request: PruneRequest): Promise<PruneForecast> {

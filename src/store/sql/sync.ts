@@ -1,11 +1,23 @@
-import { type DefinedJob, type JobDetails, type SyncRequest, WORKER_DEAD_AFTER } from "../store.ts";
+import { HOUR } from "../../time.ts";
+import type { DefinedJob, JobDetails, SyncRequest, SyncResult } from "../store.ts";
+import { storedLimits, writeRates } from "../stored-limits.ts";
 import type { SqlContext } from "./context.ts";
 import { inGroups, placeholders } from "./database.ts";
+import { type Census, type Definers, readDefiners, releaseJobs, takeCensus } from "./definers.ts";
 import { readFormerNames } from "./former-names.ts";
-import { compareNames, deleteStubs, isDefined, JOB_COLUMNS, type JobRow, lockJobs } from "./jobs.ts";
+import {
+  compareNames,
+  deleteStubs,
+  isDefined,
+  JOB_COLUMNS,
+  type JobRow,
+  lockJobs,
+  readJobs,
+} from "./jobs.ts";
 import { setLimitHint } from "./limit-hint.ts";
 import { type MayDefine, syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
+import { syncQueues } from "./sync-queues.ts";
 
 type JobUpdate = Pick<DefinedJob, "name" | "fingerprint"> & JobDetails & { definedAt: number };
 
@@ -16,31 +28,62 @@ const JOBS_PER_STATEMENT = 100;
 const IMPLICIT_START = 0;
 
 /**
- * Writes the definitions of one worker. While workers run different versions of the code, the most recently started
- * live worker wins, so that rows do not change back and forth with each sync of an older one.
+ * A worker writes `seen_at` of its jobs at least this often, although its heartbeats stand for them: processes of older
+ * versions read the column alone.
  */
-export function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promise<void> {
-  const { t } = sql;
-  const write = async (tx: SqlContext) => {
-    const workers = await tx.all<{ id: string }>(
-      `select id from ${t.workers} where seen_at > ?`,
-      now - WORKER_DEAD_AFTER,
-    );
-    const alive = new Set(workers.map((row) => row.id));
-    const mayDefine: MayDefine = (row) =>
-      !row || row.defined_by === null || row.defined_at <= sync.startedAt || !alive.has(row.defined_by);
-    const mayDefineImplicitly = (row: JobRow | undefined) =>
-      !isDefined(row) ||
-      (row.defined_at === IMPLICIT_START && (row.defined_by === sync.worker || !alive.has(row.defined_by!)));
-    const jobs = await definableJobs(tx, sync.jobs, mayDefine, now);
-    const mayDefineJob = (job: DefinedJob, row: JobRow | undefined) =>
-      job.implicit ? mayDefineImplicitly(row) : mayDefine(row);
-    for (const group of inGroups(jobs.sort(compareNames), JOBS_PER_STATEMENT)) {
-      await syncGroup(tx, { ...sync, jobs: group }, mayDefineJob, now);
-    }
-    await syncQueues(tx, sync, mayDefine);
+const REFRESHED_AFTER = HOUR;
+
+/** The request of a sync, and the facts that its decisions depend on. */
+interface Pass {
+  sync: SyncRequest;
+  definers: Definers;
+  now: number;
+  mayDefine(job: DefinedJob, row: JobRow | undefined): boolean;
+}
+
+/**
+ * Writes the definitions of one worker. While workers run different versions of the code, the most recently started
+ * live worker wins, so that rows do not change back and forth with each sync of an older one. Reads no job if the
+ * census is that of the request.
+ */
+export async function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promise<SyncResult> {
+  const census = await takeCensus(sql, now);
+  const { text, workers } = census;
+  if (sync.census === text) return { workers, census: text, isUnchanged: true };
+  const write = (tx: SqlContext) => syncAll(tx, sync, census, now);
+  const hasWritten = await sql.transaction(write, { lockTimeout: true });
+  // The census is older than what the sync read: a change in between makes the next sync read the jobs again.
+  return { workers, census: hasWritten ? null : text, isUnchanged: false };
+}
+
+/** Returns whether anything was written. */
+async function syncAll(tx: SqlContext, sync: SyncRequest, census: Census, now: number): Promise<boolean> {
+  const definers = await readDefiners(tx, now);
+  const isAlive = (id: string) => definers.isAlive(id);
+  const mayDefine: MayDefine = (row) =>
+    !row || row.defined_by === null || row.defined_at <= sync.startedAt || !isAlive(row.defined_by);
+  const mayDefineImplicitly = (row: JobRow | undefined) =>
+    !isDefined(row) ||
+    (row.defined_at === IMPLICIT_START && (row.defined_by === sync.worker || !isAlive(row.defined_by!)));
+  const pass: Pass = {
+    sync,
+    definers,
+    now,
+    mayDefine: (job, row) => (job.implicit ? mayDefineImplicitly(row) : mayDefine(row)),
   };
-  return sql.transaction(write, { lockTimeout: true });
+  const jobs = await definableJobs(tx, sync.jobs, mayDefine, now);
+  let hasWritten = false;
+  let own = 0;
+  for (const group of inGroups(jobs.sort(compareNames), JOBS_PER_STATEMENT)) {
+    const synced = await syncGroup(tx, group, pass);
+    own += synced.own;
+    hasWritten ||= synced.hasWritten;
+  }
+  if (census.jobsOf(sync.worker) > own) {
+    await releaseJobs(tx, sync.worker, definers.lastBeat(sync.worker), new Set(jobs.map(({ name }) => name)));
+    hasWritten = true;
+  }
+  return (await syncQueues(tx, sync, mayDefine)) || hasWritten;
 }
 
 /**
@@ -61,70 +104,97 @@ async function definableJobs(
   return [...jobs, ...implicit.filter(({ name }) => !former.has(name))];
 }
 
-/** Writes the definitions of some jobs that are new, changed or another worker's, and marks the others as seen. */
+/**
+ * Writes the definitions of some jobs that are new, changed or another worker's, and `seen_at` of the others unless the
+ * heartbeats of their worker stand for it. Returns how many rows named this worker before.
+ */
 async function syncGroup(
   tx: SqlContext,
-  { worker, startedAt, jobs: defined }: SyncRequest,
-  mayDefine: (job: DefinedJob, row: JobRow | undefined) => boolean,
-  now: number,
+  defined: DefinedJob[],
+  pass: Pass,
+): Promise<{ own: number; hasWritten: boolean }> {
+  const { sync, now } = pass;
+  const rows = await readJobs(
+    tx,
+    defined.map(({ name }) => name),
+  );
+  const own = defined.filter(({ name }) => rows.get(name)?.defined_by === sync.worker).length;
+  const mustWrite = defined.some((job) => {
+    const row = rows.get(job.name);
+    return needsUpdate(job, row, pass) || mustWriteSeen(row!, pass);
+  });
+  // Without locks: of a thousand workers that define the same jobs, almost all have nothing to write.
+  if (!mustWrite) return { own, hasWritten: false };
+  const { jobs, known } = await lockAll(tx, defined, now);
+  const updates: JobUpdate[] = [];
+  const seen: string[] = [];
+  for (const job of jobs) {
+    const row = known.get(job.name);
+    const { name, fingerprint } = job;
+    if (needsUpdate(job, row, pass))
+      updates.push({ ...job.details(), name, fingerprint, definedAt: definedAt(job, sync) });
+    else if (mustWriteSeen(row!, pass)) seen.push(name);
+  }
+  if (updates.length > 0) await updateJobs(tx, updates, known, pass);
+  if (seen.length > 0) {
+    const { t } = tx;
+    await tx.run(`update ${t.jobs} set seen_at = ? where name in (${placeholders(seen)})`, now, ...seen);
+  }
+  return { own, hasWritten: true };
+}
+
+function definedAt({ implicit }: DefinedJob, { startedAt }: SyncRequest): number {
+  return implicit ? IMPLICIT_START : startedAt;
+}
+
+/** Whether the definition of this worker belongs in the row, and is not there yet. */
+function needsUpdate(job: DefinedJob, row: JobRow | undefined, { sync, mayDefine }: Pass): boolean {
+  const isSame = row?.fingerprint === job.fingerprint && row.defined_by === sync.worker;
+  const isCurrent =
+    isSame && (row.defined_at === IMPLICIT_START) === (definedAt(job, sync) === IMPLICIT_START);
+  return !isCurrent && mayDefine(job, row);
+}
+
+/** Whether `seen_at` must be written, because no heartbeat stands for it or for processes of older versions. */
+function mustWriteSeen(row: JobRow, { sync, definers, now }: Pass): boolean {
+  if (!definers.covers(row)) return true;
+  return row.defined_by === sync.worker && (row.seen_at ?? 0) < now - REFRESHED_AFTER;
+}
+
+/** Writes definitions of this worker, whose rows are locked. */
+async function updateJobs(
+  tx: SqlContext,
+  updates: JobUpdate[],
+  known: ReadonlyMap<string, JobRow>,
+  { sync: { worker }, definers, now }: Pass,
 ): Promise<void> {
   const { db, t } = tx;
-  const { jobs, known } = await lockAll(tx, defined, now);
-  const definedAt = ({ implicit }: DefinedJob) => (implicit ? IMPLICIT_START : startedAt);
-  const isCurrent = (job: DefinedJob) => {
-    const row = known.get(job.name);
-    const isSame = row?.fingerprint === job.fingerprint && row.defined_by === worker;
-    return isSame && (row.defined_at === IMPLICIT_START) === (definedAt(job) === IMPLICIT_START);
+  const columns = [...JOB_COLUMNS.split(", "), "seen_at", "created_at"];
+  await tx.run(
+    db.upsert({ table: t.jobs, key: ["name"], columns, update: columns.slice(1, -1), rows: updates.length }),
+    ...updates.flatMap((job) => {
+      const { lim, key_lim: keyLim } = storedLimits(job.limit, job.keyLimit, job.rates ?? null);
+      const { name, queue, priority, cron, fingerprint, definedAt } = job;
+      const rates = writeRates(job.rates ?? null);
+      return [name, queue, priority, lim, keyLim, rates, cron, fingerprint, definedAt, worker, now, now];
+    }),
+  );
+  const lastSeen = ({ name }: JobUpdate) => {
+    const row = known.get(name);
+    return row ? definers.lastSeen(row) : null;
   };
-  const needsUpdate = (job: DefinedJob) => mayDefine(job, known.get(job.name)) && !isCurrent(job);
-  const updates: JobUpdate[] = jobs.filter(needsUpdate).map((job) => ({
-    ...job.details(),
-    name: job.name,
-    fingerprint: job.fingerprint,
-    definedAt: definedAt(job),
-  }));
-  const seen = jobs.filter((job) => !needsUpdate(job)).map((job) => job.name);
-  if (updates.length > 0) {
-    const columns = [...JOB_COLUMNS.split(", "), "seen_at", "created_at"];
-    await tx.run(
-      db.upsert({
-        table: t.jobs,
-        key: ["name"],
-        columns,
-        update: columns.slice(1, -1),
-        rows: updates.length,
-      }),
-      ...updates.flatMap((job) => [
-        job.name,
-        job.queue,
-        job.priority,
-        job.limit,
-        job.keyLimit,
-        job.cron,
-        job.fingerprint,
-        job.definedAt,
-        worker,
-        now,
-        now,
-      ]),
-    );
-    const lastSeen = (job: JobUpdate) => known.get(job.name)?.seen_at ?? null;
-    await syncSchedules(
-      tx,
-      updates.map((job) => ({ ...job, seenAt: lastSeen(job) })),
-      now,
-    );
-  }
-  const limits = ({ limit, keyLimit }: JobUpdate) => limit > 0 || keyLimit > 0;
+  await syncSchedules(
+    tx,
+    updates.map((job) => ({ ...job, seenAt: lastSeen(job) })),
+    now,
+  );
+  const limits = ({ limit, keyLimit, rates }: JobUpdate) => limit > 0 || keyLimit > 0 || rates;
   const wasLimited = ({ name }: JobUpdate) => {
     const row = known.get(name);
     return row !== undefined && (row.lim > 0 || row.key_lim > 0);
   };
   const newlyLimited = updates.filter((job) => limits(job) && !wasLimited(job)).map((job) => job.name);
   await setLimitHint(tx, "name", newlyLimited);
-  if (seen.length > 0) {
-    await tx.run(`update ${t.jobs} set seen_at = ? where name in (${placeholders(seen)})`, now, ...seen);
-  }
 }
 
 /** Locks the rows of jobs. Returns them, and the jobs that no other worker has renamed meanwhile. */
@@ -144,41 +214,4 @@ async function lockAll(
   const isFormer = (name: string) => former.has(name);
   await deleteStubs(tx, stubs.filter(isFormer));
   return { jobs: jobs.filter(({ name }) => !isFormer(name)), known };
-}
-
-/** Writes the limits of queues that are new, changed or another worker's. */
-async function syncQueues(
-  tx: SqlContext,
-  { worker, startedAt, queues }: SyncRequest,
-  mayDefine: MayDefine,
-): Promise<void> {
-  const { db, t } = tx;
-  const columns = ["name", "lim", "defined_at", "defined_by"];
-  for (const group of inGroups([...queues].sort(compareNames), JOBS_PER_STATEMENT)) {
-    const rows = await tx.all<{
-      name: string;
-      lim: number;
-      defined_at: number | null;
-      defined_by: string | null;
-    }>(
-      `select name, lim, defined_at, defined_by from ${t.queues} where name in (${placeholders(group)}) order by name${db.forUpdate}`,
-      ...group.map(({ name }) => name),
-    );
-    const known = new Map(rows.map((row) => [row.name, { ...row, defined_at: row.defined_at ?? 0 }]));
-    const updates = group.filter(({ name, limit }) => {
-      const row = known.get(name);
-      return mayDefine(row) && !(row?.lim === limit && row.defined_by === worker);
-    });
-    if (updates.length === 0) continue;
-    await tx.run(
-      db.upsert({ table: t.queues, key: ["name"], columns, update: columns.slice(1), rows: updates.length }),
-      ...updates.flatMap(({ name, limit }) => [name, limit, startedAt, worker]),
-    );
-    const newlyLimited = updates.filter(({ name, limit }) => limit > 0 && (known.get(name)?.lim ?? 0) === 0);
-    await setLimitHint(
-      tx,
-      "queue",
-      newlyLimited.map(({ name }) => name),
-    );
-  }
 }

@@ -1,17 +1,23 @@
 import { isChain } from "../../run/chains.ts";
 import { isKeyed } from "../../run/lanes.ts";
 import type { SlotUsage, SlowHook, WaitFacts } from "../records.ts";
+import { jobLimitOf, keyLimitOf } from "../stored-limits.ts";
 import { isolatedRuns } from "./active-runs.ts";
 import { compareRuns } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
-import { first } from "./database.ts";
+import { first, type Statement } from "./database.ts";
+import { toJob } from "./jobs.ts";
 import { toPause } from "./pause.ts";
+import { ratesOfRun } from "./rate-records.ts";
 import { find } from "./run-records.ts";
-import { JOB_STATUS_COLUMNS, type JobStatusRow, queueSettings } from "./status.ts";
+import { JOB_STATUS_COLUMNS, type JobStatusRow, jobsWithDefiners, queueSettings } from "./status.ts";
 import { lastHeartbeats, liveWorkers } from "./workers.ts";
 
 /** Most runs to count as ahead of a run. */
 const MOST_AHEAD = 1000;
+
+/** Most running runs to read of those that use a limit. */
+const MOST_RUNNING = 10_000;
 
 /** Most runs to name of those that use a limit. */
 const MOST_HOLDERS = 3;
@@ -27,17 +33,22 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
   );
   const usage = (where: string, ...params: string[]) => slotUsage(sql, where, params);
   const job = await first(
-    sql.all<JobStatusRow>(`select ${JOB_STATUS_COLUMNS} from ${t.jobs} where name = ?`, run.name),
+    sql.all<JobStatusRow>(
+      `select ${JOB_STATUS_COLUMNS} from ${jobsWithDefiners(t)} where name = ?`,
+      run.name,
+    ),
   );
   const [queue] = await queueSettings(sql, now, run.queue);
   const alive = await liveWorkers(sql, now);
+  const waits = run.state === "ready" && run.worker === null && run.owner === null;
   return {
     now,
     run,
     keyed: unfinished !== undefined && isKeyed(unfinished.lane, run.name),
     job: job && {
-      limit: job.lim,
-      keyLimit: job.key_lim,
+      limit: jobLimitOf(job),
+      keyLimit: keyLimitOf(job),
+      hasKeyRate: (toJob(job).rates?.key ?? null) !== null,
       paused: job.paused_at !== null,
       pause: toPause(job),
       seenAt: job.seen_at,
@@ -46,8 +57,14 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     runningOfJob: await usage("name = ?", run.name),
     runningOfLane: await usage("name = ? and lane = ?", run.name, unfinished?.lane ?? ""),
     runningOfQueue: await usage("queue = ?", run.queue),
+    rates: await ratesOfRun(
+      sql,
+      { name: run.name, queue: run.queue, lane: unfinished?.lane ?? "", key: run.key },
+      { ...((job && toJob(job).rates) ?? { job: null, key: null }), queue: queue?.rate ?? null },
+      now,
+    ),
     behind: unfinished?.token ? await behind(sql, run, unfinished.token) : null,
-    ahead: await ahead(sql, run),
+    ahead: waits ? await ahead(sql, run, queue?.fair ? (unfinished?.lane ?? null) : null) : 0,
     workers: alive,
     holder: run.worker === null ? null : ((await lastHeartbeats(sql, [run.worker])).get(run.worker) ?? null),
     isolated: await isolatedRuns(sql, now),
@@ -66,7 +83,7 @@ async function slotUsage(sql: SqlContext, where: string, params: string[]): Prom
     run_at: number;
   }>(
     `select id, lease_token as token, locked_by as worker, priority, run_at from ${sql.t.runs}
-      where state = 2 and owner is null and ${where}`,
+      where state = 2 and owner is null and ${where} limit ${MOST_RUNNING}`,
     ...params,
   );
   const slots = Map.groupBy(rows.sort(compareRuns), ({ id, token }) => (isChain(token) ? token : id));
@@ -105,26 +122,44 @@ async function behind(
   return current && current.id !== id ? current.id : null;
 }
 
-/** Counts the ready runs of the same queue that are claimed before a run. */
+/**
+ * Counts the ready runs of the same queue that are claimed before a run, up to `MOST_AHEAD`. Each part is one range of
+ * an index, in its order: with one condition for all of them, every database reads the queue from its beginning.
+ * `lane`: of the same priority only the runs of this lane count, because lanes take turns; null: they do not.
+ */
 async function ahead(
   sql: SqlContext,
-  run: { queue: string; priority: number; runAt: number; id: number },
+  { queue, priority, runAt, id }: { queue: string; priority: number; runAt: number; id: number },
+  lane: string | null,
 ): Promise<number> {
-  const { t } = sql;
+  const { db, t } = sql;
+  const better: Statement = { text: "priority < ?", params: [priority] };
+  const ofQueue: Statement[] = [
+    { text: "priority = ? and run_at < ?", params: [priority, runAt] },
+    { text: "priority = ? and run_at = ? and id < ?", params: [priority, runAt, id] },
+  ];
+  const ofLane: Statement[] = [
+    { text: "priority = ? and lane = ? and run_at < ?", params: [priority, lane, runAt] },
+    { text: "priority = ? and lane = ? and run_at = ? and id < ?", params: [priority, lane, runAt, id] },
+  ];
+  const part = (index: "ready" | "lanes", order: string, limited: number) => (range: Statement) => ({
+    text: `select 1 as one from ${t.runs}${db.using(t.runs, index)}
+              where state = 1 and limited = ${limited} and owner is null and queue = ? and ${range.text}
+              order by ${order} ${db.upTo(MOST_AHEAD)}`,
+    params: [queue, ...range.params],
+  });
+  const parts = [0, 1].flatMap((limited) => {
+    const inQueue = part("ready", "priority, run_at, id", limited);
+    if (lane === null) return [better, ...ofQueue].map(inQueue);
+    return [inQueue(better), ...ofLane.map(part("lanes", "priority, lane, run_at, id", limited))];
+  });
   const row = await first(
     sql.all<{ n: number }>(
-      `select count(*) as n from (
-         select 1 as one from ${t.runs}
-          where state = 1 and owner is null and queue = ?
-            and (priority < ? or (priority = ? and (run_at < ? or (run_at = ? and id < ?))))
-          limit ${MOST_AHEAD}) as before_it`,
-      run.queue,
-      run.priority,
-      run.priority,
-      run.runAt,
-      run.runAt,
-      run.id,
+      `select count(*) as n from (${parts
+        .map(({ text }, n) => `select one from (${text}) as part_${n}`)
+        .join(" union all ")}) as before_it`,
+      ...parts.flatMap(({ params }) => params),
     ),
   );
-  return row?.n ?? 0;
+  return Math.min(row?.n ?? 0, MOST_AHEAD);
 }

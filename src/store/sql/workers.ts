@@ -1,7 +1,8 @@
-import type { LastHeartbeat, WorkerFacts, WorkerRecord, WorkerRun } from "../records.ts";
-import { EXCHANGE_STREAMS, WORKER_DEAD_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
+import type { BusyWorker, LastHeartbeat, WorkerFacts, WorkerRecord, WorkerRun } from "../records.ts";
+import { EXCHANGE_STREAMS, WORKER_DEAD_AFTER, WORKER_FORGOTTEN_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, placeholders } from "./database.ts";
+import { releaseJobs } from "./definers.ts";
 
 /** A row of `workers`. */
 interface WorkerRow {
@@ -63,12 +64,54 @@ export async function lastHeartbeats(
   return new Map(rows.map(({ id, host, pid, seen_at: seenAt }) => [id, { host, pid, seenAt }]));
 }
 
-/** Inserts or updates the row of a live worker, and inserts the rows of its streams. */
-export async function beat(
-  sql: SqlContext,
-  worker: Omit<WorkerRecord, "seenAt">,
-  now: number,
-): Promise<void> {
+/** Returns the workers on a host that hold runs, alive or not. */
+export async function busyWorkersOf(sql: SqlContext, host: string, now: number): Promise<BusyWorker[]> {
+  const { db, t } = sql;
+  const rows = await sql.all<Pick<WorkerRow, "id" | "pid" | "seen_at" | "facts">>(
+    `select id, pid, seen_at, facts from ${t.workers} w where host = ? and exists (
+       select 1 from ${t.runs} r${db.using(t.runs, "leased")} where r.state = 2 and r.locked_by = w.id)`,
+    host,
+  );
+  return rows.map(({ id, pid, seen_at: seenAt, facts }) => {
+    const { process = null }: Partial<WorkerFacts> = facts === null ? {} : JSON.parse(facts);
+    return { id, pid, process, silence: now - seenAt };
+  });
+}
+
+/** Writes the heartbeats of the workers of one store. */
+export class Heartbeats {
+  readonly #sql: SqlContext;
+  /** The worker whose streams had their rows a moment ago, and when that was. */
+  #streamsOf: { worker: string; seenAt: number } | null = null;
+
+  constructor(sql: SqlContext) {
+    this.#sql = sql;
+  }
+
+  /** Inserts or updates the row of a live worker, and inserts the rows of its streams. */
+  async beat(worker: Omit<WorkerRecord, "seenAt">, now: number): Promise<void> {
+    await beat(this.#sql, worker, now);
+    const known = this.#streamsOf;
+    // The rows of streams are deleted minutes after the last heartbeat, so most heartbeats need not look for them.
+    if (known?.worker === worker.id && Math.abs(now - known.seenAt) < WORKER_DEAD_AFTER) return;
+    await addStreams(this.#sql, worker.id);
+    this.#streamsOf = { worker: worker.id, seenAt: now };
+  }
+
+  /** Records that a worker no longer defines its jobs. */
+  release(worker: string, now: number): Promise<void> {
+    return releaseJobs(this.#sql, worker, now);
+  }
+
+  /** Deletes the rows of a worker that stops. */
+  async leave(worker: string, now: number): Promise<void> {
+    this.#streamsOf = null;
+    await leave(this.#sql, worker, now);
+  }
+}
+
+/** Inserts or updates the row of a live worker. */
+async function beat(sql: SqlContext, worker: Omit<WorkerRecord, "seenAt">, now: number): Promise<void> {
   const { db, t } = sql;
   await sql.run(
     db.upsert({
@@ -86,16 +129,18 @@ export async function beat(
     now,
     worker.facts ? JSON.stringify(worker.facts) : null,
   );
+}
+
+/** Inserts the rows of a worker's streams, if they are missing. */
+async function addStreams(sql: SqlContext, worker: string): Promise<void> {
+  const { db, t } = sql;
   // Reads first: an insert would wait for exchanges under way, which hold these rows.
-  const streams = await sql.all(`select stream from ${t.exchanges} where worker = ?`, worker.id);
+  const streams = await sql.all(`select stream from ${t.exchanges} where worker = ?`, worker);
   if (streams.length === EXCHANGE_STREAMS) return;
-  const rows = Array.from({ length: EXCHANGE_STREAMS }, (_, stream) => [worker.id, stream]);
+  const rows = Array.from({ length: EXCHANGE_STREAMS }, (_, stream) => [worker, stream]);
   const key = ["worker", "stream"];
   await sql.run(db.upsert({ table: t.exchanges, key, columns: key, rows: rows.length }), ...rows.flat());
 }
-
-/** The rows of workers that were last seen longer ago are deleted. */
-const FORGOTTEN_AFTER = 10 * WORKER_DEAD_AFTER;
 
 /** Most rows of workers that one prune deletes. */
 const FORGOTTEN_AT_ONCE = 100;
@@ -103,7 +148,7 @@ const FORGOTTEN_AT_ONCE = 100;
 /** Counts the rows of workers that died long ago. */
 export async function countDead(sql: SqlContext, now: number): Promise<number> {
   const { t } = sql;
-  const gone = now - FORGOTTEN_AFTER;
+  const gone = now - WORKER_FORGOTTEN_AFTER;
   const row = first(sql.all<{ n: number }>(`select count(*) as n from ${t.workers} where seen_at < ?`, gone));
   return (await row)?.n ?? 0;
 }
@@ -116,11 +161,12 @@ export async function forgetDead(sql: SqlContext, now: number): Promise<number> 
   const { db, t } = sql;
   if ((await countDead(sql, now)) === 0) return 0;
   return sql.transaction(async (tx) => {
-    const dead = await tx.all<{ id: string }>(
-      `select id from ${t.workers} where seen_at < ? order by id limit ${FORGOTTEN_AT_ONCE}${db.skipLocked}`,
-      now - FORGOTTEN_AFTER,
+    const dead = await tx.all<{ id: string; seen_at: number }>(
+      `select id, seen_at from ${t.workers} where seen_at < ? order by id limit ${FORGOTTEN_AT_ONCE}${db.skipLocked}`,
+      now - WORKER_FORGOTTEN_AFTER,
     );
     if (dead.length === 0) return 0;
+    for (const { id, seen_at: seenAt } of dead) await releaseJobs(tx, id, seenAt);
     const ids = dead.map(({ id }) => id);
     await tx.run(`delete from ${t.workers} where id in (${placeholders(ids)})`, ...ids);
     // By a plain read, and then by key: MySQL locks every row that a `delete` reads.
@@ -160,9 +206,10 @@ function writeQueues({ queues, exceptQueues, weights, schedules }: WorkerQueues)
   return JSON.stringify({ queues, exceptQueues, weights, schedules });
 }
 
-/** Deletes the rows of a worker that stops. */
-export async function leave(sql: SqlContext, worker: string): Promise<void> {
+async function leave(sql: SqlContext, worker: string, now: number): Promise<void> {
   const { t } = sql;
+  // Before its row is deleted: if this process dies in between, the row still tells when it defined the jobs.
+  await releaseJobs(sql, worker, now);
   await sql.run(`delete from ${t.workers} where id = ?`, worker);
   await sql.run(`delete from ${t.exchanges} where worker = ?`, worker);
 }

@@ -1,6 +1,8 @@
-import { Chooser, type LimitUsage } from "../chooser.ts";
+import { Chooser, type NextOpening } from "../chooser.ts";
+import { laneShares, lanesToList } from "../fair-lanes.ts";
 import { MOST_LANES, openLanes } from "../open-lanes.ts";
 import { serves } from "../queue-selection.ts";
+import { movedBuckets, spentBuckets } from "../rate-spending.ts";
 import {
   ClaimOrder,
   claimable,
@@ -15,13 +17,32 @@ import {
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
+import { behind, type ClaimWindow, growth, WindowSizes, windowsToGrow } from "../sql/claim-windows.ts";
 import type { Param, Tables } from "../sql/database.ts";
 import { keyAtStart } from "../sql/new-run.ts";
+import { bucketWrites } from "../sql/rates.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { ClaimedRun, ClaimRequest, PausedNames } from "../store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type LanePosition, laneAfter } from "./lanes.ts";
-import { Limits, readUsage } from "./limits.ts";
+import { fairLanes, type LanePosition, laneAfter } from "./lanes.ts";
+import { readUsage } from "./limit-usage.ts";
+import { Limits } from "./limits.ts";
+
+/** A queue, or one lane of it, in which a claim looks for runs without the limit hint. */
+interface ClaimPlace {
+  queue: string;
+  lane: LanePosition | null;
+  /** Names of closed jobs, as JSON; null: there are none. */
+  closed: string | null;
+  /** See `ClaimWindow`. */
+  first?: number;
+  /** Whether the claim reads this lane only if those before it have too few runs. */
+  isSpare?: boolean;
+}
+
+interface ReadyWindow extends ClaimWindow, ClaimPlace {
+  lane: LanePosition | null;
+}
 
 const KEY = keyAtStart("?");
 
@@ -33,6 +54,7 @@ export class Claimer {
   readonly #db: SqliteDatabase;
   readonly #t: Tables;
   readonly #limits: Limits;
+  readonly #sizes = new WindowSizes();
 
   constructor(db: SqliteDatabase, tables: Tables) {
     this.#db = db;
@@ -46,19 +68,26 @@ export class Claimer {
     worker: string,
     now: number,
     paused: PausedNames,
-  ): { claimed: ClaimedRun[]; isUnfinished: boolean } {
+  ): { claimed: ClaimedRun[]; isUnfinished: boolean; opening: NextOpening } {
     const closed = new Set([...request.exclude, ...paused.jobs]);
     const queues = this.#openQueues(request, paused);
     const order = new ClaimOrder(request);
-    const usage = readUsage(this.#db, this.#t, request, closed);
-    const { unlimited, strays } = this.#findUnlimited(request, queues, closed, usage);
+    const usage = readUsage(this.#db, this.#t, { request, closed, now });
+    const isLimited = ({ queue, name }: RunRow) => usage.isLimited(queue, name);
+    const places = request.limit > 0 ? this.#places(queues, closed, request) : [];
+    const { unlimited, strays } = this.#findUnlimited(request, places, order, isLimited);
     this.#setLimitHint(strays);
     const limited = this.#limits.choose(queues, usage, order, request);
     const rows = merge(unlimited, limited.rows, order, request);
+    this.#sizes.took(rows);
+    request.rotation?.took(rows);
     this.#take(rows, request, worker, now);
+    const spent = [...movedBuckets(limited.chooser.ratesSetBack()), ...spentBuckets(rows, limited.chooser)];
+    for (const { text, params } of bucketWrites(this.#t, spent)) this.#db.change(text, ...params);
     return {
       claimed: toClaimedRuns(rows, request, now),
       isUnfinished: limited.isUnfinished || strays.length > 0,
+      opening: limited.opening,
     };
   }
 
@@ -95,9 +124,9 @@ export class Claimer {
   /** Reads ready runs without the limit hint. `strays` are those that a limit holds by now. */
   #findUnlimited(
     request: ClaimRequest,
-    queues: string[],
-    closed: Set<string>,
-    usage: LimitUsage,
+    places: ClaimPlace[],
+    order: ClaimOrder,
+    isLimited: (run: RunRow) => boolean,
   ): { unlimited: RunRow[]; strays: RunRow[] } {
     const unlimited = this.#db.select<RunRow>(
       `select ${RUN_COLUMNS} from ${this.#t.runs} where owner is not null and owner = ? and state = 1
@@ -106,29 +135,80 @@ export class Claimer {
       request.limit,
     );
     const strays: RunRow[] = [];
-    // The condition is left out where it excludes nothing: most processes define every job.
-    const except = closed.size > 0 ? "and name not in (select value from json_each(?))" : "";
-    const names = closed.size > 0 ? [JSON.stringify([...closed])] : [];
-    for (const queue of queues) {
-      const select = (where: string, ...params: Param[]) =>
-        this.#db.select<RunRow>(
-          `select ${RUN_COLUMNS} from ${this.#t.runs}
-            where state = 1 and limited = 0 and owner is null and queue = ?${where}${claimable(request)} ${except}
-            order by priority, run_at, id limit ?`,
-          queue,
-          ...params,
-          ...names,
-          request.limit,
-        );
-      const lanes = closed.size > 0 ? openLanes(this.#firstLanes(queue), closed) : null;
-      const rows =
-        lanes?.flatMap(({ priority, lane }) => select(" and priority = ? and lane = ?", priority, lane)) ??
-        select("");
-      const isLimited = ({ name }: RunRow) =>
-        usage.queueLimit(queue) > 0 || usage.jobLimit(name) > 0 || usage.keyLimit(name) > 0;
-      for (const row of rows) (isLimited(row) ? strays : unlimited).push(row);
+    const extend = (window: ReadyWindow, count: number) => {
+      const found = this.#readBehind(window, request, count);
+      window.rows.push(...found);
+      window.size += count;
+      for (const row of found) (isLimited(row) ? strays : unlimited).push(row);
+    };
+    const windows = places.map((place): ReadyWindow => ({ ...place, rows: [], size: 0 }));
+    for (const window of windows) {
+      if (window.isSpare) continue;
+      extend(window, window.first ?? this.#sizes.first(window.queue, windows.length, request.limit));
+    }
+    this.#passHidden(windows, request, extend);
+    const growing = () => windowsToGrow(windows, unlimited, order, request);
+    for (let group = growing(); group.length > 0; group = growing()) {
+      for (const window of group) extend(window, growth(window, request.limit));
     }
     return { unlimited, strays };
+  }
+
+  /** Reads fair queues in order whose first lanes have no run for this claim: runs of closed jobs fill these lanes. */
+  #passHidden(
+    windows: ReadyWindow[],
+    { rotation, limit }: ClaimRequest,
+    extend: (window: ReadyWindow, count: number) => void,
+  ): void {
+    const byQueue = Map.groupBy(
+      windows.filter(({ first }) => first !== undefined),
+      ({ queue }) => queue,
+    );
+    for (const [queue, some] of byQueue) {
+      if (some.length < lanesToList(limit) || some.some(({ rows }) => rows.length > 0)) continue;
+      const last = some.at(-1)!;
+      rotation?.pass({ queue, ...last.lane! });
+      const whole: ReadyWindow = { queue, lane: null, closed: last.closed, rows: [], size: 0 };
+      windows.push(whole);
+      extend(whole, limit);
+    }
+  }
+
+  #readBehind({ queue, lane, closed, rows }: ReadyWindow, request: ClaimRequest, count: number): RunRow[] {
+    const ofLane = lane ? " and priority = ? and lane = ?" : "";
+    const last = rows.at(-1);
+    const further = last ? behind(last) : { text: "", params: [] };
+    // The condition is left out where it excludes nothing: most processes define every job.
+    const except = closed === null ? "" : "and name not in (select value from json_each(?))";
+    return this.#db.select<RunRow>(
+      `select ${RUN_COLUMNS} from ${this.#t.runs}
+        where state = 1 and limited = 0 and owner is null and queue = ?${ofLane}${further.text}${claimable(request)} ${except}
+        order by priority, run_at, id limit ?`,
+      queue,
+      ...(lane ? [lane.priority, lane.lane] : []),
+      ...further.params,
+      ...(closed === null ? [] : [closed]),
+      count,
+    );
+  }
+
+  /** Returns where a claim looks: in whole queues, except those with runs of closed jobs, which it reads by lane. */
+  #places(queues: string[], closed: Set<string>, { rotation, limit }: ClaimRequest): ClaimPlace[] {
+    const names = closed.size > 0 ? JSON.stringify([...closed]) : null;
+    return queues.flatMap((queue): ClaimPlace[] => {
+      if (rotation?.isFair(queue)) {
+        const found = fairLanes(this.#db, this.#t, { queue, limited: 0, rotation, wanted: limit });
+        return laneShares(rotation, found, limit).map(({ lane, runs, isFirst }) => ({
+          queue,
+          lane,
+          closed: names,
+          first: runs,
+          isSpare: !isFirst,
+        }));
+      }
+      const lanes = closed.size > 0 ? openLanes(this.#firstLanes(queue), closed) : null;
+      return (lanes ?? [null]).map((lane) => ({ queue, lane, closed: names }));
+    });
   }
 
   /** Returns the first lanes of a queue with runs without the limit hint. */
@@ -176,7 +256,7 @@ export class Claimer {
     }
   }
 
-  /** Turns scheduled runs that are due into ready ones. */
+  /** Makes scheduled runs ready that are due. */
   promote(now: number): void {
     this.#db.change(
       `update ${this.#t.runs} set state = 1 where id in
@@ -192,14 +272,17 @@ export class Claimer {
     return next?.run_at ?? null;
   }
 
-  /** Whether a claim could find ready runs. Reads one row of each index: no index begins with the state alone. */
-  hasReady(request: Pick<ClaimRequest, "owner" | "crashed">): boolean {
+  /**
+   * Whether a claim could find ready runs. Reads one row of each index: no index begins with the state alone.
+   * `isClosed`: no run with the limit hint can start.
+   */
+  hasReady(request: Pick<ClaimRequest, "owner" | "crashed">, isClosed: boolean): boolean {
     const exists = (where: string, ...params: string[]) =>
       this.#db.row(`select 1 from ${this.#t.runs} where state = 1 and ${where} limit 1`, ...params) !==
       undefined;
     return (
       exists(`limited = 0 and owner is null${claimable(request)}`) ||
-      exists(`limited = 1 and owner is null${claimable(request)}`) ||
+      (!isClosed && exists(`limited = 1 and owner is null${claimable(request)}`)) ||
       exists("owner is not null and owner = ?", request.owner)
     );
   }
@@ -217,7 +300,7 @@ export class Claimer {
       worker,
       ...taken.params,
     );
-    const chooser = new Chooser(readUsage(this.#db, this.#t, request, new Set()));
+    const chooser = new Chooser(readUsage(this.#db, this.#t, { request, closed: new Set(), now }));
     return toRecalledRuns(rows, chooser, now);
   }
 }

@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Backoff } from "../../backoff.ts";
 import type { MissingObject } from "../maintenance.ts";
 import { PendingCalls } from "../pending-calls.ts";
-import type { Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
-import { deleteFrom, historyRange, lookUp, upsert, using } from "../sql/dialect.ts";
+import type { About, Database, Param, Sql, Statement, Tables, Transaction } from "../sql/database.ts";
+import { deleteFrom, historyRange, lookUp, upsert, upTo, using } from "../sql/dialect.ts";
 import { retry } from "../sql/retry.ts";
 import * as dialect from "./dialect.ts";
 import { callerTransactionOpen, isBusy, translate } from "./errors.ts";
@@ -23,8 +23,10 @@ export const BUSY_WAITS: Backoff = { first: 1, longest: 25 };
  */
 export class SqliteDatabase implements Database {
   readonly name = "sqlite";
+  readonly isMultiWriter = false;
   /** No row locks: a write transaction locks the whole database. */
   readonly forUpdate = "";
+  readonly forShare = "";
   readonly skipLocked = "";
   readonly text = "?";
   readonly hasTag = "exists (select 1 from json_each(tags) where value = ?)";
@@ -35,8 +37,11 @@ export class SqliteDatabase implements Database {
   readonly indexesLinks = true;
   readonly movesRows = false;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
+  readonly orReplace: typeof dialect.orReplace = dialect.orReplace;
   readonly lookUp: typeof lookUp = lookUp;
+  readonly runsOfMembers: typeof dialect.runsOfMembers = dialect.runsOfMembers;
   readonly using: typeof using = using;
+  readonly upTo: typeof upTo = upTo;
   readonly historyRange: typeof historyRange = historyRange;
   readonly upsert: typeof upsert = upsert;
   readonly rows: typeof dialect.rows = dialect.rows;
@@ -138,13 +143,14 @@ export class SqliteDatabase implements Database {
     });
   }
 
-  async about(): Promise<{ version: string; settings: Record<string, string> }> {
+  async about(): Promise<About> {
     return this.read(() => {
       const setting = (name: string) =>
         String(Object.values(this.row<object>(`pragma ${name}`) ?? {})[0] ?? "");
       const synchronous = ["off", "normal", "full", "extra"][Number(setting("synchronous"))] ?? "";
       return {
         version: this.row<{ version: string }>("select sqlite_version() as version")!.version,
+        readOnly: false,
         settings: {
           journal_mode: setting("journal_mode"),
           synchronous,

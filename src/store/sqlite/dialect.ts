@@ -32,3 +32,16 @@ export function scalar(column: string, path: string[]): Statement {
     params: paths.flatMap(({ text }) => [text, text, text]),
   };
 }
+
+/** SQLite never reorders a `cross join`. */
+export function runsOfMembers(members: string, table: string): string {
+  return `${members} m cross join ${table} r on r.id = m.run_id`;
+}
+
+export function orReplace(_: string, key: readonly string[], columns: readonly string[]): string {
+  const sets = columns
+    .filter((column) => !key.includes(column))
+    .map((column) => `${column} = excluded.${column}`);
+  // The condition keeps the parser from reading `on conflict` as the condition of a join.
+  return ` where true on conflict (${key.join(", ")}) do update set ${sets.join(", ")}`;
+}

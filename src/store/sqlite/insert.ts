@@ -1,7 +1,15 @@
-import { type Param, placeholders, type Tables } from "../sql/database.ts";
+import {
+  admission,
+  admit,
+  type BatchMarks,
+  batchInsertion,
+  joining,
+  type Membership,
+} from "../sql/batch-membership.ts";
+import { type Database, type Param, placeholders, type Tables } from "../sql/database.ts";
 import { underCurrentName } from "../sql/former-names.ts";
 import { DECLARED_COLUMNS, declaredValues } from "../sql/jobs.ts";
-import { insertion, NEW_RUN, toValues, UNIQUE_SCOPE, type Value } from "../sql/new-run.ts";
+import { insertion, NEW_RUN, type NewRunValue, toValues, UNIQUE_SCOPE } from "../sql/new-run.ts";
 import type { InsertResult, NewRun } from "../store.ts";
 import { rows } from "./dialect.ts";
 
@@ -25,7 +33,7 @@ interface InsertContext {
  */
 export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult[] {
   const inserted: InsertResult[] = [];
-  let plain: Value[][] = [];
+  let plain: NewRunValue[][] = [];
   const insertPlain = () => {
     if (plain.length === 0) return;
     for (const id of insertAll(context, plain)) inserted.push({ id, inserted: true });
@@ -42,6 +50,33 @@ export function insertRuns(context: InsertContext, runs: NewRun[]): InsertResult
   }
   insertPlain();
   return inserted;
+}
+
+/** Inserts runs as members of a batch. `who`: the row in which they are counted. */
+export function insertMembers(
+  context: InsertContext & { db: Database },
+  runs: NewRun[],
+  membership: Membership,
+  who: string,
+): { batch: number; inserted: InsertResult[] } {
+  const { sql, now } = context;
+  let batch: number;
+  if ("create" in membership) {
+    const { text, params } = batchInsertion(context, membership.create, null, now);
+    batch = sql.row<{ id: number }>(text, ...params)!.id;
+  } else {
+    batch = membership.batch;
+    let marks: BatchMarks | undefined;
+    for (const { text, params } of admission(context, batch)) marks = sql.row<BatchMarks>(text, ...params);
+    admit(membership, marks);
+  }
+  const inserted = insertRuns(
+    context,
+    runs.map((run) => ({ ...run, batchId: String(batch) })),
+  );
+  for (const { text, params } of joining(context, membership, { batch, inserted, who, now }))
+    sql.select(text, ...params);
+  return { batch, inserted };
 }
 
 /** Returns the runs under the current names of their jobs. */
@@ -69,7 +104,7 @@ function declareJobs({ sql, t, now }: InsertContext, runs: NewRun[]): void {
 }
 
 /** Returns the ids in the order of the runs: `json_each` keeps the order of its list. */
-function insertAll({ sql, t }: InsertContext, runs: Value[][]): number[] {
+function insertAll({ sql, t }: InsertContext, runs: NewRunValue[][]): number[] {
   const { text, params } = insertion({ rows }, t, NEW_RUN, runs);
   const inserted = sql.select<{ id: number }>(`${text} where true returning id`, ...params);
   return inserted.map((row) => row.id).sort((a, b) => a - b);

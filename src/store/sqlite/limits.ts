@@ -1,19 +1,15 @@
-import { countSlots } from "../../run/chains.ts";
 import { isKeyed, LAST, laneOf } from "../../run/lanes.ts";
+import type { Rotation } from "../../run/rotation.ts";
 import { linkChains, planChains } from "../chains.ts";
-import { type Candidate, Chooser, type LimitUsage } from "../chooser.ts";
-import {
-  CANDIDATE_COLUMNS,
-  type ClaimOrder,
-  claimable,
-  compareRuns,
-  RUN_COLUMNS,
-  type RunRow,
-} from "../sql/claim.ts";
+import { type Candidate, Chooser, type LimitSubject, type LimitUsage, type NextOpening } from "../chooser.ts";
+import { candidateShares } from "../fair-lanes.ts";
+import { NO_OPENING } from "../quiet-looks.ts";
+import { CANDIDATE_COLUMNS, type ClaimOrder, claimable, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
 import type { Tables } from "../sql/database.ts";
 import type { ClaimRequest } from "../store.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { type LanePosition, laneAfter } from "./lanes.ts";
+import { fairLanes, type LanePosition, laneAfter } from "./lanes.ts";
+import { memoize } from "./limit-usage.ts";
 
 /** Lanes that one claim walks at most. The next claim continues the walk, at once if this one took nothing. */
 const LANES = 512;
@@ -26,6 +22,16 @@ interface Walk {
   isLastLap: boolean;
 }
 
+/** Runs under limits that a claim takes. */
+interface LimitedChoice {
+  rows: RunRow[];
+  /** Whether nothing was chosen and the walk has not seen every lane yet. */
+  isUnfinished: boolean;
+  /** When rates admit runs that the claim leaves. */
+  opening: NextOpening;
+  chooser: Chooser;
+}
+
 /** Finds runs that fit under their limits, without reading every run that does not fit. */
 export class Limits {
   readonly #db: SqliteDatabase;
@@ -35,48 +41,62 @@ export class Limits {
   #claimable = "";
   /** How many runs the current claim reads of each queue. */
   #window = 0;
+  /** Of fair queues with lanes in which the current claim has not looked, the last lane in which it has. */
+  #lastLanes = new Map<string, LanePosition>();
+  /** Heads of lanes that the current claim has passed, because they do not fit. */
+  #passed: LimitSubject[] = [];
 
   constructor(db: SqliteDatabase, tables: Tables) {
     this.#db = db;
     this.#t = tables;
   }
 
-  /**
-   * Picks from the window of each queue first; then, where blocked runs fill the window, from lane to lane.
-   * `isUnfinished`: nothing was chosen and the walk has not seen every lane yet.
-   */
-  choose(
-    queues: string[],
-    usage: LimitUsage,
-    order: ClaimOrder,
-    request: ClaimRequest,
-  ): { rows: RunRow[]; isUnfinished: boolean } {
+  /** Picks from the window of each queue first; then, where blocked runs fill the window, from lane to lane. */
+  choose(queues: string[], usage: LimitUsage, order: ClaimOrder, request: ClaimRequest): LimitedChoice {
     const { limited: wanted } = request;
-    if (wanted <= 0) return { rows: [], isUnfinished: false };
+    const nothing = { rows: [], isUnfinished: false, opening: NO_OPENING, chooser: new Chooser(usage) };
+    if (wanted <= 0) return nothing;
     this.#claimable = claimable(request);
     this.#window = request.window;
-    const chooser = new Chooser(usage);
-    const windows = new Map(queues.map((queue) => [queue, this.#readWindow(queue)]));
+    const { chooser } = nothing;
+    const { rotation } = order;
+    this.#lastLanes.clear();
+    this.#passed = [];
+    const readQueue = (queue: string) =>
+      rotation?.isFair(queue) ? this.#readFair(queue, rotation, wanted) : this.#readWindow(queue);
+    const windows = new Map(queues.map((queue) => [queue, readQueue(queue)]));
     const candidates = [...windows.values()].flat();
-    const inOrder = candidates.toSorted(compareRuns);
+    const inOrder = order.forChains(candidates);
     const seen = new Set(candidates.map(({ id }) => id));
-    if (order.hasShares) candidates.push(...this.#findHidden(windows, usage, seen, wanted));
+    if (order.hasShares) {
+      const full = new Map([...windows].filter(([queue, window]) => this.#isFull(queue, window, rotation)));
+      candidates.push(...this.#findHidden(full, usage, seen, wanted));
+    }
     const chosen = order.pick(candidates, wanted, (one) => chooser.take(one));
+    for (const [queue, last] of this.#lastLanes) {
+      // The next claim looks behind lanes that are all blocked.
+      const isOpen = (one: Candidate) => chosen.includes(one) || chooser.hasRoom(one);
+      if (!windows.get(queue)!.some(isOpen)) rotation?.pass({ queue, ...last });
+    }
     let isOver = true;
     for (const [queue, window] of windows) {
       if (chosen.length >= wanted) break;
-      if (window.length < this.#window) continue;
+      if (!this.#isFull(queue, window, rotation)) continue;
       const walked = this.#walkLanes(queue, chooser, seen, wanted - chosen.length);
       chosen.push(...walked.chosen);
       isOver &&= walked.isOver;
     }
-    if (chosen.length === 0) return { rows: [], isUnfinished: !isOver };
+    const isChosen = new Set(chosen.map(({ id }) => id));
+    const opening = chooser.nextOpening([
+      ...candidates.filter(({ id }) => !isChosen.has(id)),
+      ...this.#passed,
+    ]);
+    if (chosen.length === 0) return { ...nothing, isUnfinished: !isOver, opening };
     const plans = planChains(chosen, inOrder, chooser, request.behind);
     const followers = plans.flatMap((plan) => plan.followers);
     const rows = this.#readRows([...chosen, ...followers], chooser);
-    const isChosen = new Set(chosen.map(({ id }) => id));
     const heads = rows.filter(({ id }) => isChosen.has(id));
-    return { rows: [...heads, ...linkChains(plans, heads, rows, request.token)], isUnfinished: false };
+    return { ...nothing, rows: [...heads, ...linkChains(plans, heads, rows, request.token)], opening };
   }
 
   #readWindow(queue: string): Candidate[] {
@@ -88,6 +108,22 @@ export class Limits {
     );
   }
 
+  /** Reads the first runs of the lanes of a fair queue, in turn. */
+  #readFair(queue: string, rotation: Rotation, wanted: number): Candidate[] {
+    const place = { queue, limited: 1, claimable: this.#claimable, rotation, wanted } as const;
+    const found = fairLanes(this.#db, this.#t, place);
+    const last = found.lanes.at(-1);
+    if (!found.isComplete && last) this.#lastLanes.set(queue, last);
+    return candidateShares(rotation, found, wanted).flatMap(({ lane, runs }) =>
+      this.#readLane(queue, lane, runs),
+    );
+  }
+
+  /** Whether the queue may have runs that fit beyond those that were read. */
+  #isFull(queue: string, window: Candidate[], rotation: Rotation | null): boolean {
+    return rotation?.isFair(queue) ? this.#lastLanes.has(queue) : window.length >= this.#window;
+  }
+
   /** Finds runs of queues whose fitting runs are all beyond the window: such a queue must get its share as well. */
   #findHidden(
     windows: Map<string, Candidate[]>,
@@ -97,7 +133,7 @@ export class Limits {
   ): Candidate[] {
     const chooser = new Chooser(usage);
     return [...windows].flatMap(([queue, window]) => {
-      if (window.length < this.#window || window.some((one) => chooser.hasRoom(one))) return [];
+      if (window.some((one) => chooser.hasRoom(one))) return [];
       return this.#walkLanes(queue, chooser, seen, wanted).chosen;
     });
   }
@@ -107,7 +143,11 @@ export class Limits {
       `select ${RUN_COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
       JSON.stringify(chosen.map(({ id }) => id)),
     );
-    for (const row of rows) row.unkeyed = chooser.lacksKey(row);
+    for (const row of rows) {
+      row.unkeyed = chooser.lacksKey(row);
+      const rates = chooser.ratesOf(row);
+      if (rates.length > 0) row.rates = rates;
+    }
     return rows;
   }
 
@@ -134,13 +174,15 @@ export class Limits {
       }
       walk.at = { priority: head.priority, lane: head.lane };
       if (!chooser.hasRoom(head)) {
+        this.#passed.push(head);
         // A job that can start no run is passed with all its lanes in one step.
         if (isKeyed(head.lane, head.name) && chooser.isJobFull(head) && !sharesPrefix(head.name)) {
           walk.at.lane = laneOf(head.name, LAST);
         }
         continue;
       }
-      for (const one of this.#readLane(queue, head, wanted - chosen.length)) {
+      // Runs of this lane that are in the window come first: they are skipped.
+      for (const one of this.#readLane(queue, head, wanted - chosen.length + this.#window)) {
         if (seen.has(one.id)) continue;
         if (!chooser.take(one)) break;
         seen.add(one.id);
@@ -169,53 +211,7 @@ export class Limits {
       queue,
       priority,
       lane,
-      // Runs of this lane that are in the window come first; the caller skips them.
-      limit + this.#window,
+      limit,
     );
   }
-}
-
-/**
- * Returns the usage of limits for one claim; each number is read when it is first needed. Every running run counts,
- * whether or not the limit existed when it was claimed; a chain counts once.
- */
-export function readUsage(
-  db: SqliteDatabase,
-  t: Tables,
-  request: Pick<ClaimRequest, "computesKey">,
-  closed: Set<string>,
-): LimitUsage {
-  const limits = memoize((name: string) =>
-    db.row<{ lim: number; key_lim: number }>(`select lim, key_lim from ${t.jobs} where name = ?`, name),
-  );
-  const count = (where: string, ...params: string[]) =>
-    countSlots(
-      db
-        .select<{ token: string }>(
-          `select lease_token as token from ${t.runs} where state = 2 and owner is null and ${where}`,
-          ...params,
-        )
-        .map(({ token }) => token),
-    );
-  return {
-    isClosed: (name) => closed.has(name),
-    computesKey: (name) => request.computesKey(name),
-    jobLimit: (name) => limits(name)?.lim ?? 0,
-    keyLimit: (name) => limits(name)?.key_lim ?? 0,
-    queueLimit: memoize(
-      (queue: string) =>
-        db.row<{ lim: number }>(`select lim from ${t.queues} where name = ?`, queue)?.lim ?? 0,
-    ),
-    runningOfJob: (name) => count("name = ?", name),
-    runningOfLane: (name, lane) => count("name = ? and lane = ?", name, lane),
-    runningOfQueue: (queue) => count("queue = ?", queue),
-  };
-}
-
-function memoize<Value>(find: (key: string) => Value): (key: string) => Value {
-  const known = new Map<string, Value>();
-  return (key) => {
-    if (!known.has(key)) known.set(key, find(key));
-    return known.get(key)!;
-  };
 }

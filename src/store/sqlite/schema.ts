@@ -1,6 +1,12 @@
 import type { Schema } from "../sql/migrate.ts";
 import { schema5 } from "./schema5.ts";
 import { schema6 } from "./schema6.ts";
+import { schema7 } from "./schema7.ts";
+import { schema8 } from "./schema8.ts";
+import { schema9 } from "./schema9.ts";
+import { schema10 } from "./schema10.ts";
+import { schema11 } from "./schema11.ts";
+import { schema12 } from "./schema12.ts";
 
 /**
  * The tables of SQLite. Times are UTC milliseconds.
@@ -282,5 +288,11 @@ export const schema: Schema = {
     },
     schema5,
     schema6,
+    schema7,
+    schema8,
+    schema9,
+    schema10,
+    schema11,
+    schema12,
   ],
 };

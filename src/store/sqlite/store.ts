@@ -1,13 +1,25 @@
 import { type Clock, elapsedSince, readClock } from "../../time.ts";
+import type { NextOpening } from "../chooser.ts";
+import { NO_OPENING, nextClaim, QuietLooks } from "../quiet-looks.ts";
+import type { Membership } from "../sql/batch-membership.ts";
+import { SqlBatches } from "../sql/batches.ts";
 import { type Param, type Tables, type Transaction, tablesWith } from "../sql/database.ts";
 import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
+import type {
+  ExchangeRequest,
+  ExchangeResult,
+  InsertResult,
+  NewRun,
+  Settlement,
+  SyncRequest,
+  SyncResult,
+} from "../store.ts";
 import { ChangeWatch } from "./change-watch.ts";
 import { Claimer } from "./claim.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { type CallerHandle, checkHandle, checkNotAsync, lendHandle } from "./handle.ts";
-import { insertRuns, type SyncSql } from "./insert.ts";
+import { insertMembers, insertRuns, type SyncSql } from "./insert.ts";
 import { schema } from "./schema.ts";
 
 /**
@@ -21,17 +33,28 @@ const LONG_TRANSACTION = 100;
 
 const SAVEPOINT = "punctual_work";
 
+interface ExchangeStep extends ExchangeResult {
+  /** Whether the search for runs stopped early and should be continued. */
+  isUnfinished: boolean;
+  /** When rates admit runs that the claim has left ready. */
+  opening: NextOpening;
+  /** Batches whose members the exchange ended. */
+  batches: ReadonlySet<number>;
+}
+
 /** A store in a SQLite file, which all processes of one host may share, or in memory. */
 export class SqliteStore extends SqlStore {
   readonly #db: SqliteDatabase;
   readonly #clock: Clock;
   readonly #t: Tables;
   readonly #claimer: Claimer;
+  readonly #quiet: QuietLooks;
   readonly #path: string | null;
   readonly #closesHandle: boolean;
   /** One: all exchanges use one connection. */
   readonly streams = 1;
   readonly isWatched = false;
+  readonly batches: SqlBatches;
 
   constructor(options: {
     db: SqliteDatabase;
@@ -50,9 +73,21 @@ export class SqliteStore extends SqlStore {
     this.#path = options.path;
     this.#closesHandle = options.closesHandle;
     this.#claimer = new Claimer(options.db, tables);
+    this.#quiet = new QuietLooks(
+      () => options.clock.monotonic(),
+      () => true,
+    );
+    this.batches = new SqlBatches({
+      sql: this.sql,
+      clock: options.clock,
+      now: () => this.now(),
+      insert: (members, membership, tx) => this.#insertMembers(members, membership, tx),
+      announce: async () => {},
+    });
   }
 
   async close(): Promise<void> {
+    await this.batches.close();
     // By read(), so that earlier transactions and statements are finished first.
     await this.#db.read(() => {
       if (this.#closesHandle) this.#db.handle.close();
@@ -72,17 +107,35 @@ export class SqliteStore extends SqlStore {
     return insertRuns({ sql: syncSqlOn(handle), t: this.#t, now: this.#clock.now() }, runs);
   }
 
-  async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
-    const first = await this.#exchangeOnce(request);
-    let { isUnfinished, ...result } = first;
-    for (let rounds = 0; isUnfinished && result.claimed.length === 0 && rounds < ROUNDS; rounds++) {
-      ({ isUnfinished, ...result } = await this.#exchangeOnce({ ...request, settle: [], started: [] }));
-    }
-    return { ...result, settled: first.settled };
+  async #insertMembers(
+    members: NewRun[],
+    membership: Membership,
+    tx: unknown,
+  ): Promise<{ batch: number; inserted: InsertResult[] }> {
+    const insert = (sql: SyncSql) => {
+      const context = { sql, db: this.#db, t: this.#t, now: this.#clock.now() };
+      return insertMembers(context, members, membership, this.batches.who);
+    };
+    if (tx === undefined) return this.#db.write(() => insert(this.#db));
+    return insert(syncSqlOn(checkHandle(tx, { db: this.#db.handle, path: this.#path }, this.#t)));
   }
 
-  /** `isUnfinished`: the search for runs stopped early and should be continued. */
-  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeResult & { isUnfinished: boolean }> {
+  async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
+    const first = await this.#exchangeOnce(request);
+    let { isUnfinished, batches, opening, ...result } = first;
+    for (let rounds = 0; request.claim && result.claimed.length === 0 && rounds < ROUNDS; rounds++) {
+      const hasCallbacks = await this.batches.exchanged(batches, true);
+      if (!hasCallbacks && !isUnfinished) {
+        return { ...result, settled: first.settled, nextDue: nextClaim(result.nextDue, opening) };
+      }
+      const claimOnly = { ...request, settle: [], started: [] };
+      ({ isUnfinished, batches, opening, ...result } = await this.#exchangeOnce(claimOnly));
+    }
+    await this.batches.exchanged(batches, false);
+    return { ...result, settled: first.settled, nextDue: nextClaim(result.nextDue, opening) };
+  }
+
+  async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeStep> {
     const { worker, claim } = request;
     const settles = request.settle.length > 0 || request.started.length > 0;
     if (!settles && !request.again) {
@@ -90,24 +143,29 @@ export class SqliteStore extends SqlStore {
       const idle = await this.#db.read(() => {
         const now = this.#clock.now();
         const nextDue = this.#claimer.nextDue();
-        if (claim && (this.#claimer.hasReady(claim) || (nextDue !== null && nextDue <= now))) return null;
+        const closed = claim?.limited ? this.#quiet.until(worker, claim, null, now) : null;
+        const isDue = nextDue !== null && nextDue <= now;
+        if (claim && (this.#claimer.hasReady(claim, closed !== null) || isDue)) return null;
         const cancelled = this.#claimer.cancelledOf(worker);
         const paused = this.#claimer.readPaused(now);
-        return { settled: [], claimed: [], isUnfinished: false, nextDue, cancelled, paused };
+        const opening = { at: closed ?? Number.POSITIVE_INFINITY, isAll: false };
+        const nothing = { settled: [], claimed: [], isUnfinished: false, batches: new Set<number>() };
+        return { ...nothing, opening, nextDue, cancelled, paused };
       });
       if (idle) return idle;
     }
-    return this.#db.transaction(async (tx) => {
+    const step = await this.#db.transaction(async (tx) => {
       const now = this.#clock.now();
-      const { written: settled } = await this.settleOnce(tx, request, now);
+      const { written: settled, batches } = await this.settleOnce(tx, request, now);
       let claimed: ExchangeResult["claimed"] = [];
       let isUnfinished = false;
+      let opening = NO_OPENING;
       const paused = this.#claimer.readPaused(now);
       if (claim) {
         if (request.again) claimed = this.#claimer.recall(claim, worker, now);
         if (claimed.length === 0) {
           this.#claimer.promote(now);
-          ({ claimed, isUnfinished } = this.#claimer.claim(claim, worker, now, paused));
+          ({ claimed, isUnfinished, opening } = this.#claimer.claim(claim, worker, now, paused));
         }
       }
       const nextDue = this.#claimer.nextDue();
@@ -115,11 +173,21 @@ export class SqliteStore extends SqlStore {
         settled,
         claimed,
         isUnfinished,
+        opening,
+        batches,
         nextDue,
         cancelled: await readCancelled(this.sql.on(tx), worker),
         paused,
       };
     });
+    if (claim && claim.limited > 0) this.#quiet.looked(worker, claim, null, step);
+    return step;
+  }
+
+  override async syncJobs(sync: SyncRequest): Promise<SyncResult> {
+    const result = await super.syncJobs(sync);
+    this.#quiet.clear();
+    return result;
   }
 
   override async transaction(

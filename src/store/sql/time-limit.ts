@@ -4,7 +4,7 @@ import type { ReadLimits } from "../reads.ts";
 import type { Database, Param, Sql } from "./database.ts";
 
 /** Reads under a deadline that all its statements share. The server cancels a statement that is under way by then. */
-export class LimitedSql implements Sql {
+export class TimeLimitedSql implements Sql {
   readonly #db: Database;
   readonly #limits: ReadLimits;
   readonly #deadline: number;

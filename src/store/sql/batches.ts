@@ -1,0 +1,233 @@
+import { randomText } from "../../random.ts";
+import { type Clock, DAY } from "../../time.ts";
+import type {
+  BatchCancellation,
+  BatchChange,
+  BatchRecord,
+  BatchRefusal,
+  BatchStore,
+  NewBatch,
+  NewMembers,
+} from "../batches.ts";
+import type { InsertResult, NewRun } from "../runs.ts";
+import { advance } from "./batch-finish.ts";
+import { BatchLooks } from "./batch-looks.ts";
+import { hasRevivable, reviveMembers, withdraw } from "./batch-members.ts";
+import { BatchRefused, type Membership } from "./batch-membership.ts";
+import { listBatches, readBatches, unfinished, withoutUnfinished } from "./batch-rows.ts";
+import type { SqlContext } from "./context.ts";
+import { first, type Sql } from "./database.ts";
+
+/** Batches that one sweep looks at. */
+const SWEPT_AT_ONCE = 1000;
+
+/** How long history keeps members that were cancelled with their batch: the default of cancelled runs. */
+const CANCELLED_KEPT = DAY;
+
+/** Age from which a sweep looks whether the members of a batch exist: before, its workers look themselves. */
+const SWEPT_AFTER = 30_000;
+
+export interface BatchParts {
+  sql: SqlContext;
+  clock: Clock;
+  now(sql?: Sql): Promise<number>;
+  /** Inserts runs as members of a batch, in one transaction. */
+  insert(
+    members: NewRun[],
+    membership: Membership,
+    tx: unknown,
+  ): Promise<{ batch: number; inserted: InsertResult[] }>;
+  /** Tells other processes of new runs. */
+  announce(): Promise<void>;
+}
+
+/** The batches of a store on any database (note 56). */
+export class SqlBatches implements BatchStore {
+  readonly #parts: BatchParts;
+  readonly #looks: BatchLooks;
+  /** The last batch of the last sweep; null: the oldest one. */
+  #swept: number | null = null;
+  /** The row in which this process counts the members that it adds. */
+  readonly who: string = `+${randomText().slice(0, 12)}`;
+  onChange: ((change: BatchChange) => void) | null = null;
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts;
+    this.#looks = new BatchLooks({ clock: parts.clock, look: (batches) => this.#lookAt(batches) });
+  }
+
+  async create(
+    batch: NewBatch,
+    members: NewRun[],
+    { seal }: { seal: boolean },
+    tx?: unknown,
+  ): Promise<{ id: number; inserted: InsertResult[] }> {
+    const { batch: id, inserted } = await this.#parts.insert(members, { create: batch, seal }, tx);
+    if (seal && !inserted.some((one) => one.inserted)) await this.#sealed(id, tx);
+    return { id, inserted };
+  }
+
+  async add(
+    id: number,
+    members: NewRun[],
+    options: NewMembers,
+    tx?: unknown,
+  ): Promise<InsertResult[] | BatchRefusal> {
+    if (members.length === 0) {
+      if (options.seal && !(await this.seal(id))) return null;
+      return [];
+    }
+    try {
+      const { inserted } = await this.#parts.insert(members, { batch: id, ...options }, tx);
+      if (options.seal) await this.#sealed(id, tx);
+      return inserted;
+    } catch (error) {
+      if (error instanceof BatchRefused) return error.refusal;
+      throw error;
+    }
+  }
+
+  /** Looks at a batch that may have no unfinished member, after the commit. */
+  async #sealed(id: number, tx: unknown): Promise<void> {
+    if (tx === undefined) return this.ended(new Set([id]));
+    const isOver = async () =>
+      (await readBatches(this.#parts.sql, [id])).some((one) => one.finishedAt !== null);
+    this.#looks.later(id, isOver);
+  }
+
+  async seal(id: number): Promise<boolean> {
+    const { sql } = this.#parts;
+    const now = await this.#parts.now();
+    const isKnown = await sql.transaction(async (tx) => {
+      const { db, t } = tx;
+      const found = await tx.all(`select id from ${t.batches} where id = ?${db.forUpdate}`, id);
+      await tx.run(`update ${t.batches} set sealed_at = ? where id = ? and sealed_at is null`, now, id);
+      return found.length > 0;
+    });
+    if (isKnown) await this.ended(new Set([id]));
+    return isKnown;
+  }
+
+  async cancel(id: number): Promise<BatchCancellation | "finished" | null> {
+    const { sql } = this.#parts;
+    const now = await this.#parts.now();
+    const state = await sql.transaction(async (tx) => {
+      const { db, t } = tx;
+      const row = await first(
+        tx.all<{ finished_at: number | null }>(
+          `select finished_at from ${t.batches} where id = ?${db.forUpdate}`,
+          id,
+        ),
+      );
+      if (!row) return null;
+      if (row.finished_at !== null) return "finished";
+      await tx.run(
+        `update ${t.batches} set cancelled_at = coalesce(cancelled_at, ?), sealed_at = coalesce(sealed_at, ?) where id = ?`,
+        now,
+        now,
+        id,
+      );
+      return "cancelled";
+    });
+    return state === "cancelled" ? this.#withdraw(id, now) : state;
+  }
+
+  async #withdraw(id: number, now: number): Promise<BatchCancellation> {
+    const batches = new Set([id]);
+    const end = { state: "cancelled", error: null, keep: CANCELLED_KEPT, now, batches } as const;
+    const report = await withdraw(this.#parts.sql, id, end);
+    await this.ended(batches);
+    if (report.requested.length > 0) await this.#parts.announce();
+    return report;
+  }
+
+  /**
+   * Leaves the batch open while it revives members, so that the first of them cannot finish it. If this process dies
+   * meanwhile, the batch stays open until somebody retries or seals it.
+   */
+  async retry(id: number): Promise<number | null> {
+    const { sql } = this.#parts;
+    const now = await this.#parts.now();
+    const [batch] = await readBatches(sql, [id]);
+    if (!batch) return null;
+    if (!(await hasRevivable(sql, id))) return 0;
+    await sql.run(
+      `update ${sql.t.batches} set sealed_at = null, failed_at = null, cancelled_at = null, finished_at = null, keep_until = null where id = ?`,
+      id,
+    );
+    const revived = await reviveMembers(sql, id, now);
+    if (batch.sealedAt !== null) await this.seal(id);
+    await this.#parts.announce();
+    return revived;
+  }
+
+  async sweep(): Promise<void> {
+    const { sql } = this.#parts;
+    const page = { limit: SWEPT_AT_ONCE, before: this.#swept, unfinished: true };
+    const found = await listBatches(sql, page);
+    this.#swept = found.length < SWEPT_AT_ONCE ? null : found.at(-1)!.id;
+    if (found.length === 0) return;
+    const now = await this.#parts.now();
+    for (const { id, cancelledAt } of found) if (cancelledAt !== null) await this.#withdraw(id, now);
+    const old = found.filter(({ sealedAt }) => sealedAt !== null && sealedAt < now - SWEPT_AFTER);
+    const left = await withoutUnfinished(
+      sql,
+      old.map(({ id }) => id),
+    );
+    for (const batch of found) {
+      const thorough = left.has(batch.id);
+      if (thorough || isDue(batch)) await this.#advance(batch.id, thorough);
+    }
+  }
+
+  /** Looks at batches whose members have ended, after the commit. Never rejects: the sweep repeats a failed look. */
+  async ended(batches: ReadonlySet<number>): Promise<void> {
+    if (batches.size > 0) await this.#looks.exchanged(batches, true);
+  }
+
+  /** As `ended`, after an exchange. Returns whether a callback was dispatched that the worker can claim. */
+  exchanged(batches: ReadonlySet<number>, isIdle: boolean): Promise<boolean> {
+    return this.#looks.exchanged(batches, isIdle);
+  }
+
+  /** Looks at the batches that still wait for it, before the store is closed. */
+  async close(): Promise<void> {
+    await this.#looks.now();
+  }
+
+  async #lookAt(ids: number[]): Promise<boolean> {
+    const { sql } = this.#parts;
+    // A node of a cluster may lag behind another one, on which the other last member has ended.
+    const found = sql.db.isMultiWriter
+      ? await sql.transaction((tx) => readBatches(tx, ids), { caughtUp: true })
+      : await readBatches(sql, ids);
+    let dispatched = false;
+    for (const batch of found.filter(isDue)) {
+      dispatched = (await this.#advance(batch.id, false)) || dispatched;
+    }
+    return dispatched;
+  }
+
+  /** Returns whether anything was dispatched. */
+  async #advance(id: number, thorough: boolean): Promise<boolean> {
+    const { sql } = this.#parts;
+    const change = await sql.transaction(async (tx) => advance(tx, id, await this.#parts.now(tx), thorough), {
+      lockTimeout: true,
+      caughtUp: sql.db.isMultiWriter,
+    });
+    if (!change) return false;
+    const { batch, dispatched } = change;
+    if (dispatched.length > 0) await this.#parts.announce();
+    this.onChange?.(change);
+    if (change.failed && batch.cancelledAt !== null && batch.finishedAt === null)
+      await this.#withdraw(id, await this.#parts.now());
+    return dispatched.length > 0;
+  }
+}
+
+/** Whether the counts say that something is to be marked. */
+function isDue(batch: BatchRecord): boolean {
+  const { sealedAt, failedAt, finishedAt, failed } = batch;
+  if (finishedAt !== null) return false;
+  return (failed > 0 && failedAt === null) || (sealedAt !== null && unfinished(batch) <= 0);
+}

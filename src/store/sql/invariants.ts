@@ -1,0 +1,218 @@
+import { stateCodes } from "../../run/states.ts";
+import { yieldToEventLoop } from "../../time.ts";
+import {
+  exceededLimits,
+  type Invariant,
+  type InvariantReport,
+  type Limit,
+  type RunFacts,
+  type RunningRun,
+  SWEPT_WITHIN,
+  seconds,
+  TICKED_WITHIN,
+  type Violation,
+  violationsOf,
+} from "../invariants.ts";
+import { jobLimitOf, keyLimitOf, queueLimitOf } from "../stored-limits.ts";
+import { checkBatches } from "./batch-invariants.ts";
+import type { SqlContext } from "./context.ts";
+import { idsAsJson } from "./database.ts";
+import { joinDefiner, SEEN_AT } from "./definers.ts";
+import { UNIQUE_SCOPE } from "./new-run.ts";
+import { liveWorkers } from "./workers.ts";
+
+/** Rows that one statement reads. */
+const SLICE = 1000;
+
+/** Most running runs to count: more than the workers of a large installation hold. */
+const MOST_RUNNING = 100_000;
+
+/** Some heartbeats of the worker that defines a job. Workers of older versions write every 30 seconds that they do. */
+const DEFINED_WITHIN = 40_000;
+
+/** Most violations of each invariant to report. */
+const MOST_REPORTED = 100;
+
+/**
+ * Checks the invariants, reading at most `most` unfinished runs, attempts and log lines each, the oldest first. It locks
+ * nothing. Each statement sees one moment; a later look confirms what it finds.
+ */
+export async function checkInvariants(
+  sql: SqlContext,
+  most: number,
+  now: () => Promise<number>,
+): Promise<InvariantReport> {
+  const findings = new Findings();
+  const runs = await checkRuns(sql, { most, now, findings });
+  const all = [
+    await checkLimits(sql, findings),
+    await checkBelongings(sql, "attempts", { most, findings }),
+    await checkBelongings(sql, "logs", { most, findings, before: (await now()) - SWEPT_WITHIN }),
+  ];
+  await checkTicks(sql, await now(), findings);
+  const time = await now();
+  const hasIdleWorker = await isSomeWorkerIdle(sql, time);
+  const batches = await checkBatches(sql, most, { now: time, hasIdleWorker });
+  findings.add(batches.violations);
+  all.push(batches.complete);
+  return { violations: findings.violations, runs: runs.read, complete: runs.complete && all.every(Boolean) };
+}
+
+/** Violations, up to a number of each invariant. */
+class Findings {
+  readonly violations: Violation[] = [];
+  readonly #counts = new Map<Invariant, number>();
+
+  add(violations: Violation[]): void {
+    for (const violation of violations) {
+      const count = this.#counts.get(violation.invariant) ?? 0;
+      this.#counts.set(violation.invariant, count + 1);
+      if (count < MOST_REPORTED) this.violations.push(violation);
+    }
+  }
+}
+
+async function checkRuns(
+  sql: SqlContext,
+  { most, now, findings }: { most: number; now: () => Promise<number>; findings: Findings },
+): Promise<{ read: number; complete: boolean }> {
+  const { db, t } = sql;
+  for (let after = 0, read = 0; ; ) {
+    if (read === most) {
+      const more = await sql.all(`select id from ${t.runs} where id > ? limit 1`, after);
+      return { read, complete: more.length === 0 };
+    }
+    const time = await now();
+    const hasIdleWorker = await isSomeWorkerIdle(sql, time);
+    // A window that has ended frees the key.
+    const holder = `select min(k.id) from ${t.history} k${db.using(t.history, "unique")}
+       where k.unique_key = r.unique_key and k.unique_until > ? and k.id <> r.id
+         and (r.unique_scope <> ${UNIQUE_SCOPE.window} or r.unique_until > ?)`;
+    const rows = await sql.all<RunFacts>(
+      `select r.id, r.name, r.state, r.run_at, r.lease_token as token, r.locked_by as worker, r.locked_until as until,
+              case when h.id is null then 0 else 1 end as finished,
+              case when r.unique_key is not null then (${holder}) end as holder
+         from ${t.runs} r left join ${t.history} h on h.id = r.id
+        where r.id > ? order by r.id limit ?`,
+      time,
+      time,
+      after,
+      Math.min(SLICE, most - read),
+    );
+    for (const row of rows) findings.add(violationsOf(row, { now: time, hasIdleWorker }));
+    read += rows.length;
+    if (rows.length === 0) return { read, complete: true };
+    after = rows.at(-1)!.id;
+    await yieldToEventLoop();
+  }
+}
+
+/** Whether a live worker has a free slot. */
+async function isSomeWorkerIdle(sql: SqlContext, now: number): Promise<boolean> {
+  const { db, t } = sql;
+  for (const { id, parallel } of await liveWorkers(sql, now)) {
+    if (parallel === 0) continue;
+    const runs = await sql.all(
+      `select id from ${t.runs}${db.using(t.runs, "leased")} where state = ${stateCodes.running} and locked_by = ? limit ?`,
+      id,
+      parallel,
+    );
+    if (runs.length < parallel) return true;
+  }
+  return false;
+}
+
+async function checkLimits(sql: SqlContext, findings: Findings): Promise<boolean> {
+  const { db, t } = sql;
+  const running = await sql.all<RunningRun>(
+    `select id, name, lane, queue, lease_token as token, started_at from ${t.runs}${db.using(t.runs, "leased")}
+      where state = ${stateCodes.running} and locked_by > '' and owner is null order by id limit ${MOST_RUNNING}`,
+  );
+  const jobs = await sql.all<{ name: string; lim: number; key_lim: number; defined_at: number }>(
+    `select name, lim, key_lim, defined_at from ${t.jobs} where lim <> 0 or key_lim > 0`,
+  );
+  const queues = await sql.all<{ name: string; lim: number; defined_at: number | null }>(
+    `select name, lim, defined_at from ${t.queues} where lim > 0`,
+  );
+  const limits = [
+    ...jobs.flatMap(({ name, defined_at: definedAt, ...columns }): Limit[] => [
+      { kind: "job", name, most: jobLimitOf(columns), definedAt },
+      { kind: "key", name, most: keyLimitOf(columns), definedAt },
+    ]),
+    ...queues.map(
+      ({ name, lim, defined_at: definedAt }): Limit => ({
+        kind: "queue",
+        name,
+        most: queueLimitOf(lim),
+        definedAt: definedAt ?? 0,
+      }),
+    ),
+  ];
+  findings.add(
+    exceededLimits(
+      running,
+      limits.filter(({ most }) => most > 0),
+    ),
+  );
+  return running.length < MOST_RUNNING;
+}
+
+/** Checks that every attempt, or every log line older than `before`, belongs to a run. */
+async function checkBelongings(
+  sql: SqlContext,
+  table: "attempts" | "logs",
+  { most, findings, before }: { most: number; findings: Findings; before?: number },
+): Promise<boolean> {
+  const { db, t } = sql;
+  const position = table === "attempts" ? "attempt" : "position";
+  const old = before === undefined ? "" : "and at < ?";
+  for (let after = 0, read = 0; ; read += SLICE) {
+    if (read >= most) return false;
+    const rows = await sql.all<{ id: number }>(
+      `select distinct id from (
+         select run_id as id from ${t[table]} where run_id > ? ${old} order by run_id, ${position} limit ${SLICE}) some_of_them
+        order by id`,
+      after,
+      ...(before === undefined ? [] : [before]),
+    );
+    const ids = rows.map(({ id }) => id);
+    if (ids.length === 0) return true;
+    const gone = await sql.all<{ id: number }>(
+      `select v.id from ${db.rows({ id: "integer" })} v left join ${t.runs} r on r.id = v.id left join ${t.history} h on h.id = v.id
+        where r.id is null and h.id is null`,
+      idsAsJson(ids),
+    );
+    const what = table === "attempts" ? "Attempts" : "Log lines";
+    findings.add(
+      gone.map(({ id }) => ({
+        invariant: table,
+        subject: `run ${id}`,
+        message: `${what} of run ${id} are left, and the run does not exist.`,
+      })),
+    );
+    after = ids.at(-1)!;
+    await yieldToEventLoop();
+  }
+}
+
+async function checkTicks(sql: SqlContext, now: number, findings: Findings): Promise<void> {
+  const { t } = sql;
+  const ticking = (await liveWorkers(sql, now)).some(
+    ({ schedules, startedAt }) => schedules && startedAt < now - TICKED_WITHIN,
+  );
+  if (!ticking || !(await isSomeWorkerIdle(sql, now))) return;
+  const late = await sql.all<{ id: number; job: string; next: number }>(
+    `select s.id, s.job, s.next_tick as next from ${t.schedules} s join ${t.jobs} j on j.name = s.job ${joinDefiner(t)}
+      where s.next_tick < ? and s.paused_at is null and j.paused_at is null and ${SEEN_AT} > ?
+      order by s.next_tick limit ${MOST_REPORTED}`,
+    now - TICKED_WITHIN,
+    now - DEFINED_WITHIN,
+  );
+  findings.add(
+    late.map(({ id, job, next }) => ({
+      invariant: "ticked",
+      subject: `schedule ${id}, tick ${next}`,
+      message: `Schedule ${id} of "${job}" is ${seconds(now - next)} late.`,
+    })),
+  );
+}
