@@ -1,5 +1,6 @@
 import { formatValue, PunctualError } from "./errors.ts";
-import { checkConcurrency, type Defaults, toSettings } from "./job/settings.ts";
+import { checkQueueSettings, type QueueSettings } from "./job/queue-orders.ts";
+import { type Defaults, toSettings } from "./job/settings.ts";
 import { checkPrefix, type PunctualOptions } from "./options.ts";
 import { type Keep, type KeepByState, toRetention } from "./run/retention.ts";
 import { type DatabaseSource, kindOf } from "./store/open.ts";
@@ -19,8 +20,8 @@ export interface PunctualConfig {
   database?: DatabaseSource | undefined;
   /** Job files, by name or glob. Default: every script below `jobs/`. */
   jobs?: string | readonly string[] | undefined;
-  /** Concurrency limits of queues. */
-  queues?: Record<string, { concurrency: number }> | undefined;
+  /** Options of queues, as `queue()` takes them: limits, fairness, patience. */
+  queues?: Record<string, QueueSettings> | undefined;
   /** How long finished runs are kept: one value for all states, or one for each. */
   retention?: Keep | KeepByState | undefined;
   /** Settings that every job starts with. */
@@ -116,16 +117,15 @@ function checkPatterns(jobs: unknown): void {
   );
 }
 
-function checkQueues(queues: Record<string, { concurrency: number }>): void {
+function checkQueues(queues: Record<string, QueueSettings>): void {
   if (typeof queues !== "object" || queues === null || Array.isArray(queues)) {
     throw new PunctualError(
       "INVALID_OPTION",
-      `Expected limits by queue, such as { emails: { concurrency: 3 } }, got ${formatValue(queues)}.`,
+      `Expected options by queue, such as { emails: { concurrency: 3 } }, got ${formatValue(queues)}.`,
     );
   }
   for (const [name, limit] of Object.entries(queues)) {
     checkName(name, "a queue name");
-    checkKeys(limit, { concurrency: true }, `Queue "${name}"`);
-    checkConcurrency(limit.concurrency);
+    checkQueueSettings(limit, false, `Queue "${name}"`);
   }
 }

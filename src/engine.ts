@@ -1,21 +1,25 @@
 import { hostname } from "node:os";
 import { databaseWithoutConfig } from "./database-choice.ts";
+import { BatchSender } from "./dispatch/batch-sender.ts";
 import type { RunShape } from "./dispatch/dispatch.ts";
 import { Dispatch } from "./dispatch/dispatch.ts";
-import { DispatchRecorder } from "./dispatch/recorder.ts";
+import { type BatchRecording, DispatchRecorder } from "./dispatch/recorder.ts";
 import { Sender } from "./dispatch/sender.ts";
 import { PunctualError } from "./errors.ts";
 import { Emitter } from "./events/events.ts";
 import { type Logger, toLogger } from "./events/logger.ts";
 import { type AdHoc, AdHocDispatch } from "./job/adhoc.ts";
+import { Batches } from "./job/batches.ts";
 import type { Dispatchable } from "./job/dispatchable.ts";
 import type { Handler } from "./job/handlers.ts";
 import { Preparer } from "./job/prepare.ts";
+import { type QueueLimit, QueueOrders } from "./job/queue-orders.ts";
 import { Registry } from "./job/registry.ts";
 import { type Settings, toSettings } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
 import type { PunctualOptions } from "./options.ts";
 import { randomText, realRandom } from "./random.ts";
+import type { BatchControl } from "./run/batch.ts";
 import { currentRun } from "./run/context.ts";
 import { JobCounts } from "./run/job-counts.ts";
 import { DEFAULT_MAX_PAYLOAD } from "./run/payload.ts";
@@ -52,18 +56,20 @@ export class Engine {
   readonly defaults: Settings;
   readonly store: LazyStore;
   readonly registry: Registry;
-  readonly queueLimits: Map<string, number> = new Map<string, number>();
+  readonly queueLimits: Map<string, QueueLimit> = new Map<string, QueueLimit>();
+  readonly queueOrders: QueueOrders;
   readonly counts: JobCounts;
   readonly sessions: WorkSessions;
   readonly preparer: Preparer;
   readonly sender: Sender;
+  readonly batches: Batches;
   readonly #parts: InstanceParts;
   #supervisor: Supervisor | null = null;
   #childRunner: ChildRunner | null = null;
   #stopping: Promise<void> | null = null;
 
   /** `source` null: the default database. */
-  constructor(source: DatabaseSource | null, options: PunctualOptions, control: RunControl) {
+  constructor(source: DatabaseSource | null, options: PunctualOptions, control: RunControl & BatchControl) {
     this.options = options;
     const logger = toLogger(options.logger);
     const clock = options.clock === undefined ? systemClock : checkClock(options.clock);
@@ -76,6 +82,9 @@ export class Engine {
     this.events = events;
     this.defaults = defaults;
 
+    // Set below: a change needs the recorder.
+    let batchChanged: BatchRecording = () => {};
+
     // The database, opened on first use.
     this.store = new LazyStore(
       source === null ? databaseWithoutConfig(jobFileLoader() ? null : logger) : source,
@@ -83,9 +92,12 @@ export class Engine {
         clock,
         prefix: options.prefix ?? "punctual_",
         install: options.install ?? true,
+        opened: (store) => {
+          store.batches.onChange = (change) => batchChanged(change);
+        },
       },
     );
-    const openStore = () => this.store.get();
+    const openStore = () => this.store.get(true);
 
     // Definitions, counts and logs.
     const registry = new Registry((message) => logger.warn(message));
@@ -96,6 +108,9 @@ export class Engine {
     });
     const logbook = new Logbook({ openStore, clock, events, logger }, options.logs ?? true);
     this.registry = registry;
+    const unweighed = (error: unknown, queue: string) =>
+      events.report(error, `weighing the lanes of queue "${queue}"`);
+    this.queueOrders = new QueueOrders(unweighed, random);
     this.counts = counts;
 
     // The worker.
@@ -108,11 +123,15 @@ export class Engine {
       logger,
       registry,
       queueLimits: this.queueLimits,
+      queueOrders: this.queueOrders,
       counts,
       logbook,
       openStore,
       pending: this.store.pending,
       instance: this,
+      batches: { control, addAsMember: (id, additions) => this.batches.add(id, additions, true) },
+      // A smaller limit of payloads does not apply to results.
+      maxResult: Math.max(maxPayload, DEFAULT_MAX_PAYLOAD),
     };
     const jobSync = new JobSync(parts);
     const facts = new FactsReader(clock, version(), () =>
@@ -147,20 +166,30 @@ export class Engine {
       counts,
       forgetAdHoc: (lane) => registry.forgetAdHoc(lane),
     });
+    const sent = (...dispatched: Parameters<DispatchRecorder["record"]>) => {
+      recorder.record(...dispatched);
+      // A worker's janitor flushes the counts.
+      if (!sessions.hasWorker) counts.flushSoon();
+      sessions.wake();
+    };
     this.preparer = preparer;
     this.sender = new Sender({
       openStore,
       prepare: (dispatch, within) => preparer.prepare(dispatch, within),
       control,
       maxPayload,
-      sent: (runs, inserted) => {
-        recorder.record(runs, inserted);
-        // A worker's janitor flushes the counts.
-        if (!sessions.hasWorker) counts.flushSoon();
-        sessions.wake();
-      },
+      sent,
       unawaited: (error) => events.report(error, "a dispatch that was not awaited"),
     });
+    this.batches = new Batches({
+      preparer,
+      sender: new BatchSender({ openStore, control, sent }),
+      maxPayload,
+      parentId: () => this.#parentId(),
+      track: (sending) => this.sender.track(sending),
+      unawaited: (error) => events.report(error, "a batch that was not awaited"),
+    });
+    batchChanged = (change) => recorder.recordBatch(change, sent);
   }
 
   /** Takes over the jobs, limits and listeners of another engine, and stops that one. */
@@ -169,6 +198,7 @@ export class Engine {
     this.registry.take(other.registry);
     for (const [queue, limit] of other.queueLimits)
       if (!this.queueLimits.has(queue)) this.queueLimits.set(queue, limit);
+    this.queueOrders.take(other.queueOrders);
     this.events.adopt(other.events);
     this.sessions.definitionsChanged();
     return other.stop();
@@ -186,7 +216,7 @@ export class Engine {
     shape: RunShape,
   ): Promise<Run<never>[]> {
     const parentId = this.#parentId();
-    return this.sender.sendMany(this.preparer.many(job, all, shape, parentId));
+    return this.sender.sendMany(this.preparer.many(job, all, shape, { parentId }));
   }
 
   /** Dispatches a function, which only this process can run. */

@@ -2,6 +2,9 @@ import { isAbsolute } from "node:path";
 
 /** Every code an error of Punctual can have. Codes are stable: match on them, not on messages. */
 export type ErrorCode =
+  | "BATCH_FINISHED"
+  | "BATCH_NOT_FOUND"
+  | "BATCH_SEALED"
   | "CANNOT_LISTEN"
   | "CHAIN_SENT"
   | "CHILDREN_CANNOT_BOOT"
@@ -51,6 +54,7 @@ export type ErrorCode =
   | "SCHEMA_TOO_NEW"
   | "SHUTDOWN"
   | "TRANSACTION_NOT_SYNC"
+  | "TRANSACTION_REPEATED"
   | "UNKNOWN_JOB"
   | "UNKNOWN_SCHEDULE"
   | "WAIT_TIMED_OUT"

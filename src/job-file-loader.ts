@@ -51,15 +51,15 @@ export interface JobFileLoader {
 /** Key on the global object, because the command and the job files may each have their own copy of the package. */
 const KEY: unique symbol = Symbol.for("punctual.loading") as never;
 
-type Global = { [KEY]?: JobFileLoader };
+type GlobalScope = { [KEY]?: JobFileLoader };
 
 /** Returns the loader of this program's job files; null when the program runs by itself. */
 export function jobFileLoader(): JobFileLoader | null {
-  return (globalThis as Global)[KEY] ?? null;
+  return (globalThis as GlobalScope)[KEY] ?? null;
 }
 
 export function setJobFileLoader(loader: JobFileLoader): void {
-  (globalThis as Global)[KEY] = loader;
+  (globalThis as GlobalScope)[KEY] = loader;
 }
 
 /** Runs `work`; the loader, if there is one, ignores no call in it. */

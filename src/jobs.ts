@@ -1,6 +1,6 @@
 import type { Dispatch, DispatchOptions } from "./dispatch/dispatch.ts";
 import type { Engine } from "./engine.ts";
-import { formatValue, PunctualError } from "./errors.ts";
+import { PunctualError } from "./errors.ts";
 import type { AdHocDispatch } from "./job/adhoc.ts";
 import type {
   Data,
@@ -11,6 +11,7 @@ import type {
   RegisterArguments,
   RunArguments,
 } from "./job/arguments.ts";
+import type { BatchDispatch } from "./job/batch-dispatch.ts";
 import { CallSite } from "./job/call-site.ts";
 import {
   type ArgsFor,
@@ -25,13 +26,14 @@ import {
 import { Definition } from "./job/definition.ts";
 import { Dispatchable, Draft, type Home, JobDraft } from "./job/dispatchable.ts";
 import { type AwaitedResult, type Handler, nameOf, toHandler, warnIfMinified } from "./job/handlers.ts";
+import { checkQueueSettings, type QueueSettings } from "./job/queue-orders.ts";
 import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrence.ts";
 import { type RerunOptions, rerunShape } from "./job/rerun.ts";
 import { type InputOf, isSchema, type OutputOf, type StandardSchema } from "./job/schema.ts";
-import { checkConcurrency } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
-import { Operations } from "./operate/operations.ts";
+import { BatchOperations } from "./operate/batch-operations.ts";
 import { checkId } from "./operate/run-query.ts";
+import { Batch, type BatchAddition } from "./run/batch.ts";
 import { EncodedArgs, type JsonValue } from "./run/payload.ts";
 import { type Run, wrongState } from "./run/run.ts";
 import type { Duration, Instant } from "./time.ts";
@@ -42,7 +44,7 @@ type JobReference = string | ClassTarget;
 
 /** The part of an instance that defines and dispatches jobs. */
 // biome-ignore lint/suspicious/noExplicitAny: without a catalog.
-export abstract class Jobs<Known = any> extends Operations {
+export abstract class Jobs<Known = any> extends BatchOperations {
   protected abstract get engine(): Engine;
 
   // -- defining jobs -----------------------------------------------------------------------------------------------
@@ -123,18 +125,17 @@ export abstract class Jobs<Known = any> extends Operations {
     return toCatalog(jobs);
   }
 
-  /** Sets the number of runs of a queue that may run at a time, over all workers; 0: no limit. */
-  queue(name: string, options: { concurrency: number }): this {
+  /**
+   * Sets options of a queue: how many of its runs may run at a time, over all workers (`concurrency`; 0: no limit), how
+   * many may start within a time (`rate`), and in which order they start. Options that are not given stay as they were.
+   */
+  queue(name: string, options: QueueSettings): this {
     checkName(name, "a queue name");
-    if (typeof options !== "object" || options === null) {
-      throw new PunctualError(
-        "INVALID_OPTION",
-        `queue() expected { concurrency }, got ${formatValue(options)}.`,
-      );
-    }
-    checkKeys(options, { concurrency: true }, "queue()");
-    this.engine.queueLimits.set(name, checkConcurrency(options.concurrency));
-    this.engine.sessions.definitionsChanged();
+    const { queueLimits, queueOrders, sessions } = this.engine;
+    const { limit, order } = checkQueueSettings(options, queueOrders.fair.has(name));
+    if (limit !== null) queueLimits.set(name, { limit: 0, rate: null, ...queueLimits.get(name), ...limit });
+    if (order !== null) queueOrders.set(name, order);
+    sessions.definitionsChanged();
     return this;
   }
 
@@ -243,6 +244,21 @@ export abstract class Jobs<Known = any> extends Operations {
     this.#warnAbout(definition.name, plan.warning(this.clock.now()));
     this.engine.sessions.definitionsChanged();
     return this;
+  }
+
+  /**
+   * Begins a batch: runs that are counted together, with callbacks when they have ended. It is sent when the turn ends.
+   * With the id of a batch, returns its handle.
+   */
+  batch(name: string): BatchDispatch;
+  batch(id: number): Batch;
+  batch(which: string | number): BatchDispatch | Batch {
+    if (typeof which === "number") return new Batch(checkId(which, "the id of a batch"), 0, this);
+    return this.engine.batches.begin(which);
+  }
+
+  async addToBatch(id: number, additions: BatchAddition[]): Promise<number> {
+    return this.engine.batches.add(id, additions, false);
   }
 
   /** Begins a draft without a job: its `dispatch()` names the job. */

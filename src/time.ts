@@ -33,6 +33,14 @@ export function elapsedSince(reading: ClockReading, clock: Clock): number {
   return Math.max(clock.monotonic() - reading.monotonic, clock.now() - reading.wall);
 }
 
+/**
+ * Returns by how much another clock is ahead of this one, at least. It showed `theirs` at some moment between `sent`
+ * and `received` of this clock. 0: the two may agree, however long the answer took.
+ */
+export function clockSkew(theirs: number, sent: number, received: number): number {
+  return theirs < sent ? theirs - sent : Math.max(0, theirs - received);
+}
+
 /** Throws INVALID_OPTION unless the value has everything a clock needs. */
 export function checkClock(clock: Clock): Clock {
   const given = clock as Partial<Clock> | null;

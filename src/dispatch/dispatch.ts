@@ -2,17 +2,10 @@ import { formatValue, PunctualError } from "../errors.ts";
 import { EncodedArgs } from "../run/payload.ts";
 import { type RetriesArguments, type RetryOptions, retriesIn, toStoredPolicy } from "../run/retries.ts";
 import type { Run } from "../run/run.ts";
-import {
-  type Duration,
-  type Instant,
-  isWallTime,
-  toInstant,
-  toMilliseconds,
-  toOffset,
-  yieldToEventLoop,
-} from "../time.ts";
+import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";
 import { checkInteger, checkKeys, checkTimeout, type OptionNames } from "../validate/options.ts";
+import { SentChain } from "./chain.ts";
 
 /** Settings of one run, as a dispatch gives them; settings that are absent come from the job. */
 export interface RunShape {
@@ -228,10 +221,7 @@ export class Dispatch<Args = unknown, Result = unknown>
   readonly shape: RunShape;
   readonly parentId: number | null;
   readonly #sender: DispatchSender;
-  readonly #result = Promise.withResolvers<Run<never>>();
-  #sent = false;
-  #refused: { reason: unknown } | null = null;
-  #awaited = false;
+  readonly #chain: SentChain<Run<never>>;
 
   constructor(target: object, shape: RunShape, parentId: number | null, sender: DispatchSender) {
     super();
@@ -239,26 +229,20 @@ export class Dispatch<Args = unknown, Result = unknown>
     this.shape = this.#captured(shape, sender.maxPayload);
     this.parentId = parentId;
     this.#sender = sender;
-    // `then()` passes the rejection on; without this handler, a dispatch that is not awaited would end the process.
-    this.#result.promise.catch(() => {});
+    this.#chain = new SentChain((error) => sender.unawaited(error));
     sender.sendAfterTurn(this as unknown as Dispatch<never>);
   }
 
   /** An invalid chained call withdraws the whole dispatch: a run without that setting is not what the caller wanted. */
   protected override with(shape: () => RunShape): this {
-    if (this.#refused) throw this.#refused.reason;
-    if (this.#sent) {
-      throw new PunctualError(
-        "CHAIN_SENT",
+    const wasOpen = this.#chain.isOpen;
+    try {
+      this.#chain.change(
+        () => Object.assign(this.shape, this.#captured(shape(), this.#sender.maxPayload)),
         "This dispatch has been sent: chain its calls in the same turn, before the first await. To move the run later, use run.at().",
       );
-    }
-    try {
-      Object.assign(this.shape, this.#captured(shape(), this.#sender.maxPayload));
     } catch (reason) {
-      this.#refused = { reason };
-      this.#sender.withdraw(this as unknown as Dispatch<never>);
-      this.#result.reject(reason);
+      if (wasOpen) this.#sender.withdraw(this as unknown as Dispatch<never>);
       throw reason;
     }
     return this;
@@ -295,8 +279,7 @@ export class Dispatch<Args = unknown, Result = unknown>
     onFulfilled?: ((run: Run<Result>) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((error: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
-    this.#awaited = true;
-    return this.#result.promise.then(onFulfilled, onRejected);
+    return this.#chain.awaited().then(onFulfilled, onRejected);
   }
 
   catch<Rejected = never>(
@@ -311,18 +294,14 @@ export class Dispatch<Args = unknown, Result = unknown>
 
   /** Makes every further chained call throw. */
   markSent(): void {
-    this.#sent = true;
+    this.#chain.markSent();
   }
 
   resolve(run: Run): void {
-    this.#result.resolve(run as Run<never>);
+    this.#chain.resolve(run as Run<never>);
   }
 
   reject(error: unknown): void {
-    this.#result.reject(error);
-    // One turn later, because a caller that awaits two dispatches in sequence reaches the second only after the first.
-    void yieldToEventLoop().then(() => {
-      if (!this.#awaited) this.#sender.unawaited(error);
-    });
+    this.#chain.reject(error);
   }
 }

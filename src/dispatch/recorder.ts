@@ -1,5 +1,6 @@
 import type { Emitter } from "../events/events.ts";
 import type { JobCounts } from "../run/job-counts.ts";
+import type { BatchChange } from "../store/batches.ts";
 import type { InsertResult, NewRun } from "../store/store.ts";
 import type { Clock } from "../time.ts";
 
@@ -34,4 +35,24 @@ export class DispatchRecorder {
       events.emit("run.dispatched", { ...answer, name, queue, runAt });
     }
   }
+
+  /** Emits the events of a batch that this process has marked, and passes its callbacks to `sent`. */
+  recordBatch(
+    { batch, failed, finished, dispatched }: BatchChange,
+    sent: (runs: NewRun[], inserted: InsertResult[]) => void,
+  ): void {
+    const { events } = this.#parts;
+    const { id, name, added: total, completed, failed: failures, cancelled, skipped } = batch;
+    const event = { id, name, total, completed, failed: failures, cancelled, skipped };
+    if (failed) events.emit("batch.failed", event);
+    if (finished) events.emit("batch.finished", event);
+    if (dispatched.length === 0) return;
+    sent(
+      dispatched.map(({ run }) => run),
+      dispatched.map((one) => ({ id: one.id, inserted: true })),
+    );
+  }
 }
+
+/** Records a change of a batch. */
+export type BatchRecording = (change: BatchChange) => void;

@@ -3,10 +3,7 @@ import { isRefusal } from "../errors.ts";
 import { Run, type RunControl } from "../run/run.ts";
 import type { InsertResult, NewRun, Store } from "../store/store.ts";
 import type { Dispatch, DispatchSender } from "./dispatch.ts";
-
-/** Most rows of one insert statement, and about how many bytes of arguments it has at most. */
-const MOST_ROWS = 5000;
-const MOST_BYTES = 4 * 1024 * 1024;
+import { InsertGroup } from "./insert-group.ts";
 
 export interface SenderParts {
   /** Opens the database on first use. */
@@ -48,7 +45,7 @@ export class Sender implements DispatchSender {
   sendWithin(dispatch: Dispatch<never>, tx: unknown): void {
     this.withdraw(dispatch);
     dispatch.markSent();
-    this.#track(this.#send([dispatch], tx));
+    this.track(this.#send([dispatch], tx));
   }
 
   unawaited(error: unknown): void {
@@ -69,7 +66,7 @@ export class Sender implements DispatchSender {
       for (const [index, run] of group.entries()) sent.push(this.#toRun(run, inserted[index]!));
     };
     const sending = (async () => {
-      const batch = new InsertBatch();
+      const batch = new InsertGroup();
       for await (const row of rows) {
         const full = batch.add(row);
         if (full) await insert(full);
@@ -77,7 +74,7 @@ export class Sender implements DispatchSender {
       const rest = batch.take();
       if (rest.length > 0) await insert(rest);
     })();
-    this.#track(sending.catch(() => {}));
+    this.track(sending.catch(() => {}));
     await sending;
     return sent;
   }
@@ -98,10 +95,11 @@ export class Sender implements DispatchSender {
     if (dispatches.length === 0) return;
     this.#pending = [];
     for (const dispatch of dispatches) dispatch.markSent();
-    this.#track(this.#send(dispatches));
+    this.track(this.#send(dispatches));
   }
 
-  #track(sending: Promise<void>): void {
+  /** `flush()` waits for this too. It must not reject. */
+  track(sending: Promise<void>): void {
     this.#underway.add(sending);
     void sending.finally(() => this.#underway.delete(sending));
   }
@@ -124,7 +122,7 @@ export class Sender implements DispatchSender {
   }
 
   async #insertInBatches(prepared: PreparedDispatch[], tx?: unknown): Promise<void> {
-    const batch = new InsertBatch<PreparedDispatch>(({ run }) => run);
+    const batch = new InsertGroup<PreparedDispatch>(({ run }) => run);
     for (const one of prepared) {
       const full = batch.add(one);
       if (full) await this.#insertBatch(full, tx);
@@ -156,34 +154,4 @@ export class Sender implements DispatchSender {
 interface PreparedDispatch {
   dispatch: Dispatch<never>;
   run: NewRun;
-}
-
-/** Collects rows until an insert statement is full. */
-class InsertBatch<Item = NewRun> {
-  readonly #runOf: (item: Item) => NewRun;
-  #items: Item[] = [];
-  #bytes = 0;
-
-  constructor(runOf: (item: Item) => NewRun = (item) => item as unknown as NewRun) {
-    this.#runOf = runOf;
-  }
-
-  /** Adds an item. If it does not fit, returns the items so far, and the item begins a new batch. */
-  add(item: Item): Item[] | null {
-    const size = this.#runOf(item).args?.length ?? 0;
-    const isFull =
-      this.#items.length >= MOST_ROWS || (this.#items.length > 0 && this.#bytes + size > MOST_BYTES);
-    const full = isFull ? this.take() : null;
-    this.#items.push(item);
-    this.#bytes += size;
-    return full;
-  }
-
-  /** Returns all items and empties the batch. */
-  take(): Item[] {
-    const items = this.#items;
-    this.#items = [];
-    this.#bytes = 0;
-    return items;
-  }
 }

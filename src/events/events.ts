@@ -20,6 +20,17 @@ interface AttemptEndEvent extends AttemptEvent {
   duration: number;
 }
 
+/** The counts of the batch's members at that moment. */
+interface BatchEvent {
+  id: number;
+  name: string;
+  total: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  skipped: number;
+}
+
 /** Every event with its payload. Each is also published on the diagnostics channel `punctual:<event>`. */
 export interface Events {
   "run.dispatched": RunEvent & { inserted: boolean; runAt: Date };
@@ -44,6 +55,10 @@ export interface Events {
     state: "ready" | "failed" | "cancelled";
     crashed: boolean;
   };
+  /** The first member of a batch has failed for good. */
+  "batch.failed": BatchEvent;
+  /** All members of a batch have ended; its callbacks were dispatched in the same transaction. */
+  "batch.finished": BatchEvent;
   /** A schedule ticked: the runs created, and the number of ticks missed. */
   "schedule.ticked": {
     schedule: number;

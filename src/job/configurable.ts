@@ -3,6 +3,7 @@ import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { Duration } from "../time.ts";
 import { checkQueue } from "../validate/names.ts";
 import { checkFunction, checkHookTimeout, checkInteger, checkKeys } from "../validate/options.ts";
+import { checkSameKey, type JobRateOptions, toRates } from "./rates.ts";
 import {
   checkConcurrency,
   checkLease,
@@ -52,11 +53,21 @@ export abstract class Configurable<Args, Handled = Args> {
     checkKeys(options, { perKey: true, by: true }, "concurrency()");
     const { perKey, by } = options;
     const concurrency = checkConcurrency(limit);
+    // Without a rate, a later call replaces the function.
+    if (by !== undefined && this.settings.rates?.key) checkSameKey(by, this.settings.keyOf);
     return change(this, {
       concurrency,
       ...(perKey !== undefined && { perKey: checkInteger(perKey, "concurrency perKey (0 = no limit)", 0) }),
       ...(by !== undefined && { keyOf: checkFunction(by, "concurrency by") }),
     });
+  }
+
+  /**
+   * How many runs of this job may start within a time, in all processes together: no window of this length, wherever it
+   * begins, has more starts. Runs above the rate stay ready. `limit` null: only `perKey` limits the starts.
+   */
+  rate(limit: number | null, per: Duration, options: JobRateOptions<Args> = {}): this {
+    return change(this, toRates(limit, per, options, this.settings));
   }
 
   /**

@@ -158,8 +158,10 @@ export class Definition<
 
   /** Returns a number that changes with everything that other processes must know about the job. */
   fingerprint(): number {
-    const { queue, priority, concurrency, perKey } = this.settings;
-    return digest(JSON.stringify([queue, priority, concurrency, perKey, this.schedules()]));
+    const { queue, priority, concurrency, perKey, rates } = this.settings;
+    // Without rates the fingerprint is that of older versions, whose workers define the same jobs.
+    const more = rates ? [rates] : [];
+    return digest(JSON.stringify([queue, priority, concurrency, perKey, this.schedules(), ...more]));
   }
 }
 

@@ -3,12 +3,13 @@ import type { ScheduleParts } from "../schedule/schedule.ts";
 import type { Window } from "../schedule/window.ts";
 import { Definition, type DefinitionParts } from "./definition.ts";
 import type { Home } from "./dispatchable.ts";
+import type { DescribedOrder, QueueLimit, QueueOrders } from "./queue-orders.ts";
 import type { Registry } from "./registry.ts";
 import type { Settings } from "./settings.ts";
 
 type Numbers = Pick<
   Settings,
-  "queue" | "priority" | "lease" | "concurrency" | "perKey" | "timeout" | "keep"
+  "queue" | "priority" | "lease" | "concurrency" | "perKey" | "rates" | "timeout" | "keep"
 > & { retries: Pick<Settings["retries"], "max" | "base" | "cap" | "jitter"> };
 
 interface DescribedSchedule {
@@ -33,12 +34,19 @@ export interface Description {
   }[];
   /** Names of the jobs that methods of known classes would be, and the index of their settings. */
   methods: { names: string[]; settings: number };
-  queues: [name: string, limit: number][];
+  queues: [name: string, limit: QueueLimit][];
+  orders: DescribedOrder[];
+}
+
+/** The jobs and queues that a process defines. */
+interface OwnDefinitions {
+  registry: Registry;
+  queueLimits: ReadonlyMap<string, QueueLimit>;
+  queueOrders: QueueOrders;
 }
 
 export function describeJobs(
-  registry: Registry,
-  queueLimits: ReadonlyMap<string, number>,
+  { registry, queueLimits, queueOrders }: OwnDefinitions,
   defaults: Settings,
 ): Description {
   const settings: Numbers[] = [];
@@ -63,11 +71,11 @@ export function describeJobs(
     })),
   }));
   const methods = { names: registry.methods(), settings: indexOf(numbersOf(defaults)) };
-  return { settings, jobs, methods, queues: [...queueLimits] };
+  return { settings, jobs, methods, queues: [...queueLimits], orders: queueOrders.describe() };
 }
 
 function numbersOf(settings: Settings): Numbers {
-  const { queue, priority, lease, concurrency, perKey, timeout, keep } = settings;
+  const { queue, priority, lease, concurrency, perKey, rates, timeout, keep } = settings;
   const { max, base, cap, jitter } = settings.retries;
   return {
     queue,
@@ -75,6 +83,7 @@ function numbersOf(settings: Settings): Numbers {
     lease,
     concurrency,
     perKey,
+    rates,
     timeout,
     keep,
     retries: { max, base, cap, jitter },

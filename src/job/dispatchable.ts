@@ -10,6 +10,7 @@ import type { Run } from "../run/run.ts";
 import type { Duration, Instant } from "../time.ts";
 import type { DispatchArguments } from "./arguments.ts";
 import type { ArgsFor, ClassTarget, JobsIn, JobTypes, ResultFor } from "./catalog.ts";
+import { DraftList } from "./draft-list.ts";
 
 /** The instance of a job, as the job needs it. */
 export interface Home {
@@ -48,6 +49,11 @@ export class Dispatchable<Args = unknown, Result = unknown, Own extends boolean 
     options?: DispatchOptions,
   ): Promise<Run<Result>[]> {
     return this.draft().dispatchMany(all, options);
+  }
+
+  /** Returns drafts for a batch, one for each element of `all`, its arguments. */
+  many(all: readonly Args[] | Iterable<Args> | AsyncIterable<Args>): DraftList {
+    return this.draft().many(all);
   }
 
   /** Returns a draft of this job, which is sent when its `dispatch()` is called. */
@@ -175,6 +181,11 @@ export class JobDraft<
     const shape = args === undefined || args === null ? own : { ...own, args };
     const dispatch = this.home.send(this.job, shape) as unknown as Dispatch<Args, Result>;
     return options === undefined ? dispatch : dispatch.options(options);
+  }
+
+  /** Returns drafts for a batch, one for each element of `all`, its arguments; all have the draft's settings. */
+  many(all: readonly Args[] | Iterable<Args> | AsyncIterable<Args>): DraftList {
+    return new DraftList(this.job, this.use(), all);
   }
 
   /** Dispatches a run for each element of `all`, its arguments; all runs have the draft's settings. */

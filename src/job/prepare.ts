@@ -41,7 +41,10 @@ export class Preparer {
   }
 
   /** Returns the row of a dispatch. `within`: whether the row is inserted in a transaction of the caller's. */
-  async prepare(dispatch: Dispatch<never>, within: boolean): Promise<NewRun> {
+  async prepare(
+    dispatch: Pick<Dispatch<never>, "target" | "shape" | "parentId">,
+    within: boolean,
+  ): Promise<NewRun> {
     const { target, shape, parentId } = dispatch;
     return { ...(await this.#row(target, shape, within)), parentId };
   }
@@ -62,12 +65,12 @@ export class Preparer {
     job: Dispatchable<never>,
     all: Iterable<unknown> | AsyncIterable<unknown>,
     shape: RunShape,
-    parentId: number | null,
+    { parentId, method = "dispatchMany()" }: { parentId: number | null; method?: string },
   ): AsyncGenerator<NewRun> {
     if (typeof all !== "object" || all === null || !(Symbol.iterator in all || Symbol.asyncIterator in all)) {
       throw new PunctualError(
         "INVALID_OPTION",
-        `dispatchMany() expected a list of arguments, an iterable or an async iterable, got ${formatValue(all)}.`,
+        `${method} expected a list of arguments, an iterable or an async iterable, got ${formatValue(all)}.`,
       );
     }
     const target = this.capture(job);

@@ -8,6 +8,7 @@ import {
   toRetention,
 } from "../run/retention.ts";
 import { type RetryOptions, type RetryPolicy, retriesIn, toPolicy } from "../run/retries.ts";
+import type { JobRates } from "../store/stored-limits.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import { checkQueue, DEFAULT_QUEUE } from "../validate/names.ts";
 import { checkHookTimeout, checkInteger, checkKeys, checkTimeout } from "../validate/options.ts";
@@ -29,6 +30,8 @@ export interface Settings {
   readonly concurrency: number;
   /** Runs at once with the same key; 0 = no limit. */
   readonly perKey: number;
+  /** Starts within a time; null: no limit. */
+  readonly rates: JobRates | null;
   readonly keyOf: ((args: never) => string | number | bigint | null | undefined) | null;
   readonly retries: RetryPolicy;
   /** Null: none. */
@@ -68,6 +71,7 @@ const builtIn: Settings = {
   lease: 60_000,
   concurrency: 1,
   perKey: 0,
+  rates: null,
   keyOf: null,
   retries: { max: 1, base: 1, cap: 60, jitter: "full" },
   timeout: null,

@@ -44,6 +44,7 @@ export class SyncedJob implements TickableJob {
       priority: settings.priority,
       limit: settings.concurrency,
       keyLimit: settings.perKey,
+      rates: settings.rates,
       cron: this.#definition.toCron(),
       schedules: this.#definition.schedules().map(({ slot, parts }) => {
         const { cron, timezone, args, queue } = parts;

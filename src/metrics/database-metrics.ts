@@ -1,5 +1,5 @@
 import type { Clock } from "../time.ts";
-import { gauge, statusGauges } from "./gauges.ts";
+import { gauge, rateGauges, statusGauges } from "./gauges.ts";
 import type { ProbeTarget } from "./probe.ts";
 import type { Family } from "./prometheus.ts";
 
@@ -12,6 +12,9 @@ const READINESS_CACHED = 1000;
  */
 const ANSWER_WITHIN = 4000;
 
+/** Most names of jobs, and most of queues, in metrics. */
+export const MOST_LABELS = 500;
+
 /** Metrics and readiness that need an answer of the database. */
 export class DatabaseMetrics {
   /** Null: the database does not answer. */
@@ -19,7 +22,11 @@ export class DatabaseMetrics {
   readonly #readiness: CachedAnswer<string | null>;
 
   constructor(jobs: ProbeTarget, cap: number, clock: Clock) {
-    const ask = async () => statusGauges(await jobs.status(), await jobs.schedules(), cap);
+    const ask = async () => {
+      const status = await jobs.status();
+      const rates = await jobs.rates();
+      return [...statusGauges(status, await jobs.schedules(), cap), ...rateGauges(rates, status.now, cap)];
+    };
     this.#gauges = new CachedAnswer(clock, GAUGES_CACHED, () => ask().catch(() => null), null);
     this.#readiness = new CachedAnswer(
       clock,

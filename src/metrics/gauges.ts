@@ -1,4 +1,5 @@
-import type { ScheduleInfo, StatusReport } from "../status/report.ts";
+import type { RateInfo } from "../status/rates.ts";
+import type { QueueReport, ScheduleInfo, StatusReport } from "../status/report.ts";
 import { OTHERS } from "./instruments.ts";
 import type { Family, Sample } from "./prometheus.ts";
 
@@ -16,16 +17,12 @@ export function statusGauges(status: StatusReport, schedules: ScheduleInfo[], ca
   const busy = status.queues.reduce((sum, { running }) => sum + running, 0);
   return [
     gauge("queue_depth", "Runs of a queue that are not finished, by state.", [
-      ...queues.flatMap(({ name: queue, ready, scheduled, running }) => [
-        { labels: { queue, state: "ready" }, value: ready },
-        { labels: { queue, state: "scheduled" }, value: scheduled },
-        { labels: { queue, state: "running" }, value: running },
-      ]),
-      ...sumOfOthers(status.queues.slice(cap)),
+      ...queues.flatMap((queue) => depthOf(queue.name, [queue])),
+      ...(status.queues.length > cap ? depthOf(OTHERS, status.queues.slice(cap)) : []),
     ]),
     gauge(
       "queue_oldest_age_seconds",
-      "Time since the oldest ready run of a queue was due.",
+      "Time since the oldest run of a queue that has not begun was due.",
       queues.map(({ name: queue, oldest }) => ({
         labels: { queue },
         value: oldest === null ? 0 : Math.max(0, seconds(now) - seconds(oldest)),
@@ -74,14 +71,44 @@ export function statusGauges(status: StatusReport, schedules: ScheduleInfo[], ca
   ];
 }
 
+/** Returns the gauges of rates. Rates by key have no series of their own: there may be very many keys. */
+export function rateGauges(rates: RateInfo[], now: Date, cap: number): Family[] {
+  const listed = rates.filter(({ key }) => key === null).slice(0, cap);
+  const labels = ({ job, queue }: RateInfo) => (job === null ? { queue: queue! } : { job });
+  const samples = (value: (rate: RateInfo) => number) =>
+    listed.map((rate) => ({ labels: labels(rate), value: value(rate) }));
+  if (listed.length === 0) return [];
+  return [
+    gauge(
+      "rate_limit",
+      "Starts that a rate admits in its time.",
+      samples(({ limit }) => limit),
+    ),
+    gauge(
+      "rate_spent",
+      "Starts within the time of a rate until now.",
+      samples(({ spent }) => spent),
+    ),
+    gauge(
+      "rate_opens_seconds",
+      "Time until a rate admits the next start; 0: it is open.",
+      samples(({ opensAt }) => (opensAt ? Math.max(0, Number(opensAt) - Number(now)) / 1000 : 0)),
+    ),
+  ];
+}
+
 export function gauge(name: string, help: string, samples: Sample[]): Family {
   return { name: `punctual_${name}`, type: "gauge", help, samples };
 }
 
-function sumOfOthers(queues: StatusReport["queues"]): Sample[] {
-  if (queues.length === 0) return [];
-  return (["ready", "scheduled", "running"] as const).map((state) => ({
-    labels: { queue: OTHERS, state },
-    value: queues.reduce((sum, queue) => sum + queue[state], 0),
-  }));
+/** The depth of some queues together. Each run counts once: `scheduled` is without the runs that are due. */
+function depthOf(name: string, queues: QueueReport[]): Sample[] {
+  const sum = (of: (queue: QueueReport) => number) => queues.reduce((total, queue) => total + of(queue), 0);
+  const counts = {
+    ready: sum(({ ready }) => ready),
+    due: sum(({ due }) => due),
+    scheduled: sum(({ scheduled, due }) => scheduled - due),
+    running: sum(({ running }) => running),
+  };
+  return Object.entries(counts).map(([state, value]) => ({ labels: { queue: name, state }, value }));
 }

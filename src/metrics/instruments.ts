@@ -78,7 +78,7 @@ export class Counter {
 export const BUCKETS: number[] = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200];
 
 /** A Prometheus histogram of durations. */
-export class Histogram {
+export class HistogramMetric {
   readonly #name: string;
   readonly #help: string;
   readonly #distributions: LabelledValues<{ counts: number[]; sum: number; count: number }>;

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { RateInfo } from "../status/rates.ts";
 import type { ScheduleInfo, StatusReport } from "../status/report.ts";
 import type { InstallReport } from "../store/maintenance.ts";
 import { childIdentity } from "../supervisor/child-identity.ts";
 import { type Clock, systemClock } from "../time.ts";
 import { LOOPBACK } from "./address.ts";
-import { DatabaseMetrics } from "./database-metrics.ts";
+import { DatabaseMetrics, MOST_LABELS } from "./database-metrics.ts";
 import { EventMetrics, type InstanceEvents } from "./event-metrics.ts";
 import { listen, urlOf } from "./listen.ts";
 import { Liveness } from "./liveness.ts";
@@ -16,6 +17,7 @@ import { CONTENT_TYPE, toText } from "./prometheus.ts";
 export interface ProbeTarget extends InstanceEvents {
   status(): Promise<StatusReport>;
   schedules(): Promise<ScheduleInfo[]>;
+  rates(): Promise<RateInfo[]>;
   find(id: number): Promise<unknown>;
   install(options: { dryRun: true }): Promise<InstallReport>;
   /** Child processes of a supervisor; called at each scrape. */
@@ -47,7 +49,6 @@ export interface Probe {
 
 /** A worker whose loop has not completed a turn for this long is stuck: every statement fails sooner than that. */
 const STUCK_AFTER = 120_000;
-const LABELS = 500;
 
 type Answer = { status: number; type?: string; body: string };
 
@@ -56,7 +57,7 @@ type Answer = { status: number; type?: string; body: string };
  * listen in a child process of `supervise()`: the parent's probe reports on all children.
  */
 export async function startProbe(jobs: ProbeTarget, options: ProbeOptions): Promise<Probe> {
-  const { host = LOOPBACK, port, worker = true, labels = LABELS, clock = systemClock } = options;
+  const { host = LOOPBACK, port, worker = true, labels = MOST_LABELS, clock = systemClock } = options;
   if (childIdentity()) return { host, port, url: urlOf(host, port), stop: async () => {} };
   const liveness = new Liveness(jobs, clock);
   const metrics = new EventMetrics(jobs, labels);

@@ -16,9 +16,13 @@ export interface ChildMetrics {
 
 /**
  * Returns the metrics of this process, under the usual names of Prometheus exporters, and of its children. `lag` in
- * milliseconds.
+ * milliseconds; null: not measured.
  */
-export function processMetrics(clock: Clock, lag: number, children: readonly ChildMetrics[]): Family[] {
+export function processMetrics(
+  clock: Clock,
+  lag: number | null,
+  children: readonly ChildMetrics[],
+): Family[] {
   const { user, system } = process.cpuUsage();
   const one = (name: string, type: "counter" | "gauge", help: string, value: number): Family => ({
     name,
@@ -38,12 +42,16 @@ export function processMetrics(clock: Clock, lag: number, children: readonly Chi
       "Start time of the process.",
       clock.now() / 1000 - process.uptime(),
     ),
-    one(
-      "punctual_event_loop_lag_seconds",
-      "gauge",
-      "Longest delay of the event loop in the last 30 seconds.",
-      lag / 1000,
-    ),
+    ...(lag === null
+      ? []
+      : [
+          one(
+            "punctual_event_loop_lag_seconds",
+            "gauge",
+            "Longest delay of the event loop in the last 30 seconds.",
+            lag / 1000,
+          ),
+        ]),
     ...childMetrics(children),
   ];
 }

@@ -1,4 +1,5 @@
 import { type Failure, readFailure } from "../run/failure.ts";
+import { type MuteInfo, toMuteInfo } from "../status/report.ts";
 import type { StoreReads } from "../store/reads.ts";
 import type { FailureCount } from "../store/records.ts";
 import { type Duration, HOUR, toMilliseconds } from "../time.ts";
@@ -30,6 +31,8 @@ export interface FailureGroup {
   sample: number;
   /** Failures in each of the last 24 hours, the oldest first; the last one is not over yet. */
   hours: number[];
+  /** Null: it is not muted. */
+  mute: MuteInfo | null;
 }
 
 /** Result of `failures()`. */
@@ -56,9 +59,14 @@ export async function groupFailures(reads: StoreReads, options: FailuresOptions)
     .map((of) => toGroup(of, now))
     .sort((a, b) => Number(b.lastSeen) - Number(a.lastSeen) || b.sample - a.sample)
     .slice(0, limit);
+  const mutes = new Map((await reads.mutes()).map((mute) => [mute.fingerprint, toMuteInfo(mute)]));
   const errors = await reads.errorsOf(groups.map(({ sample }) => sample));
   return {
-    groups: groups.map((group) => ({ ...group, error: readFailure(errors.get(group.sample) ?? null) })),
+    groups: groups.map((group) => ({
+      ...group,
+      error: readFailure(errors.get(group.sample) ?? null),
+      mute: mutes.get(group.fingerprint ?? "") ?? null,
+    })),
     capped,
   };
 }
@@ -81,5 +89,6 @@ function toGroup(counts: FailureCount[], now: number): FailureGroup {
     lastSeen: new Date(counts.reduce((most, { last }) => Math.max(most, last), 0)),
     sample: counts.reduce((most, { sample }) => Math.max(most, sample), 0),
     hours,
+    mute: null,
   };
 }

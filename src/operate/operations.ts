@@ -2,15 +2,15 @@ import type { Emitter } from "../events/events.ts";
 import type { JsonValue } from "../run/payload.ts";
 import { defaultRetention } from "../run/retention.ts";
 import { type RunControl, wrongState } from "../run/run.ts";
-import { isFinished } from "../run/states.ts";
+import { isFinished, type RunState } from "../run/states.ts";
 import type { PruneForecast, PruneReport } from "../store/maintenance.ts";
-import type { RunRecord } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { type Duration, type Instant, toInstant, toOffset } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkKeys } from "../validate/options.ts";
 import { type OperatorAction, toAuditEntry } from "./audit.ts";
-import { type BulkOptions, type BulkReport, forEachRun, toSkipReason } from "./bulk.ts";
+import { type BulkOptions, type BulkReport, type BulkTarget, forEachRun } from "./bulk.ts";
+import { checkFingerprint, type MuteOptions, toMute } from "./mute.ts";
 import {
   knownQueues,
   type PauseOptions,
@@ -23,7 +23,7 @@ import {
 import { type PruneOptions, toPruneRequest } from "./prune-options.ts";
 import { Reading, type ReadingOptions } from "./reading.ts";
 import { Reports } from "./reports.ts";
-import { checkId, type RunsQuery } from "./run-query.ts";
+import { checkId, checkStates } from "./run-query.ts";
 import { waitForRun } from "./wait.ts";
 
 /**
@@ -73,22 +73,24 @@ export abstract class Operations extends Reports implements RunControl {
   /**
    * Cancels a waiting run; asks a running one to end, by aborting its handler's signal. With `force`, a running run
    * ends at once and loses its lease, so that nothing more is written about it. Its handler may still run for a
-   * while, but no limit counts it.
+   * while, but no limit counts it. With `only`, a run in another state is left as it is, and the call rejects.
    */
   async cancel(
     id: number,
-    options: { force?: boolean | undefined } = {},
+    options: { force?: boolean | undefined; only?: readonly RunState[] | undefined } = {},
   ): Promise<"cancelled" | "requested"> {
-    checkKeys(options, { force: true }, "cancel()");
+    checkKeys(options, { force: true, only: true }, "cancel()");
     const store = await this.openStore();
-    const answer = await store.cancel(checkId(id), defaultRetention.cancelled, options.force === true);
+    const { force = false } = options;
+    const only = checkStates(options.only, "cancel() only");
+    const answer = await store.cancel(checkId(id), defaultRetention.cancelled, force, only);
     if (answer === "requested") {
       this.cancelInWorker([id]);
       return answer;
     }
     if (answer === "ended") await this.#emitCancelled(id);
-    // A run that was cancelled before is what the caller wants.
-    else if (answer !== "cancelled") throw wrongState("cancel", id, answer);
+    // A run that was cancelled before is what the caller wants, unless `only` excludes it.
+    else if (answer !== "cancelled" || only !== null) throw wrongState("cancel", id, answer);
     return "cancelled";
   }
 
@@ -111,49 +113,60 @@ export abstract class Operations extends Reports implements RunControl {
   async retry(id: number, options: { at?: Instant | undefined } = {}): Promise<void> {
     checkKeys(options, { at: true }, "retry()");
     const store = await this.openStore();
-    const at = options.at === undefined ? null : await toStoreTime(store, options.at);
-    const answer = await store.revive(checkId(id), at);
+    const runAt = options.at === undefined ? null : await toStoreTime(store, options.at);
+    const answer = await store.revive(checkId(id), { runAt });
     if (answer !== "revived") throw wrongState("retry", id, answer);
     this.wakeWorker();
   }
 
-  /** Deletes a run that is not running, with its attempts and log lines. */
-  async remove(id: number): Promise<void> {
-    const answer = await (await this.openStore()).remove(checkId(id));
+  /** Deletes a run that is not running, with its attempts and log lines; with `only`, if it is in one of these states. */
+  async remove(id: number, options: { only?: readonly RunState[] | undefined } = {}): Promise<void> {
+    checkKeys(options, { only: true }, "remove()");
+    const only = checkStates(options.only, "remove() only");
+    const answer = await (await this.openStore()).remove(checkId(id), only);
     if (answer !== "removed") throw wrongState("delete", id, answer);
   }
 
-  /** Retries every finished run that matches a query; counts a run that is no longer finished as skipped. */
-  async retryAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
+  /**
+   * Retries every finished run that matches a query or has one of the ids. A run that another call retries meanwhile is
+   * skipped.
+   */
+  async retryAll(target: BulkTarget, options: BulkOptions = {}): Promise<BulkReport> {
     const store = await this.openStore();
-    const revive = async ({ id }: RunRecord) => toSkipReason(await store.revive(id), "revived");
-    const report = await forEachRun(store, { query, options, method: "retryAll()" }, revive);
+    const report = await forEachRun(store, { action: "retry", target, options }, async (id, seen) => {
+      const wasFinished = seen !== null && isFinished(seen.state);
+      const answer = await store.revive(id, wasFinished ? { seen } : {});
+      if (answer === "revived") return "done";
+      return answer === null ? "gone" : wasFinished ? "retried" : answer;
+    });
     this.wakeWorker();
     return report;
   }
 
-  /** Cancels every waiting run that matches a query, and asks the running ones to end. */
-  async cancelAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
+  /** Cancels every waiting run that matches a query or has one of the ids, and asks the running ones to end. */
+  async cancelAll(target: BulkTarget, options: BulkOptions = {}): Promise<BulkReport> {
     const store = await this.openStore();
     const requested: number[] = [];
-    const cancel = async ({ id, state }: RunRecord) => {
-      if (isFinished(state)) return state;
-      const answer = await store.cancel(id, defaultRetention.cancelled);
+    const report = await forEachRun(store, { action: "cancel", target, options }, async (id, seen) => {
+      if (seen && isFinished(seen.state)) return seen.state;
+      const answer = await store.cancel(id, defaultRetention.cancelled, false, seen?.allowed);
       if (answer === "ended") await this.#emitCancelled(id);
-      if (answer !== "requested") return toSkipReason(answer, "ended");
-      requested.push(id);
-      return null;
-    };
-    const report = await forEachRun(store, { query, options, method: "cancelAll()" }, cancel);
+      if (answer === "requested") requested.push(id);
+      return answer === "ended" ? "done" : (answer ?? "gone");
+    });
     this.cancelInWorker(requested);
     return report;
   }
 
-  /** Deletes every run that matches a query and is not running, with its attempts and log lines. */
-  async removeAll(query: RunsQuery | string, options: BulkOptions = {}): Promise<BulkReport> {
+  /** Deletes every run that matches a query or has one of the ids, unless it is running, with attempts and log lines. */
+  async removeAll(target: BulkTarget, options: BulkOptions = {}): Promise<BulkReport> {
     const store = await this.openStore();
-    const remove = async ({ id }: RunRecord) => toSkipReason(await store.remove(id), "removed");
-    return forEachRun(store, { query, options, method: "removeAll()" }, remove);
+    return forEachRun(store, { action: "delete", target, options }, async (id, seen) => {
+      const answer = await store.remove(id, seen?.allowed);
+      if (answer === "removed") return "done";
+      if (answer === null) return "gone";
+      return seen && isFinished(seen.state) && !isFinished(answer) ? "retried" : answer;
+    });
   }
 
   /**
@@ -175,6 +188,20 @@ export abstract class Operations extends Reports implements RunControl {
     const at = await (await this.openStore()).recordAction(entry);
     const details = action.details === undefined ? null : action.details;
     this.events.emit("operator.acted", { ...entry, details, at: new Date(at) });
+  }
+
+  /**
+   * Mutes a group of failures: its jobs no longer count as failing in `health()` and on the dashboard while their last
+   * attempt failed with this error. The runs stay visible.
+   */
+  async mute(fingerprint: string, options: MuteOptions = {}): Promise<void> {
+    const store = await this.openStore();
+    await store.mute(toMute(fingerprint, options, await store.now()));
+  }
+
+  /** Ends the mute of a group of failures. Returns false if it is not muted. */
+  async unmute(fingerprint: string): Promise<boolean> {
+    return (await this.openStore()).unmute(checkFingerprint(fingerprint, "unmute"));
   }
 
   // -- pausing -----------------------------------------------------------------------------------------------------

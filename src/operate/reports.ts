@@ -11,10 +11,13 @@ import {
 import { wrongState } from "../run/run.ts";
 import type { RunState } from "../run/states.ts";
 import { type Health, healthOf } from "../status/health.ts";
+import { type RateInfo, toRateInfo } from "../status/rates.ts";
 import {
   type DefinitionFacts,
+  type MuteInfo,
   type ScheduleInfo,
   type StatusReport,
+  toMuteInfo,
   toReport,
   toScheduleInfo,
 } from "../status/report.ts";
@@ -29,16 +32,17 @@ import {
 } from "../status/trend.ts";
 import { explain } from "../status/why.ts";
 import { MOST_RUNNING, toWorkers, type WorkerInfo } from "../status/workers.ts";
-import type { StoreReads } from "../store/reads.ts";
 import type { LogRecord, RunRecord, ValueField } from "../store/records.ts";
 import type { RunCondition, RunCount } from "../store/search.ts";
 import type { Clock } from "../time.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { type AuditOptions, type AuditPage, toAuditPage } from "./audit.ts";
+import { BatchReads } from "./batch-reads.ts";
 import { MOST_COUNTED } from "./bulk.ts";
 import { type FailureReport, type FailuresOptions, groupFailures } from "./failures.ts";
 import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./run-query.ts";
 import { ValueCache } from "./values.ts";
+import { type VerifyOptions, type VerifyReport, verify } from "./verify.ts";
 
 /** One page of runs. */
 export interface RunsPage {
@@ -70,6 +74,20 @@ export interface LogsOptions {
   limit?: number | undefined;
 }
 
+/** Result of `recentTicks()`. */
+export interface RecentTicks {
+  /** The runs of the last ticks, by the id of the schedule, the oldest first. */
+  ticks: Map<number, TickInfo[]>;
+  /** Schedules with fewer ticks than asked for that may have older ones, which were not looked for. */
+  partial: number[];
+}
+
+/** Options of `rates()`. */
+export interface RatesOptions {
+  /** Most rates to list. Default: 1,000, which is also the maximum. */
+  limit?: number | undefined;
+}
+
 /** Options of methods that return a page of runs. */
 export interface PageOptions {
   /** At most 1,000. Default: 50. */
@@ -78,13 +96,15 @@ export interface PageOptions {
   before?: number | undefined;
 }
 
+/** Most rates that `rates()` returns. */
+const MOST_RATES = 1000;
+
 /** Most lines that `logs()` returns at once. */
 const MOST_LINES_READ = 1000;
 
 /** The part of an instance that people look at. Every method reads a bounded number of rows, however large the tables. */
-export abstract class Reports {
+export abstract class Reports extends BatchReads {
   protected abstract readonly clock: Clock;
-  protected abstract openReads(): Promise<StoreReads>;
   /** Writes the counts that are still in memory, so that a status is up to date. */
   protected abstract writeCounts(): Promise<void>;
 
@@ -180,6 +200,13 @@ export abstract class Reports {
     return (await this.openReads()).countLogs(checkId(id));
   }
 
+  /** Lists the rates of jobs and queues, and of up to 100 keys of each job: how much is spent, and when each opens. */
+  async rates(options: RatesOptions = {}): Promise<RateInfo[]> {
+    checkKeys(options, { limit: true }, "rates()");
+    const limit = checkInteger(options.limit ?? MOST_RATES, "rates() limit", 1, MOST_RATES);
+    return (await (await this.openReads()).rates(limit)).map(toRateInfo);
+  }
+
   /** Explains in words why a run is not running, or how it ended. */
   async why(id: number): Promise<string> {
     const facts = await (await this.openReads()).waitFacts(checkId(id));
@@ -225,12 +252,18 @@ export abstract class Reports {
     return (await (await this.openReads()).schedules()).map(toScheduleInfo);
   }
 
-  /** Returns a page of the runs that the handler of a run dispatched, the newest first. */
+  /**
+   * Returns a page of the runs that the handler of a run dispatched, the newest first. On MySQL and MariaDB one call
+   * searches about 100,000 of the runs that were dispatched while it existed; `next` continues behind them.
+   */
   async childRuns(id: number, options: PageOptions = {}): Promise<Omit<RunsPage, "bounded">> {
     return this.#linked("childRuns()", "parent", id, options);
   }
 
-  /** Returns a page of the runs that `rerun()` made of a run, the newest first. */
+  /**
+   * Returns a page of the runs that `rerun()` made of a run, the newest first. On MySQL and MariaDB one call searches
+   * the newest 100,000 runs; `next` continues behind them.
+   */
   async reruns(id: number, options: PageOptions = {}): Promise<Omit<RunsPage, "bounded">> {
     return this.#linked("reruns()", "rerun", id, options);
   }
@@ -258,23 +291,30 @@ export abstract class Reports {
 
   /**
    * Returns the runs of the last ticks of schedules, by the id of the schedule, the oldest first: at most 200 schedules
-   * and, of each, `limit` runs (default: 20, at most 100). Ticks that made no run are missing.
+   * and, of each, `limit` runs (default: 20, at most 100). Ticks that made no run are missing. On MySQL and MariaDB
+   * ticks are looked for among the newest runs of the job: `partial` lists schedules that may have older ones.
    */
   async recentTicks(
     schedules: readonly number[],
     options: { limit?: number | undefined } = {},
-  ): Promise<Map<number, TickInfo[]>> {
+  ): Promise<RecentTicks> {
     checkKeys(options, { limit: true }, "recentTicks()");
     const limit = checkInteger(options.limit ?? 20, "recentTicks() limit", 1, 100);
     checkInteger(schedules.length, "recentTicks() number of schedules", 0, 200);
     const ids = schedules.map((id) => checkId(id, "the id of a schedule"));
-    const ticks = ids.length === 0 ? [] : await (await this.openReads()).recentTicks(ids, limit);
-    return Map.groupBy(ticks.reverse().map(toTick), ({ scheduleId }) => scheduleId);
+    if (ids.length === 0) return { ticks: new Map(), partial: [] };
+    const { ticks, partial } = await (await this.openReads()).recentTicks(ids, limit);
+    return { ticks: Map.groupBy(ticks.reverse().map(toTick), ({ scheduleId }) => scheduleId), partial };
   }
 
   /** Groups failed runs by their error. Reads the newest 10,000. `retryAll("fingerprint:…")` retries a group. */
   async failures(options: FailuresOptions = {}): Promise<FailureReport> {
     return groupFailures(await this.openReads(), options);
+  }
+
+  /** Returns the muted groups of failures, the latest mute first; also those without a failed run. */
+  async mutes(): Promise<MuteInfo[]> {
+    return (await (await this.openReads()).mutes()).map(toMuteInfo);
   }
 
   /**
@@ -283,6 +323,14 @@ export abstract class Reports {
    */
   async values(field: ValueField, prefix = ""): Promise<string[]> {
     return this.valueCache.find(field, prefix, async (one) => (await this.openReads()).values(one));
+  }
+
+  /**
+   * Checks the invariants of the tables: that each run is in one place, that no limit is exceeded, that no lease was
+   * forgotten. It reads only. A violation is reported if a second look, two seconds later, finds it again.
+   */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return verify(await this.openReads(), this.clock, options);
   }
 
   /** Returns a page of the actions of operators, the newest first. */

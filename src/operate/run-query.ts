@@ -74,6 +74,11 @@ function toConditions(filter: RunsQuery, what: string): RunCondition[] {
   return found;
 }
 
+/** Checks a list of states; undefined: any. */
+export function checkStates(states: readonly RunState[] | undefined, what: string): RunState[] | null {
+  return states?.map((state) => checkState(state, what)) ?? null;
+}
+
 function checkState(state: RunState, what: string): RunState {
   if (Object.hasOwn(stateCodes, state)) return state;
   throw new PunctualError(

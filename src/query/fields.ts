@@ -18,6 +18,7 @@ const STATES = Object.keys(stateCodes) as RunState[];
 /** Wrong values of `state:` with the word to suggest: words of `is:`, and names of states in other job queues. */
 const OTHER_STATES: Record<string, string> = {
   retrying: "is:retrying",
+  due: "is:due",
   late: "is:late",
   cancelling: "is:cancelling",
   waiting: "is:waiting",
@@ -68,7 +69,7 @@ const STATE_GROUPS: Record<string, RunState[]> = {
   waiting: ["scheduled", "ready"],
   finished: finishedStates,
 };
-const ASPECTS: RunAspect[] = ["late", "retrying", "cancelling"];
+const ASPECTS: RunAspect[] = ["due", "late", "retrying", "cancelling"];
 const IS_WORDS = [...Object.keys(STATE_GROUPS), ...ASPECTS];
 
 function is({ values, source }: Term): RunCondition {

@@ -63,6 +63,9 @@ function isBound(condition: RunCondition): boolean {
     case "job":
     case "fingerprint":
       return condition.any.every((match) => "is" in match);
+    case "batch":
+      // The members of a `jobs.batch()` have an index, those of a `dispatchMany()` have not.
+      return condition.any.every((match) => "is" in match && /^\d+$/.test(match.is));
     case "state":
       return !condition.any.some(isFinished);
     case "aspect":

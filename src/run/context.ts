@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Duration } from "../time.ts";
+import type { Batch } from "./batch.ts";
 import type { JsonValue } from "./payload.ts";
 
 /** Second argument of a handler: the run it executes. */
@@ -20,6 +21,11 @@ export interface RunContext {
   readonly createdAt: Date;
   readonly parentId: number | null;
   readonly traceparent: string | null;
+  /**
+   * The batch that the run is a member or a callback of; null: none. A member may add to it until it has ended: await each
+   * `add()`.
+   */
+  readonly batch: Batch | null;
   /** Aborts on timeout, cancel, shutdown or a lost lease; the code of its `reason`, a PunctualError, says which. */
   readonly signal: AbortSignal;
   /**
@@ -44,14 +50,14 @@ export interface RunContext {
   transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => unknown): Promise<void>;
 }
 
-type Current = AsyncLocalStorage<{ id: number; instance: object }>;
+type CurrentRun = AsyncLocalStorage<{ id: number; instance: object }>;
 
 /** On the global object, because a handler may be run by one copy of the package and dispatch with another. */
 const KEY: unique symbol = Symbol.for("punctual.currentRun") as never;
 
-const global = globalThis as { [KEY]?: Current };
+const global = globalThis as { [KEY]?: CurrentRun };
 
 global[KEY] ??= new AsyncLocalStorage();
 
 /** The run whose handler is executing: its id becomes the `parentId` of runs that the handler dispatches. */
-export const currentRun: Current = global[KEY];
+export const currentRun: CurrentRun = global[KEY];

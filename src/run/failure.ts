@@ -1,5 +1,6 @@
 import * as types from "node:util/types";
 import { isA } from "../errors.ts";
+import { CRASHED } from "./states.ts";
 
 /** A thrown value in a form that every database stores: text without NUL or lone surrogates, bounded in size. */
 export interface Failure {
@@ -56,6 +57,13 @@ export function fingerprint(failure: Failure): string {
   // Loaded with the first failure, because it costs a process 3 MB.
   const { hash } = process.getBuiltinModule("node:crypto");
   return hash("sha256", parts.join("\n"), "hex").slice(0, 16);
+}
+
+/** Returns the fingerprint of runs that failed with this stored error; null: there is none. */
+export function fingerprintOf(text: string | null): string | null {
+  const failure = readFailure(text);
+  if (failure === null) return null;
+  return failure.code === "RUN_CRASHED" ? CRASHED : fingerprint(failure);
 }
 
 function plainFailure(message: string): Failure {

@@ -44,10 +44,14 @@ export interface RunInfo {
   cancelRequested: boolean;
 }
 
-/** An attempt that failed or crashed. */
+/** An attempt that failed, or did not finish. */
 export interface AttemptInfo {
   attempt: number;
-  outcome: "retried" | "failed" | "crashed";
+  /**
+   * `crashed`: lost with its process, which counts as a crash. `lost`: was, or may have been, lost with its process, and
+   * is not charged. `released`: interrupted by a shutdown, or with the child process of another run, and not charged.
+   */
+  outcome: "retried" | "failed" | "crashed" | "lost" | "released";
   worker: string | null;
   startedAt: Date | null;
   finishedAt: Date;

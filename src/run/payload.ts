@@ -45,18 +45,21 @@ export function decodePayload(text: string | null | undefined): JsonValue | unde
 }
 
 /**
- * Encodes the return value of a handler; `json` is null, with the reason in `dropped`, if JSON cannot represent it.
- * Never throws.
+ * Encodes the return value of a handler; `json` is null, with the reason in `dropped`, if JSON cannot represent it or
+ * its text is too long. Never throws.
  */
 export function encodeResult(
   value: unknown,
   maxBytes: number = DEFAULT_MAX_PAYLOAD,
-): { json: string | null; dropped?: string } {
+): { json: string | null; dropped?: PunctualError } {
   if (value === undefined) return { json: null };
   const encoded = encode(value, "result", maxBytes);
-  return encoded.json !== undefined
-    ? { json: encoded.json }
-    : { json: null, dropped: `Cannot keep ${encoded.reason}` };
+  if (encoded.json !== undefined) return { json: encoded.json };
+  const advice = encoded.invalid
+    ? ""
+    : " Store the data elsewhere and return a reference, such as an id or a path.";
+  const code = encoded.invalid ? "INVALID_PAYLOAD" : "PAYLOAD_TOO_LARGE";
+  return { json: null, dropped: new PunctualError(code, `Cannot keep ${encoded.reason}${advice}`) };
 }
 
 type EncodeResult =

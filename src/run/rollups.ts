@@ -6,7 +6,7 @@ import type { Outcome } from "./states.ts";
 const MOST_CELLS = 10_000;
 
 /** Counts of one job in one queue in one minute. */
-interface Cell {
+interface RollupCell {
   minute: number;
   job: string;
   queue: string;
@@ -25,9 +25,9 @@ export interface EndedAttempt {
 
 /** Counts outcomes, waits and durations of ended attempts in memory, until they are written. */
 export class Rollups {
-  #cells = new Map<string, Cell>();
+  #cells = new Map<string, RollupCell>();
   /** The cell of the last attempt: the next one most often has the same. */
-  #last: Cell | null = null;
+  #last: RollupCell | null = null;
 
   /** `minute`: UTC minutes since 1970. */
   add({ job, queue, outcome, waited, took }: EndedAttempt, minute: number): void {
@@ -47,7 +47,7 @@ export class Rollups {
     return sumCounts(cells.flatMap((cell) => [...countsOf(cell)]));
   }
 
-  #cellOf(job: string, queue: string, minute: number): Cell {
+  #cellOf(job: string, queue: string, minute: number): RollupCell {
     const last = this.#last;
     if (last && last.job === job && last.queue === queue && last.minute === minute) return last;
     const key = JSON.stringify([minute, job, queue]);
@@ -67,7 +67,7 @@ function increment(histogram: Histogram, bucket: number): void {
   histogram[bucket] = (histogram[bucket] ?? 0) + 1;
 }
 
-function* countsOf({ minute, job, queue, counts }: Cell): Generator<RollupCount> {
+function* countsOf({ minute, job, queue, counts }: RollupCell): Generator<RollupCount> {
   const subjects: [Scope, string][] = [
     ["all", ""],
     ["job", job],

@@ -69,8 +69,13 @@ export const transitions: Record<RunState, Partial<Record<Move | Outcome, RunSta
   skipped: { revived: ["scheduled", "ready"] },
 };
 
+export const activeStates: ActiveState[] = ["scheduled", "ready", "running"];
+
 export const finishedStates: FinishedState[] = ["completed", "failed", "cancelled", "skipped"];
 
 export function isFinished(state: RunState): state is FinishedState {
   return stateCodes[state] >= stateCodes.completed;
 }
+
+/** Fingerprint of runs whose process died: they form one group of failures, whatever their jobs. */
+export const CRASHED = "crashed";

@@ -8,8 +8,10 @@ import type { Fields } from "./fields.ts";
  */
 
 export const DAY_SECONDS: number = DAY / SECOND;
+/** Days of each month, and days of the year before it, without the leap day. */
 const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const BEFORE = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+/** Days from 0001-01-01 to 1970-01-01. */
 const DAYS_TO_1970 = 719_162;
 
 /** First and last month that a `Date` can represent. */
@@ -34,6 +36,7 @@ function firstDayOf(month: number): number {
 }
 
 function monthOf(day: number): number {
+  // A guess by the mean length of a month, 365.2425 / 12 days.
   let month = 1970 * 12 + Math.floor(day / 30.436_875);
   while (firstDayOf(month) > day) month--;
   while (firstDayOf(month + 1) <= day) month++;
@@ -46,9 +49,11 @@ function monthOf(day: number): number {
 function daysIn(fields: Fields, month: number, first: number): number {
   const inYear = month - Math.floor(month / 12) * 12;
   if (((fields.month >>> inYear) & 1) === 0) return 0;
+  // 1970-01-01 was a Thursday, weekday 4. Days before it are negative.
   return matchingDays(fields, (((first + 4) % 7) + 7) % 7, lengthOf(month));
 }
 
+/** Returns the matching days of a month that has `length` days and begins on `weekday`, as a mask. */
 function matchingDays(fields: Fields, weekday: number, length: number): number {
   const all = 0x7fffffff >>> (31 - length);
   if (fields.anyDay && fields.anyWeekday) return all;
@@ -61,9 +66,11 @@ function matchingDays(fields: Fields, weekday: number, length: number): number {
   return days & all;
 }
 
+/** Returns the days that `L`, `LW`, `15W`, `5#2` and `5L` select in such a month, as a mask. */
 function monthDays(special: NonNullable<Fields["monthDays"]>, weekday: number, length: number): number {
   let days = special.last ? 1 << (length - 1) : 0;
   if (special.lastWorkday) days |= 1 << nearestWorkday(length - 1, weekday, length);
+  // `left & (left - 1)` removes the lowest day.
   for (let left = special.nearest; left !== 0; left &= left - 1) {
     const day = lowest(left);
     if (day < length) days |= 1 << nearestWorkday(day, weekday, length);
@@ -103,10 +110,12 @@ export function firstMatch(fields: Fields, from: number): number {
   const today = Math.floor(from / DAY_SECONDS);
   let month = monthOf(today);
   let first = firstDayOf(month);
+  // The matching days from today on.
   let days = daysIn(fields, month, first) & (-1 << (today - first));
   if (((days >>> (today - first)) & 1) === 1) {
     const time = firstTime(fields, from - today * DAY_SECONDS);
     if (time >= 0) return today * DAY_SECONDS + time;
+    // No match is left today: it is the lowest of the days.
     days &= days - 1;
   }
   while (days === 0) {
@@ -122,6 +131,7 @@ export function lastMatch(fields: Fields, upTo: number): number {
   const today = Math.floor(upTo / DAY_SECONDS);
   let month = monthOf(today);
   let first = firstDayOf(month);
+  // The matching days up to today.
   let days = daysIn(fields, month, first) & (0x7fffffff >>> (30 - (today - first)));
   if (((days >>> (today - first)) & 1) === 1) {
     const time = lastTime(fields, upTo - today * DAY_SECONDS);

@@ -1,7 +1,7 @@
 import { serves } from "../store/queue-selection.ts";
-import { listCommand, pruneJobCommand, queryQuote, shellQuote, workCommand } from "./hints.ts";
+import { heldCommand, listCommand, pruneJobCommand, queryQuote, shellQuote, workCommand } from "./hints.ts";
 import type { StatusReport } from "./report.ts";
-import { REMOVED_AFTER, undefinedTimes } from "./report.ts";
+import { REMOVED_AFTER, undefinedTimes, waitingIn } from "./report.ts";
 import { silenceOf } from "./silence.ts";
 import { pauseNote, span } from "./why.ts";
 
@@ -15,9 +15,9 @@ export interface Health {
   hints: string[];
 }
 
-/** A queue is a problem only if its oldest run has been ready for longer than this; a shorter wait is normal. */
+/** A queue is a problem only if its oldest run has been due for longer than this; a shorter wait is normal. */
 const WAITED_LONG = 10_000;
-/** A served queue whose oldest run has been ready for longer than this is behind. */
+/** A served queue whose oldest run has been due for longer than this is behind. */
 const BEHIND = 5 * 60_000;
 
 type Queue = StatusReport["queues"][number];
@@ -36,11 +36,12 @@ export function healthOf(report: StatusReport): Health {
   const waits = (queue: Queue) => queue.oldest !== null && age(queue.oldest) > WAITED_LONG;
 
   for (const queue of report.queues) {
-    const { name, ready } = queue;
-    const waiting = `${name}: ${counted(ready, queue.capped)} waiting`;
+    const { name } = queue;
+    const waitingRuns = waitingIn(queue);
+    const waiting = `${name}: ${counted(waitingRuns, queue.capped)} waiting`;
     if (queue.paused) {
       const until = queue.pausedUntil ? ` until ${queue.pausedUntil.toISOString()}` : "";
-      const blocked = ready > 0 ? `, ${counted(ready, queue.capped)} waiting` : "";
+      const blocked = waitingRuns > 0 ? `, ${counted(waitingRuns, queue.capped)} waiting` : "";
       degraded.add(
         `${name}: paused${until}${pauseNote(queue.pause)}${blocked}.`,
         `punctual resume queue ${shellQuote(name)}`,
@@ -81,7 +82,7 @@ export function healthOf(report: StatusReport): Health {
   for (const worker of report.silent) {
     const sentence = silenceOf(worker, { now: report.now, others: alive.length });
     if (alive.length === 0) stalled.add(sentence, "punctual work");
-    else degraded.add(sentence, `punctual show ${worker.last.id}`);
+    else degraded.add(sentence, heldCommand(worker));
   }
 
   if (report.expired > 0) {
@@ -101,11 +102,12 @@ export function healthOf(report: StatusReport): Health {
 
   for (const job of report.jobs) {
     const undefinedTime = undefinedFor(job);
-    if (job.fails > 0 && undefinedTime === null) {
+    if (job.fails > 0 && job.mute === null && undefinedTime === null) {
       const times = job.fails === 1 ? "its last attempt failed" : `${job.fails} attempts in a row failed`;
       degraded.add(
         `${job.name}: ${times}${job.lastError ? `: ${firstLine(job.lastError)}` : "."}`,
-        listCommand(`job:${queryQuote(job.name)} state:failed`),
+        // Not a list of failed runs: the run may wait for its next attempt, or be pruned.
+        `punctual show ${shellQuote(job.name)}`,
       );
     }
     if (job.paused && job.waiting > 0) {

@@ -1,4 +1,5 @@
 import { isPlainQueue } from "../validate/queue-list.ts";
+import type { SilentReport } from "./report.ts";
 
 /** Quotes a text for a shell, if needed. */
 export function shellQuote(text: string): string {
@@ -13,6 +14,13 @@ export function queryQuote(name: string): string {
 /** Returns the command that lists the runs of a query. */
 export function listCommand(query: string): string {
   return `punctual list --where ${shellQuote(query)}`;
+}
+
+/** Returns the command that shows the runs of a silent worker, also those that it has claimed and not started. */
+export function heldCommand({ id, trace, runs, last }: SilentReport): string {
+  if (runs === 1) return `punctual show ${last.id}`;
+  const worker = trace ? `${trace.host}:${trace.pid}` : id;
+  return listCommand(`worker:${queryQuote(worker)} state:ready,running`);
 }
 
 /**

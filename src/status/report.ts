@@ -1,10 +1,11 @@
-import { readFailure } from "../run/failure.ts";
+import { fingerprintOf, readFailure } from "../run/failure.ts";
 import { readable, toDate } from "../run/info.ts";
 import type { JsonValue } from "../run/payload.ts";
 import type {
   IsolatedRun,
   JobStatus,
   LateSchedule,
+  MuteRecord,
   Pause,
   QueueStatus,
   ScheduleRecord,
@@ -12,11 +13,19 @@ import type {
   Status,
   WorkerRecord,
 } from "../store/records.ts";
+import { LATE_AFTER } from "../store/search.ts";
 import { DAY, MINUTE } from "../time.ts";
 
 /** Since when something is paused, and the note given with the pause. */
 export interface PauseInfo extends Omit<Pause, "since"> {
   since: Date;
+}
+
+/** The mute of a group of failures: by whom, why, since when and until when. */
+export interface MuteInfo extends Omit<MuteRecord, "since" | "until"> {
+  since: Date;
+  /** Null: until it is unmuted. */
+  until: Date | null;
 }
 
 type Times =
@@ -34,6 +43,8 @@ export interface JobReport extends Omit<JobStatus, Times> {
   pause: PauseInfo | null;
   /** How the last attempt ended: `failed` while `fails` is above 0; null: no attempt has ended yet. */
   lastOutcome: "completed" | "failed" | null;
+  /** The mute of the error with which the last attempt failed; null: it is not muted, or the attempt succeeded. */
+  mute: MuteInfo | null;
   /** When an attempt last succeeded. */
   lastRun: Date | null;
   /** When an attempt last failed or crashed. */
@@ -49,8 +60,13 @@ export interface JobReport extends Omit<JobStatus, Times> {
 export interface QueueReport extends Omit<QueueStatus, "pausedUntil" | "oldest" | "pause"> {
   pausedUntil: Date | null;
   pause: PauseInfo | null;
-  /** When the oldest of its ready runs was due. */
+  /** When the oldest of its ready and due runs was due. */
   oldest: Date | null;
+}
+
+/** Returns the number of runs of a queue that are due and not begun, whether or not a worker has made them ready. */
+export function waitingIn({ ready, due }: Pick<QueueStatus, "ready" | "due">): number {
+  return ready + due;
 }
 
 /** A worker in a status that holds runs without a sign of life. */
@@ -96,7 +112,13 @@ export interface ScheduleInfo extends Omit<ScheduleRecord, "args" | "lastTick" |
 /** The part of a definition that a status needs for a job that no worker has synced yet. */
 export interface DefinitionFacts {
   readonly name: string;
-  readonly settings: { queue: string; priority: number; concurrency: number; perKey: number };
+  readonly settings: {
+    queue: string;
+    priority: number;
+    concurrency: number;
+    perKey: number;
+    rates?: JobStatus["rates"];
+  };
   toCron(): string | null;
 }
 
@@ -105,13 +127,14 @@ export function toReport(status: Status, defined: readonly DefinitionFacts[]): S
   const traces = silent.flatMap(({ id, trace }) => (trace ? [{ id, ...trace }] : []));
   const known = [...workers, ...traces];
   const jobs = withDefined(status.jobs, defined);
+  const mutes = new Map(status.mutes.map((mute) => [mute.fingerprint, toMuteInfo(mute)]));
   const running = jobs.filter((job) => job.running > 0).length;
   return {
     now: new Date(now),
     defined: jobs.length,
     running,
     idle: jobs.length - running,
-    jobs: jobs.map((job) => toJobReport(job, known)),
+    jobs: jobs.map((job) => toJobReport(job, known, mutes)),
     queues: queues.map((queue) => ({
       ...queue,
       pausedUntil: toDate(queue.pausedUntil),
@@ -148,13 +171,14 @@ function withDefined(synced: JobStatus[], defined: readonly DefinitionFacts[]): 
 }
 
 function unsyncedStatus(job: DefinitionFacts): JobStatus {
-  const { queue, priority, concurrency, perKey } = job.settings;
+  const { queue, priority, concurrency, perKey, rates = null } = job.settings;
   return {
     name: job.name,
     queue,
     priority,
     limit: concurrency,
     keyLimit: perKey,
+    rates,
     cron: job.toCron(),
     fingerprint: "",
     paused: false,
@@ -172,9 +196,14 @@ function unsyncedStatus(job: DefinitionFacts): JobStatus {
   };
 }
 
-function toJobReport({ fingerprint: _, ...job }: JobStatus, workers: KnownWorker[]): JobReport {
+function toJobReport(
+  { fingerprint: _, ...job }: JobStatus,
+  workers: KnownWorker[],
+  mutes: ReadonlyMap<string, MuteInfo>,
+): JobReport {
   return {
     ...job,
+    mute: mutes.size > 0 && job.fails > 0 ? (mutes.get(fingerprintOf(job.lastError) ?? "") ?? null) : null,
     pause: toPauseInfo(job.pause),
     lastOutcome: job.fails > 0 ? "failed" : job.lastRun === null ? null : "completed",
     lastRun: toDate(job.lastRun),
@@ -205,8 +234,17 @@ export function toScheduleInfo(row: ScheduleRecord): ScheduleInfo {
   };
 }
 
+export function toMuteInfo(mute: MuteRecord): MuteInfo {
+  return { ...mute, since: new Date(mute.since), until: toDate(mute.until) };
+}
+
 function toPauseInfo(pause: Pause | null): PauseInfo | null {
   return pause && { ...pause, since: new Date(pause.since) };
+}
+
+/** Whether the tick of a schedule is late, as `late` of a status lists it. */
+export function isOverdue(nextTick: Date, now: Date): boolean {
+  return Number(nextTick) < Number(now) - LATE_AFTER;
 }
 
 /** Workers sync their jobs every 30 seconds: if a job has not been synced for this long, no live worker defines it. */

@@ -2,6 +2,7 @@ import { readFailure } from "../run/failure.ts";
 import { serves } from "../store/queue-selection.ts";
 import type { LastHeartbeat, SlotUsage, WaitFacts } from "../store/records.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
+import { rateText } from "./rates.ts";
 import { UNDEFINED_AFTER } from "./report.ts";
 
 const AFTER_HANDLER = new Set(["onSuccess", "onError", "onAfter"]);
@@ -21,9 +22,9 @@ export function explain(facts: WaitFacts): string[] {
       ];
     case "scheduled":
       return [
-        run.runAt > now
-          ? `It is due in ${span(run.runAt - now)}, at ${new Date(run.runAt).toISOString()}.`
-          : "It is due: the next claim of any worker makes it ready.",
+        ...(run.runAt > now
+          ? [`It is due in ${span(run.runAt - now)}, at ${new Date(run.runAt).toISOString()}.`]
+          : reasonsToStayScheduled(facts)),
         ...(run.attempts > 0 ? [`It waits for attempt ${run.attempts + 1}.`] : []),
       ];
     case "ready":
@@ -106,8 +107,16 @@ function holderOf({ run: { child }, holder }: WaitFacts): string {
   return `${worker}, child ${number} (pid ${pid})`;
 }
 
-function reasonsToWait(facts: WaitFacts): string[] {
-  const { run, job, queue, workers, now } = facts;
+/** Explains a run that is due, and that no worker has made ready. */
+function reasonsToStayScheduled(facts: WaitFacts): string[] {
+  const obstacles = obstaclesOf(facts);
+  if (obstacles.length === 0) return ["It is due: the next claim of any worker makes it ready."];
+  return [`It has been due for ${span(facts.now - facts.run.runAt)}.`, ...obstacles];
+}
+
+/** Returns every reason why no worker can start the run, however many slots are free. */
+function obstaclesOf(facts: WaitFacts): string[] {
+  const { run, job, queue, now } = facts;
   if (run.owner !== null) {
     return facts.ownerAlive
       ? ["It is a function of one process, and waits for the worker of that process."]
@@ -122,20 +131,38 @@ function reasonsToWait(facts: WaitFacts): string[] {
   }
   if (job?.paused) reasons.push(`Its job "${run.name}" is paused${pauseNote(job.pause)}.`);
   reasons.push(...fullLimits(facts));
-  // A worker with `parallel` 0 executes nothing: it only shows that the owner of ad hoc runs is alive.
-  const alive = workers.filter((worker) => worker.parallel > 0);
-  const serving = alive.filter((worker) => serves(worker, run.queue));
+  const alive = aliveIn(facts);
+  const serving = servingIn(facts);
   if (alive.length === 0) reasons.push("No worker is alive.");
   else if (serving.length === 0) reasons.push(`No live worker serves the queue "${run.queue}".`);
   else if (!job?.seenAt) reasons.push(`No worker has ever defined the job "${run.name}".`);
   else if (now - job.seenAt > UNDEFINED_AFTER) {
     reasons.push(`No live worker defines the job "${run.name}"; one did ${span(now - job.seenAt)} ago.`);
   }
-  if (reasons.length > 0) return reasons;
+  return reasons;
+}
+
+function aliveIn({ workers }: WaitFacts): WaitFacts["workers"] {
+  // A worker with `parallel` 0 executes nothing: it only shows that the owner of ad hoc runs is alive.
+  return workers.filter((worker) => worker.parallel > 0);
+}
+
+function servingIn(facts: WaitFacts): WaitFacts["workers"] {
+  return aliveIn(facts).filter((worker) => serves(worker, facts.run.queue));
+}
+
+function reasonsToWait(facts: WaitFacts): string[] {
+  const { run, queue } = facts;
+  const obstacles = obstaclesOf(facts);
+  if (obstacles.length > 0) return obstacles;
+  const serving = servingIn(facts);
   if (facts.ahead > 0) {
     const many = facts.ahead >= 1000 ? "1,000 or more" : String(facts.ahead);
+    const come = `${many} ready ${facts.ahead === 1 ? "run comes" : "runs come"} before it`;
     return [
-      `It waits its turn: ${many} ready ${facts.ahead === 1 ? "run comes" : "runs come"} before it in the queue "${run.queue}".`,
+      queue?.fair
+        ? `The lanes of its queue "${run.queue}" take turns: ${come} in its own lane or because they are more important.`
+        : `It waits its turn: ${come} in the queue "${run.queue}".`,
     ];
   }
   if (run.crashes > 0) {
@@ -156,6 +183,11 @@ function reasonsToWait(facts: WaitFacts): string[] {
       ...(open > 0
         ? [`It is next in its queue for ${open === 1 ? "the other worker" : `${open} other workers`}.`]
         : []),
+    ];
+  }
+  if (queue?.fair) {
+    return [
+      `Nothing holds it back: it is next in its lane. The lanes of its queue "${run.queue}" take turns; it starts when a worker with a free slot reaches its lane.`,
     ];
   }
   return ["Nothing holds it back: it is next in its queue and starts as soon as a worker has a free slot."];
@@ -183,12 +215,31 @@ function fullLimits(facts: WaitFacts): string[] {
   if (queue && queue.limit > 0 && runningOfQueue.slots >= queue.limit) {
     reasons.push(`Its queue "${run.queue}" may run ${queue.limit} at once, and ${running(runningOfQueue)}.`);
   }
-  if (reasons.length === 0 && job && job.keyLimit > 0 && !facts.keyed) {
+  reasons.push(...closedRates(facts));
+  const hasKeyLimit = job && (job.keyLimit > 0 || job.hasKeyRate);
+  if (reasons.length === 0 && hasKeyLimit && !facts.keyed) {
     reasons.push(
       "Its key is not known yet: the process that dispatched it could not compute it. A worker that defines the job with perKey computes it first.",
     );
   }
   return reasons;
+}
+
+function closedRates({ rates = [], ahead, now }: WaitFacts): string[] {
+  return rates.flatMap(({ opensAt, ...rate }) => {
+    if (opensAt === null) return [];
+    const { job, key, queue } = rate;
+    const subject =
+      job === null
+        ? `Its queue "${queue}"`
+        : key === null
+          ? `Its job "${job}"`
+          : `Runs with its key "${key}"`;
+    const many = ahead >= 1000 ? "1,000 or more" : String(ahead);
+    const before = ahead > 0 ? `; ${many} ready ${ahead === 1 ? "run comes" : "runs come"} before it` : "";
+    const opens = `It opens at ${new Date(opensAt).toISOString()} (in ${span(opensAt - now)})`;
+    return [`${subject} may start ${rateText(rate)}, and no start is left. ${opens}${before}.`];
+  });
 }
 
 function running({ slots, holders }: SlotUsage): string {

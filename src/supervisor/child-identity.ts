@@ -23,10 +23,10 @@ interface ProcessState {
   known: number;
 }
 
-type Global = { [KEY]?: ProcessState };
+type GlobalScope = { [KEY]?: ProcessState };
 
 function processState(): ProcessState {
-  const global = globalThis as Global;
+  const global = globalThis as GlobalScope;
   if (global[KEY]) return global[KEY];
   const instanceNumber = process.env[INSTANCE];
   delete process.env[INSTANCE];

@@ -1,6 +1,7 @@
 import { deserialize, serialize } from "node:v8";
 import { type ErrorCode, PunctualError } from "../errors.ts";
 import { type Description, describeJobs } from "../job/description.ts";
+import type { QueueLimit, QueueOrders } from "../job/queue-orders.ts";
 import type { Registry } from "../job/registry.ts";
 import type { Settings } from "../job/settings.ts";
 import { toFailure } from "../run/failure.ts";
@@ -11,7 +12,7 @@ import { type Clock, sleep } from "../time.ts";
 import { ABORT_GRACE, abortReasons } from "../worker/attempt-ends.ts";
 import { LocalExecution } from "../worker/local-execution.ts";
 import { completeWith } from "../worker/local-executor.ts";
-import type { ExecutionParts } from "../worker/parts.ts";
+import type { ExecutionParts, HandlerBatches } from "../worker/parts.ts";
 import { ChildQueue } from "./child-queue.ts";
 import { Mailbox, type ToChild, type ToParent, toMessages, toSent, withoutHandler } from "./messages.ts";
 
@@ -20,12 +21,15 @@ export interface ChildRunnerParts {
   openStore(): Promise<Store>;
   clock: Clock;
   registry: Registry;
-  queueLimits: ReadonlyMap<string, number>;
+  queueLimits: ReadonlyMap<string, QueueLimit>;
+  queueOrders: QueueOrders;
   defaults: Settings;
   /** Most runs at once in this child. */
   slots: number;
   random(): number;
   instance: object;
+  batches: HandlerBatches;
+  maxResult: number;
   /** Writes the dispatches and counts of this process. */
   flush(): Promise<void>;
 }
@@ -130,7 +134,7 @@ export class ChildRunner {
   }
 
   #description(): Description {
-    return describeJobs(this.#parts.registry, this.#parts.queueLimits, this.#parts.defaults);
+    return describeJobs(this.#parts, this.#parts.defaults);
   }
 
   #describe(): void {
@@ -160,8 +164,7 @@ export class ChildRunner {
       this.#begun = group.at(-1)?.ticket ?? this.#begun;
       this.#reported = this.#read;
       // Sent before the handlers start: one of them may end this process.
-      this.#mailbox.post({ type: "began", upTo: this.#begun, read: this.#read });
-      this.#mailbox.flush();
+      this.#mailbox.send({ type: "began", upTo: this.#begun, read: this.#read });
       for (const { ticket, run } of group) this.#execute(ticket, run);
     }
     this.#isStarting = false;
@@ -205,6 +208,8 @@ export class ChildRunner {
       began: () => {},
       started: () => {},
       ended: (one, result) => {
+        // Before the result is posted, so that the report of the next start takes this result along.
+        this.#startSoon();
         isReturnSent = execution.hasReturned;
         const { duration } = one;
         this.#mailbox.post({

@@ -69,8 +69,8 @@ export class Child {
   readonly #silence: Silence;
   /** How fast it finishes runs. */
   readonly pace: Pace = new Pace(1);
-  /** Whether enough runs wait for a slot in it, so that it gets no more for now. */
-  isFilled = false;
+  /** It gets no runs ahead of its slots while it has more than this many. */
+  refillAt: number = Number.POSITIVE_INFINITY;
   #lastTicket = 0;
   /** Since when it has not read an assigned run; monotonic. */
   #waitsSince: number | null = null;

@@ -3,7 +3,7 @@ import type { Description } from "../job/description.ts";
 import { type Failure, toFailure } from "../run/failure.ts";
 import { decodePayload } from "../run/payload.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
-import { afterFailure } from "../worker/attempt-ends.ts";
+import { afterFailure, interruption } from "../worker/attempt-ends.ts";
 import type { Result, RunnableJob } from "../worker/executor.ts";
 
 /** The result of an attempt in a message: errors as failures, values as JSON. */
@@ -75,6 +75,12 @@ export class Mailbox<Message> {
     queueMicrotask(() => process.nextTick(() => this.flush()));
   }
 
+  /** Sends a message now, together with those that wait. */
+  send(message: Message): void {
+    this.#waiting.push(message);
+    this.flush();
+  }
+
   flush(): void {
     if (this.#waiting.length === 0) return;
     const punctual = this.#waiting;
@@ -129,7 +135,7 @@ export function afterKill(
 ): Result {
   if (reason.code === "RUN_TIMED_OUT") return afterFailure(run, settings.retries, reason, { random });
   const result = withoutHandler(reason.code);
-  return result.outcome === "released" ? { ...result, executed: true } : result;
+  return result.outcome === "released" ? { ...result, interrupted: interruption(reason) } : result;
 }
 
 /** Returns the result of an aborted attempt whose handler did not return. `code`: why it was aborted. */

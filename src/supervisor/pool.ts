@@ -4,6 +4,7 @@ import type { Logger } from "../events/logger.ts";
 import type { Description } from "../job/description.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import type { Clock } from "../time.ts";
+import { interruption } from "../worker/attempt-ends.ts";
 import type { Cell, Execution, ExecutionObserver, Executor, RunnableJob } from "../worker/executor.ts";
 import type { Logbook } from "../worker/logbook.ts";
 import { Assignment } from "./assignment.ts";
@@ -180,20 +181,20 @@ export class Pool implements Executor {
 
   #freeIn(child: Child): number {
     const { parallel, maxJobs } = this.#parts.supervision;
-    if (!child.isAnswering) return 0;
-    return Math.max(0, Math.min(parallel - child.executions.size, maxJobs - child.taken));
+    const free = Math.min(parallel - child.executions.size, maxJobs - child.taken);
+    return free > 0 && child.isAnswering ? free : 0;
   }
 
-  /** Number of runs that may be assigned to a child whose slots are all in use. */
+  /** Number of runs that may be assigned to a child whose slots are all in use. Called for each run: clocks come last. */
   #roomIn(child: Child): number {
     const { parallel, maxJobs } = this.#parts.supervision;
     const size = child.executions.size;
-    if (size < parallel || !child.isAnswering) return 0;
+    if (size < parallel || size > child.refillAt) return 0;
     const ahead = Math.floor(child.pace.prefetch(this.#parts.clock.monotonic()) * AHEAD);
+    const room = Math.min(parallel + ahead - size, maxJobs - child.taken);
     // Filled up again when half is left, not run by run: most of a message's cost does not depend on its size.
-    if (size >= parallel + ahead) child.isFilled = true;
-    else if (size <= parallel + ahead / 2) child.isFilled = false;
-    return child.isFilled ? 0 : Math.max(0, Math.min(parallel + ahead - size, maxJobs - child.taken));
+    child.refillAt = room > 0 ? Number.POSITIVE_INFINITY : parallel + ahead / 2;
+    return room > 0 && child.isAnswering ? room : 0;
   }
 
   #leastBusy(job: string): Child | null {
@@ -303,7 +304,7 @@ export class Pool implements Executor {
         verdict ??
           (isCharged
             ? { outcome: "crashed", error }
-            : { outcome: "released", executed: assignment.hasBegun }),
+            : { outcome: "released", ...(assignment.hasBegun && { interrupted: interruption(error) }) }),
       );
       child.forget(assignment);
       assignment.end();

@@ -47,13 +47,14 @@ export class Supervisor {
     this.#parts = parts;
     this.#supervision = toSupervision(options);
     this.#signals = options.signals !== false;
-    this.#childJobs = new ChildJobs(parts.registry, parts.defaults, () =>
+    this.#childJobs = new ChildJobs(parts, parts.defaults, () =>
       parts.sessions.definitionsChanged(this.#jobSync),
     );
     this.#jobSync = new JobSync({
       ...parts,
       registry: this.#childJobs,
       queueLimits: this.#childJobs.queueLimits,
+      queueOrders: this.#childJobs.queueOrders,
     });
     if (process.argv[1] === undefined) {
       throw new PunctualError(
@@ -81,6 +82,7 @@ export class Supervisor {
           name: "supervise()",
           options: this.#supervision.worker,
           isLasting: true,
+          isOneProcess: false,
           jobSync: this.#jobSync,
           open: (store) => this.#open(store),
           stopping: () => this.#stop(),

@@ -43,6 +43,7 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
     createdAt: new Date(0),
     parentId: null,
     traceparent: null,
+    batch: null,
     signal: new AbortController().signal,
     progress: (value: JsonValue, of?: number) => void progressed.push(toProgress(value, of)),
     log: (message, data) => void logged.push({ message, data }),

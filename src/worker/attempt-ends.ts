@@ -1,10 +1,13 @@
 import { brand, isA, PermanentError, PunctualError } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
+import { type Failure, toFailure } from "../run/failure.ts";
+import { lostResultLine } from "../run/lost-result.ts";
 import { encodeResult } from "../run/payload.ts";
 import { policyOf, type RetryPolicy, retryDelay } from "../run/retries.ts";
 import type { ClaimedRun } from "../store/store.ts";
 import { type Duration, toMilliseconds } from "../time.ts";
 import type { Result } from "./executor.ts";
+import type { ExecutionParts } from "./parts.ts";
 
 /** How long a handler has to return after its signal aborted. */
 export const ABORT_GRACE = 5000;
@@ -13,17 +16,17 @@ export const ABORT_GRACE = 5000;
 export type EarlyEnd = { kind: "snoozed"; delay: number } | { kind: "discarded"; reason: string | null };
 
 /** Thrown to leave the handler. The context keeps the `EarlyEnd` too, in case the handler catches this error. */
-export class EndOfTry extends Error {
+export class EndOfAttempt extends Error {
   readonly end: EarlyEnd;
 
   constructor(end: EarlyEnd) {
     super(`The handler ended its attempt: ${end.kind}.`);
-    this.name = "EndOfTry";
+    this.name = "EndOfAttempt";
     this.end = end;
   }
 }
 
-brand(EndOfTry, "EndOfTry");
+brand(EndOfAttempt, "EndOfAttempt");
 
 export function snoozeEnd(delay: Duration): EarlyEnd {
   return { kind: "snoozed", delay: toMilliseconds(delay, "snooze()") };
@@ -35,7 +38,7 @@ export const abortReasons = {
     new PunctualError("RUN_TIMED_OUT", `The run took longer than its timeout of ${ms / 1000} s.`),
   cancelled: (): PunctualError => new PunctualError("RUN_CANCELLED", "The run was cancelled."),
   shutdown: (): PunctualError =>
-    new PunctualError("SHUTDOWN", "The worker is shutting down; the run will be tried again."),
+    new PunctualError("SHUTDOWN", "The worker is shutting down; the run will be executed again."),
   shutdownOfHook: (): PunctualError =>
     new PunctualError(
       "SHUTDOWN",
@@ -47,6 +50,29 @@ export const abortReasons = {
       "The lease of the run was lost; another worker may be running it by now.",
     ),
 };
+
+/** Returns the error of a second `run.transaction()` of one attempt, while the first is open or after its commit. */
+export function repeatedTransaction({ id, name }: ClaimedRun, isCommitted: boolean): PunctualError {
+  const first = isCommitted ? "has been committed and has completed the run" : "is still open";
+  return new PunctualError(
+    "TRANSACTION_REPEATED",
+    `run.transaction() was called again in run ${id} of "${name}", whose transaction ${first}. Nothing of this call was written. Write everything in one call: its commit completes the run.`,
+  );
+}
+
+/** Returns the error of `snooze()` or `discard()` after the handler's transaction has completed the run. */
+export function completedAlready({ id, name }: ClaimedRun, { kind }: EarlyEnd): PunctualError {
+  const method = kind === "snoozed" ? "snooze" : "discard";
+  return new PunctualError(
+    "RUN_FINISHED",
+    `run.${method}() was called in run ${id} of "${name}", which run.transaction() has completed. Call it before the transaction, or in it, which rolls the transaction back.`,
+  );
+}
+
+/** Returns the failure of an attempt that was interrupted. Without the stack, which is not that of the handler. */
+export function interruption(reason: PunctualError): Failure {
+  return { ...toFailure(reason), stack: null };
+}
 
 /** Returns the error of an ad hoc run whose function belongs to another process. */
 export function handlerGone(): PunctualError {
@@ -108,17 +134,18 @@ export const WRITTEN: Result = Object.freeze({
   written: true,
 });
 
-/** Returns the result of a completed attempt. Reports a value that cannot be kept. */
+/** Returns the result of a completed attempt. Reports a value that cannot be kept, and says so in the run's log. */
 export function completion(
-  { id, name }: ClaimedRun,
+  run: ClaimedRun,
   value: unknown,
-  events: Pick<Emitter, "report">,
+  { events, log, maxResult }: Pick<ExecutionParts, "events" | "log" | "maxResult">,
 ): Result {
   if (value === undefined) return COMPLETED;
-  const { json, dropped } = encodeResult(value);
+  const { json, dropped } = encodeResult(value, maxResult);
   if (dropped) {
-    const error = new PunctualError("INVALID_PAYLOAD", `its result was not kept: ${dropped}`);
-    events.report(error, `run ${id} of "${name}" completed, but`);
+    const error = new PunctualError(dropped.code, `its result was not kept: ${dropped.message}`);
+    events.report(error, `run ${run.id} of "${run.name}" completed, but`);
+    log(run, lostResultLine(dropped.message), undefined);
   }
   return { outcome: "completed", result: json, value, written: false };
 }

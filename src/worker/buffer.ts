@@ -1,3 +1,4 @@
+import { type LaneWeight, Rotation } from "../run/rotation.ts";
 import type { ClaimedRun } from "../store/store.ts";
 
 /** Order of claimed runs. Of one priority, limited runs start first: a claimed run uses its limit while it waits. */
@@ -21,9 +22,14 @@ export class Buffer {
   /** When each of these runs was claimed; monotonic. */
   #since: number[] = [];
   #next = 0;
+  readonly #fair: ReadonlyMap<string, LaneWeight | null>;
+  /** The order of fair queues: a run that was just claimed must not wait for all that other lanes have prefetched. */
+  readonly #rotation: Rotation;
 
-  constructor(inShares: boolean) {
+  constructor(inShares: boolean, fair: ReadonlyMap<string, LaneWeight | null> = new Map()) {
     this.inShares = inShares;
+    this.#fair = fair;
+    this.#rotation = new Rotation(fair, () => 0);
   }
 
   get size(): number {
@@ -42,7 +48,7 @@ export class Buffer {
     if (runs.length === 0) return;
     this.#compact();
     let last = this.#runs.at(-1);
-    let isSorted = !this.inShares;
+    let isSorted = !this.inShares && this.#fair.size === 0;
     for (const run of runs) {
       isSorted &&= last === undefined || byUrgency(last, run) <= 0;
       this.#runs.push(run);
@@ -61,8 +67,15 @@ export class Buffer {
   #sort(): void {
     const all = this.#runs.map((run, index) => ({ run, since: this.#since[index]! }));
     const sorted = this.inShares ? inTurn(all) : all.sort((a, b) => byUrgency(a.run, b.run));
-    this.#runs = sorted.map(({ run }) => run);
-    this.#since = sorted.map(({ since }) => since);
+    const arranged = this.#fair.size > 0 ? this.#arrange(sorted) : sorted;
+    this.#runs = arranged.map(({ run }) => run);
+    this.#since = arranged.map(({ since }) => since);
+  }
+
+  #arrange(sorted: BufferedRun[]): BufferedRun[] {
+    const since = new Map(sorted.map((one) => [one.run, one.since]));
+    const runs = this.#rotation.arrange(sorted.map(({ run }) => run));
+    return runs.map((run) => ({ run, since: since.get(run)! }));
   }
 
   peek(): ClaimedRun | undefined {
@@ -70,7 +83,10 @@ export class Buffer {
   }
 
   take(): ClaimedRun | undefined {
-    return this.size > 0 ? this.#runs[this.#next++] : undefined;
+    if (this.size === 0) return undefined;
+    const run = this.#runs[this.#next++]!;
+    if (this.#fair.size > 0) this.#rotation.took([run]);
+    return run;
   }
 
   /** Takes out the runs that were claimed at `before` or earlier. */

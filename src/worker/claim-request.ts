@@ -51,7 +51,7 @@ export async function claimRequest(
   parts: WorkerParts,
   { queues, exceptQueues }: WorkerOptions,
   stride: ClaimRequest["stride"],
-  room: Room & Pick<ClaimRequest, "behind" | "window" | "immediate">,
+  room: Room & Pick<ClaimRequest, "behind" | "window" | "immediate" | "rotation">,
 ): Promise<ClaimRequest> {
   const { known, registry, id: owner } = parts;
   const exclude = await untilAnswered(() => known.elsewhere(), "reading the names of jobs", parts);
@@ -62,7 +62,10 @@ export async function claimRequest(
     exceptQueues,
     stride,
     exclude,
-    computesKey: (name) => (registry.definition(name)?.settings.perKey ?? 0) > 0,
+    computesKey(name) {
+      const settings = registry.definition(name)?.settings;
+      return settings !== undefined && (settings.perKey > 0 || (settings.rates?.key ?? null) !== null);
+    },
     owner,
     lease: DEFAULT_LEASE,
     leases: known.unusualLeases(),

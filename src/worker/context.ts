@@ -1,5 +1,6 @@
 import type { Emitter } from "../events/events.ts";
 import type { Settings } from "../job/settings.ts";
+import { Batch, type BatchAddition, toBatchLink } from "../run/batch.ts";
 import type { RunContext } from "../run/context.ts";
 import { keyIn } from "../run/lanes.ts";
 import { encodePayload, type JsonValue } from "../run/payload.ts";
@@ -7,7 +8,9 @@ import { toProgress } from "../run/progress.ts";
 import { policyOf } from "../run/retries.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
-import { countedAttempts, type EarlyEnd, EndOfTry, snoozeEnd } from "./attempt-ends.ts";
+import { completedAlready, countedAttempts, type EarlyEnd, EndOfAttempt, snoozeEnd } from "./attempt-ends.ts";
+import { isThenable } from "./hook-calls.ts";
+import type { HandlerBatches } from "./parts.ts";
 
 /** Shortest interval between two writes of progress. */
 const PROGRESS_EVERY = 100;
@@ -21,9 +24,12 @@ export interface ContextOwner {
     clock: Clock;
     events: Pick<Emitter, "report">;
     log(run: ClaimedRun, message: string, data: unknown): void;
+    batches: HandlerBatches;
   };
   /** The same object each time. */
   readonly signal: AbortSignal;
+  /** Whether a transaction of the handler has completed the run. */
+  readonly isCompleted: boolean;
   /** Runs `work` and completes the run in one transaction. */
   transact(work: (tx: unknown) => unknown): Promise<void>;
 }
@@ -38,7 +44,7 @@ export class Context implements RunContext {
   readonly crashes: number;
   readonly parentId: number | null;
   readonly traceparent: string | null;
-  /** Set when the handler ended its attempt itself, even if it caught the `EndOfTry`. */
+  /** Set when the handler ended its attempt itself, even if it caught the `EndOfAttempt`. */
   earlyEnd: EarlyEnd | null = null;
   readonly #owner: ContextOwner;
   #isLastAttempt: boolean | null = null;
@@ -47,6 +53,9 @@ export class Context implements RunContext {
   #progress: string | null = null;
   #writing: Promise<void> | null = null;
   #over: AbortController | null = null;
+  #batch: Batch | null = null;
+  /** Calls of `batch.add()` that have not returned. */
+  #adding: Set<Promise<unknown>> | null = null;
 
   constructor(owner: ContextOwner) {
     const { run } = owner;
@@ -94,6 +103,35 @@ export class Context implements RunContext {
     return this.#owner.signal;
   }
 
+  get batch(): Batch | null {
+    const link = toBatchLink(this.#owner.run.batchId);
+    if (link === null) return null;
+    const { control, addAsMember } = this.#owner.parts.batches;
+    const addToBatch = (id: number, additions: BatchAddition[]) =>
+      this.#track(link.isMember ? addAsMember(id, additions) : control.addToBatch(id, additions));
+    this.#batch ??= new Batch(link.batch, 0, {
+      addToBatch,
+      batchStatus: (id) => control.batchStatus(id),
+      sealBatch: (id) => control.sealBatch(id),
+      cancelBatch: (id) => control.cancelBatch(id),
+      retryBatch: (id) => control.retryBatch(id),
+      waitForBatch: (id, options) => control.waitForBatch(id, options),
+    });
+    return this.#batch;
+  }
+
+  /** The outcome of a member is written after the members that it adds: otherwise the batch could finish between. */
+  #track(adding: Promise<number>): Promise<number> {
+    this.#adding ??= new Set();
+    const settled = adding.then(
+      () => {},
+      () => {},
+    );
+    this.#adding.add(settled);
+    void settled.then(() => this.#adding!.delete(settled));
+    return adding;
+  }
+
   /** Returns everything that a log line about the run shows. */
   toJSON(): object {
     const { earlyEnd, ...own } = this;
@@ -120,24 +158,47 @@ export class Context implements RunContext {
     return this.#end({ kind: "discarded", reason: reason === undefined ? null : String(reason) });
   }
 
-  transaction<Tx>(work: (tx: Tx) => unknown): Promise<void> {
-    return this.#owner.transact(work as (tx: unknown) => unknown);
+  async transaction<Tx>(work: (tx: Tx) => unknown): Promise<void> {
+    this.#refuseEnded();
+    return this.#owner.transact(this.#unlessEnded(work as (tx: unknown) => unknown));
   }
 
-  /** Whether progress is being written. */
+  /** Whether progress is being written, or members are being added. */
   get isWriting(): boolean {
-    return this.#writing !== null;
+    return this.#writing !== null || (this.#adding?.size ?? 0) > 0;
   }
 
-  /** Writes the last progress, and resolves when it is written. */
+  /** Writes the last progress, and resolves when it is written and all members are added. */
   async close(): Promise<void> {
     this.#over?.abort();
-    await this.#writing;
+    await Promise.all([this.#writing, ...(this.#adding ?? [])]);
+  }
+
+  /** Throws again what `snooze()` or `discard()` threw, if the handler has caught it: the attempt has ended. */
+  #refuseEnded(): void {
+    if (this.earlyEnd !== null) throw new EndOfAttempt(this.earlyEnd);
+  }
+
+  /** Returns `work`, followed by a check that rolls its transaction back if the handler has ended its attempt in it. */
+  #unlessEnded(work: (tx: unknown) => unknown): (tx: unknown) => unknown {
+    const check = <Value>(value: Value): Value => {
+      this.#refuseEnded();
+      return value;
+    };
+    const checked = (tx: unknown) => {
+      const returned = work(tx);
+      return isThenable(returned) ? returned.then(check) : check(returned);
+    };
+    // SQLite recognises an async function by this tag, and refuses it before it is called.
+    const tag: unknown = Reflect.get(Object(work), Symbol.toStringTag);
+    return tag === undefined ? checked : Object.defineProperty(checked, Symbol.toStringTag, { value: tag });
   }
 
   #end(end: EarlyEnd): never {
+    const { run, isCompleted } = this.#owner;
+    if (isCompleted) throw completedAlready(run, end);
     this.earlyEnd ??= end;
-    throw new EndOfTry(end);
+    throw new EndOfAttempt(end);
   }
 
   async #writeProgress(): Promise<void> {

@@ -1,5 +1,6 @@
 import { PunctualError } from "../errors.ts";
-import { failureText, readFailure, toFailure } from "../run/failure.ts";
+import { readFailure } from "../run/failure.ts";
+import { crashText } from "../run/lost-attempts.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, CrashCap, ReapedRun } from "../store/store.ts";
 import type { WorkerParts } from "./parts.ts";
@@ -13,13 +14,8 @@ export const CRASH_CAP: CrashCap = { isolated: 3, shared: 5 };
 
 /** The failure of a run whose worker died. */
 export const workerDied: string = crashText(
-  new PunctualError("RUN_CRASHED", "Its process ended, or lost its lease, in the middle of the run."),
+  "Its process ended, or lost its lease, in the middle of the run.",
 );
-
-/** Leaves out the stack: it shows where the crash was noticed, not what caused it. */
-function crashText(error: PunctualError): string {
-  return failureText({ ...toFailure(error), stack: null });
-}
 
 export type CrashParts = Pick<WorkerParts, "clock" | "events" | "counts" | "registry" | "executor">;
 
@@ -50,7 +46,7 @@ export class CrashedRuns {
 
   add(run: ClaimedRun, error: PunctualError): void {
     this.#unwritten.add(run);
-    const text = crashText(error);
+    const text = crashText(error.message);
     const runs = this.#lost.get(text);
     if (runs) runs.push(run);
     else this.#lost.set(text, [run]);

@@ -278,6 +278,7 @@ export class Exchanges {
       behind: (name) => this.#runs.chains.behind(name),
       window: this.#runs.chains.window,
       immediate: stream.isFirst && this.#isWoken,
+      rotation: this.#parts.queueOrders.rotation,
     });
     if (!this.#isStopping) return claim;
     stream.asked = 0;

@@ -21,8 +21,8 @@ export type Result =
   | { outcome: "failed"; error: unknown; failure?: Failure }
   | { outcome: "skipped" | "cancelled"; reason: string | null }
   | { outcome: "snoozed"; delay: number }
-  /** `lane`: of a run that was claimed only to compute its key. `executed`: the handler was called. */
-  | { outcome: "released"; lane?: string; executed?: boolean }
+  /** `lane`: of a run that was claimed only to compute its key. `interrupted`: what ended the handler; absent: it was not called. */
+  | { outcome: "released"; lane?: string; interrupted?: Failure }
   /** The run was lost with its child process. */
   | { outcome: "crashed"; error: PunctualError }
   /** The lease is lost: nothing more may be written. */

@@ -1,4 +1,5 @@
 import { type EventLoopUtilization, performance } from "node:perf_hooks";
+import { memoryUsage } from "node:process";
 import type { WorkerFacts } from "../store/records.ts";
 import { type Clock, yieldToEventLoop } from "../time.ts";
 
@@ -15,7 +16,8 @@ export class FactsReader {
     this.#children = children;
   }
 
-  async read(): Promise<WorkerFacts> {
+  /** `process`: the mark of the process, if others may go by it. */
+  async read(process: string | null): Promise<WorkerFacts> {
     const since = this.#clock.monotonic();
     await yieldToEventLoop();
     const lag = this.#clock.monotonic() - since;
@@ -23,8 +25,10 @@ export class FactsReader {
     const { utilization } = performance.eventLoopUtilization(now, this.#before);
     this.#before = now;
     return {
+      process,
+      coversJobs: true,
       version: this.#version,
-      memory: process.memoryUsage.rss(),
+      memory: memoryUsage.rss(),
       load: Math.round(utilization * 1000) / 1000,
       lag: Math.round(lag * 10) / 10,
       children: this.#children(),

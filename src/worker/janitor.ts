@@ -5,6 +5,7 @@ import { defaultRetention } from "../run/retention.ts";
 import type { PendingCalls } from "../store/pending-calls.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
 import { CRASH_CAP, type CrashParts, recordReaped, workerDied } from "./crashed-runs.ts";
+import { reapGone } from "./gone-workers.ts";
 import { SYNC_EVERY } from "./job-sync.ts";
 import { Lapses } from "./lapses.ts";
 import { RENEWING } from "./leases.ts";
@@ -14,6 +15,15 @@ import { BEAT_EVERY, handlerGone } from "./presence.ts";
 /** Interval between two reaps, unless a job has a short lease. */
 const REAP_EVERY = 10_000;
 const PRUNE_EVERY = 60_000;
+
+/** Short enough that the callbacks of a batch come within a minute after the process died that ended its last member. */
+const SWEEP_EVERY = 45_000;
+
+/** Interval at which runs are raised that have waited longer than the patience of their queue. */
+const RAISE_EVERY = 60_000;
+
+/** Most runs of a queue to raise in one pass: raised runs delay more important ones. */
+const RAISED_AT_ONCE = 1000;
 
 /** Interval between two checks for statements without an answer. */
 const WATCH_EVERY = 1000;
@@ -42,12 +52,14 @@ const REAPING = "reaping expired leases";
 const COUNTING = "writing counts";
 const SYNCING = "syncing jobs";
 const PRUNING = "pruning";
+const SWEEPING = "sweeping batches";
+const RAISING = "raising runs that have waited long";
 
 /**
  * Duties that may fail while other workers can renew their leases: a frozen worker may have locked the rows of one
  * duty. If they stopped the reaping, its runs would never be reaped.
  */
-const FAILING_ALONE = [REAPING, COUNTING, SYNCING, PRUNING];
+const FAILING_ALONE = [REAPING, COUNTING, SYNCING, PRUNING, SWEEPING, RAISING];
 
 type JanitorKeys =
   | "id"
@@ -56,12 +68,14 @@ type JanitorKeys =
   | "random"
   | "events"
   | "registry"
+  | "queueOrders"
   | "executor"
   | "counts"
   | "logbook";
 
 export interface JanitorParts extends Pick<WorkerParts, JanitorKeys> {
   pending: PendingCalls;
+  hostname: string;
   beat(): Promise<void>;
   sync(): Promise<void>;
   /** Aborts executions whose leases have expired: from then on their runs may be reaped, also by this process. */
@@ -92,8 +106,9 @@ export class Janitor {
   /** When the last answered heartbeat was sent, on the monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY;
   /** No reaping before this moment on the monotonic clock. */
-  #reapAfter = Number.NEGATIVE_INFINITY;
+  #reapNotBefore = Number.NEGATIVE_INFINITY;
   #cancels = new Set<() => void>();
+  #cancelExtraReap: () => void = () => {};
   #stopped = false;
   /** When the last answer before the outage came. */
   #unansweredSince = 0;
@@ -114,11 +129,14 @@ export class Janitor {
     this.#every(BEAT_EVERY, BEATING, () => this.beat());
     this.#every(SYNC_EVERY, SYNCING, sync);
     this.#every(PRUNE_EVERY, PRUNING, () => this.#prune());
+    this.#every(SWEEP_EVERY, SWEEPING, () => this.#parts.store.batches.sweep());
+    this.#every(RAISE_EVERY, RAISING, () => this.#raise());
   }
 
   stop(): void {
     this.#stopped = true;
     this.#lapses.stop();
+    this.#cancelExtraReap();
     for (const cancel of this.#cancels) cancel();
   }
 
@@ -133,14 +151,25 @@ export class Janitor {
     const { outage } = this.#parts.events;
     if (outage.wasWithin(REAP_AFTER_OUTAGE, ...FAILING_ALONE)) return;
     if (outage.failedWithin(REAP_AFTER_OUTAGE, RENEWING, BEATING)) return;
-    await reap(this.#parts);
+    const { reaped, again } = await reapGone(this.#parts);
+    if (again !== null) this.#reapAfter(again);
+    if (reaped + (await reap(this.#parts)) > 0) this.#parts.wake();
+  }
+
+  /** Reaps once between two regular reaps. */
+  #reapAfter(wait: number): void {
+    const { clock, events } = this.#parts;
+    this.#cancelExtraReap();
+    if (this.#stopped) return;
+    const reap = () => this.#reapInTurn().catch((error) => events.failed(error, REAPING));
+    this.#cancelExtraReap = clock.after(wait, () => void reap(), { background: true });
   }
 
   async #reapInTurn(): Promise<void> {
     const { clock, checkLeases } = this.#parts;
     this.#lapses.check();
     checkLeases();
-    if (clock.monotonic() < this.#reapAfter) return;
+    if (clock.monotonic() < this.#reapNotBefore) return;
     if (clock.monotonic() - this.#beatAt >= LATE_BEAT) await this.beat();
     await this.reap();
   }
@@ -150,7 +179,7 @@ export class Janitor {
     const { clock, events, checkLeases, wake } = this.#parts;
     checkLeases();
     wake();
-    this.#reapAfter = clock.monotonic() + REAP_AFTER_LAPSE;
+    this.#reapNotBefore = clock.monotonic() + REAP_AFTER_LAPSE;
     this.#beatAt = Number.NEGATIVE_INFINITY;
     this.beat().catch((error) => events.failed(error, BEATING));
   }
@@ -176,6 +205,12 @@ export class Janitor {
       orphansOlderThan: null,
       batch: 1000,
     });
+  }
+
+  /** Raises the priority of runs that have waited longer than the patience of their queue. */
+  async #raise(): Promise<void> {
+    const { store, queueOrders } = this.#parts;
+    for (const { queue, patience } of queueOrders.patient) await store.raise(queue, patience, RAISED_AT_ONCE);
   }
 
   /** Returns half of the shortest lease, at most `REAP_EVERY`: a lost run then waits at most half a lease longer. */

@@ -1,32 +1,42 @@
+import type { QueueLimit, QueueOrders } from "../job/queue-orders.ts";
 import type { Registry } from "../job/registry.ts";
 import { SyncedJob } from "../job/synced-job.ts";
 import type { TickableJob } from "../schedule/ticker.ts";
 import type { Store } from "../store/store.ts";
-import type { Clock } from "../time.ts";
+import { type Clock, MINUTE } from "../time.ts";
 
-/** Interval between two syncs of the same definitions: a job that no worker syncs counts as unseen. */
+/** Interval between two syncs of the same definitions: a worker takes over the jobs of another one that has ended. */
 export const SYNC_EVERY = 30_000;
+
+/** A sync reads every job at least this often, also if nothing seems to have changed. */
+const FULL_SYNC_EVERY = 30 * MINUTE;
 
 export interface JobSyncParts {
   id: string;
   clock: Clock;
   registry: Registry;
-  queueLimits: ReadonlyMap<string, number>;
+  queueLimits: ReadonlyMap<string, QueueLimit>;
+  queueOrders: QueueOrders;
 }
 
 /** Keeps the database's copy of the jobs that a registry defines up to date. */
 export class JobSync {
   readonly registry: Registry;
+  readonly queueOrders: QueueOrders;
   readonly #parts: JobSyncParts;
   readonly #tickableJobs = new Map<string, TickableJob>();
   #startedAt: number | null = null;
   /** The jobs of the last sync; null: a definition has changed since. */
   #synced: SyncedJob[] | null = null;
   #syncedAt = 0;
+  /** The census of the last sync that read every job; null: the next one must. */
+  #census: string | null = null;
+  #readAt = 0;
 
   constructor(parts: JobSyncParts) {
     this.#parts = parts;
     this.registry = parts.registry;
+    this.queueOrders = parts.queueOrders;
   }
 
   /** The jobs of the last sync, by name: their schedules tick as they were then. */
@@ -41,6 +51,7 @@ export class JobSync {
 
   changed(): void {
     this.#synced = null;
+    this.#census = null;
   }
 
   /** Makes these definitions newer than all that were synced before, here or by another process. */
@@ -55,16 +66,23 @@ export class JobSync {
     return this.#startedAt;
   }
 
-  async sync(store: Store): Promise<void> {
-    const { queueLimits, id, clock } = this.#parts;
+  /** Returns false if nothing has changed in the database since the last sync. */
+  async sync(store: Store): Promise<boolean> {
+    const { queueLimits, queueOrders, id, clock } = this.#parts;
     const jobs = this.#synced ?? this.#capture();
-    this.#syncedAt = clock.now();
-    await store.syncJobs({
-      worker: id,
-      startedAt: await this.startedAt(store),
-      jobs,
-      queues: [...queueLimits].map(([name, limit]) => ({ name, limit })),
-    });
+    const now = clock.now();
+    this.#syncedAt = now;
+    const queues = [...queueLimits].map(([name, limit]) => ({ name, ...limit }));
+    const last = now - this.#readAt < FULL_SYNC_EVERY ? this.#census : null;
+    this.#census = null;
+    const startedAt = await this.startedAt(store);
+    const orders = queueOrders.list();
+    const request = { worker: id, startedAt, jobs, queues, orders, census: last };
+    const { census, isUnchanged } = await store.syncJobs(request);
+    // A definition may have changed while the sync was under way.
+    if (this.#synced === jobs) this.#census = census;
+    if (!isUnchanged) this.#readAt = now;
+    return !isUnchanged;
   }
 
   #capture(): SyncedJob[] {

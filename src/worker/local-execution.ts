@@ -10,8 +10,10 @@ import {
   abortReasons,
   afterFailure,
   completion,
-  EndOfTry,
+  EndOfAttempt,
+  interruption,
   isWorthRetrying,
+  repeatedTransaction,
   WRITTEN,
 } from "./attempt-ends.ts";
 import { Context, type ContextOwner } from "./context.ts";
@@ -29,6 +31,7 @@ export class LocalExecution implements Execution, ContextOwner {
   readonly parts: ExecutionParts;
   readonly isQueued = false;
   duration = 0;
+  isCompleted = false;
   readonly #observer: ExecutionObserver | null;
   readonly #context: Context;
   #args: unknown = undefined;
@@ -41,8 +44,8 @@ export class LocalExecution implements Execution, ContextOwner {
   #isPending = false;
   /** Whether the attempt ends without its handler. */
   #isAbandoned = false;
-  /** Whether the handler's own transaction has completed the run. */
-  #completed = false;
+  /** Whether a transaction of the handler is open. */
+  #isTransacting = false;
   /** Whether the handler has ended and only hooks are left to abort. */
   #inHooks = false;
   /** Whether the observer knows the result. */
@@ -95,7 +98,7 @@ export class LocalExecution implements Execution, ContextOwner {
   abort(reason: PunctualError): void {
     if (this.#reason) return;
     // The handler's transaction has completed the run, which ended its lease.
-    if (this.#completed && reason.code === "LEASE_LOST") return;
+    if (this.isCompleted && reason.code === "LEASE_LOST") return;
     const cause = this.#inHooks && reason.code === "SHUTDOWN" ? abortReasons.shutdownOfHook() : reason;
     this.#reason = cause;
     this.#controller?.abort(cause);
@@ -103,12 +106,18 @@ export class LocalExecution implements Execution, ContextOwner {
   }
 
   async transact(work: (tx: unknown) => unknown): Promise<void> {
+    if (this.isCompleted || this.#isTransacting) throw repeatedTransaction(this.run, this.isCompleted);
     const { keep } = this.job.settings;
-    if (!(await this.parts.completeWith(this.run, work, keep))) {
-      this.abort(abortReasons.leaseLost());
-      throw abortReasons.leaseLost();
+    this.#isTransacting = true;
+    try {
+      if (!(await this.parts.completeWith(this.run, work, keep))) {
+        this.abort(abortReasons.leaseLost());
+        throw abortReasons.leaseLost();
+      }
+      this.isCompleted = true;
+    } finally {
+      this.#isTransacting = false;
     }
-    this.#completed = true;
   }
 
   #inContext<Value>(code: () => Value): Value {
@@ -144,7 +153,7 @@ export class LocalExecution implements Execution, ContextOwner {
   #end(result: Result): void {
     const isLost = this.#reason?.code === "LEASE_LOST";
     this.#isOver = true;
-    this.#observer?.ended(this, this.#completed ? WRITTEN : isLost ? { outcome: null } : result);
+    this.#observer?.ended(this, this.isCompleted ? WRITTEN : isLost ? { outcome: null } : result);
     if (!this.#isPending) this.#free();
   }
 
@@ -210,12 +219,13 @@ export class LocalExecution implements Execution, ContextOwner {
   }
 
   #succeeded(value: unknown): Result | Promise<Result> {
-    return this.#withHooks(this.#endedEarly() ?? completion(this.run, value, this.parts.events));
+    if (this.isCompleted) return this.#withHooks(WRITTEN);
+    return this.#withHooks(this.#endedEarly() ?? completion(this.run, value, this.parts));
   }
 
   #threw(error: unknown): Result | Promise<Result> {
     return this.#withHooks(
-      this.#completed ? this.#lateFailure(error) : (this.#endedEarly() ?? this.#failure(error)),
+      this.isCompleted ? this.#lateFailure(error) : (this.#endedEarly() ?? this.#failure(error)),
     );
   }
 
@@ -314,10 +324,10 @@ export class LocalExecution implements Execution, ContextOwner {
   }
 
   #failure(thrown: unknown): Result {
-    if (isA(thrown, EndOfTry)) return { outcome: "failed", error: thrown };
+    if (isA(thrown, EndOfAttempt)) return { outcome: "failed", error: thrown };
     const code = this.#reason?.code;
     if (code === "RUN_CANCELLED") return { outcome: "cancelled", reason: null };
-    if (code === "SHUTDOWN") return { outcome: "released", executed: true };
+    if (code === "SHUTDOWN") return { outcome: "released", interrupted: interruption(this.#reason!) };
     // The handler threw because of the timeout: the timeout is the cause.
     const error = code === "RUN_TIMED_OUT" ? this.#reason : thrown;
     const { retries } = this.job.settings;

@@ -24,7 +24,7 @@ export class LocalExecutor implements Executor {
   constructor(
     parallel: number,
     store: Store,
-    { clock, events, random, instance, logbook }: LocalExecutorParts,
+    { clock, events, random, instance, batches, logbook, maxResult }: LocalExecutorParts,
   ) {
     this.#parallel = parallel;
     this.#parts = {
@@ -33,6 +33,8 @@ export class LocalExecutor implements Executor {
       events,
       random,
       instance,
+      batches,
+      maxResult,
       log: (...of) => logbook.add(...of),
       completeWith: async (run, work, keep) => {
         if (logbook.holds(run)) await logbook.flush();

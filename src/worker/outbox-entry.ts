@@ -31,8 +31,10 @@ export function toOutboxEntry(
     error: null,
     fingerprint: null,
     result: null,
+    // An attempt that does not end its run: the store ends the run as cancelled if that was requested meanwhile.
     keep: keep[result.outcome in keep ? (result.outcome as FinishedState) : "cancelled"],
     logged: run.logged,
+    batchId: run.batchId,
   };
   let failure: Failure | null = null;
   switch (result.outcome) {
@@ -55,7 +57,10 @@ export function toOutboxEntry(
       break;
     case "released":
       if (result.lane !== undefined) settlement.lane = result.lane;
-      if (result.executed) settlement.executed = true;
+      if (result.interrupted) {
+        settlement.executed = true;
+        settlement.error = failureText(result.interrupted);
+      }
       break;
     default:
       result satisfies never;

@@ -25,10 +25,10 @@ interface OutboxAnswer extends ExchangeResult {
 }
 
 /** As `ExchangeResult.settled`; null: refused for another reason than its data. */
-type Settled = ExchangeResult["settled"][number] | null;
+type SettleAnswer = ExchangeResult["settled"][number] | null;
 
 interface SendAnswer extends Omit<OutboxAnswer, "settled"> {
-  settled: Settled[];
+  settled: SettleAnswer[];
 }
 
 const NOTHING = { settled: [], claimed: [], nextDue: null, cancelled: [] };
@@ -119,7 +119,7 @@ export class Outbox {
   async #settle(settle: OutboxEntry[], started: Lease[]): Promise<SendAnswer> {
     let answer: SendAnswer = NOTHING;
     let unsent = started;
-    const settled: Settled[] = [];
+    const settled: SettleAnswer[] = [];
     await bisect(settle, {
       send: async (part) => {
         answer = await this.#exchangeUntilAnswered(part, unsent, null);
@@ -178,7 +178,7 @@ export class Outbox {
   }
 
   /** Writes an outcome without its data if the database rejected these. An outcome refused otherwise is sent again. */
-  async #settleRefused(entry: OutboxEntry, error: unknown): Promise<Settled> {
+  async #settleRefused(entry: OutboxEntry, error: unknown): Promise<SettleAnswer> {
     const { events } = this.#parts;
     const { settlement } = entry;
     const during = `writing the outcome of run ${settlement.id}`;

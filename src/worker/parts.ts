@@ -1,6 +1,8 @@
 import type { Emitter } from "../events/events.ts";
 import type { Logger } from "../events/logger.ts";
+import type { QueueLimit, QueueOrders } from "../job/queue-orders.ts";
 import type { Registry } from "../job/registry.ts";
+import type { BatchAddition, BatchControl } from "../run/batch.ts";
 import type { JobCounts } from "../run/job-counts.ts";
 import type { Retention } from "../run/retention.ts";
 import type { Ticker } from "../schedule/ticker.ts";
@@ -22,7 +24,8 @@ export interface InstanceParts {
   events: Emitter;
   logger: Logger;
   registry: Registry;
-  queueLimits: ReadonlyMap<string, number>;
+  queueLimits: ReadonlyMap<string, QueueLimit>;
+  queueOrders: QueueOrders;
   counts: JobCounts;
   logbook: Logbook;
   /** Opens the database on first use. */
@@ -31,6 +34,16 @@ export interface InstanceParts {
   pending: PendingCalls;
   /** The object that handlers dispatch through: a run that they dispatch gets the handler's run as its parent. */
   instance: object;
+  batches: HandlerBatches;
+  /** Most bytes of the JSON text of a result. */
+  maxResult: number;
+}
+
+/** The methods that `run.batch` calls. */
+export interface HandlerBatches {
+  control: BatchControl;
+  /** Adds members for a running member: also to a sealed batch. */
+  addAsMember(id: number, additions: BatchAddition[]): Promise<number>;
 }
 
 type WorkerKeys =
@@ -40,6 +53,7 @@ type WorkerKeys =
   | "events"
   | "logger"
   | "registry"
+  | "queueOrders"
   | "counts"
   | "logbook"
   | "instance";
@@ -66,6 +80,9 @@ export interface ExecutionParts {
   random(): number;
   /** The instance: a run that the handler dispatches through it gets this run as its parent. */
   instance: object;
+  batches: HandlerBatches;
+  /** Most bytes of the JSON text of a result. */
+  maxResult: number;
   /** Runs `work` and completes the run in one transaction. Returns false if the lease is lost. */
   completeWith(run: ClaimedRun, work: (tx: unknown) => unknown, keep: Retention): Promise<boolean>;
   /** Called when the handler has returned, before the observer knows. */

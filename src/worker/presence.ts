@@ -7,6 +7,8 @@ import type { FactsReader } from "./facts.ts";
 import type { JobSync } from "./job-sync.ts";
 import type { WorkerOptions } from "./options.ts";
 import type { InstanceParts } from "./parts.ts";
+import { processMark } from "./process-mark.ts";
+import type { SessionSetup } from "./work-session.ts";
 
 /** Interval between two heartbeats. */
 export const BEAT_EVERY = 5000;
@@ -37,10 +39,11 @@ export class Presence {
   readonly #parts: InstanceParts;
   readonly #jobSync: JobSync;
   readonly #facts: FactsReader;
+  readonly #mark: string | null = processMark();
   #firstBeat: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
   /** The work session under way: the row describes its worker. */
-  session: { options: WorkerOptions; jobSync: JobSync } | null = null;
+  session: Pick<SessionSetup, "options" | "jobSync" | "isOneProcess"> | null = null;
   /** Whether a worker's janitor sends the heartbeats. */
   hasJanitor = false;
 
@@ -55,9 +58,13 @@ export class Presence {
   async beat(): Promise<void> {
     const { id, hostname, openStore } = this.#parts;
     const store = await openStore();
-    const { jobSync, options } = this.session ?? { jobSync: this.#jobSync, options: null };
+    const { jobSync, options, isOneProcess } = this.session ?? {
+      jobSync: this.#jobSync,
+      options: null,
+      isOneProcess: false,
+    };
     const startedAt = await jobSync.startedAt(store);
-    const facts = options === null ? null : await this.#facts.read();
+    const facts = options === null ? null : await this.#facts.read(isOneProcess ? this.#mark : null);
     await store.beat({ id, host: hostname, pid: process.pid, ...publicOptions(options), startedAt, facts });
   }
 
@@ -72,10 +79,10 @@ export class Presence {
     return this.#firstBeat;
   }
 
-  /** Removes the row when a worker ends, unless the instance has ad hoc functions. */
+  /** Removes the row when a worker ends. If the instance has ad hoc functions, only releases the jobs of the worker. */
   async leave(store: Store): Promise<void> {
     const { registry, id } = this.#parts;
-    if (registry.hasAdHoc()) return;
+    if (registry.hasAdHoc()) return store.releaseJobs(id);
     this.#stop();
     await store.leave(id);
   }

@@ -18,6 +18,8 @@ export interface SessionSetup {
   options: WorkerOptions;
   /** Whether the worker works until it is stopped: then the store wakes it, and it emits events of its own. */
   isLasting: boolean;
+  /** Whether all handlers run in this process: none of them outlives it. */
+  isOneProcess: boolean;
   /** Syncs the jobs that the worker runs. */
   jobSync: JobSync;
   /** Makes the executor, before anything is claimed. */
@@ -119,7 +121,7 @@ export class WorkSession {
 
   async #workWith(executor: Executor, store: Store): Promise<number> {
     const { options, jobSync, isLasting } = this.setup;
-    const { registry } = jobSync;
+    const { registry, queueOrders } = jobSync;
     const { clock, events, id, presence } = this.#parts;
     const deadline = this.#deadline;
     const known = new KnownJobs(store, registry);
@@ -127,11 +129,13 @@ export class WorkSession {
     const ticker = options.schedules
       ? new Ticker({ store, clock, jobs, elsewhere: () => known.elsewhere() })
       : null;
-    const parts: WorkerParts = { ...this.#parts, registry, store, executor, known, ticker, deadline };
+    const jobParts = { registry, queueOrders, known, ticker };
+    const parts: WorkerParts = { ...this.#parts, ...jobParts, store, executor, deadline };
     const worker = new Worker(parts, options);
     const janitor = new Janitor({
       ...parts,
       pending: this.#parts.pending,
+      hostname: this.#parts.hostname,
       beat: () => presence.beat(),
       sync: () => this.#sync(store),
       checkLeases: () => worker.leases.check(),
@@ -175,7 +179,7 @@ export class WorkSession {
   }
 
   async #sync(store: Store): Promise<void> {
-    await this.setup.jobSync.sync(store);
+    if (!(await this.setup.jobSync.sync(store))) return;
     this.#known?.forget();
     this.#ticker?.forget();
     this.#worker?.wake();

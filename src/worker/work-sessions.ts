@@ -153,6 +153,7 @@ export class WorkSessions {
       name: "forever()",
       options,
       isLasting,
+      isOneProcess: true,
       jobSync: this.#jobSync,
       open: (store) => new LocalExecutor(options.parallel, store, this.#parts),
     };

@@ -49,7 +49,7 @@ export class Worker {
     this.#options = options;
     this.#pace = new Pace(parts.store.streams);
     this.#exchanges = new Exchanges(parts, { options, pace: this.#pace, runs: this.#runs() });
-    this.#buffer = new Buffer(options.weights !== null);
+    this.#buffer = new Buffer(options.weights !== null, parts.queueOrders.fair);
     this.leases = new Leases({
       ...parts,
       lost: (run, expired) => this.#lose(run, expired),

@@ -1,0 +1,76 @@
+import { formatValue, PunctualError } from "../errors.ts";
+import { type BatchAddition, type BatchControl, type BatchStatus, batchRefused } from "../run/batch.ts";
+import { type Duration, sleep, toMilliseconds } from "../time.ts";
+import { checkKeys } from "../validate/options.ts";
+import { checkBatchId } from "./batch-reads.ts";
+import { Operations } from "./operations.ts";
+
+/** Interval between two reads of a batch that other processes may finish. */
+const READ_EVERY = 100;
+
+/** The part of an instance that operates batches. */
+export abstract class BatchOperations extends Operations implements BatchControl {
+  abstract addToBatch(id: number, additions: BatchAddition[]): Promise<number>;
+
+  async batchStatus(id: number): Promise<BatchStatus> {
+    const status = await this.findBatch(id);
+    if (!status) throw batchRefused("read", id, null);
+    return status;
+  }
+
+  /** Ends the adding of members to a batch: it finishes when all of them have ended. */
+  async sealBatch(id: number): Promise<void> {
+    const { batches } = await this.openStore();
+    if (!(await batches.seal(checkBatchId(id)))) throw batchRefused("seal", id, null);
+  }
+
+  /** Cancels the waiting members of a batch and asks the running ones to end. */
+  async cancelBatch(id: number): Promise<void> {
+    const { batches } = await this.openStore();
+    const answer = await batches.cancel(checkBatchId(id));
+    if (answer === null || answer === "finished") throw batchRefused("cancel", id, answer);
+    this.cancelInWorker(answer.requested);
+  }
+
+  /**
+   * Runs the members of a batch again that failed or were cancelled, and returns their number. When all have ended, the
+   * callbacks are dispatched again.
+   */
+  async retryBatch(id: number): Promise<number> {
+    const { batches } = await this.openStore();
+    const retried = await batches.retry(checkBatchId(id));
+    if (retried === null) throw batchRefused("retry", id, null);
+    this.wakeWorker();
+    return retried;
+  }
+
+  /** Returns the counts of a batch once all members have ended; rejects if that is not within the timeout. */
+  async waitForBatch(id: number, options: { timeout?: Duration | undefined } = {}): Promise<BatchStatus> {
+    checkKeys(options, { timeout: true }, "wait()");
+    const { timeout } = options;
+    const { clock, events } = this;
+    const deadline =
+      timeout === undefined ? null : clock.monotonic() + toMilliseconds(timeout, "wait timeout");
+    for (;;) {
+      // Listen before reading, so that a batch that finishes in between also ends the sleep.
+      const finished = new AbortController();
+      const stopListening = events.on("batch.finished", (event) => {
+        if (event.id === id) finished.abort();
+      });
+      try {
+        const status = await this.batchStatus(id);
+        if (status.finishedAt !== null) return status;
+        const left = deadline === null ? READ_EVERY : deadline - clock.monotonic();
+        if (left <= 0) {
+          throw new PunctualError(
+            "WAIT_TIMED_OUT",
+            `Batch ${id} has not finished within ${formatValue(timeout)}${typeof timeout === "number" ? " s" : ""}: ${status.unfinished} of ${status.total} members have not ended${status.sealedAt === null ? ", and it is not sealed" : ""}.`,
+          );
+        }
+        await sleep(clock, Math.min(READ_EVERY, left), finished.signal);
+      } finally {
+        stopListening();
+      }
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { RateRecord } from "../store/records.ts";
+
+/** A rate of a job, of a key or of a queue, and how much of it is spent. */
+export interface RateInfo extends Omit<RateRecord, "opensAt"> {
+  /** When the next run may start; null: now. */
+  opensAt: Date | null;
+}
+
+export function toRateInfo({ opensAt, ...rate }: RateRecord): RateInfo {
+  return { ...rate, opensAt: opensAt === null ? null : new Date(opensAt) };
+}
+
+/** Returns a rate in words: `100 in 1 min`. */
+export function rateText({ limit, per, burst }: Pick<RateRecord, "limit" | "per" | "burst">): string {
+  return `${limit} in ${lengthText(per)}${burst === null ? "" : `, burst ${burst}`}`;
+}
+
+const UNITS = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1000, "s"],
+] as const;
+
+/** Returns a duration in the largest unit of which it is a whole number. */
+function lengthText(ms: number): string {
+  const [size, unit] = UNITS.find(([size]) => ms % size === 0) ?? [1, "ms"];
+  return `${ms / size} ${unit}`;
+}
