@@ -1,5 +1,9 @@
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
+import { addCommonOptions } from "./input/options.ts";
+import { rewordUsageErrors } from "./input/usage-errors.ts";
+import { exitCodes } from "./output/exit-codes.ts";
+import { printError } from "./output/print-error.ts";
 
 /** Adds the arguments, the options and the action to a command. */
 export type CommandSetup = (command: Command, cli: Cli) => void;
@@ -65,15 +69,27 @@ export const commands: CommandEntry[] = [
   },
   {
     name: "list",
-    summary: "list runs, jobs, queues, workers, failures or schedules",
+    summary: "list runs, jobs, queues, workers, failures, schedules, batches, rates or actions",
     group: "Look",
     load: async () => (await import("./commands/list/list.ts")).default,
   },
   {
     name: "show",
-    summary: "show one run or one job in detail, and why it waits",
+    summary: "show one run, job or batch in detail, and why a run waits",
     group: "Look",
     load: async () => (await import("./commands/show/show.ts")).default,
+  },
+  {
+    name: "batches",
+    summary: "list batches with their progress",
+    group: "Look",
+    load: async () => (await import("./commands/batches/batches.ts")).batches,
+  },
+  {
+    name: "rates",
+    summary: "list rates, how much of each is spent, and when it opens",
+    group: "Look",
+    load: async () => (await import("./commands/rates/rates.ts")).default,
   },
   {
     name: "schedule",
@@ -86,6 +102,12 @@ export const commands: CommandEntry[] = [
     summary: "find problems and suggest fixes",
     group: "Look",
     load: async () => (await import("./commands/doctor/doctor.ts")).default,
+  },
+  {
+    name: "verify",
+    summary: "check that no run is lost, doubled or over a limit",
+    group: "Look",
+    load: async () => (await import("./commands/verify.ts")).default,
   },
   {
     name: "dashboard",
@@ -112,6 +134,12 @@ export const commands: CommandEntry[] = [
     load: async () => (await import("./commands/runs/delete.ts")).default,
   },
   {
+    name: "batch",
+    summary: "seal, cancel or retry a batch",
+    group: "Operate",
+    load: async () => (await import("./commands/batches/batches.ts")).batch,
+  },
+  {
     name: "pause",
     summary: "pause queues, jobs or schedules",
     group: "Operate",
@@ -122,6 +150,18 @@ export const commands: CommandEntry[] = [
     summary: "resume queues, jobs or schedules",
     group: "Operate",
     load: async () => (await import("./commands/pause/pause.ts")).resume,
+  },
+  {
+    name: "mute",
+    summary: "mute a group of failures",
+    group: "Operate",
+    load: async () => (await import("./commands/mute/mute.ts")).mute,
+  },
+  {
+    name: "unmute",
+    summary: "end the mute of a group of failures",
+    group: "Operate",
+    load: async () => (await import("./commands/mute/mute.ts")).unmute,
   },
   {
     name: "prune",
@@ -137,3 +177,58 @@ export const commands: CommandEntry[] = [
     load: async () => (await import("./commands/completion/completion.ts")).default,
   },
 ];
+
+/** Adds every command to a program. The module of a command is loaded when the command is called. */
+export function addCommands(program: Command, cli: Cli, mounted = false): void {
+  const loading = new Map<Command, () => Promise<void>>();
+  for (const { name, summary, group, aliases = [], alone, load } of commands) {
+    if (alone && mounted) continue;
+    const command = program
+      .command(name)
+      .summary(summary)
+      .description(sentence(summary))
+      .helpGroup(`${group}:`);
+    for (const alias of aliases) command.alias(alias);
+    loading.set(command, async () => {
+      loading.delete(command);
+      (await load())(command, cli);
+    });
+  }
+  program.hook("preSubcommand", async (_, command) => {
+    const load = loading.get(command);
+    if (!load) return;
+    if (mounted) prepareMounted(command, cli);
+    await load();
+  });
+}
+
+/** The description of a command that sets none. */
+function sentence(summary: string): string {
+  return `${summary[0]!.toUpperCase()}${summary.slice(1)}.`;
+}
+
+/** Prepares a command of a mounted program: it gets the common options and prints its own errors. */
+function prepareMounted(command: Command, cli: Cli): void {
+  addCommonOptions(command);
+  rewordUsageErrors(command, true);
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? exitCodes.ok : exitCodes.usage));
+  catchErrors(command, cli);
+}
+
+function catchErrors(command: Command, cli: Cli): void {
+  const action = command.action.bind(command);
+  command.action = (act) =>
+    action(async function (this: Command, ...args) {
+      try {
+        await act.apply(this, args);
+      } catch (error) {
+        process.exitCode = printError(error, cli.output, Number(cli.globals.verbose ?? 0) > 0);
+      }
+    });
+  const sub = command.command.bind(command) as (...args: unknown[]) => Command;
+  command.command = ((...args: unknown[]) => {
+    const made = sub(...args);
+    catchErrors(made, cli);
+    return made;
+  }) as typeof command.command;
+}

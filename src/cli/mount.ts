@@ -1,11 +1,10 @@
 import type { Command } from "commander";
 import type { Punctual } from "../punctual.ts";
 import type { Cli } from "./cli.ts";
-import { commands } from "./commands.ts";
+import { addCommands, commands } from "./commands.ts";
 import type { Globals } from "./input/options.ts";
 import { pathOf } from "./input/usage-errors.ts";
 import { Output } from "./output/output.ts";
-import { addCommands } from "./program.ts";
 
 /** Matches a command in a hint, such as `punctual status`. */
 const COMMAND = new RegExp(`\\bpunctual (${commands.map(({ name }) => name).join("|")})\\b`, "g");

@@ -1,11 +1,11 @@
 import { Command } from "commander";
 import { version } from "../version.ts";
-import { commands } from "./commands.ts";
+import { addCommands, commands } from "./commands.ts";
 import { addCommonOptions, addSourceOptions, checkGlobals, type Globals } from "./input/options.ts";
 import { rewordUsageErrors } from "./input/usage-errors.ts";
 import { exitCodes } from "./output/exit-codes.ts";
 import { Output } from "./output/output.ts";
-import { addCommands, printError } from "./program.ts";
+import { printError } from "./output/print-error.ts";
 import { Session } from "./session.ts";
 
 /** Runs the `punctual` program. */
@@ -27,7 +27,7 @@ export async function main(argv: string[]): Promise<void> {
   const program = new Command("punctual")
     .description("Jobs and schedules on the database you already have.")
     .version(version(), "-V, --version")
-    .helpOption("-h, --help", "help of a command")
+    .helpOption("-h, --help", "show help")
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, name)) })
@@ -42,7 +42,7 @@ export async function main(argv: string[]): Promise<void> {
     return checkGlobals(globals);
   });
   try {
-    await program.parseAsync(helpArguments(argv));
+    await program.parseAsync(attachQuery(helpArguments(argv)));
   } catch (error) {
     process.exitCode = printError(error, session.output, (globals.verbose ?? 0) > 0);
   }
@@ -65,6 +65,19 @@ function helpArguments(argv: string[]): string[] {
   if (first !== "help" || wanted === undefined) return argv;
   const isKnown = commands.some(({ name, aliases }) => name === wanted || aliases?.includes(wanted));
   return [node!, script!, ...rest, ...(isKnown || wanted.startsWith("-") ? ["--help"] : [])];
+}
+
+/**
+ * Writes `--where -queue:bulk` as one word: the program parses options before the command that has `--where` is loaded,
+ * and would read `-q` as the option for quiet output.
+ */
+function attachQuery(argv: string[]): string[] {
+  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  return argv.flatMap((word, index) => {
+    const isQuery = (at: number) => at < end && argv[at - 1] === "--where" && argv[at]?.startsWith("-");
+    if (isQuery(index)) return [];
+    return isQuery(index + 1) ? [`${word}=${argv[index + 1]}`] : [word];
+  });
 }
 
 /** Exits once both streams are flushed. */

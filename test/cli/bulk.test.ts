@@ -74,6 +74,10 @@ describe("by ids", () => {
       code: 1,
       stdout: "0 cancelled, 1 skipped (already completed)\n",
     });
+    expect(await call("cancel", String(waiting))).toMatchObject({
+      code: 1,
+      stdout: "0 cancelled, 1 skipped (already cancelled)\n",
+    });
   });
 
   test("cancel requests the end of a running run; delete and retry skip it", async () => {
@@ -156,6 +160,9 @@ describe("by ids", () => {
     [["retry"], 2, "retry expected ids of runs or --where, and got neither"],
     [["cancel", "1", "--where", "job:x"], 2, "cancel expected ids of runs or --where, not both"],
     [["delete", "--where", " "], 2, "--where expected a query that selects runs"],
+    [["delete", "--where", "job:*"], 2, "matches all runs to delete"],
+    [["retry", "--where", "state:completed,failed,cancelled,skipped"], 2, "matches all runs to retry"],
+    [["cancel", "--where", "id:>0 -queue:bulk"], 2, "matches all runs to cancel"],
     [["delete", "all"], 2, 'Expected the id of a run, a whole number, got "all"'],
     [["delete", "1.5"], 2, "Expected the id of a run"],
     [["delete", "99999999999999999999"], 2, "Expected the id of a run"],

@@ -14,7 +14,7 @@ describe("an invalid config is refused in one sentence", () => {
     ["{ database: 5 }", `The config's "database": Expected a database URL`],
     ["{ jobs: [] }", `The config's "jobs": Expected a file name or glob`],
     ["{ jobs: [5] }", `The config's "jobs": Expected a file name or glob`],
-    ["{ queues: [] }", `The config's "queues": Expected limits by queue`],
+    ["{ queues: [] }", `The config's "queues": Expected options by queue`],
     [
       "{ queues: { mail: { concurency: 1 } } }",
       'Queue "mail" has no option "concurency". Did you mean "concurrency"?',

@@ -59,7 +59,7 @@ describe("doctor", () => {
       expect.stringMatching(
         /^punctual_runs_scheduled is missing -> create index punctual_runs_scheduled on /,
       ),
-      "no worker is alive, with 1 run ready -> punctual work",
+      "no worker is alive, with 1 run due -> punctual work",
       expect.stringMatching(
         /^1 lease ended up to \d+d ago, and no worker has reaped the runs -> punctual work$/,
       ),
@@ -71,8 +71,30 @@ describe("doctor", () => {
     expect([errors, warnings, code]).toEqual([0, 5, 4]);
     const plain = await callWith({ env: { LC_ALL: "C", LANG: "C" } }, "doctor");
     expect(plain.code).toBe(0);
-    expect(plain.stdout).toMatch(/^\[! \] no worker is alive, with 1 run ready {2}-> punctual work$/m);
+    expect(plain.stdout).toMatch(/^\[! \] no worker is alive, with 1 run due {2}-> punctual work$/m);
     db.close();
+  });
+
+  test("names paused queues, and paused jobs with waiting runs", async () => {
+    const { call, jobs } = await project();
+    await jobs.pauseQueue("bulk mail", { by: "ana", reason: "the provider is down" });
+    await jobs.pauseQueue("office", { for: "1h" });
+    await jobs.pauseJob("report", { by: "bob" });
+    await jobs.dispatch("report").queue("bulk mail").delay("1h");
+    await jobs.dispatch("report").queue("bulk mail");
+    const { code, stdout } = await call("doctor", "--check", "--json");
+    const { checks } = JSON.parse(stdout);
+    const texts = checks.map(({ text, cure }: { text: string; cure: string }) => `${text} -> ${cure}`);
+    expect(texts).toContain(
+      `queue "bulk mail" is paused by ana (the provider is down), with 1 run waiting -> punctual resume queue 'bulk mail'`,
+    );
+    expect(texts).toContainEqual(
+      expect.stringMatching(/^queue "office" is paused until 20[\dT:.-]+Z -> punctual resume queue office$/),
+    );
+    expect(texts).toContain(
+      'job "report" is paused by bob, with 2 runs waiting -> punctual resume job report',
+    );
+    expect(code).toBe(4);
   });
 
   test("names runs that are isolated after a crash", async () => {
@@ -97,7 +119,7 @@ describe("doctor", () => {
     const { checks } = JSON.parse((await call("doctor", "--json")).stdout);
     const texts = checks.map(({ text, cure }: { text: string; cure: string }) => `${text} -> ${cure}`);
     expect(texts).toContain(
-      'no worker serves the queue "bulk", where 1 run wait -> punctual work --queues bulk',
+      'no worker serves the queue "bulk", where 1 run waits -> punctual work --queues bulk',
     );
     expect(texts).toContain(
       "no worker ticks schedules: all were started with --no-schedule -> punctual work",
@@ -135,7 +157,7 @@ describe("doctor", () => {
     const { callWith, call, db, cwd } = await project();
     const empty = await callWith({ env: { PUNCTUAL_DATABASE_URL: "sqlite:./empty.db" } }, "doctor");
     expect(empty.stdout).toMatch(
-      /empty\.db does not exist yet: it is created on first use {2}\S+ punctual install/,
+      /empty\.db does not exist yet: it is created on first use\s+\S+ punctual install/,
     );
     expect(empty.code).toBe(0);
     new DatabaseSync(join(cwd, "empty.db")).close();

@@ -29,6 +29,14 @@ describe("list", () => {
     expect(stdout).not.toMatch(STEERING);
   });
 
+  test("takes a query that begins with a negation", async () => {
+    const { call } = await seeded();
+    const all = JSON.parse((await call("list", "--json")).stdout).runs as { queue: string }[];
+    const { stdout } = await call("list", "--json", "--where", "-queue:emails");
+    expect(JSON.parse(stdout).runs).toEqual(all.filter(({ queue }) => queue !== "emails"));
+    expect(all.some(({ queue }) => queue === "emails")).toBe(true);
+  });
+
   test.each([
     ["list", "--json"],
     ["list", "--jsonl"],
@@ -122,6 +130,20 @@ describe("list", () => {
     expect(code).toBe(0);
     expect(stdout.split("\n").length).toBeGreaterThan(3);
     expect(Object.keys(JSON.parse((await call("list", kind, "--json")).stdout))).toEqual(["v", kind]);
+  });
+
+  test("actions are shown in words, and in full as JSON", async () => {
+    const { call } = await seeded();
+    expect((await call("cancel", "1")).code).toBeLessThan(2);
+    expect((await call("pause", "queue", "emails", "--reason", "later")).code).toBe(0);
+    const { stdout } = await call("list", "actions");
+    expect(stdout).toMatch(/^When +Who +Action +Target/);
+    expect(stdout).toMatch(/queue.pause +emails .*reason later/);
+    const { actions, next } = JSON.parse((await call("list", "actions", "--json", "--limit", "1")).stdout);
+    expect(actions).toMatchObject([{ action: "queue.pause", details: { reason: "later" } }]);
+    expect(next).toBe(actions[0].id);
+    expect((await call("list", "actions", "--before", String(next))).stdout).not.toContain("queue.pause");
+    expect((await call("list", "actions", "--where", "x")).code).toBe(2);
   });
 
   test("exits with 2 for an unknown list or an invalid search", async () => {

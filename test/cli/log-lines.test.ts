@@ -7,6 +7,7 @@ import type { LogLine } from "../../src/index.ts";
 const now = Date.UTC(2026, 10, 15, 15, 2, 11);
 const page = (width: number | null) => ({
   width,
+  proseWidth: width ?? 80,
   zone: "UTC",
   icons: iconsFor({ LC_ALL: "C.UTF-8" }),
   paint: (_: unknown, text: string) => text,

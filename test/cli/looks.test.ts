@@ -1,14 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { failureColumns, groupFailures } from "../../src/cli/commands/list/failures.ts";
-import { type PageOptions, statusPicture } from "../../src/cli/commands/status/status-page.ts";
+import {
+  problemLines,
+  type StatusPageOptions,
+  statusPicture,
+} from "../../src/cli/commands/status/status-page.ts";
 import type { Page } from "../../src/cli/render/page.ts";
 import { selectColumns, table } from "../../src/cli/render/table.ts";
 import { widthOf } from "../../src/cli/render/width.ts";
+import { error, type Finding, findingLines, ok, warning } from "../../src/cli/views/finding.ts";
 import { jobPage } from "../../src/cli/views/job-page.ts";
 import { leasesOf, viewsOf } from "../../src/cli/views/job-state.ts";
 import { runColumns } from "../../src/cli/views/run-columns.ts";
 import { runHints, runPage } from "../../src/cli/views/run-page.ts";
 import { scheduleColumns } from "../../src/cli/views/schedule-columns.ts";
+import { healthOf } from "../../src/status/health.ts";
 import type { ScheduleInfo } from "../../src/status/report.ts";
 import { at, attempts, failed, now, report, run, runs } from "./support/fixed-data.ts";
 import { expectGolden } from "./support/golden.ts";
@@ -49,7 +55,7 @@ const running = [
   }),
 ];
 
-function status(page: Page, shown: Partial<PageOptions> = {}): string[] {
+function status(page: Page, shown: Partial<StatusPageOptions> = {}): string[] {
   const taken = { report, views: viewsOf(report), leases: leasesOf(running, report) };
   const { head, body, foot } = statusPicture(taken, { sort: "name", ...shown }, "sqlite ./jobs.db", page);
   return [...head, ...body, ...foot];
@@ -97,7 +103,27 @@ const schedules: ScheduleInfo[] = [
   },
 ];
 
+const findings: Finding[] = [
+  ok("10 jobs of 4 files, 0 with errors"),
+  warning("no worker is alive, with 3 runs due", "punctual work"),
+  warning(
+    'web-2:4411 has given no sign of life for 47 s and holds run 12 of "send-invoice": its lease ends in 13 s, and no worker is alive to take it back',
+    "punctual work",
+  ),
+  warning(
+    "punctual_runs_scheduled is missing",
+    "create index concurrently punctual_runs_scheduled on punctual_runs (run_at, id) where state = 0",
+  ),
+  error('The database is at schema 12 (table prefix "punctual_"), which needs code for schema 12 or newer.'),
+];
+
 const views: Record<string, (page: Page) => string[]> = {
+  doctor: (page) => findings.flatMap((finding) => findingLines(finding, page)),
+  check: (page) => {
+    const silent = [{ ...SILENT, leasedUntil: at(13), trace: { ...SILENT.trace, seenAt: at(-47) } }];
+    const stalled = { ...report, workers: [], silent };
+    return problemLines(healthOf(stalled), page.proseWidth);
+  },
   status,
   queues: (page) => status(page, { queues: true, workers: true }),
   runs: (page) => table(selectColumns(runColumns(now, page), undefined), runs, page),
@@ -123,6 +149,7 @@ const views: Record<string, (page: Page) => string[]> = {
       why: "It has ended: failed. connect ETIMEDOUT 10.0.0.1:25 and then a long sentence that goes on behind the edge of the screen.",
       attempts,
       logLines: 1234,
+      lostResult: null,
       report,
       now,
     };
@@ -140,15 +167,35 @@ const views: Record<string, (page: Page) => string[]> = {
       released: 0,
     };
     const day = { at: now, counts, waited: { p50: 3, p95: 21 }, took: { p50: 1240, p95: 4100 } };
-    const shown = { view, queue: report.queues[2]!, schedules: schedules.slice(0, 2), runs, day, now };
+    const shown = {
+      ...{ view, queue: report.queues[2]!, schedules: schedules.slice(0, 2), runs, day, now },
+      ...{ failed: null, retrying: null },
+    };
     return jobPage(shown, page);
   },
 };
 
+const SILENT = {
+  id: "w9",
+  trace: { host: "web-2", pid: 4411 },
+  runs: 2,
+  jobs: ["send-invoice"],
+  last: { id: 12, name: "send-invoice" },
+};
+
+/** Lines that are left whole, so that they can be copied or searched: commands and the messages of errors. */
+const WHOLE = /→ |SmtpError|^ +at /;
+
+test.each(["doctor", "check", "run"])("without a terminal, sentences of %s wrap at 80 columns", (name) => {
+  const lines = views[name]!(pageOf(null));
+  expect(lines.filter((line) => widthOf(line) > 80 && !WHOLE.test(line))).toEqual([]);
+  expectGolden(`${name}-piped`, lines);
+});
+
 describe.each(Object.keys(views))("%s", (name) => {
   test.each([80, 200])("at %i columns", (width) => {
     const lines = views[name]!(pageOf(width));
-    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+    for (const line of lines) if (!/^ +→ /.test(line)) expect(widthOf(line)).toBeLessThanOrEqual(width);
     expectGolden(`${name}-${width}`, lines);
   });
 
@@ -185,7 +232,7 @@ test("columns are dropped in this order: Priority, Seen, Queue, Cron, Leased", (
 });
 
 test("--raw hides nothing", () => {
-  const shown = { run: failed, why: "", attempts, logLines: 0, report, now };
+  const shown = { run: failed, why: "", attempts, logLines: 0, lostResult: null, report, now };
   const page = pageOf(80);
   expect(runPage(shown, { raw: false, cwd: "/" }, page).join()).not.toContain("hunter2");
   expect(runPage(shown, { raw: true, cwd: "/" }, page).join()).toContain("hunter2");

@@ -113,7 +113,7 @@ describe("prune", () => {
     );
     const busy = await call("prune", "--job", "faulty");
     expect(busy).toMatchObject({ code: 7, stdout: "" });
-    expect(busy.stderr).toContain("punctual list --where 'job:faulty state:running'");
+    expect(busy.stderr).toContain("punctual list --where 'job:faulty state:ready,running'");
     db.exec("update punctual_runs set state = 1, locked_until = null, lease_token = null, locked_by = null");
     const unasked = await call("prune", "--job", "faulty");
     expect(unasked).toMatchObject({ code: 7, stdout: "" });

@@ -43,7 +43,7 @@ test("list shows the bar while a run with progress is running, show always", () 
     table(selectColumns(runColumns(now, page, rows), undefined), rows, page).join("\n");
   expect(lines([busy])).toContain("▇▇░░░░░░  25 %");
   expect(lines([{ ...busy, state: "completed", finishedAt: now }])).not.toContain("25 %");
-  const shown = { run: busy, attempts: [], why: "", report, now, logLines: 0 };
+  const shown = { run: busy, attempts: [], why: "", report, now, logLines: 0, lostResult: null };
   expect(runPage(shown, { raw: false, cwd: "/" }, page).join("\n")).toContain("25 %  1/4");
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { scene } from "./support/project-scene.ts";
 import { run } from "./support/punctual.ts";
 import { EVIL, STEERING, seeded } from "./support/seed.ts";
 
@@ -8,7 +9,7 @@ describe("show", () => {
     const { code, stdout, stderr } = await call("show", String(failed));
     expect(code).toBe(0);
     expect(stdout).toMatch(/^✕ Run 3 of send-invoice: failed\n {2}It has ended: failed\./);
-    expect(stdout).toMatch(/Attempts that failed\n.*\n +1 +failed/);
+    expect(stdout).toMatch(/Attempts that failed or did not finish\n.*\n +1 +failed/);
     expect(stdout).toMatch(/Error\n {2}SmtpError: connect ETIMEDOUT.*\n {4}at .*seed\.ts/);
     expect(stdout).toContain("caused by Error: socket hang up");
     expect(stdout).toContain('"password": "[hidden]"');
@@ -166,8 +167,23 @@ describe("JSON keeps its form", () => {
     expect(Object.keys(list)).toEqual(["v", "runs", "next", "bounded"]);
     const run = JSON.parse((await call("show", String(running), "--json")).stdout);
     expect(Object.keys(run.run)).toEqual(expect.arrayContaining(RUN));
-    expect(Object.keys(run)).toEqual(["v", "run", "why", "attempts", "logLines"]);
+    expect(Object.keys(run)).toEqual(["v", "run", "why", "attempts", "logLines", "lostResult"]);
     const job = JSON.parse((await call("show", "sync-stripe", "--json")).stdout);
     expect(Object.keys(job)).toEqual(["v", "job", "queue", "day", "schedules", "runs"]);
   });
+});
+
+test("says why a result was not kept", async () => {
+  const { call, jobs } = scene();
+  jobs.schedule("big", (_args, run) => {
+    run.log("begun");
+    return "x".repeat(2_000_000);
+  });
+  jobs.schedule("small", (_args, run) => run.log("begun"));
+  const [big, small] = [await jobs.dispatch("big"), await jobs.dispatch("small")];
+  while ((await jobs.run()) > 0);
+  const reason = "Cannot keep result: 2000002 bytes of JSON, the limit is 1048576.";
+  expect((await call("show", String(big.id))).stdout).toContain(`Result\n  Not kept. ${reason}`);
+  expect(JSON.parse((await call("show", String(big.id), "--json")).stdout).lostResult).toContain(reason);
+  expect((await call("show", String(small.id))).stdout).not.toContain("Result");
 });

@@ -9,7 +9,10 @@ test.each<[string[], string]>([
   [["stauts"], "Unknown command stauts. Did you mean status? All commands: punctual help"],
   [["schedule", "lst"], "Unknown command lst. Did you mean list? All commands: punctual help schedule"],
   [["help", "nosuch"], "Unknown command nosuch. All commands: punctual help"],
-  [["show"], "Missing argument <run-or-job>, the id of a run, or the name of a job. See: punctual help show"],
+  [
+    ["show"],
+    "Missing argument <run-or-job>, the id of a run, the name of a job, or batch:<id>. See: punctual help show",
+  ],
   [
     ["schedule", "next"],
     'Missing argument <job|cron>, a job, the id of a schedule, or an expression such as "30 2 * * *". See: punctual help schedule next',
@@ -23,7 +26,7 @@ test.each<[string[], string]>([
   ],
   [
     ["list", "failure"],
-    'Invalid value "failure" of <what>. Expected runs, jobs, queues, workers, failures, schedules. Did you mean "failures"?',
+    'Invalid value "failure" of <what>. Expected runs, jobs, queues, workers, failures, schedules, batches, rates, actions. Did you mean "failures"?',
   ],
   [["status", "--color=red"], 'Invalid value "red" of --color <when>. Expected always, never, auto.'],
   [["--jobs=", "doctor"], 'Invalid value "" of --jobs <glob>. Expected a file, a folder or a glob.'],

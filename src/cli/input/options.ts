@@ -39,19 +39,19 @@ export function addSourceOptions(command: Command): Command {
       "job files, in place of the config's; may be repeated",
       (text, before: string[] = []) => [...before, filled("a file, a folder or a glob")(text)],
     )
-    .option("--env-file <file>", "read environment variables from a file first", filled("a file"))
-    .option("--cwd <dir>", "work in this folder", filled("a folder"));
+    .option("--env-file <file>", "read environment variables from this file first", filled("a file"))
+    .option("--cwd <dir>", "change to this folder first", filled("a folder"));
 }
 
 /** Options for output, questions and time zones. */
 export function addCommonOptions(command: Command): Command {
   return command
     .option("--json", "print one JSON document")
-    .option("-q, --quiet", "no notes, only data and errors")
-    .option("-v, --verbose", "print more; errors with their stack", count)
+    .option("-q, --quiet", "print only data and errors, no notes")
+    .option("-v, --verbose", "print more, and the stack of errors", count)
     .addOption(new Option("--color <when>", "colours").choices(["always", "never", "auto"]))
     .option("--no-color", "no colours")
-    .option("--no-input", "never ask")
+    .option("--no-input", "ask no questions: decline")
     .option("-y, --yes", "answer yes to every question")
     .option("--timezone <zone>", "show times in this zone (default: the machine's)")
     .option("--utc", "show times in UTC");

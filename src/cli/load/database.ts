@@ -12,8 +12,9 @@ export function databaseLabel(source: DatabaseSource): string {
   if (typeof source !== "string") return `a ${kindOf(source)} handle`;
   if (kindOf(source) === "sqlite") return `sqlite ${pathOf(source)}`;
   try {
-    const { protocol, username, host, pathname } = new URL(source);
-    return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;
+    const [list, first] = hostsOf(source);
+    const { protocol, username, pathname } = new URL(first);
+    return `${protocol}//${username === "" ? "" : `${username}@`}${list}${pathname}`;
   } catch {
     return kindOf(source);
   }
@@ -34,15 +35,23 @@ export function isSameDatabase(one: DatabaseSource, other: DatabaseSource): bool
 function identityOf(source: string): string {
   if (kindOf(source) !== "sqlite") {
     try {
-      const { hostname, port, pathname } = new URL(source);
+      const [list, first] = hostsOf(source);
       const usual = { postgres: "5432", mysql: "3306", sqlite: "" }[kindOf(source)];
-      return `${kindOf(source)} ${hostname}:${port || usual}${pathname}`;
+      const hosts = list.split(",").map((host) => (/:\d+$/.test(host) ? host : `${host}:${usual}`));
+      return `${kindOf(source)} ${hosts.sort().join()}${new URL(first).pathname}`;
     } catch {
       return source;
     }
   }
   const path = pathOf(source);
   return path === ":memory:" ? source : `sqlite ${resolve(path)}`;
+}
+
+/** Returns the hosts of a URL, between commas, and the URL with the first of them alone. */
+function hostsOf(source: string): [list: string, first: string] {
+  const [, before = "", list = "", behind = ""] =
+    /^([^/]*\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(source) ?? [];
+  return [list, `${before}${list.split(",")[0]}${behind}`];
 }
 
 function pathOf(source: string): string {

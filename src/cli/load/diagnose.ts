@@ -7,7 +7,7 @@ import { plain } from "../output/output.ts";
 import { nameOfFile } from "./find-files.ts";
 
 /** Why a file could not be loaded, and what to do. */
-export interface Problem {
+export interface LoadProblem {
   /** The file of the error; null: the job file itself. */
   file: string | null;
   line: number | null;
@@ -34,7 +34,7 @@ const GLOBALS: Record<string, string> = {
   __filename: "Use import.meta.filename",
 };
 
-export function diagnose(error: unknown, file: string): Problem {
+export function diagnose(error: unknown, file: string): LoadProblem {
   if (typeof error !== "object" || error === null || !("message" in error)) {
     return {
       file: null,
@@ -51,7 +51,7 @@ export function diagnose(error: unknown, file: string): Problem {
   };
 }
 
-type Diagnosis = Partial<Problem> & Pick<Problem, "message" | "code">;
+type Diagnosis = Partial<LoadProblem> & Pick<LoadProblem, "message" | "code">;
 
 function known(error: Error, message: string, code: string | null, file: string): Diagnosis | null {
   switch (code) {
@@ -210,7 +210,7 @@ function lineOfImport(file: string, message: string): number | null {
 }
 
 /** `jobs/a.ts:3  The package "x" is not installed. Run: npm install x  (CODE)` */
-export function problemLine(file: string, problem: Problem): string {
+export function problemLine(file: string, problem: LoadProblem): string {
   const elsewhere = problem.file !== null && nameOfFile(problem.file) !== nameOfFile(file);
   const name = nameOfFile(problem.file ?? file);
   const at = problem.line === null ? name : `${name}:${problem.line}`;

@@ -1,12 +1,12 @@
 import { pathToFileURL } from "node:url";
 import { systemClock } from "../../time.ts";
-import { diagnose, type Problem } from "./diagnose.ts";
+import { diagnose, type LoadProblem } from "./diagnose.ts";
 
 export type ImportResult =
   | { ok: true; module: Record<string, unknown> }
-  | { ok: false; problem: Problem; error: unknown };
+  | { ok: false; problem: LoadProblem; error: unknown };
 
-/** Imports a file with Node's own loader. Returns an error as a Problem with a suggested fix. */
+/** Imports a file with Node's own loader. Returns an error as a `LoadProblem`, with a suggested fix. */
 export async function importFile(file: string, timeout: number): Promise<ImportResult> {
   const tooLong = Promise.withResolvers<null>();
   // The timer keeps the process alive: if the import waits for ever, Node would exit silently.

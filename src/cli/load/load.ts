@@ -109,11 +109,11 @@ function engineOf(jobs: Punctual, { instances }: JobRecorder): Engine {
   return instances.find(({ instance }) => instance === jobs)!.engine;
 }
 
-/** Applies the queue limits of the config; a limit in a job file takes precedence. */
+/** Applies the queue options of the config; those in a job file take precedence. */
 function limitQueues(jobs: Punctual, { queues = {} }: PunctualConfig, recorder: JobRecorder): void {
   const engine = engineOf(jobs, recorder);
   for (const [name, limit] of Object.entries(queues)) {
-    if (!engine.queueLimits.has(name)) jobs.queue(name, limit);
+    if (!engine.queueLimits.has(name) && !engine.queueOrders.has(name)) jobs.queue(name, limit);
   }
 }
 

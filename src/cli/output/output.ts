@@ -16,6 +16,9 @@ function columnsOf({ isTTY, columns }: Stream): number | null {
   return isTTY ? columns || 80 : null;
 }
 
+/** Width of prose where the stream is not a terminal: in a log, a mail or a pager. */
+const PROSE_WIDTH = 80;
+
 /** Writes data to standard output, and notes and errors to standard error. */
 export class Output {
   readonly stdout: Stream;
@@ -52,6 +55,16 @@ export class Output {
   /** The same for standard error. */
   get errorWidth(): number | null {
     return columnsOf(this.stderr);
+  }
+
+  /** Width at which sentences wrap: the terminal's, 80 if it is not a terminal. */
+  get proseWidth(): number {
+    return this.width ?? PROSE_WIDTH;
+  }
+
+  /** The same for standard error. */
+  get errorProseWidth(): number {
+    return this.errorWidth ?? PROSE_WIDTH;
   }
 
   /** Prints a line of data. */

@@ -8,6 +8,8 @@ import { type Icons, iconsFor } from "./icons.ts";
 export interface Page {
   /** Width in columns; null: nothing is cut. */
   readonly width: number | null;
+  /** Width at which sentences wrap, also where nothing is cut. */
+  readonly proseWidth: number;
   /** Time zone of printed times. */
   readonly zone: string;
   readonly icons: Icons;
@@ -19,6 +21,9 @@ export function pageOf({ output, globals }: Pick<Cli, "output" | "globals">): Pa
   return {
     get width() {
       return output.width;
+    },
+    get proseWidth() {
+      return output.proseWidth;
     },
     zone: zoneFor(globals),
     icons: iconsFor(),

@@ -5,11 +5,11 @@ import type { Page } from "./page.ts";
 import { cut, pad, widthOf } from "./width.ts";
 
 /** Content of a cell. The table removes control characters from its text. */
-export type Cell = string | number | null | { text: string; style: Style };
+export type TableCell = string | number | null | { text: string; style: Style };
 
 export interface Column<Row> {
   title: string;
-  cell(row: Row): Cell;
+  cell(row: Row): TableCell;
   align?: "left" | "right";
   /** Columns with this set are dropped if lines are too long, the lowest number first. */
   drop?: number;

@@ -59,6 +59,24 @@ export function wrap(text: string, width: number | null): string[] {
     .flatMap((line) => (width === null ? [plain(line)] : wrapLine(plain(line), width)));
 }
 
+/** Wraps a sentence at `width` columns; its further lines are indented by two columns. */
+export function wrapHanging(text: string, width: number): string[] {
+  const [first, ...rest] = wrap(text, width);
+  if (rest.length === 0) return [first!];
+  return [first!, ...wrap(rest.join(" "), width - 2).map((line) => `  ${line}`)];
+}
+
+/** The start of a command at the end of a hint, as in `Start one: punctual work`. */
+const COMMAND = /: (?=punctual )/;
+
+/** Wraps a hint at `width` columns. A command at its end stays on one line, so that it can be copied. */
+export function wrapHint(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text];
+  const at = text.search(COMMAND);
+  if (at < 0) return wrapHanging(text, width);
+  return [...wrapHanging(text.slice(0, at + 1), width), `  ${text.slice(at + 2)}`];
+}
+
 function wrapLine(line: string, width: number): string[] {
   const lines: string[] = [];
   let current = "";

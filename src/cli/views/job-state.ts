@@ -10,7 +10,7 @@ export type StatusJob = StatusReport["jobs"][number];
 /** State of a job in `status`. If several apply, the first of this list wins. */
 export type JobState = "unknown" | "paused" | "late" | "running" | "failing" | "idle";
 
-export interface JobView {
+export interface JobSummary {
   job: StatusJob;
   state: JobState;
   isFailing: boolean;
@@ -25,7 +25,7 @@ export interface JobView {
   remark: string | null;
 }
 
-export function viewsOf(report: StatusReport): JobView[] {
+export function viewsOf(report: StatusReport): JobSummary[] {
   const queues = new Map(report.queues.map((queue) => [queue.name, queue]));
   const unseenFor = undefinedTimes(report);
   const late = new Set(report.late.map(({ job }) => job));
@@ -44,7 +44,7 @@ function viewOf(
   job: StatusJob,
   report: StatusReport,
   found: { queue: StatusReport["queues"][number] | undefined; unseen: string | null; isLate: boolean },
-): Omit<JobView, "isGone"> {
+): Omit<JobSummary, "isGone"> {
   const { queue, unseen, isLate } = found;
   const isPaused = job.paused || queue?.paused === true;
   // A job that failed last and was removed from the code would otherwise count as failing for ever.

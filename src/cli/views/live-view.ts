@@ -49,7 +49,7 @@ export async function watch<Snapshot>(
   if (cli.output.isJson || !cli.output.stdout.isTTY) return printSnapshots(cli, source, clock);
   // An immediate error is printed normally, not on a screen that disappears with it.
   const first = await source.take();
-  const live = new Live(cli, source, clock, first);
+  const live = new LiveScreen(cli, source, clock, first);
   const end = await live.run();
   if (end !== "quit") throw new Exit(exitCodeOfSignal(end));
 }
@@ -67,7 +67,7 @@ async function printSnapshots<Snapshot>(
   }
 }
 
-class Live<Snapshot> {
+class LiveScreen<Snapshot> {
   readonly #source: LiveSource<Snapshot>;
   readonly #clock: Clock;
   readonly #page: Page;

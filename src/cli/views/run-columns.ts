@@ -7,7 +7,7 @@ import { progressBar } from "../render/bar.ts";
 import { ago, due, duration, span, stamp } from "../render/formats.ts";
 import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";
-import type { Cell, Column } from "../render/table.ts";
+import type { Column, TableCell } from "../render/table.ts";
 
 export const RUN_LOOKS: Record<RunState, { icon: keyof Icons; style: Style }> = {
   scheduled: { icon: "waiting", style: "dim" },
@@ -23,8 +23,8 @@ export const RUN_LOOKS: Record<RunState, { icon: keyof Icons; style: Style }> = 
 export function runColumns(now: Date, page: Page, runs: readonly RunInfo[] = []): Column<RunInfo>[] {
   const hasProgress = runs.some(({ state, progress }) => state === "running" && readProgress(progress));
   const { icons, zone } = page;
-  const at = (date: Date | null): Cell => (date ? stamp(date, zone) : icons.none);
-  const json = (value: unknown): Cell => (value === undefined ? "" : JSON.stringify(redact(value)));
+  const at = (date: Date | null): TableCell => (date ? stamp(date, zone) : icons.none);
+  const json = (value: unknown): TableCell => (value === undefined ? "" : JSON.stringify(redact(value)));
   return [
     {
       title: "",

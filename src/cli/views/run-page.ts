@@ -5,7 +5,9 @@ import type { AttemptInfo, RunInfo } from "../../run/info.ts";
 import { readProgress } from "../../run/progress.ts";
 import { redact } from "../../run/redact.ts";
 import { isFinished } from "../../run/states.ts";
+import { listCommand } from "../../status/hints.ts";
 import type { StatusReport } from "../../status/report.ts";
+import { DAY } from "../../time.ts";
 import { plain } from "../output/output.ts";
 import { progressBar } from "../render/bar.ts";
 import { ago, counted, due, duration, grouped } from "../render/formats.ts";
@@ -22,6 +24,8 @@ export interface RunDetails {
   attempts: AttemptInfo[];
   /** Number of lines that the run logged. */
   logLines: number;
+  /** Why the result of the run was not kept; null: it is shown, or there was none. */
+  lostResult: string | null;
   report: Pick<StatusReport, "workers" | "silent">;
   now: Date;
 }
@@ -37,7 +41,7 @@ export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string 
   const { raw } = options;
   return [
     `${page.paint(style, page.icons[icon])} ${page.paint("bold", cut(title, (page.width ?? Number.POSITIVE_INFINITY) - 5, page.icons.ellipsis))}`,
-    ...indented(wrap(why, page.width === null ? null : page.width - 2)),
+    ...indented(wrap(why, page.proseWidth - 2)),
     "",
     ...facts(
       [
@@ -64,10 +68,10 @@ export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string 
       ],
       page,
     ),
-    ...block("Attempts that failed", attemptLines(shown, page), page),
+    ...block("Attempts that failed or did not finish", attemptLines(shown, page), page),
     ...block(titleOf(run), errorLines(run, shown.attempts, options, page), page),
     ...block("Payload", jsonLines(run.args, raw, page), page),
-    ...block("Result", jsonLines(run.result, raw, page), page),
+    ...block("Result", resultLines(shown, raw, page), page),
   ];
 }
 
@@ -80,12 +84,20 @@ function progressOf({ progress }: RunInfo, raw: boolean, { icons }: Page): strin
 }
 
 /** Returns hints with commands that apply to the run. */
-export function runHints({ run }: RunDetails, raw: boolean): string[] {
+export function runHints({ run, now }: RunDetails, raw: boolean): string[] {
   const hints = [nextStep(run)];
-  if (run.fingerprint !== null) hints.push("Others like it: punctual list failures");
+  if (run.fingerprint !== null) hints.push(`Others like it: ${othersCommand(run, now)}`);
   if (!raw && [run.args, run.result, run.progress].some(hides))
     hints.push(`To see hidden values: punctual show ${run.id} --raw`);
   return hints;
+}
+
+/** The command that lists the runs that failed with the same error, this one included. */
+function othersCommand({ fingerprint, finishedAt }: RunInfo, now: Date): string {
+  const days = Math.ceil((Number(now) - Number(finishedAt)) / DAY);
+  // A query without a time searches the last 7 days.
+  const since = days < 7 ? "" : ` after:${days + 1}d`;
+  return listCommand(`fingerprint:${fingerprint}${since}`);
 }
 
 function nextStep({ id, state, error, name }: RunInfo): string {
@@ -98,7 +110,7 @@ function nextStep({ id, state, error, name }: RunInfo): string {
 
 function attemptsOf({ attempts, crashes }: RunInfo): string {
   if (crashes === 0) return String(attempts);
-  return `${attempts}, ${crashes} lost with ${crashes === 1 ? "its" : "their"} process`;
+  return `${attempts}, of which ${crashes} crashed`;
 }
 
 function logsOf({ run, logLines }: RunDetails): string | null {
@@ -141,6 +153,11 @@ function attemptLines({ attempts, report }: RunDetails, page: Page): string[] {
   ];
   const width = page.width === null ? null : page.width - 2;
   return indented(table(columns, attempts, { ...page, width }));
+}
+
+function resultLines({ run, lostResult }: RunDetails, raw: boolean, page: Page): string[] {
+  if (lostResult === null) return jsonLines(run.result, raw, page);
+  return indented(wrap(`Not kept. ${lostResult}`, page.proseWidth - 2));
 }
 
 function headOf(error: Failure | null): string {

@@ -1,11 +1,12 @@
-import type { StatusReport } from "../../status/report.ts";
+import { rateText } from "../../status/rates.ts";
+import { type StatusReport, waitingIn } from "../../status/report.ts";
 import { serves } from "../../store/queue-selection.ts";
 import type { Style } from "../output/output.ts";
 import { ago, due, duration, grouped, moment, roughly, span, stamp } from "../render/formats.ts";
 import type { Icons } from "../render/icons.ts";
 import type { Page } from "../render/page.ts";
-import type { Cell, Column } from "../render/table.ts";
-import type { JobLease, JobState, JobView, StatusJob } from "./job-state.ts";
+import type { Column, TableCell } from "../render/table.ts";
+import type { JobLease, JobState, JobSummary, StatusJob } from "./job-state.ts";
 
 export const JOB_LOOKS: Record<JobState, { icon: keyof Icons; style: Style }> = {
   idle: { icon: "idle", style: "green" },
@@ -17,9 +18,13 @@ export const JOB_LOOKS: Record<JobState, { icon: keyof Icons; style: Style }> = 
 };
 
 /** The table of `status`: one line for each job. */
-export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, page: Page): Column<JobView>[] {
+export function jobColumns(
+  leases: ReadonlyMap<string, JobLease>,
+  now: Date,
+  page: Page,
+): Column<JobSummary>[] {
   const { icons } = page;
-  const none: Cell = { text: icons.none, style: "dim" };
+  const none: TableCell = { text: icons.none, style: "dim" };
   return [
     {
       title: "",
@@ -46,13 +51,13 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
     },
   ];
 
-  function lastRun(lease: JobLease | undefined): Cell {
+  function lastRun(lease: JobLease | undefined): TableCell {
     if (!lease) return null;
     const running = lease.startedAt ? duration(Number(now) - Number(lease.startedAt)) : "claimed";
     return { text: `${icons.running} ${running}`, style: "cyan" };
   }
 
-  function lastOutcome({ lastOutcome, lastRun, lastFailure }: StatusJob): Cell {
+  function lastOutcome({ lastOutcome, lastRun, lastFailure }: StatusJob): TableCell {
     if (lastOutcome === null) return none;
     if (lastOutcome === "completed") return `${icons.ok} ${ago(lastRun!, now)}`;
     // Failures recorded under schema 2 have no time.
@@ -60,7 +65,7 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
     return { text: `${icons.failed} ${when}`, style: "red" };
   }
 
-  function nextRun({ job, state, isLate, pausedUntil, waiting }: JobView): Cell {
+  function nextRun({ job, state, isLate, pausedUntil, waiting }: JobSummary): TableCell {
     const waits = job.waiting > 0 ? `${waiting} waiting` : none;
     if (state === "unknown") return waits;
     if (state === "paused") {
@@ -74,7 +79,7 @@ export function jobColumns(leases: ReadonlyMap<string, JobLease>, now: Date, pag
     return waits;
   }
 
-  function leased(lease: JobLease | undefined): Cell {
+  function leased(lease: JobLease | undefined): TableCell {
     if (!lease) return none;
     const left = lease.until === null ? "" : Number(lease.until) - Number(now);
     const time = left === "" ? "" : left > 0 ? ` ${span(left)}` : " ended";
@@ -89,17 +94,24 @@ export function shortCron(cron: string): string {
 
 type Queue = StatusReport["queues"][number];
 
+/** In which order runs of a queue start; empty: by priority and due time. */
+export function orderText({ fair, patience }: Queue): string {
+  const words = [fair ? "fair" : "", patience === null ? "" : `patience ${span(patience)}`];
+  return words.filter((word) => word !== "").join(", ");
+}
+
 /** Columns of `list queues` and `status --queues`. */
-export function queueColumns({ workers, now }: StatusReport, page: Page): Column<Queue>[] {
+export function queueColumns({ queues, workers, now }: StatusReport, page: Page): Column<Queue>[] {
   const { icons } = page;
   const serving = (name: string) => workers.filter((worker) => worker.parallel > 0 && serves(worker, name));
   return [
     {
       title: "",
       gap: 1,
-      cell: ({ name, paused, ready, running }) => {
+      cell: (queue) => {
+        const { name, paused, running } = queue;
         if (paused) return { text: icons.paused, style: "dim" };
-        if (ready > 0 && serving(name).length === 0) return { text: icons.late, style: "yellow" };
+        if (waitingIn(queue) > 0 && serving(name).length === 0) return { text: icons.late, style: "yellow" };
         return running > 0 ? { text: icons.running, style: "cyan" } : { text: icons.idle, style: "green" };
       },
     },
@@ -117,7 +129,19 @@ export function queueColumns({ workers, now }: StatusReport, page: Page): Column
     },
     { title: "Running", cell: ({ running }) => grouped(running), align: "right" },
     { title: "Limit", cell: ({ limit }) => (limit === 0 ? icons.none : grouped(limit)), align: "right" },
-    { title: "Scheduled", cell: ({ scheduled }) => grouped(scheduled), align: "right", drop: 1 },
+    // Most databases have no such queue: these columns would be empty.
+    ...(queues.some(({ rate }) => rate !== null)
+      ? [{ title: "Rate", cell: ({ rate }: Queue) => (rate ? rateText(rate) : icons.none) }]
+      : []),
+    ...(queues.some((queue) => orderText(queue) !== "")
+      ? [{ title: "Order", cell: (queue: Queue) => orderText(queue) || icons.none, drop: 1 }]
+      : []),
+    {
+      title: "Scheduled",
+      cell: ({ scheduled, due }) => `${grouped(scheduled)}${due > 0 ? ` (${grouped(due)} due)` : ""}`,
+      align: "right",
+      drop: 1,
+    },
     { title: "Workers", cell: ({ name }) => serving(name).length, align: "right", drop: 2 },
   ];
 }

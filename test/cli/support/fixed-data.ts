@@ -28,6 +28,7 @@ function job(fields: Partial<Job> & { name: string }): Job {
     lastFailure: null,
     lastError: null,
     fails: 0,
+    mute: null,
     seenAt: at(-4 * SECOND),
     leasedUntil: null,
     leasedBy: null,

@@ -6,6 +6,7 @@ import type { Page } from "../../../src/cli/render/page.ts";
 export function pageOf(width: number | null, options: { marks?: boolean; letters?: boolean } = {}): Page {
   return {
     width,
+    proseWidth: width ?? 80,
     zone: "UTC",
     icons: iconsFor({ LANG: options.letters ? "C" : "C.UTF-8" }, "linux"),
     paint: (style: Style, text) => (options.marks ? `<${style} ${text}>` : text),

@@ -35,7 +35,7 @@ export default function collect(command: Command, cli: Cli): void {
     .option("--drain-timeout <time>", "time for running runs to finish on exit (default: 30s)", duration)
     .option(
       "--queues <names>",
-      "only these queues, such as emails,reports*2 (a weight); or !bulk: all but it",
+      "only these queues, such as emails,reports*2 (with a weight); !bulk: all but bulk",
       queues,
     )
     .option("--no-schedule", "do not tick schedules; only run due runs")

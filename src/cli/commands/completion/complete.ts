@@ -11,7 +11,7 @@ import type { Names } from "./names.ts";
 /** Longest wait for completions: a person is typing. */
 const ANSWER_WITHIN = 200;
 
-interface Completion {
+interface CompletionItem {
   word: string;
   means?: string;
 }
@@ -20,7 +20,7 @@ interface Completion {
 export async function complete(words: string[]): Promise<void> {
   const [first, ...rest] = words;
   const all = first === "--next" ? [...rest, ""] : words;
-  let found: Completion[] = [];
+  let found: CompletionItem[] = [];
   try {
     found = await completions(all);
   } catch {
@@ -32,7 +32,7 @@ export async function complete(words: string[]): Promise<void> {
   process.exit(0);
 }
 
-export async function completions(words: string[]): Promise<Completion[]> {
+export async function completions(words: string[]): Promise<CompletionItem[]> {
   const current = words.at(-1) ?? "";
   const { command, chain, args, pending, globals } = await walk(words.slice(0, -1));
   const options = [...chain].flatMap((one) => one.options);
@@ -69,7 +69,7 @@ async function walk(words: string[]): Promise<CommandLine> {
     const command = program.command(name).summary(summary);
     for (const alias of aliases) command.alias(alias);
   }
-  program.option("-V, --version", "the version").option("-h, --help", "help of a command");
+  program.option("-V, --version", "output the version number").option("-h, --help", "show help");
   const line: CommandLine = { command: program, chain: [program], args: [], pending: null, globals: {} };
   for (const word of words) {
     if (line.pending) {
@@ -97,13 +97,13 @@ async function enter(line: CommandLine, command: Command): Promise<void> {
   line.chain.push(command);
 }
 
-function flags(options: Option[]): Completion[] {
+function flags(options: Option[]): CompletionItem[] {
   return options
     .filter(({ hidden }) => !hidden)
     .map(({ long, short, description }) => ({ word: long ?? short!, means: description }));
 }
 
-function subcommands(command: Command): Completion[] {
+function subcommands(command: Command): CompletionItem[] {
   const visible = command.createHelp().visibleCommands(command);
   return visible
     .filter((one) => one.name() !== "help")
@@ -121,7 +121,7 @@ async function valuesOf(
   command: Command,
   globals: CommandLine["globals"],
   typed: string,
-): Promise<Completion[]> {
+): Promise<CompletionItem[]> {
   if (option.argChoices) return toCompletions(option.argChoices);
   if (option.long === "--state") return toCompletions(finishedStates);
   const kind = option.long && OPTION_NAMES[option.long];
@@ -131,7 +131,7 @@ async function valuesOf(
 }
 
 /** Completes the last queue of a list such as `emails,reports*2,!bulk`. */
-function nextQueues(queues: Completion[], typed: string): Completion[] {
+function nextQueues(queues: CompletionItem[], typed: string): CompletionItem[] {
   const [before] = /^(.*,)?!?/s.exec(typed)!;
   const given = before.split(",").map((word) => word.replace(/^!|\*\d*$/g, ""));
   return queues
@@ -143,7 +143,7 @@ async function argumentsOf(
   command: Command,
   args: string[],
   globals: CommandLine["globals"],
-): Promise<Completion[]> {
+): Promise<CompletionItem[]> {
   const all = command.registeredArguments;
   const argument = all[args.length] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
   if (!argument) return [];
@@ -155,7 +155,7 @@ async function argumentsOf(
   return wanted === null ? [] : named(wanted as keyof Names, await namesWithin(globals), command);
 }
 
-function named(kind: keyof Names, names: Names | null, command: Command): Completion[] {
+function named(kind: keyof Names, names: Names | null, command: Command): CompletionItem[] {
   if (names === null) return [];
   if (kind === "schedules") {
     const jobs = [...new Set(names.schedules.map(({ job }) => job))];
@@ -170,11 +170,11 @@ function named(kind: keyof Names, names: Names | null, command: Command): Comple
 }
 
 /** Skips names with control characters, which could control the terminal or end the line. */
-function toCompletions(words: readonly string[]): Completion[] {
+function toCompletions(words: readonly string[]): CompletionItem[] {
   return words.filter((word) => plain(word) === word).map((word) => ({ word }));
 }
 
-function startingWith(all: Completion[], current: string): Completion[] {
+function startingWith(all: CompletionItem[], current: string): CompletionItem[] {
   return all.filter(({ word }) => word.startsWith(current));
 }
 

@@ -84,7 +84,7 @@ export default function completion(command: Command, { output }: Cli): void {
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)))
     .addHelpText(
       "after",
-      "\nTo try it in bash: source <(punctual completion bash). Its first lines tell how to install it.",
+      "\nTo try it in bash: source <(punctual completion bash)\nIts first lines say how to install it.",
     )
     .action((shell: string) => {
       output.stdout.write(scripts[shell]!);

@@ -58,7 +58,10 @@ function readToken(variable: string | undefined): string | undefined {
   if (variable === undefined) return undefined;
   const token = process.env[variable];
   if (token !== undefined && token !== "") return token;
-  throw new Exit(exitCodes.usage, `The environment variable ${plain(variable)} (--token-env) is not set.`);
+  throw new Exit(
+    exitCodes.usage,
+    `The environment variable ${plain(variable)} (--token-env) is not set. Set it to the token.`,
+  );
 }
 
 /** Resolves on the first SIGINT or SIGTERM; a second one exits at once. Keeps the process alive until then. */

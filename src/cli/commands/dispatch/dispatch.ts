@@ -34,7 +34,11 @@ export default function dispatch(command: Command, cli: Cli): void {
     .description("Dispatch a run of a job and print its id.")
     .argument("<job>", "the name of the job")
     .argument("[arguments]", "its arguments: JSON, @file, or - for standard input")
-    .option("--set <key=value>", "set one argument; dots lead deeper, values are JSON or text", repeated)
+    .option(
+      "--set <key=value>",
+      "set one argument, such as name=Ada or address.city=Bonn; may be repeated",
+      repeated,
+    )
     .option("--delay <time>", "due this long from now, such as 5m", duration)
     .option("--at <time>", "due then, such as 2026-12-01T10:00:00Z or +90s", instant)
     .option("--queue <name>", "on this queue")

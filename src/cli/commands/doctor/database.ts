@@ -3,12 +3,11 @@ import { dirname } from "node:path";
 import { PunctualError } from "../../../errors.ts";
 import type { Punctual } from "../../../punctual.ts";
 import type { Inspection, MissingObject } from "../../../store/maintenance.ts";
-import { systemClock } from "../../../time.ts";
 import { missingFile } from "../../load/database.ts";
 import { exitCodeOf, exitCodes } from "../../output/exit-codes.ts";
 import { span } from "../../render/formats.ts";
 import { iconsFor } from "../../render/icons.ts";
-import { error, type Finding, fixable, ok, warning } from "./finding.ts";
+import { error, type Finding, fixable, ok, warning } from "../../views/finding.ts";
 import { messageOf } from "./setup.ts";
 import { upkeep } from "./upkeep.ts";
 
@@ -34,7 +33,12 @@ export async function database(
   }
   try {
     const inspection = await jobs.inspect();
-    const findings = [reached(inspection, shown), ...clocks(inspection), ...schema(inspection)];
+    const findings = [
+      reached(inspection, shown),
+      ...hosts(inspection),
+      ...clocks(inspection),
+      ...schema(inspection),
+    ];
     const { usable } = inspection.schema;
     return {
       findings: [...findings, ...sqlite(inspection), ...engine(inspection), ...upkeep(inspection)],
@@ -55,6 +59,29 @@ function reached({ version, latency }: Inspection, shown: string | null): Findin
     : ok(text);
 }
 
+/** The role of each host, and a server that cannot be written. */
+function hosts({ hosts: all, readOnly }: Inspection): Finding[] {
+  const findings = all.map(({ host, role, reason }) =>
+    role === "unreachable"
+      ? warning(
+          `host ${host} does not answer (${reason})`,
+          "start the server, or remove the host from the URL",
+        )
+      : ok(`host ${host} is ${role === "writer" ? "the writer" : "read-only"}`),
+  );
+  const writers = all.filter(({ role }) => role === "writer");
+  if (writers.length > 1) {
+    const names = writers.map(({ host }) => host).join(" and ");
+    const text = `${names} can both be written: processes that use different ones lose each other's runs`;
+    findings.push(error(text, "make all but the primary read-only", exitCodes.database));
+  }
+  if (readOnly) {
+    const text = "this server is read-only: it is a standby or a replica (DATABASE_READ_ONLY)";
+    findings.push(error(text, "name the primary, or all hosts: postgres://a,b/database", exitCodes.database));
+  }
+  return findings;
+}
+
 function engine({ unsafe }: Inspection): Finding[] {
   if (unsafe === null) return [];
   const cure =
@@ -62,8 +89,7 @@ function engine({ unsafe }: Inspection): Finding[] {
   return [error(`this engine is not safe: ${unsafe} (ENGINE_UNSAFE)`, cure, exitCodes.database)];
 }
 
-function clocks({ now }: Inspection): Finding[] {
-  const skew = now - systemClock.now();
+function clocks({ skew }: Inspection): Finding[] {
   if (Math.abs(skew) < SKEW) return [];
   return [
     warning(

@@ -5,10 +5,8 @@ import { confirm } from "../../input/ask.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { counted } from "../../render/formats.ts";
-import { iconsFor } from "../../render/icons.ts";
-import { widthOf, wrap } from "../../render/width.ts";
+import { type Finding, printFinding } from "../../views/finding.ts";
 import { database } from "./database.ts";
-import type { Finding } from "./finding.ts";
 import { health } from "./health.ts";
 import { messageOf, setUp } from "./setup.ts";
 
@@ -16,9 +14,6 @@ interface Options {
   check?: boolean;
   fix?: boolean;
 }
-
-const STYLES = { ok: "green", warning: "yellow", error: "red" } as const;
-const SIGNS = { ok: "ok", warning: "warning", error: "failed" } as const;
 
 export default function doctor(command: Command, cli: Cli): void {
   command
@@ -67,28 +62,9 @@ function printFindings(
     return;
   }
   for (const text of fixed ?? []) output.print(`fixed: ${plain(text)}`);
-  for (const finding of printed) tell(cli, finding);
+  for (const finding of printed) printFinding(cli, finding);
   const all = `${counted(errors, "error")}, ${counted(warnings, "warning")}`;
   output.note(errors + warnings === 0 ? "No problems found." : all);
-}
-
-function tell(cli: Cli, { level, text, cure, details = [] }: Finding): void {
-  const { output } = cli;
-  const icons = iconsFor();
-  const icon = icons[SIGNS[level]];
-  const sign = output.paint(STYLES[level], icon);
-  const indent = " ".repeat(widthOf(icon) + 1);
-  const room = output.width === null ? Number.POSITIVE_INFINITY : output.width - indent.length;
-  const remedy = cure === undefined ? "" : `${icons.arrow} ${plain(cure)}`;
-  const line = remedy === "" ? plain(text) : `${plain(text)}  ${remedy}`;
-  if (widthOf(line) <= room) output.print(`${sign} ${line}`);
-  else {
-    const [first, ...rest] = wrap(text, room);
-    output.print(`${sign} ${first}`);
-    // A command is not wrapped, so that it can be copied.
-    for (const more of remedy === "" ? rest : [...rest, remedy]) output.print(`${indent}${more}`);
-  }
-  if ((cli.globals.verbose ?? 0) > 0) for (const line of details) output.print(`    ${plain(line)}`);
 }
 
 function end(findings: Finding[], check: boolean): void {

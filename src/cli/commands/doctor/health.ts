@@ -1,15 +1,18 @@
 import type { PunctualConfig } from "../../../config.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { Cron } from "../../../schedule/cron.ts";
-import { pruneJobCommand, workCommand } from "../../../status/hints.ts";
-import { type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
+import { heldCommand, pruneJobCommand, workCommand } from "../../../status/hints.ts";
+import { type ScheduleInfo, type StatusReport, undefinedTimes, waitingIn } from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
 import type { Inspection } from "../../../store/maintenance.ts";
 import { serves } from "../../../store/queue-selection.ts";
+import { WORKER_FORGOTTEN_AFTER } from "../../../store/store.ts";
 import { plain } from "../../output/output.ts";
 import { counted, span } from "../../render/formats.ts";
+import { type Finding, fixable, ok, warning } from "../../views/finding.ts";
 import { scheduleViews } from "../schedule/schedule-info.ts";
-import { type Finding, fixable, ok, warning } from "./finding.ts";
+import { openBatches } from "./batches.ts";
+import { pauses } from "./pauses.ts";
 
 /** Checks that workers run the runs and schedules in the database. */
 export async function health(
@@ -21,9 +24,11 @@ export async function health(
   return [
     ...workers(status),
     ...silent(status),
-    ...leftBehind(inspection),
+    ...leftBehind(inspection, status),
+    ...pauses(status),
     ...isolated(status),
     ...schedules(await jobs.schedules(), status),
+    ...(await openBatches(jobs)),
     ...definitions(jobs, status, config),
   ];
 }
@@ -33,25 +38,31 @@ function silent({ silent: all, workers, now }: StatusReport): Finding[] {
   return all.map((worker) =>
     warning(
       silenceOf(worker, { now, others }).replace(/\.$/, ""),
-      others === 0 ? "punctual work" : `punctual show ${worker.last.id}`,
+      others === 0 ? "punctual work" : plain(heldCommand(worker)),
     ),
   );
 }
 
-/** Runs and rows that dead workers left. */
-function leftBehind({ expired, deadWorkers, now }: Inspection): Finding[] {
+/** Runs and rows that dead workers left. Leaves out the workers and leases that the findings of `silent()` name. */
+function leftBehind({ expired, deadWorkers, now }: Inspection, status: StatusReport): Finding[] {
+  const isServed = status.workers.some(({ parallel }) => parallel > 0);
   const findings: Finding[] = [];
-  if (expired.count > 0) {
-    const text = `${counted(expired.count, "lease")} ended up to ${span(now - expired.since!)} ago, and no worker has reaped the runs`;
+  if (expired.count > 0 && status.expired > 0) {
+    const text = `${counted(status.expired, "lease")} ended up to ${span(now - expired.since!)} ago, and no worker has reaped the runs`;
     findings.push(
-      fixable(warning(text, "punctual work"), `reap ${counted(expired.count, "run")} of dead workers`),
+      fixable(
+        warning(text, isServed ? "punctual doctor --fix" : "punctual work"),
+        `reap ${counted(expired.count, "run")} of dead workers`,
+      ),
     );
   }
-  if (deadWorkers > 0) {
-    const text = `${counted(deadWorkers, "worker")} died and left ${deadWorkers === 1 ? "a row" : "rows"} in the database`;
-    findings.push(
-      fixable(warning(text, "punctual prune"), `delete ${counted(deadWorkers, "row")} of dead workers`),
-    );
+  const named = status.silent.filter(
+    ({ trace }) => trace && now - Number(trace.seenAt) > WORKER_FORGOTTEN_AFTER,
+  );
+  const dead = deadWorkers - named.length;
+  if (dead > 0) {
+    const text = `${counted(dead, "worker")} died and left ${dead === 1 ? "a row" : "rows"} in the database`;
+    findings.push(fixable(warning(text, "punctual prune"), `delete ${counted(dead, "row")} of dead workers`));
   }
   return findings;
 }
@@ -67,14 +78,14 @@ function isolated({ isolated: runs }: StatusReport): Finding[] {
 function workers({ workers: all, queues, jobs, silent: dead }: StatusReport): Finding[] {
   const alive = all.filter(({ parallel }) => parallel > 0);
   const slots = alive.reduce((sum, { parallel }) => sum + parallel, 0);
-  const waits = queues.filter(({ ready, paused }) => ready > 0 && !paused);
+  const waits = queues.filter((queue) => waitingIn(queue) > 0 && !queue.paused);
   if (alive.length === 0) {
-    const ready = waits.reduce((sum, queue) => sum + queue.ready, 0);
+    const waiting = waits.reduce((sum, queue) => sum + waitingIn(queue), 0);
     const ticks = jobs.some(({ nextRun }) => nextRun !== null);
     // The findings about dead workers already name the waiting runs.
-    if (ready === 0 && !ticks && dead.length > 0) return [];
-    if (ready === 0 && !ticks) return [ok("no worker is alive, and nothing waits for one")];
-    const why = ready > 0 ? `${counted(ready, "run")} ready` : "schedules to tick";
+    if (waiting === 0 && !ticks && dead.length > 0) return [];
+    if (waiting === 0 && !ticks) return [ok("no worker is alive, and nothing waits for one")];
+    const why = waiting > 0 ? `${counted(waiting, "run")} due` : "schedules to tick";
     return [warning(`no worker is alive, with ${why}`, "punctual work")];
   }
   const unserved = waits.filter(({ name }) => !alive.some((worker) => serves(worker, name)));
@@ -84,12 +95,13 @@ function workers({ workers: all, queues, jobs, silent: dead }: StatusReport): Fi
     ...(ticks
       ? []
       : [warning("no worker ticks schedules: all were started with --no-schedule", "punctual work")]),
-    ...unserved.map(({ name, ready }) =>
-      warning(
-        `no worker serves the queue "${name}", where ${counted(ready, "run")} wait`,
-        plain(workCommand(name)),
-      ),
-    ),
+    ...unserved.map((queue) => {
+      const waiting = waitingIn(queue);
+      return warning(
+        `no worker serves the queue "${queue.name}", where ${counted(waiting, "run")} ${waiting === 1 ? "waits" : "wait"}`,
+        plain(workCommand(queue.name)),
+      );
+    }),
   ];
 }
 
@@ -144,7 +156,7 @@ function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfi
   }
   for (const [name, { concurrency }] of Object.entries(config.queues ?? {})) {
     const queue = status.queues.find((one) => one.name === name);
-    if (!queue || queue.limit === concurrency) continue;
+    if (!queue || concurrency === undefined || queue.limit === concurrency) continue;
     findings.push(
       warning(
         `queue "${name}" may run ${limit(concurrency)} at once according to the config, but ${limit(queue.limit)} according to the database`,

@@ -4,7 +4,7 @@ import { databaseLabel } from "../../load/database.ts";
 import { DEFAULT_JOBS } from "../../load/find-files.ts";
 import { exitCodes } from "../../output/exit-codes.ts";
 import { counted } from "../../render/formats.ts";
-import { error, type Finding, ok, warning } from "./finding.ts";
+import { error, type Finding, ok, warning } from "../../views/finding.ts";
 
 /** The oldest version that `engines` of package.json allows. On an older Node the command exits earlier. */
 const OLDEST_NODE = "22.18";

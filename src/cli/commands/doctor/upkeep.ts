@@ -1,6 +1,6 @@
 import type { Inspection } from "../../../store/maintenance.ts";
 import { grouped, span } from "../../render/formats.ts";
-import { type Finding, warning } from "./finding.ts";
+import { type Finding, warning } from "../../views/finding.ts";
 
 /** Fewer dead rows do not slow claims down: autovacuum removes ours from 2,000 on, about once a minute. */
 const MANY_DEAD = 10_000;

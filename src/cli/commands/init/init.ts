@@ -34,7 +34,7 @@ export default function init(command: Command, cli: Cli): void {
       await cli.enter();
       const database = databaseNamed(cli.globals.db ?? "sqlite");
       const manager = managerHere();
-      const { framework, changes } = plan({
+      const { framework, ending, changes } = plan({
         ...options,
         database,
         call: manager.call,
@@ -55,10 +55,15 @@ export default function init(command: Command, cli: Cli): void {
       }
       for (const { file, what } of changes) output.print(`${what.padEnd(8)} ${file}`);
       output.note("");
+      if (ending === "mts") {
+        output.note('package.json has "type": "commonjs": end the names of job files in .mts, or change it:');
+        output.note("npm pkg set type=module");
+        output.note("");
+      }
       if (database.driver !== null) {
-        output.note(
-          `${database.name} needs its driver, ${database.driver}. Set PUNCTUAL_DATABASE_URL to your database,`,
-        );
+        const { name, driver } = database;
+        const needs = isInstalled(driver) ? "" : `${name} needs its driver, ${driver}. `;
+        output.note(`${needs}Set PUNCTUAL_DATABASE_URL to your database,`);
         output.note(`or change it in the config, which has ${database.url}`);
         output.note("");
       }

@@ -27,13 +27,15 @@ export interface InitOptions {
   canExec: boolean;
 }
 
-export interface Plan {
+export interface InitPlan {
   framework: Framework;
+  /** Ending of job files here: `mts` in a CommonJS package. */
+  ending: "ts" | "mts";
   changes: Change[];
 }
 
 /** Plans the files to write. Throws before anything is written. */
-export function plan({ database, framework: named, dir: given, call, canExec }: InitOptions): Plan {
+export function plan({ database, framework: named, dir: given, call, canExec }: InitOptions): InitPlan {
   const manifest = read("package.json");
   const parsed = parse(manifest);
   const framework = frameworkNamed(named, parsed);
@@ -67,7 +69,7 @@ export function plan({ database, framework: named, dir: given, call, canExec }: 
       ? []
       : [change(".gitignore", ignoreText(read(".gitignore"), database.ignored))]),
   ];
-  return { framework, changes };
+  return { framework, ending, changes };
 }
 
 function change(file: string, text: string | null): Change {

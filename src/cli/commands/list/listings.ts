@@ -9,8 +9,11 @@ import { plain } from "../../output/output.ts";
 import { grouped } from "../../render/formats.ts";
 import type { Page } from "../../render/page.ts";
 import { type Column, selectColumns, table } from "../../render/table.ts";
+import { actionColumns } from "../../views/action-columns.ts";
+import { batchColumns } from "../../views/batch-columns.ts";
 import type { Subject } from "../../views/details.ts";
 import { leasesOf, viewsOf } from "../../views/job-state.ts";
+import { rateColumns } from "../../views/rate-columns.ts";
 import { runColumns } from "../../views/run-columns.ts";
 import { scheduleColumns } from "../../views/schedule-columns.ts";
 import { jobColumns, queueColumns, workerColumns } from "../../views/status-columns.ts";
@@ -18,7 +21,17 @@ import { fetchRuns, type RunResults } from "../runs/fetch-runs.ts";
 import { scheduleViews } from "../schedule/schedule-info.ts";
 import { failureColumns, groupFailures } from "./failures.ts";
 
-export const listKinds = ["runs", "jobs", "queues", "workers", "failures", "schedules"] as const;
+export const listKinds = [
+  "runs",
+  "jobs",
+  "queues",
+  "workers",
+  "failures",
+  "schedules",
+  "batches",
+  "rates",
+  "actions",
+] as const;
 export type ListKind = (typeof listKinds)[number];
 
 export interface ListQuery {
@@ -27,6 +40,8 @@ export interface ListQuery {
   limit: number;
   columns?: string;
   timezone: string;
+  /** Only batches that have not finished. */
+  unfinished?: boolean;
 }
 
 /** The content of a list. */
@@ -43,6 +58,15 @@ export interface Listing {
 
 /** Most failed runs that are grouped into failures. */
 const MOST_GROUPED = 5000;
+
+/** Most entries of the audit trail that one call reads. */
+const MOST_ACTIONS = 1000;
+
+/** Most batches that one call reads. */
+const MOST_BATCHES = 1000;
+
+/** Most rates that one call reads. */
+const MOST_RATES = 1000;
 
 interface ListView<Row> {
   columns(page: Page): Column<Row>[];
@@ -105,6 +129,12 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
     };
   },
 
+  async rates(jobs, query) {
+    const now = new Date(systemClock.now());
+    const rates = await jobs.rates({ limit: Math.min(MOST_RATES, query.limit + 1) });
+    return listing(rates, query, { columns: (page) => rateColumns(now, page) });
+  },
+
   async jobs(jobs, query) {
     const report = await jobs.status();
     const isRunning = report.running > 0;
@@ -129,6 +159,39 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
     return listing(report.workers, query, { columns: (page) => workerColumns(report, page) });
   },
 
+  async actions(jobs, query) {
+    const now = new Date(systemClock.now());
+    const limit = Math.min(query.limit, MOST_ACTIONS);
+    const { entries, next } = await jobs.audit({
+      limit,
+      ...(query.before !== undefined && { before: query.before }),
+    });
+    return {
+      ...listing(entries, query, {
+        columns: (page) => actionColumns(now, page),
+        toJson: (entry) => ({ ...entry, details: redact(entry.details) }),
+      }),
+      more: { next },
+      notes: next === null ? [] : [`Next page: punctual list actions --before ${next}`],
+    };
+  },
+
+  async batches(jobs, query) {
+    const now = new Date(systemClock.now());
+    const { unfinished = false, before } = query;
+    const limit = Math.min(query.limit, MOST_BATCHES);
+    const page = await jobs.batches({ limit, unfinished, ...(before !== undefined && { before }) });
+    const { batches, next } = page;
+    return {
+      ...listing(batches, query, {
+        columns: (page) => batchColumns(now, page),
+        toSubject: ({ id }) => ({ batch: id }),
+      }),
+      more: { next },
+      notes: next === null ? [] : [`Next page: punctual batches --before ${next}`],
+    };
+  },
+
   async schedules(jobs, query) {
     const [all, status] = [await jobs.schedules(), await jobs.status()];
     return listing(scheduleViews(all, status), query, {
@@ -138,13 +201,14 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
   },
 };
 
-/** Throws if `--where` or `--before` is used with another list than runs or failures. */
+/** Throws if `--where` or `--before` is used with a list that does not take it. */
 export function checkListOptions(
   kind: ListKind,
   { where, before }: Pick<ListQuery, "where" | "before">,
 ): void {
   if (kind === "runs" || kind === "failures") return;
-  const option = where !== undefined ? "--where" : before !== undefined ? "--before" : null;
+  const isPaged = kind === "actions" || kind === "batches";
+  const option = where !== undefined ? "--where" : before !== undefined && !isPaged ? "--before" : null;
   if (option)
     throw new Exit(
       exitCodes.usage,

@@ -105,7 +105,7 @@ async function refuseJob(jobs: Punctual, name: string): Promise<void> {
       name,
       status.jobs.map((job) => job.name),
     );
-  const { seenAt, running } = found;
+  const { seenAt, leasedUntil } = found;
   const shown = plain(name);
   if (seenAt !== null && Number(status.now) - Number(seenAt) <= UNDEFINED_AFTER) {
     throw new Exit(
@@ -116,8 +116,8 @@ async function refuseJob(jobs: Punctual, name: string): Promise<void> {
   const of = `job:${queryQuote(name)}`;
   throw new Exit(
     exitCodes.refused,
-    running > 0
-      ? `The job "${shown}" has runs that have not ended, so it was not deleted: ${plain(listCommand(`${of} state:running`))}`
+    leasedUntil !== null
+      ? `The job "${shown}" has runs that have not ended, so it was not deleted: ${plain(listCommand(`${of} state:ready,running`))}`
       : `The job "${shown}" was dispatched within the last ${span(UNDEFINED_AFTER)}, and a worker may be about to define it, so it was not deleted. Try again ${span(UNDEFINED_AFTER)} later, or withdraw its runs: punctual cancel --where ${shellQuote(plain(of))}`,
   );
 }

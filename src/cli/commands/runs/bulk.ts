@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import { formatValue, PunctualError } from "../../../errors.ts";
+import { type BulkAction, checkSelects, statesIn } from "../../../operate/bulk.ts";
+import { toQuery } from "../../../operate/run-query.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { toTerms } from "../../../query/terms.ts";
-import type { RunState } from "../../../run/states.ts";
-import { yieldToEventLoop } from "../../../time.ts";
+import { isFinished, type RunState } from "../../../run/states.ts";
+import { systemClock, yieldToEventLoop } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { integer, wholeNumber } from "../../input/arguments.ts";
 import { canAsk, confirm } from "../../input/ask.ts";
@@ -18,7 +20,7 @@ import { zoneFor } from "../../render/page.ts";
 import { filterOf } from "../list/listings.ts";
 import { pagesOf } from "./fetch-runs.ts";
 
-export interface BulkOptions {
+export interface BulkFlags {
   where?: string;
   limit?: number;
   dryRun?: boolean;
@@ -28,8 +30,7 @@ type Where = { where: string; limit: number };
 
 /** An operation on each of many runs. */
 export interface Operation {
-  /** `retry` */
-  verb: string;
+  verb: BulkAction;
   /** `retried`, and the key of the count in JSON. */
   past: string;
   /** States that `--where` selects; runs in other states are ignored. */
@@ -38,8 +39,11 @@ export interface Operation {
   meant?: RunState[];
   /** End of the question; if set, the command asks for confirmation of any number of runs. */
   question?: string;
-  /** Returns the word under which the run is counted, such as `retried`; throws the errors of the instance. */
-  act(jobs: Punctual, id: number): Promise<string>;
+  /**
+   * Returns the word under which the run is counted, such as `retried`; throws the errors of the instance. `only`: the
+   * states that the query allows, since the run may have changed meanwhile; undefined: the run was named.
+   */
+  act(jobs: Punctual, id: number, only: RunState[] | undefined): Promise<string>;
 }
 
 /** Above this number the command asks for confirmation; on a terminal it asks for every query. */
@@ -49,10 +53,10 @@ const AT_ONCE = 8;
 /** Most runs that `--dry-run` lists. */
 const SHOWN = 20;
 
-export function addBulkOptions(command: Command, verb: string): Command {
+export function addBulkOptions(command: Command, verb: string, example: string): Command {
   return command
     .argument("[id...]", "runs by their ids")
-    .option("--where <query>", `${verb} every run that matches, such as "job:email state:failed"`)
+    .option("--where <query>", `${verb} every run that matches, such as "${example}"`)
     .option("--limit <n>", "at most n of them, the newest", integer(1))
     .option("--dry-run", "print the runs, and change nothing");
 }
@@ -93,7 +97,7 @@ export async function operate(
   cli: Cli,
   operation: Operation,
   ids: string[],
-  options: BulkOptions,
+  options: BulkFlags,
 ): Promise<void> {
   const { where, limit = Number.POSITIVE_INFINITY, dryRun } = options;
   if (ids.length > 0 === (where !== undefined)) {
@@ -102,15 +106,10 @@ export async function operate(
       `${operation.verb} expected ids of runs or --where, ${where === undefined ? "and got neither" : "not both"}. For example: punctual ${operation.verb} 42 43`,
     );
   }
-  if (where?.trim() === "") {
-    throw new PunctualError(
-      "INVALID_OPTION",
-      `--where expected a query that selects runs, got an empty one, which matches all runs. For example: "job:email after:24h"`,
-    );
-  }
+  const only = where === undefined ? undefined : allowedBy(where, operation, zoneFor(cli.globals));
   const named = [...new Set(ids.map(toId))];
   const jobs = await openExisting(cli);
-  const found = where === undefined ? named : await matchingIds(cli, jobs, operation, { where, limit });
+  const found = where === undefined ? named : await matchingIds(cli, jobs, only!, { where, limit });
   const chosen = found.slice(0, limit);
   if (dryRun) return printMatches(cli, jobs, operation, chosen);
   const { verb, question } = operation;
@@ -124,7 +123,7 @@ export async function operate(
   try {
     for (let from = 0; from < chosen.length && !interrupt.came; from += AT_ONCE) {
       const group = chosen.slice(from, from + AT_ONCE);
-      await Promise.all(group.map((id) => operateOn(jobs, operation, id, counts)));
+      await Promise.all(group.map((id) => operateOn(jobs, operation, { id, only }, counts)));
       // SQLite answers synchronously: without this, a signal would not be handled.
       await yieldToEventLoop();
       if (!cli.output.isQuiet && chosen.length > UNASKED) bar.update(counts.total);
@@ -144,9 +143,23 @@ export async function operate(
   if (where === undefined && counts.skipped.size > 0) throw new Exit(exitCodes.failed);
 }
 
-async function operateOn(jobs: Punctual, { act }: Operation, id: number, counts: Counts): Promise<void> {
+/** Returns the states of runs that a query means, and throws if it selects nothing. */
+function allowedBy(where: string, { verb, states, meant = states }: Operation, timezone: string): RunState[] {
+  const now = systemClock.now();
+  const { where: conditions } = toQuery({ where, timezone }, now, "--where");
+  checkSelects(conditions, verb, { now, what: "--where" });
+  return statesIn(conditions).filter((state) => (namesState(where) ? states : meant).includes(state));
+}
+
+/** Acts on one run. With `only` it matched the query, so its state allowed the operation then. */
+async function operateOn(
+  jobs: Punctual,
+  { act }: Operation,
+  { id, only }: { id: number; only: RunState[] | undefined },
+  counts: Counts,
+): Promise<void> {
   try {
-    counts.count(counts.done, await act(jobs, id));
+    counts.count(counts.done, await act(jobs, id, only));
   } catch (error) {
     const code = error instanceof PunctualError ? error.code : null;
     if (code === "RUN_NOT_FOUND") counts.missing.push(id);
@@ -154,7 +167,9 @@ async function operateOn(jobs: Punctual, { act }: Operation, id: number, counts:
       // The state may have changed since the error.
       const state = await jobs.state(id);
       if (state === null) counts.missing.push(id);
-      else counts.count(counts.skipped, state === "running" ? "already running" : `already ${state}`);
+      // Only another retry takes a run out of the finished ones.
+      else if (only?.every(isFinished) && !isFinished(state)) counts.count(counts.skipped, "already retried");
+      else counts.count(counts.skipped, `already ${state}`);
     } else throw error;
   }
 }
@@ -189,17 +204,11 @@ function namesState(where: string): boolean {
   return toTerms(where).some(({ field }) => field !== null && /^(state|is)$/i.test(field));
 }
 
-/** Returns ids of matching runs, newest first. Restricts the states: `retry --where job:email` skips completed runs. */
-async function matchingIds(
-  cli: Cli,
-  jobs: Punctual,
-  operation: Operation,
-  options: Where,
-): Promise<number[]> {
+/** Returns ids of matching runs in these states, newest first: `retry --where job:email` skips completed runs. */
+async function matchingIds(cli: Cli, jobs: Punctual, states: RunState[], options: Where): Promise<number[]> {
   const { where, limit } = options;
-  const { states, meant = states } = operation;
   const asked = { where, limit, timezone: zoneFor(cli.globals) };
-  const filter = { ...filterOf(asked), state: namesState(where) ? states : meant };
+  const filter = { ...filterOf(asked), state: states };
   const ids: number[] = [];
   let isBounded = false;
   for await (const { runs, bounded } of pagesOf(jobs, filter, limit)) {

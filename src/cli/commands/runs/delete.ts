@@ -1,20 +1,23 @@
 import type { Command } from "commander";
 import { finishedStates } from "../../../run/states.ts";
 import type { Cli } from "../../cli.ts";
-import { addBulkOptions, type BulkOptions, operate } from "./bulk.ts";
+import { addBulkOptions, type BulkFlags, operate } from "./bulk.ts";
 
 export default function remove(command: Command, cli: Cli): void {
-  addBulkOptions(command, "delete")
-    .description("Delete runs that are not running, with their attempts. --where means finished ones only.")
-    .action((ids: string[], options: BulkOptions) =>
+  addBulkOptions(command, "delete", "job:email state:failed")
+    .description(
+      "Delete runs that are not running, with their attempts and log lines. --where finds finished runs unless it names a state.",
+    )
+    .action((ids: string[], options: BulkFlags) =>
       operate(
         cli,
         {
           verb: "delete",
           past: "deleted",
-          states: finishedStates,
-          act: async (jobs, id) => {
-            await jobs.remove(id);
+          states: [...finishedStates, "scheduled", "ready"],
+          meant: finishedStates,
+          act: async (jobs, id, only) => {
+            await jobs.remove(id, { only });
             return "deleted";
           },
         },

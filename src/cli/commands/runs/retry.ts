@@ -4,13 +4,13 @@ import { type Instant, toOffset } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { instant, instantIn } from "../../input/arguments.ts";
 import { zoneFor } from "../../render/page.ts";
-import { addBulkOptions, type BulkOptions, operate } from "./bulk.ts";
+import { addBulkOptions, type BulkFlags, operate } from "./bulk.ts";
 
 export default function retry(command: Command, cli: Cli): void {
-  addBulkOptions(command, "retry")
+  addBulkOptions(command, "retry", "job:email after:24h")
     .description("Retry finished runs under their ids. --where finds failed runs unless it names a state.")
     .option("--at <time>", "run at this time, such as 2026-12-01T10:00:00Z or +90s", instant)
-    .action((ids: string[], options: BulkOptions & { at?: string }) => {
+    .action((ids: string[], options: BulkFlags & { at?: string }) => {
       const at = options.at === undefined ? {} : { at: whenOf(options.at, zoneFor(cli.globals)) };
       return operate(
         cli,

@@ -16,13 +16,13 @@ interface Options {
 
 export function addList(command: Command, cli: Cli): void {
   command
-    .summary("every schedule, with its last and next tick")
-    .description("Every schedule, with its last and next tick and how many it missed.")
-    .option("--next", "the soonest first")
-    .option("--late", "only those whose tick is overdue")
+    .summary("list every schedule, with its last and next tick")
+    .description("List every schedule, with its last and next tick and its number of missed ticks.")
+    .option("--next", "sort by the next tick, soonest first")
+    .option("--late", "only schedules whose tick is overdue")
     .option(
       "--environment <name>",
-      "schedules of the job files that tick where PUNCTUAL_ENV is this",
+      "schedules of the job files that tick in this environment (PUNCTUAL_ENV)",
       name("an environment"),
     )
     .action(async ({ next, late, environment }: Options) => {

@@ -31,8 +31,8 @@ const MOST = 1000;
 
 export function addNext(command: Command, cli: Cli): void {
   command
-    .summary("the next ticks of a job, or of a cron expression")
-    .description("The next ticks of a job, or of a cron expression, which needs no database.")
+    .summary("show the next ticks of a job, or of a cron expression")
+    .description("Show the next ticks of a job, or of a cron expression, which needs no database.")
     .argument("<job|cron>", 'a job, the id of a schedule, or an expression such as "30 2 * * *"')
     .option("-n, --count <n>", "how many", integer(1, MOST), 5)
     .option("--tz <zone>", "the zone of the expression, the same as --timezone (default: UTC)")

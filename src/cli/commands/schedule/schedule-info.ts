@@ -2,9 +2,8 @@ import type { Punctual } from "../../../punctual.ts";
 import type { JsonValue } from "../../../run/payload.ts";
 import { redact } from "../../../run/redact.ts";
 import { describeCron } from "../../../schedule/cron-words.ts";
-import { TICK_GRACE } from "../../../schedule/misfire.ts";
 import { shellQuote } from "../../../status/hints.ts";
-import { type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
+import { isOverdue, type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
 import { wholeNumber } from "../../input/arguments.ts";
 import { didYouMean } from "../../input/names.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
@@ -12,7 +11,7 @@ import { plain } from "../../output/output.ts";
 import type { TickingSchedule } from "../../views/schedule-columns.ts";
 
 /** A schedule with its description and state. */
-export type ScheduleView<Schedule> = Schedule & {
+export type ScheduleSummary<Schedule> = Schedule & {
   words: string;
   /** Whether the schedule or its job is paused. */
   paused: boolean;
@@ -24,7 +23,7 @@ export type ScheduleView<Schedule> = Schedule & {
 export function scheduleViews<Schedule extends TickingSchedule>(
   all: readonly Schedule[],
   status: Pick<StatusReport, "jobs" | "now" | "workers">,
-): ScheduleView<Schedule>[] {
+): ScheduleSummary<Schedule>[] {
   const { jobs, now } = status;
   const unseenFor = undefinedTimes(status);
   const undefinedJobs = new Set(jobs.filter((job) => unseenFor(job) !== null).map(({ name }) => name));
@@ -33,7 +32,7 @@ export function scheduleViews<Schedule extends TickingSchedule>(
     const paused = schedule.paused || pausedJobs.has(schedule.job);
     const { nextTick } = schedule;
     const defined = !undefinedJobs.has(schedule.job);
-    const late = defined && !paused && nextTick !== null && nextTick.getTime() < now.getTime() - TICK_GRACE;
+    const late = defined && !paused && nextTick !== null && isOverdue(nextTick, now);
     return { ...withoutSecrets(schedule), words: describeCron(schedule), paused, late, defined };
   });
 }

@@ -2,22 +2,22 @@ import { type Health, healthOf } from "../../../status/health.ts";
 import { pruneJobCommand, shellQuote } from "../../../status/hints.ts";
 import type { StatusReport } from "../../../status/report.ts";
 import { plain } from "../../output/output.ts";
-import { clock, counted, offset } from "../../render/formats.ts";
+import { clock, counted, grouped, offset } from "../../render/formats.ts";
 import type { Page } from "../../render/page.ts";
 import { table } from "../../render/table.ts";
-import { cut, widthOf } from "../../render/width.ts";
-import type { JobLease, JobView } from "../../views/job-state.ts";
+import { cut, widthOf, wrapHanging, wrapHint } from "../../render/width.ts";
+import type { JobLease, JobSummary } from "../../views/job-state.ts";
 import type { Picture } from "../../views/live-view.ts";
 import { jobColumns, queueColumns, workerColumns } from "../../views/status-columns.ts";
 
 /** The report of one refresh, and the jobs selected by names and options. */
 export interface Snapshot {
   report: StatusReport;
-  views: JobView[];
+  views: JobSummary[];
   leases: ReadonlyMap<string, JobLease>;
 }
 
-export interface PageOptions {
+export interface StatusPageOptions {
   sort: Order;
   queues?: boolean;
   workers?: boolean;
@@ -25,7 +25,7 @@ export interface PageOptions {
 
 export function statusPicture(
   { report, views, leases }: Snapshot,
-  { sort, queues, workers }: PageOptions,
+  { sort, queues, workers }: StatusPageOptions,
   database: string | null,
   page: Page,
 ): Picture {
@@ -37,33 +37,54 @@ export function statusPicture(
     ];
     return { head, body: tables.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])), foot: [] };
   }
-  if (report.defined === 0) return { head, body: [emptyHint(report)], foot: [] };
+  if (report.defined === 0) return { head, body: emptyHint(report, page), foot: [] };
   if (views.length === 0) return { head, body: ["No job is failing."], foot: [] };
   const inOrder = sorted(views, sort);
   const [titles, ...body] = table(jobColumns(leases, report.now, page), inOrder, page);
-  const foot = [missingWorkerHint(report), hintLine(views, page)].filter((line) => line !== null);
+  const foot = [...missingWorkerHint(report, page), hintLine(views, page)].filter((line) => line !== null);
   const subjects = inOrder.map(({ job }) => ({ job: job.name }));
   return { head: [...head, titles!], body, foot: foot.length === 0 ? [] : ["", ...foot], subjects };
 }
 
-function emptyHint(report: StatusReport): string {
+function emptyHint(report: StatusReport, { proseWidth }: Page): string[] {
   const waiting = waitingText(report);
   const what = waiting === null ? "" : `, and ${waiting}`;
-  return `The database has no jobs yet${what}. A worker writes its jobs there: punctual work`;
+  return wrapHint(
+    `The database has no jobs yet${what}. A worker writes its jobs there: punctual work`,
+    proseWidth,
+  );
 }
 
-function missingWorkerHint(report: StatusReport): string | null {
-  if (report.workers.some(({ parallel }) => parallel > 0)) return null;
-  const held = report.silent.reduce((sum, { runs }) => sum + runs, 0);
+function missingWorkerHint(report: StatusReport, { proseWidth }: Page): string[] {
+  if (report.workers.some(({ parallel }) => parallel > 0)) return [];
+  const held = heldByDead(report);
   const dead = `${counted(held, "run")} ${held === 1 ? "is" : "are"} held by a dead one`;
   const parts = [waitingText(report), held > 0 ? dead : null].filter((part) => part !== null);
-  return parts.length === 0 ? null : `No worker is alive, and ${parts.join(", ")}. Start one: punctual work`;
+  if (parts.length === 0) return [];
+  return wrapHint(`No worker is alive, and ${parts.join(", ")}. Start one: punctual work`, proseWidth);
 }
 
-/** `1 run waits`; null: no run waits. */
-function waitingText({ queues }: StatusReport): string | null {
-  const waiting = queues.reduce((sum, { ready, scheduled }) => sum + ready + scheduled, 0);
-  return waiting === 0 ? null : `${counted(waiting, "run")} ${waiting === 1 ? "waits" : "wait"}`;
+/** Number of runs that dead workers hold, also those whose leases have ended. */
+function heldByDead({ silent, expired }: StatusReport): number {
+  return silent.reduce((sum, { runs }) => sum + runs, expired);
+}
+
+/** `1 run waits`, `10,000 or more runs wait (12 paused)`; null: no run waits. Runs that a worker holds do not count. */
+function waitingText(report: StatusReport): string | null {
+  const { queues, jobs, capped } = report;
+  const running = queues.reduce((sum, queue) => sum + queue.running, 0);
+  // A claimed run counts as ready in its queue until it starts.
+  const claimed = Math.max(0, heldByDead(report) - running);
+  const waiting = queues.reduce((sum, { ready, scheduled }) => sum + ready + scheduled, 0) - claimed;
+  if (waiting <= 0) return null;
+  const closed = new Set(queues.filter(({ paused }) => paused).map(({ name }) => name));
+  const paused =
+    queues.reduce((sum, one) => sum + (one.paused ? one.ready + one.scheduled : 0), 0) +
+    jobs.reduce((sum, job) => sum + (job.paused && !closed.has(job.queue) ? job.waiting : 0), 0);
+  const runs = `${grouped(waiting)}${capped ? " or more" : ""} ${waiting === 1 ? "run waits" : "runs wait"}`;
+  if (paused === 0) return runs;
+  const all = waiting === 1 ? "paused" : "all paused";
+  return `${runs} (${paused < waiting ? `${grouped(paused)} paused` : all})`;
 }
 
 /** The JSON document of `status`. */
@@ -91,6 +112,14 @@ export function statusDocument(snapshot: Snapshot): object {
   };
 }
 
+/** The problems of a health, each sentence on lines of its own. */
+export function problemLines(
+  { level, sentences }: Pick<Health, "level" | "sentences">,
+  width: number,
+): string[] {
+  return [`${level}:`, ...sentences.flatMap((sentence) => wrapHanging(plain(sentence), width))];
+}
+
 /** Health of the selected jobs. */
 export function healthIn({ report, views }: Snapshot): Health {
   if (views.length === report.jobs.length) return healthOf(report);
@@ -108,19 +137,21 @@ export function healthIn({ report, views }: Snapshot): Health {
 }
 
 /** The hint below a status, `1 failing, 1 late. Details: punctual show send-invoice`; null: nothing is wrong. */
-export function hintLine(views: JobView[], page: Page): string | null {
+export function hintLine(views: JobSummary[], page: Page): string | null {
   const failing = views.filter(({ isFailing }) => isFailing);
   const late = views.filter(({ isLate }) => isLate);
+  const paused = views.filter(({ state, job }) => state === "paused" && job.waiting > 0);
   const unknown = views.filter(({ state }) => state === "unknown");
   const counts = [
     ...(failing.length > 0 ? [`${failing.length} failing`] : []),
     ...(late.length > 0 ? [`${late.length} late`] : []),
+    ...(paused.length > 0 ? [`${paused.length} paused with runs waiting`] : []),
     ...(unknown.length > 0 ? [`${unknown.length} without a worker`] : []),
   ];
   if (counts.length === 0) return null;
   const details = [
-    ...(failing.length > 1 ? ["punctual list failures"] : []),
-    ...[...failing, ...late]
+    ...(failing.length > 1 ? ["punctual status --failing"] : []),
+    ...[...failing, ...late, ...paused]
       .filter(isNameable)
       .slice(0, 1)
       .map(({ job }) => `punctual show ${shellQuote(job.name)}`),
@@ -140,7 +171,7 @@ export function hintLine(views: JobView[], page: Page): string | null {
 }
 
 /** Whether the name of the job can be typed: it contains no control characters. */
-function isNameable({ job }: JobView): boolean {
+function isNameable({ job }: JobSummary): boolean {
   return plain(job.name) === job.name;
 }
 
@@ -151,7 +182,7 @@ export type Order = (typeof orderNames)[number];
 const never = Number.POSITIVE_INFINITY;
 
 /** Sort key; smaller comes first. */
-const keys: Record<Order, (view: JobView) => string | number> = {
+const keys: Record<Order, (view: JobSummary) => string | number> = {
   name: () => 0,
   queue: ({ job }) => job.queue,
   priority: ({ job }) => job.priority,
@@ -162,7 +193,7 @@ const keys: Record<Order, (view: JobView) => string | number> = {
 };
 
 /** Returns the jobs sorted by a column; jobs that are equal there are sorted by name. */
-export function sorted(views: readonly JobView[], order: Order): JobView[] {
+export function sorted(views: readonly JobSummary[], order: Order): JobSummary[] {
   const key = keys[order];
   const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
   return [...views].sort((a, b) => compare(key(a), key(b)) || compare(a.job.name, b.job.name));
@@ -174,7 +205,7 @@ const MOST_SPACES = 8;
 /** `Defined: 10 | Running: 2 | Idle: 8`, followed by as many further figures as fit. */
 export function summaryLine(
   report: StatusReport,
-  views: JobView[],
+  views: JobSummary[],
   database: string | null,
   page: Page,
 ): string {

@@ -6,13 +6,14 @@ import { didYouMean, selectByName } from "../../input/names.ts";
 import { openExisting } from "../../load/database.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
+import { iconsFor } from "../../render/icons.ts";
 import { type Page, pageOf } from "../../render/page.ts";
-import { wrap } from "../../render/width.ts";
 import { leasesOf, viewsOf } from "../../views/job-state.ts";
 import {
   healthIn,
   type Order,
   orderNames,
+  problemLines,
   type Snapshot,
   statusDocument,
   statusPicture,
@@ -33,10 +34,10 @@ export function status(command: Command, cli: Cli): void {
     .argument("[job...]", "only these jobs; * matches any text")
     .option("-w, --watch [interval]", "refresh every 2s, or at this interval")
     .option("--check [level]", `for monitors: exit ${exitCodes.unhealthy} if degraded, or only if stalled`)
-    .option("--sort <column>", orderNames.join(", "), toOrder, "name" as Order)
+    .option("--sort <column>", `sort by ${orderNames.join(", ")}`, toOrder, "name" as Order)
     .option("--failing", "only jobs whose last run failed")
-    .option("--queues", "the queues")
-    .option("--workers", "the workers")
+    .option("--queues", "show the queues instead of the jobs")
+    .option("--workers", "show the workers instead of the jobs")
     .action(async (names: string[], options: Options, self: Command) => {
       const patterns = [...names, ...(await misreadJobs(options, self))];
       const { output } = cli;
@@ -132,9 +133,8 @@ function check(snapshot: Snapshot, worst: string | true, { output }: Cli): void 
   if (output.isJson) output.json(statusDocument(snapshot));
   else if (level === "healthy") for (const sentence of sentences) output.note(plain(sentence));
   else {
-    for (const sentence of [`${level}:`, ...sentences])
-      for (const line of wrap(plain(sentence), output.errorWidth)) output.complain(line);
-    for (const hint of hints) output.note(`  ${plain(hint)}`);
+    for (const line of problemLines({ level, sentences }, output.errorProseWidth)) output.complain(line);
+    for (const hint of hints) output.note(`  ${iconsFor().arrow} ${plain(hint)}`);
   }
   const isFine = level === "healthy" || (worst === "stalled" && level === "degraded");
   if (!isFine) throw new Exit(exitCodes.unhealthy);

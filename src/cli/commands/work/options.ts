@@ -35,7 +35,7 @@ export function addWorkOptions(command: Command): Command {
     .option("--parallel <n>", "runs at once in each process (default: 10)", integer(1, 10_000))
     .option(
       "--queues <names>",
-      "only these queues, such as emails,reports*2 (a weight); or !bulk: all but it",
+      "only these queues, such as emails,reports*2 (with a weight); !bulk: all but bulk",
       queues,
     )
     .option("--no-schedule", "do not tick schedules: leave that to other workers")
