@@ -26,6 +26,7 @@ const SOURCES = [
   "dashboard",
   "src/dashboard/api/contract",
   "src/dashboard/api/contract.ts",
+  "src/dashboard/segment.ts",
   "package-lock.json",
 ];
 

@@ -12,7 +12,14 @@ import "./styles/charts.css";
 import "./styles/pages.css";
 import "./styles/runs.css";
 import "./styles/details.css";
+import "./styles/batches.css";
 
+// The server counts reloads there that were needed to get this script.
+try {
+  sessionStorage.removeItem("punctual.reloads");
+} catch {
+  // Storage is disabled.
+}
 applySettings();
 render(<App />, document.getElementById("app")!);
 startLive();

@@ -1,4 +1,6 @@
 import type { FunctionComponent } from "preact";
+import { BatchPage } from "./pages/batches/batch-page.tsx";
+import { BatchesPage } from "./pages/batches/batches-page.tsx";
 import { FailuresPage } from "./pages/failures/failures-page.tsx";
 import { JobPage } from "./pages/jobs/job-page.tsx";
 import { JobsPage } from "./pages/jobs/jobs-page.tsx";
@@ -26,6 +28,7 @@ export interface PageEntry {
 export const PAGES: readonly PageEntry[] = [
   { title: "Overview", path: "/", key: "o", nav: true },
   { title: "Runs", path: "/runs", key: "r", nav: true },
+  { title: "Batches", path: "/batches", key: "b", nav: true },
   { title: "Schedules", path: "/schedules", key: "s", nav: true },
   { title: "Jobs", path: "/jobs", key: "j", nav: true },
   { title: "Queues", path: "/queues", key: "q", nav: true },
@@ -59,6 +62,8 @@ export const ROUTES: readonly RouteEntry[] = [
   route("/", OverviewPage),
   route("/runs", RunsPage),
   route("/runs/:id", RunPage),
+  route("/batches", BatchesPage),
+  route("/batches/:id", BatchPage),
   route("/schedules", SchedulesPage),
   route("/schedules/:id", SchedulePage),
   route("/jobs", JobsPage),

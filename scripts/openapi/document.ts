@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApi } from "../../src/dashboard/api/api.ts";
+import { LIBRARY_STATUS, REQUEST_STATUS } from "../../src/dashboard/server/problem.ts";
 import type { Route } from "../../src/dashboard/server/route.ts";
 import { Punctual } from "../../src/index.ts";
 import { Redaction } from "../../src/run/redaction.ts";
@@ -12,6 +13,7 @@ import { type Schema, Schemas } from "./schemas.ts";
 const source = join(import.meta.dirname, "../../src");
 const FILES = [
   "run/states.ts",
+  "dashboard/api/contract/batches.ts",
   "dashboard/api/contract/definitions.ts",
   "dashboard/api/contract/overview.ts",
   "dashboard/api/contract/runs.ts",
@@ -22,7 +24,7 @@ const FILES = [
 /** Types of other parts of the program that the contract's files declare or import, but no response contains. */
 const UNUSED = ["Move", "Bootstrap"];
 
-const STATUS: Record<string, number> = { Created: 201, BulkOperation: 202 };
+const STATUS: Record<string, number> = { DispatchResult: 201, BulkOperation: 202 };
 
 /** Returns the OpenAPI document of the dashboard's API: schemas from its contract, roles from its routes. */
 export function openApiDocument(): Schema {
@@ -47,6 +49,7 @@ export function openApiDocument(): Schema {
     );
   }
   paths["/events"] = { get: eventsOperation(schemas) };
+  Object.assign(paths, probePaths());
   return {
     openapi: "3.1.0",
     info: {
@@ -132,8 +135,56 @@ function problemOf(): Schema {
     hint: null,
   };
   return {
-    description: "The request was refused or failed; `code` says why.",
+    description: `The request was refused or failed; \`code\` says why. ${codesByStatus()}`,
     content: { "application/problem+json": { schema, example } },
+  };
+}
+
+/** `404: NO_FILE, NO_ROUTE. 405: …`. A list and no enum: a client must accept codes that later versions add. */
+function codesByStatus(): string {
+  const codes = new Map<number, string[]>();
+  const all = Object.entries({ ...REQUEST_STATUS, ...LIBRARY_STATUS });
+  for (const [code, status] of all) codes.set(status, [...(codes.get(status) ?? []), code]);
+  const sorted = [...codes].sort(([a], [b]) => a - b);
+  return sorted.map(([status, names]) => `${status}: ${names.sort().join(", ")}.`).join(" ");
+}
+
+/** Answers in plain text beside the API: health, readiness and metrics. */
+function probePaths(): Record<string, Schema> {
+  const servers = [{ url: "/", description: "The mount of the dashboard." }];
+  const text = (description: string) => ({
+    description,
+    content: { "text/plain": { schema: { type: "string" } } },
+  });
+  const open = { security: [] };
+  return {
+    "/healthz": {
+      servers,
+      get: {
+        operationId: "getHealth",
+        summary: "Whether the process answers. Needs no user.",
+        ...open,
+        responses: { 200: text("It does.") },
+      },
+    },
+    "/readyz": {
+      servers,
+      get: {
+        operationId: "getReadiness",
+        summary: "Whether the database answers and has the tables of this version. Needs no user.",
+        ...open,
+        responses: { 200: text("It does."), 503: text("It does not.") },
+      },
+    },
+    "/metrics": {
+      servers,
+      get: {
+        operationId: "getMetrics",
+        summary: "Metrics of the database and of this process, in the text format of Prometheus.",
+        "x-role": "viewer",
+        responses: { 200: text("The metrics."), default: { $ref: "#/components/responses/Problem" } },
+      },
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Api, Problem } from "../../../src/dashboard/api/contract.ts";
+import { toSegment } from "../../../src/dashboard/segment.ts";
 import { base } from "../state/bootstrap.ts";
 
 export type Route = keyof Api;
@@ -44,7 +45,7 @@ interface AnyInput {
 export function urlOf(route: Route, { params = {}, query = {} }: AnyInput = {}): string {
   const path = route
     .slice(route.indexOf(" ") + 2)
-    .replace(/:(\w+)/g, (_, name) => encodeURIComponent(String(params[name])));
+    .replace(/:(\w+)/g, (_, name) => toSegment(String(params[name])));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== "") search.set(name, String(value));

@@ -21,8 +21,8 @@ export function BulkPanel() {
 }
 
 function Operation({ operation }: { operation: BulkOperation }) {
-  const { id, action, state, done, skipped, total, error } = operation;
-  const handled = Object.values(skipped).reduce((sum, count) => sum + count, done);
+  const { id, action, state, done, requested, skipped, total, error } = operation;
+  const handled = Object.values(skipped).reduce((sum, count) => sum + count, done + requested);
   const stop = async () => {
     try {
       await request("POST /bulk/:id/stop", { params: { id }, body: {} });

@@ -43,12 +43,20 @@ const DONE = { retry: "retried", cancel: "cancelled", delete: "deleted" } as con
 export function resultText({
   action,
   done,
+  requested,
   skipped,
-}: Pick<BulkOperation, "action" | "done" | "skipped">): string {
+}: Pick<BulkOperation, "action" | "done" | "requested" | "skipped">): string {
+  const parts = [`${done} ${DONE[action]}`];
+  if (requested > 0) parts.push(`${requested} running asked to stop`);
   const reasons = Object.entries(skipped).filter(([, count]) => count > 0);
   const total = reasons.reduce((sum, [, count]) => sum + count, 0);
-  if (total === 0) return `${done} ${DONE[action]}`;
-  const why =
-    reasons.length === 1 ? reasons[0]![0] : reasons.map(([reason, count]) => `${count} ${reason}`).join(", ");
-  return `${done} ${DONE[action]}, ${total} skipped (${why})`;
+  const why = reasons.map(([reason, count]) =>
+    reasons.length === 1 ? reasonText(reason) : `${count} ${reasonText(reason)}`,
+  );
+  if (total > 0) parts.push(`${total} skipped (${why.join(", ")})`);
+  return parts.join(", ");
+}
+
+function reasonText(reason: string): string {
+  return reason === "gone" ? "deleted meanwhile" : `already ${reason}`;
 }

@@ -24,7 +24,7 @@ interface StripProps {
 /** The last runs of a job or schedule, one mark each; a mark links to its run. Arrow keys move between the marks. */
 export function Strip({ label, runs, current }: StripProps) {
   const list = useRef<HTMLUListElement>(null);
-  if (runs.length === 0) return <span class="muted">no runs yet</span>;
+  if (runs.length === 0) return <span class="muted">none yet</span>;
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;

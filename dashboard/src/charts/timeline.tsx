@@ -11,6 +11,8 @@ const TONES: Record<AttemptView["outcome"], { tone: Tone; label: string }> = {
   retried: { tone: "retrying", label: "retried" },
   failed: { tone: "failed", label: "failed" },
   crashed: { tone: "failed", label: "crashed" },
+  lost: { tone: "retrying", label: "lost" },
+  released: { tone: "retrying", label: "released" },
   running: { tone: "running", label: "running" },
   completed: { tone: "completed", label: "completed" },
   cancelled: { tone: "cancelled", label: "cancelled" },

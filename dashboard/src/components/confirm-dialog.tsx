@@ -1,11 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { Problem } from "../../../src/dashboard/api/contract.ts";
-import { toProblem } from "../api/client.ts";
 import { Button } from "./button.tsx";
 import { CommandLine } from "./copy-button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { ProblemText } from "./problem.tsx";
+import { useSubmit } from "./use-submit.ts";
 
 interface ConfirmDialogProps {
   title: string;
@@ -27,25 +26,14 @@ interface ConfirmDialogProps {
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { title, children, confirm, command, danger = false, typed, act, onClose } = props;
   const text = useSignal("");
-  const busy = useSignal(false);
-  const problem = useSignal<Problem | null>(null);
-  const blocked = busy.value || (typed !== undefined && text.value.trim() !== typed);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (blocked) return;
-    busy.value = true;
-    problem.value = null;
-    try {
-      await act();
-      onClose();
-    } catch (error) {
-      problem.value = toProblem(error);
-    }
-    busy.value = false;
-  };
+  const blocked = typed !== undefined && text.value.trim() !== typed;
+  const { busy, problem, onSubmit } = useSubmit(async () => {
+    await act();
+    onClose();
+  }, blocked);
   return (
     <Dialog title={title} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
+      <form class="stack" onSubmit={onSubmit}>
         {children}
         {typed !== undefined && (
           <label class="field">
@@ -75,10 +63,10 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
           <Button
             type="submit"
             kind={danger ? "danger" : "primary"}
-            disabled={blocked}
+            disabled={busy || blocked}
             autofocus={typed === undefined}
           >
-            {busy.value ? "Working…" : confirm}
+            {busy ? "Working…" : confirm}
           </Button>
         </div>
       </form>

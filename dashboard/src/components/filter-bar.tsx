@@ -1,6 +1,6 @@
-import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useKeys } from "../keyboard/keys.ts";
+import { query, setQuery } from "../router/router.ts";
 
 export interface Filter {
   text: string;
@@ -9,16 +9,25 @@ export interface Filter {
   matches(...texts: (string | null)[]): boolean;
 }
 
-/** A filter over rows that the page has in full. */
+/** A filter over rows that the page has in full. It is part of the address, which can be shared. */
 export function useFilter(): Filter {
-  const text = useSignal("");
-  const wanted = text.value.trim().toLowerCase();
+  const text = query.value.get("filter") ?? "";
+  const wanted = text.trim().toLowerCase();
   return {
-    text: text.value,
-    set: (value) => {
-      text.value = value;
-    },
+    text,
+    set: (value) => setQuery({ filter: value || null }, { replace: true }),
     matches: (...texts) => wanted === "" || texts.some((one) => one?.toLowerCase().includes(wanted)),
+  };
+}
+
+/** The chosen one of groups, the first by default, as part of the address. */
+export function useGroup<Group extends string>(
+  groups: readonly Group[],
+): { group: Group; onGroup(group: Group): void } {
+  const chosen = query.value.get("show");
+  return {
+    group: groups.find((one) => one === chosen) ?? groups[0]!,
+    onGroup: (group) => setQuery({ show: group === groups[0] ? null : group }, { replace: true }),
   };
 }
 

@@ -13,6 +13,9 @@ interface MenuProps {
   children: ComponentChildren;
 }
 
+/** Least distance of a menu from the left edge of the window, in pixels. */
+const MARGIN = 8;
+
 /** A button that opens a list of actions, in a popover that the browser closes. */
 export function Menu({ label, icon = "more", text, children }: MenuProps) {
   const id = useId();
@@ -21,6 +24,13 @@ export function Menu({ label, icon = "more", text, children }: MenuProps) {
     const { bottom, right } = button.getBoundingClientRect();
     list.current?.style.setProperty("top", `${bottom + 4}px`);
     list.current?.style.setProperty("right", `${document.documentElement.clientWidth - right}px`);
+    list.current?.style.setProperty("max-height", `calc(100vh - ${bottom + 12}px)`);
+  };
+  // Its width is known once it is open: below a button at the left edge it would begin outside the window.
+  const keepInside = (menu: HTMLElement) => {
+    const { left, right } = menu.getBoundingClientRect();
+    if (left < MARGIN)
+      menu.style.setProperty("right", `${document.documentElement.clientWidth - right + left - MARGIN}px`);
   };
   return (
     <>
@@ -34,7 +44,13 @@ export function Menu({ label, icon = "more", text, children }: MenuProps) {
       >
         {text}
       </Button>
-      <div ref={list} id={id} popover="auto" class="menu">
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        class="menu"
+        onToggle={({ currentTarget }) => keepInside(currentTarget)}
+      >
         {children}
       </div>
     </>

@@ -1,4 +1,4 @@
-import type { RunLink } from "../../../src/dashboard/api/contract.ts";
+import type { BatchLink, RunLink } from "../../../src/dashboard/api/contract.ts";
 import { Link } from "../router/link.tsx";
 import { pathTo } from "../router/path.ts";
 import { term } from "../text/query.ts";
@@ -36,6 +36,21 @@ export function TagLink({ tag }: { tag: string }) {
     <Link class="tag" to={runsPath(term("tag", tag))}>
       <Name>{tag}</Name>
     </Link>
+  );
+}
+
+/** The batch of a run, and whether the run is its callback. */
+export function BatchName({ batch: { id, name, callback } }: { batch: BatchLink }) {
+  return (
+    <>
+      <Link to={pathTo("/batches/:id", { id })}>
+        <Name>{name ?? "deleted"}</Name>
+      </Link>{" "}
+      <span class="muted">
+        {id}
+        {callback && `, on ${callback}`}
+      </span>
+    </>
   );
 }
 

@@ -3,10 +3,17 @@ import { Icon } from "./icon.tsx";
 
 type NoticeTone = "done" | "problem";
 
+/** A button of a notice, such as one that undoes the action. */
+interface NoticeAction {
+  label: string;
+  act(): void;
+}
+
 interface Notice {
   id: number;
   text: string;
   tone: NoticeTone;
+  action: NoticeAction | undefined;
 }
 
 const SHOWN_FOR = 6_000;
@@ -18,9 +25,9 @@ const announcement: Signal<string> = signal("");
 let lastId = 0;
 
 /** Shows the result of an action for some seconds; screen readers read it. */
-export function notify(text: string, tone: NoticeTone = "done"): void {
+export function notify(text: string, tone: NoticeTone = "done", action?: NoticeAction): void {
   lastId += 1;
-  const notice = { id: lastId, text, tone };
+  const notice = { id: lastId, text, tone, action };
   notices.value = [...notices.value.slice(-3), notice];
   setTimeout(() => dismiss(notice.id), SHOWN_FOR);
 }
@@ -51,10 +58,22 @@ export function Notices() {
   return (
     <>
       <div class="notices" role="status">
-        {notices.value.map(({ id, text, tone }) => (
+        {notices.value.map(({ id, text, tone, action }) => (
           <div key={id} class={`notice notice-${tone}`}>
             <Icon name={tone === "done" ? "completed" : "late"} />
             <span>{text}</span>
+            {action && (
+              <button
+                type="button"
+                class="text-button"
+                onClick={() => {
+                  action.act();
+                  dismiss(id);
+                }}
+              >
+                {action.label}
+              </button>
+            )}
             <button type="button" class="notice-close" aria-label="Dismiss" onClick={() => dismiss(id)}>
               <Icon name="close" size={12} />
             </button>

@@ -14,16 +14,21 @@ interface PauseDialogProps {
   command: string;
   /** Whether the pause can end by itself. */
   timed?: boolean;
+  /** What happens to it. Default: it is paused. */
+  verb?: keyof typeof ENDS;
   pause(request: PauseRequest): Promise<{ message: string }>;
   onDone(): void;
   onClose(): void;
 }
 
 /** Durations of a pause that the form offers. */
-const SPANS = ["15m", "1h", "4h", "1d"];
+const SPANS = ["15m", "1h", "4h", "1d", "7d"];
 
-/** Asks for the reason and the length of a pause. */
-export function PauseDialog({ what, children, command, timed, pause, onDone, onClose }: PauseDialogProps) {
+const ENDS = { Pause: "Resume by itself after", Mute: "End by itself after" };
+
+/** Asks for the reason and the length of a pause or a mute. */
+export function PauseDialog(props: PauseDialogProps) {
+  const { what, children, command, timed, verb = "Pause", pause, onDone, onClose } = props;
   const reason = useSignal("");
   const span = useSignal("");
   const act = async () => {
@@ -35,8 +40,8 @@ export function PauseDialog({ what, children, command, timed, pause, onDone, onC
   };
   return (
     <ConfirmDialog
-      title={`Pause ${what}?`}
-      confirm="Pause"
+      title={`${verb} ${what}?`}
+      confirm={verb}
       command={withOptions()}
       act={act}
       onClose={onClose}
@@ -56,7 +61,7 @@ export function PauseDialog({ what, children, command, timed, pause, onDone, onC
       </label>
       {timed && (
         <label class="field">
-          <span>Resume by itself after</span>
+          <span>{ENDS[verb]}</span>
           <input
             class="input"
             list="pause-spans"
@@ -85,11 +90,11 @@ export function PauseDialog({ what, children, command, timed, pause, onDone, onC
   }
 }
 
-/** Who paused it, why, since when and until when. */
-export function PauseNote({ pause }: { pause: PauseView }) {
+/** Who paused or muted it, why, since when and until when. */
+export function PauseNote({ pause, word = "paused" }: { pause: PauseView; word?: string }) {
   return (
     <span class="pause-note">
-      paused {pause.by !== null && <Name>{`by ${pause.by} `}</Name>}
+      {word} {pause.by !== null && <Name>{`by ${pause.by} `}</Name>}
       <Time at={pause.since} />
       {pause.until !== null && (
         <>

@@ -49,6 +49,7 @@ export function ProblemPage({ problem, actions }: { problem: Problem; actions?: 
 
 const TITLES: Record<string, string> = {
   OFFLINE: "The server cannot be reached",
+  BATCH_NOT_FOUND: "No such batch",
   RUN_NOT_FOUND: "No such run",
   UNKNOWN_JOB: "No such job",
   UNKNOWN_SCHEDULE: "No such schedule",

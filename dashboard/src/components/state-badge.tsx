@@ -1,4 +1,4 @@
-import type { RunSummary, ScheduleView, WorkerView } from "../../../src/dashboard/api/contract.ts";
+import type { BatchView, RunSummary, ScheduleView, WorkerView } from "../../../src/dashboard/api/contract.ts";
 import type { IconName } from "./icon.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -52,7 +52,7 @@ export function RunState({
 }
 
 const SCHEDULE_TONES: Record<ScheduleView["state"], Tone> = {
-  active: "completed",
+  active: "ready",
   late: "late",
   failing: "failed",
   running: "running",
@@ -61,7 +61,26 @@ const SCHEDULE_TONES: Record<ScheduleView["state"], Tone> = {
 };
 
 export function ScheduleState({ state }: { state: ScheduleView["state"] }) {
-  return <StateBadge tone={SCHEDULE_TONES[state]} label={state} />;
+  return (
+    <StateBadge
+      tone={SCHEDULE_TONES[state]}
+      label={state}
+      {...(state === "active" ? { icon: "play" as const } : {})}
+    />
+  );
+}
+
+/** The state of a batch: a failed member shows before it has finished. */
+export function BatchState({ batch }: { batch: BatchView }) {
+  const { state, failed, cancelled, cancelledAt } = batch;
+  if (state === "finished") {
+    const tone = failed > 0 ? "failed" : cancelled > 0 ? "cancelled" : "completed";
+    return <StateBadge tone={tone} label="finished" />;
+  }
+  if (cancelledAt !== null) return <StateBadge tone="cancelled" label="cancelling" />;
+  if (state === "open")
+    return <StateBadge tone="ready" label="open" title="Members may be added until it is sealed" />;
+  return <StateBadge tone="running" />;
 }
 
 const WORKER_TONES: Record<WorkerView["state"], Tone> = {

@@ -29,7 +29,7 @@ interface TimeProps {
 /** A time that stays right while the page is open, with the absolute time as its title. */
 export function Time({ at, zone = null, as = "relative" }: TimeProps) {
   const text = useComputed(() => (at === null ? "—" : textOf(Date.parse(at), as, shownZone(zone))));
-  if (at === null) return <span class="muted">—</span>;
+  if (at === null) return <span class="muted none">—</span>;
   return (
     <time dateTime={at} title={formatAbsolute(Date.parse(at), shownZone(zone))}>
       {text}
@@ -54,13 +54,14 @@ function textOf(at: number, as: NonNullable<TimeProps["as"]>, zone: string | und
 
 /** A duration in milliseconds; null shows a dash. */
 export function Duration({ ms }: { ms: number | null }) {
-  return ms === null ? <span class="muted">—</span> : <span>{formatDuration(ms)}</span>;
+  return ms === null ? <span class="muted none">—</span> : <span>{formatDuration(ms)}</span>;
 }
 
 /** A duration that grows: from `since` until now. */
 export function Elapsed({ since }: { since: string }) {
-  const text = useComputed(() =>
-    formatDuration(Math.max(0, Math.floor((now.value - Date.parse(since)) / 1000) * 1000)),
-  );
+  const text = useComputed(() => {
+    const seconds = Math.floor((now.value - Date.parse(since)) / 1000);
+    return seconds < 1 ? "0 s" : formatDuration(seconds * 1000);
+  });
   return <span>{text}</span>;
 }

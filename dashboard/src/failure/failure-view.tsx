@@ -1,10 +1,12 @@
+import type { ComponentChildren } from "preact";
 import type { FailureView as Failure, StackFrame } from "../../../src/dashboard/api/contract.ts";
 import { CopyButton } from "../components/copy-button.tsx";
+import { shownPlace } from "../text/shown.ts";
 import { visibleText } from "../text/visible.ts";
 import { failureText, groupFrames, groupTitle } from "./frames.ts";
 
 /** An error with its stack and causes. Frames of packages and of Node are folded. */
-export function FailureView({ failure }: { failure: Failure }) {
+export function FailureView({ failure, actions }: { failure: Failure; actions?: ComponentChildren }) {
   return (
     <div class="failure">
       <Level failure={failure} />
@@ -12,6 +14,7 @@ export function FailureView({ failure }: { failure: Failure }) {
         <CopyButton text={() => failureText(failure)} label="Copy error">
           Copy error
         </CopyButton>
+        {actions}
       </div>
     </div>
   );
@@ -67,7 +70,7 @@ function Frame({ frame }: { frame: StackFrame }) {
         <span class="muted">at </span>
         {visibleText(frame.call)}
       </span>
-      <code class="frame-place">{visibleText(frame.place)}</code>
+      <code class="frame-place">{shownPlace(frame.place)}</code>
       {frame.own && <span class="frame-mark">yours</span>}
     </div>
   );

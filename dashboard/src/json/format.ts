@@ -1,4 +1,4 @@
-import type { JsonContainer, JsonNode } from "./parse.ts";
+import { type JsonContainer, type JsonNode, parseJson } from "./parse.ts";
 
 export function isContainer(node: JsonNode): node is JsonContainer {
   return node.kind === "object" || node.kind === "array";
@@ -42,6 +42,12 @@ export function formatJson(root: JsonNode): string {
     write(node.values[next]!);
   }
   return parts.join("");
+}
+
+/** Returns JSON text with two spaces per level, or the text itself if it is not JSON. */
+export function prettyJson(json: string): string {
+  const { node, fault } = parseJson(json);
+  return node === null || fault !== null ? json : formatJson(node);
 }
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$]*$/;

@@ -6,6 +6,7 @@ import { Icon, type IconName } from "../components/icon.tsx";
 import { PAGES } from "../pages.tsx";
 import { pathTo } from "../router/path.ts";
 import { navigate } from "../router/router.ts";
+import { savedFilters } from "../state/saved-filters.ts";
 
 interface Entry {
   label: string;
@@ -16,7 +17,7 @@ interface Entry {
 
 const MOST_JOBS = 8;
 
-/** Pages, jobs and runs by name or id: opened with ⌘K. */
+/** Pages, saved filters, jobs, runs and batches by name or id: opened with ⌘K. */
 export function Palette({ onClose }: { onClose(): void }) {
   const text = useSignal("");
   const chosen = useSignal(0);
@@ -65,8 +66,8 @@ export function Palette({ onClose }: { onClose(): void }) {
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={entries[at] ? `${list}-${at}` : undefined}
-        aria-label="Page, job or run id"
-        placeholder="Page, job or run id"
+        aria-label="Page, job, or id of a run or batch"
+        placeholder="Page, job, or id of a run or batch"
         autocomplete="off"
         autofocus
         value={text.value}
@@ -110,9 +111,27 @@ function entriesFor(text: string, jobs: readonly string[]): Entry[] {
   const matching = jobs.filter((job) => job.toLowerCase().includes(wanted)).slice(0, MOST_JOBS);
   const entries: Entry[] = [
     ...(id
-      ? [{ label: `Run ${id}`, detail: "run", icon: "play" as const, to: pathTo("/runs/:id", { id }) }]
+      ? [
+          { label: `Run ${id}`, detail: "run", icon: "play" as const, to: pathTo("/runs/:id", { id }) },
+          {
+            label: `Batch ${id}`,
+            detail: "batch",
+            icon: "ready" as const,
+            to: pathTo("/batches/:id", { id }),
+          },
+        ]
       : []),
     ...pages,
+    ...savedFilters.value
+      .filter(({ name, q }) => `${name} ${q}`.toLowerCase().includes(wanted))
+      .map(
+        ({ name, q }): Entry => ({
+          label: name,
+          detail: "saved filter",
+          icon: "star",
+          to: pathTo("/runs", {}, { q }),
+        }),
+      ),
     ...matching.map(
       (job): Entry => ({
         label: job,

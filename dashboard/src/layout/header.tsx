@@ -1,4 +1,5 @@
 import { Button } from "../components/button.tsx";
+import { useCurrentInView } from "../components/current-in-view.ts";
 import type { IconName } from "../components/icon.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Key } from "../components/key.tsx";
@@ -32,15 +33,7 @@ export function Header({ onSearch, onHelp }: HeaderProps) {
       {environment && <EnvironmentBadge name={environment} />}
       <nav class="nav" aria-label="Pages">
         {PAGES.filter(({ nav }) => nav).map((page) => (
-          <Link
-            key={page.path}
-            to={page.path}
-            class="nav-link"
-            aria-current={isCurrent(page.path) ? "page" : undefined}
-          >
-            {page.title}
-            <NavBadge page={page.path} />
-          </Link>
+          <NavLink key={page.path} to={page.path} title={page.title} />
         ))}
       </nav>
       <div class="header-tools">
@@ -65,6 +58,17 @@ export function Header({ onSearch, onHelp }: HeaderProps) {
   );
 }
 
+function NavLink({ to, title }: { to: string; title: string }) {
+  const current = isCurrent(to);
+  const place = useCurrentInView<HTMLSpanElement>(current, overview.value !== null);
+  return (
+    <Link to={to} class="nav-link" aria-current={current ? "page" : undefined}>
+      <span ref={place}>{title}</span>
+      <NavBadge page={to} />
+    </Link>
+  );
+}
+
 function isCurrent(page: string): boolean {
   return page === "/" ? path.value === "/" : path.value === page || path.value.startsWith(`${page}/`);
 }
@@ -83,8 +87,8 @@ function NavBadge({ page }: { page: string }) {
   const tiles = overview.value?.tiles;
   if (!tiles) return null;
   const [count, text] =
-    page === "/failures"
-      ? [tiles.failed.jobs, "failing jobs"]
+    page === "/jobs"
+      ? [tiles.failed.jobs, "failing"]
       : page === "/schedules"
         ? [tiles.schedules.late, "late"]
         : page === "/workers"

@@ -8,6 +8,7 @@ import { announce } from "../components/notices.tsx";
 import { Sentence } from "../components/sentence.tsx";
 import type { ConnectionStatus } from "../live/connection.ts";
 import { database, overview, paused, polling, receivedAt, status, togglePause } from "../live/live.ts";
+import { Link } from "../router/link.tsx";
 import { nextZone, settings, type ZoneChoice } from "../state/settings.ts";
 import { plural } from "../text/number.ts";
 import { now, skew } from "../time/clock.ts";
@@ -57,7 +58,14 @@ function Health() {
       <strong>{word}</strong>
       <span class="health-text" title={health.sentences.join("\n")}>
         {first && <Sentence>{first}</Sentence>}
-        {more.length > 0 && <span class="muted"> and {plural(more.length, "more problem")}</span>}
+        {more.length > 0 && (
+          <>
+            {" "}
+            <Link to="/" class="health-more">
+              and {plural(more.length, "more problem")}
+            </Link>
+          </>
+        )}
       </span>
       {command && (
         <span class="health-command">

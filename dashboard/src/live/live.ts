@@ -15,7 +15,12 @@ export const receivedAt: Signal<number> = signal(Date.now());
 /** Changes with every run that was dispatched, started or finished. Visible pages then read again. */
 export const version: ReadonlySignal<string | null> = computed(() => overview.value?.version ?? null);
 /** Whether the server reaches its database. */
-export const database: Signal<LiveEvents["database"]> = signal({ available: true, since: "", detail: null });
+export const database: Signal<LiveEvents["database"]> = signal({
+  available: true,
+  since: "",
+  code: null,
+  detail: null,
+});
 /** Bulk operations that this tab has heard of, by id. */
 export const bulkOperations: Signal<ReadonlyMap<string, BulkOperation>> = signal(new Map());
 /** Counts the moments at which the page should read again although no version changed: after a pause or an outage. */
@@ -23,15 +28,16 @@ export const refreshes: Signal<number> = signal(0);
 
 export const paused: ReadonlySignal<boolean> = computed(() => status.value === "paused");
 
-/** Codes of problems that mean: the database cannot be reached. */
-const OUTAGE = /^(DATABASE|NOT_A_DATABASE|WRONG_DATABASE)/;
+/** Codes of problems that mean: the database cannot be reached or used. */
+const OUTAGE = /^(DATABASE|NOT_A_DATABASE|WRONG_DATABASE|NOT_INSTALLED|SCHEMA_TOO_NEW)/;
 
 function receive(next: Overview): void {
   batch(() => {
     syncClock(next.now);
     overview.value = next;
     receivedAt.value = Date.now();
-    if (!database.value.available) setDatabase({ available: true, since: next.now, detail: null });
+    if (!database.value.available)
+      setDatabase({ available: true, since: next.now, code: null, detail: null });
   });
 }
 
@@ -71,8 +77,9 @@ async function poll(abort: AbortSignal): Promise<void> {
     receive(next);
   } catch (error) {
     if (!(error instanceof ApiProblem) || !OUTAGE.test(error.problem.code)) throw error;
+    const { code, detail } = error.problem;
     if (database.value.available)
-      setDatabase({ available: false, since: new Date().toISOString(), detail: error.problem.detail });
+      setDatabase({ available: false, since: new Date().toISOString(), code, detail });
   }
 }
 

@@ -18,7 +18,7 @@ export const FIELDS: readonly FieldHelp[] = [
   {
     name: "is",
     text: "late, retrying, waiting, finished …",
-    values: ["late", "retrying", "cancelling", "waiting", "running", "finished"],
+    values: ["due", "late", "retrying", "cancelling", "waiting", "running", "finished"],
   },
   { name: "job", text: "name of the job; a star stands for any text", look: true },
   { name: "queue", text: "name of the queue", look: true },

@@ -74,6 +74,18 @@ export function withField(query: string, field: string, value: string): string {
   return `${join(query, others)} ${field}:${value}`.trim();
 }
 
+/** Returns the query without each of its terms in turn. */
+export function withEachLeftOut(query: string): { without: string; rest: string }[] {
+  const terms = readTerms(query);
+  return terms.map((left) => ({
+    without: join(query, [left]),
+    rest: join(
+      query,
+      terms.filter((term) => term !== left),
+    ),
+  }));
+}
+
 /** Returns a name as a value of a query: in quotes if it has characters with a meaning. */
 export function quoteValue(name: string): string {
   return term("", name).slice(1);

@@ -1,3 +1,5 @@
+import { fromSegment, toSegment } from "../../../src/dashboard/segment.ts";
+
 /** Returns the path below the base, with a leading slash; null if the path is elsewhere. */
 export function withoutBase(base: string, pathname: string): string | null {
   if (`${pathname}/` === base) return "/";
@@ -32,7 +34,7 @@ export function pathTo(
   params: Record<string, string | number> = {},
   query: Record<string, string | number | null | undefined> = {},
 ): string {
-  const path = pattern.replace(/:(\w+)/g, (_, name) => encodeURIComponent(String(params[name])));
+  const path = pattern.replace(/:(\w+)/g, (_, name) => toSegment(String(params[name])));
   const pairs = Object.entries(query).filter(
     ([, value]) => value !== null && value !== undefined && value !== "",
   );
@@ -51,7 +53,7 @@ function segments(path: string): string[] {
 
 function decode(segment: string): string {
   try {
-    return decodeURIComponent(segment);
+    return fromSegment(segment);
   } catch {
     return segment;
   }

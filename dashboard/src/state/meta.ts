@@ -1,6 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { Bootstrap, Meta, Role } from "../../../src/dashboard/api/contract.ts";
 import { request } from "../api/client.ts";
+import { overview } from "../live/live.ts";
 import { setClock } from "../time/clock.ts";
 import { bootstrap } from "./bootstrap.ts";
 
@@ -25,10 +26,11 @@ export function identity(): Identity {
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
 
-/** Whether the user may do what needs this role. The server checks again. */
+/** Whether the user may do what needs this role, and the server would. The server checks again. */
 export function may(role: Role): boolean {
   const { user, readOnly } = identity();
-  return role === "viewer" || (!readOnly && RANK[user.role] >= RANK[role]);
+  const writable = !readOnly && overview.value?.versions.writable !== false;
+  return role === "viewer" || (writable && RANK[user.role] >= RANK[role]);
 }
 
 /** Reads what the HTML did not have, until the database answers. */

@@ -13,6 +13,8 @@ export interface Settings {
   density: Density;
   /** Shortcuts of one letter, which people who use speech input switch off. */
   singleKeys: boolean;
+  /** Columns of the list of runs, by their keys; null: the default ones. */
+  runColumns: readonly string[] | null;
 }
 
 const KEY = "punctual.settings";
@@ -23,6 +25,7 @@ const DEFAULTS: Settings = {
   pageSize: 25,
   density: "comfortable",
   singleKeys: true,
+  runColumns: null,
 };
 
 function load(): Settings {

@@ -102,6 +102,19 @@ export function formatShort(at: number, now: number, zone?: string): string {
   return `${words.format(at)} ${clock}`;
 }
 
+/** Returns day and time of a tick: `Wed 18 Nov 00:00`, with the year far away, and with seconds that are not zero. */
+export function formatTick(at: number, now: number, zone: string): string {
+  const words = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    ...(Math.abs(at - now) > 300 * DAY && { year: "numeric" }),
+  });
+  // British English writes "Wed, 18 Nov" in some versions of its locale data.
+  return `${words.format(at).replace(",", "")} ${formatClock(at, zone, { seconds: at % MINUTE !== 0 })}`;
+}
+
 /** Returns the day: `Tue 17`. */
 export function formatDay(at: number, zone?: string): string {
   const options: Intl.DateTimeFormatOptions = {

@@ -1,14 +1,15 @@
 import type { Punctual } from "../../punctual.ts";
-import type { Api, ApiSettings } from "../server/route.ts";
+import type { ApiSettings, MountedApi } from "../server/route.ts";
 import { BulkOperations } from "./bulk-operations.ts";
 import { LiveHub } from "./live/live-hub.ts";
 import { Sampler } from "./live/sampler.ts";
 import { OverviewReader } from "./overview-reader.ts";
 import { auditRoute } from "./routes/audit.ts";
+import { batchesRoutes } from "./routes/batches.ts";
 import { bulkRoutes } from "./routes/bulk.ts";
 import { definitionActions } from "./routes/definition-actions.ts";
 import { eventsRoute } from "./routes/events.ts";
-import { failuresRoute } from "./routes/failures.ts";
+import { failuresRoutes } from "./routes/failures.ts";
 import { jobsRoutes } from "./routes/jobs.ts";
 import { metaRoute } from "./routes/meta.ts";
 import { openApiRoute } from "./routes/openapi.ts";
@@ -23,13 +24,17 @@ import { workersRoute } from "./routes/workers.ts";
 import { Services } from "./services.ts";
 
 /** Returns the API of one dashboard. */
-export function createApi(jobs: Punctual, settings: ApiSettings): Api {
+export function createApi(jobs: Punctual, settings: ApiSettings): MountedApi {
   const services = new Services(jobs, settings);
   const overview = new OverviewReader(services);
   const sampler = new Sampler({
     clock: services.clock,
     read: () => overview.read(),
-    publish: (event, data) => hub.publish(event, event, data),
+    publish(event, data) {
+      // Pages read again when they get the event; a result from before it would hide the change from them.
+      services.reads.forget();
+      hub.publish(event, event, data);
+    },
     hide: (text) => settings.redaction.text(text),
   });
   const hub = new LiveHub(services.clock, sampler);
@@ -40,11 +45,12 @@ export function createApi(jobs: Punctual, settings: ApiSettings): Api {
     ...runRoutes(services),
     ...runActions(services),
     ...bulkRoutes(services, bulk),
+    ...batchesRoutes(services),
     ...jobsRoutes(services),
     ...queuesRoutes(services),
     ...schedulesRoutes(services),
     ...definitionActions(services),
-    failuresRoute(services),
+    ...failuresRoutes(services),
     workersRoute(services),
     auditRoute(services),
     valuesRoute(services),

@@ -1,5 +1,4 @@
-import type { BulkOptions, BulkReport } from "../../operate/bulk.ts";
-import type { RunsQuery } from "../../operate/run-query.ts";
+import type { BulkOptions, BulkReport, BulkTarget } from "../../operate/bulk.ts";
 import { toFailure } from "../../run/failure.ts";
 import { shellQuote } from "../../status/hints.ts";
 import { HOUR, SECOND } from "../../time.ts";
@@ -16,9 +15,6 @@ export const MOST_RUNS = 100_000;
 const MOST_AT_ONCE = 4;
 const KEPT_FOR: number = HOUR;
 const PUBLISHED_EVERY: number = SECOND / 2;
-
-/** Ids of one query: a term takes at most 100 values. */
-const IDS_OF_QUERY = 100;
 
 /** The runs of an operation: `ids`, or all that match a query. */
 export type Selection = { ids: number[] } | { q: string; zone: string | undefined };
@@ -48,7 +44,7 @@ export class BulkOperations {
   async start(action: BulkRequest["action"], selection: Selection, user: User): Promise<BulkOperation> {
     const running = [...this.#operations.values()].filter(({ view }) => view.state === "running");
     if (running.length >= MOST_AT_ONCE) {
-      throw new HttpProblem(429, {
+      throw new HttpProblem({
         code: "TOO_MANY_OPERATIONS",
         detail: `${MOST_AT_ONCE} operations are running, the most at once.`,
         hint: "Wait for one to finish, or stop one.",
@@ -62,6 +58,7 @@ export class BulkOperations {
       q: "q" in selection ? selection.q : null,
       state: "running",
       done: 0,
+      requested: 0,
       skipped: {},
       total,
       startedAt: iso(this.#services.clock.now()),
@@ -100,7 +97,7 @@ export class BulkOperations {
   #find(id: string): Operation {
     const operation = this.#operations.get(id);
     if (operation) return operation;
-    throw new HttpProblem(404, {
+    throw new HttpProblem({
       code: "UNKNOWN_OPERATION",
       detail: `There is no operation ${JSON.stringify(id)} in this process. It is known for an hour after its end.`,
     });
@@ -133,8 +130,11 @@ export class BulkOperations {
   }
 
   async #record(view: BulkOperation, selection: Selection, user: User): Promise<void> {
-    const { action, id, q, done, skipped, state, total, error } = view;
-    const result = state === "running" ? { total: total.value } : { done, skipped, error };
+    const { action, id, q, done, requested, skipped, state, total, error } = view;
+    const result =
+      state === "running"
+        ? { total: total.value }
+        : { done, ...(action === "cancel" && { requested }), skipped, error };
     await this.#services.jobs.recordAction({
       action: `runs.${action}`,
       target: q ?? `${"ids" in selection ? selection.ids.length : 0} runs`,
@@ -147,53 +147,34 @@ export class BulkOperations {
 
   /** Returns false if it stopped before the last run. */
   async #apply(operation: Operation, selection: Selection): Promise<boolean> {
-    const { view, stop } = operation;
-    if ("q" in selection) {
-      const options = this.#options(operation, { done: 0, skipped: {} }, MOST_RUNS);
-      const query = { where: selection.q, timezone: selection.zone };
-      const report = await this.#call(view.action, query, options);
-      return !stop.signal.aborted && processedIn(report) < MOST_RUNS;
-    }
-    for (let from = 0; from < selection.ids.length; from += IDS_OF_QUERY) {
-      if (stop.signal.aborted) return false;
-      const group = selection.ids.slice(from, from + IDS_OF_QUERY);
-      const before = { done: view.done, skipped: { ...view.skipped } };
-      const options = this.#options(operation, before, IDS_OF_QUERY);
-      const report = await this.#call(view.action, { where: `id:${group.join(",")}` }, options);
-      const gone = stop.signal.aborted ? 0 : group.length - processedIn(report);
-      if (gone > 0) view.skipped.gone = (view.skipped.gone ?? 0) + gone;
-    }
-    return !stop.signal.aborted;
+    const target = "ids" in selection ? selection.ids : { where: selection.q, timezone: selection.zone };
+    const report = await this.#call(operation.view.action, target, this.#options(operation));
+    return !operation.stop.signal.aborted && processedIn(report) < MOST_RUNS;
   }
 
-  /** Adds the counts of a call to those before it, and publishes them at most twice a second. */
-  #options(
-    operation: Operation,
-    before: Pick<BulkOperation, "done" | "skipped">,
-    limit: number,
-  ): BulkOptions {
+  /** Notes the counts in the view, and publishes them at most twice a second. */
+  #options(operation: Operation): BulkOptions {
     const { clock } = this.#services;
     const { view, stop } = operation;
     let publishedAt = clock.monotonic();
-    const progress: BulkOptions["progress"] = (_done, _total, soFar) => {
-      view.done = before.done + soFar.done;
-      view.skipped = sum(before.skipped, soFar.skipped);
+    const progress: BulkOptions["progress"] = (_done, _total, { done, requested, skipped }) => {
+      Object.assign(view, { done, requested, skipped: { ...skipped } });
       if (clock.monotonic() - publishedAt < PUBLISHED_EVERY) return;
       publishedAt = clock.monotonic();
       this.#publish(operation);
     };
-    return { limit, progress, signal: stop.signal };
+    return { limit: MOST_RUNS, progress, signal: stop.signal };
   }
 
-  #call(action: BulkRequest["action"], query: RunsQuery, options: BulkOptions): Promise<BulkReport> {
+  #call(action: BulkRequest["action"], target: BulkTarget, options: BulkOptions): Promise<BulkReport> {
     const { jobs } = this.#services;
     switch (action) {
       case "retry":
-        return jobs.retryAll(query, options);
+        return jobs.retryAll(target, options);
       case "cancel":
-        return jobs.cancelAll(query, options);
+        return jobs.cancelAll(target, options);
       case "delete":
-        return jobs.removeAll(query, options);
+        return jobs.removeAll(target, options);
     }
   }
 
@@ -208,14 +189,8 @@ export class BulkOperations {
   }
 }
 
-function processedIn({ done, skipped }: BulkReport): number {
-  return Object.values(skipped).reduce((total, count) => total + count, done);
-}
-
-function sum(a: Record<string, number>, b: Partial<Record<string, number>>): Record<string, number> {
-  const total = { ...a };
-  for (const [name, count = 0] of Object.entries(b)) total[name] = (total[name] ?? 0) + count;
-  return total;
+function processedIn({ done, requested, skipped }: BulkReport): number {
+  return Object.values(skipped).reduce((total, count) => total + count, done + requested);
 }
 
 function commandOf(action: BulkRequest["action"], selection: Selection): string {

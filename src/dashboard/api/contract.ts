@@ -3,12 +3,14 @@
  * durations are milliseconds, ids are integers.
  */
 
+import type { BatchDetail, BatchesChanges, BatchView } from "./contract/batches.ts";
 import type {
   AuditEntry,
   DispatchRequest,
   FailuresResponse,
   JobDetail,
   JobView,
+  MuteRequest,
   PauseRequest,
   QueueDetail,
   QueueView,
@@ -19,11 +21,11 @@ import type {
 } from "./contract/definitions.ts";
 import type { Overview, Span, TrendView } from "./contract/overview.ts";
 import type {
+  ActionResult,
   BulkOperation,
   BulkRequest,
   CancelRequest,
-  Created,
-  Done,
+  DispatchResult,
   LogsResponse,
   RerunRequest,
   RunDetail,
@@ -34,6 +36,7 @@ import type {
 } from "./contract/runs.ts";
 import type { JsonText, Meta, Page } from "./contract/values.ts";
 
+export type * from "./contract/batches.ts";
 export type * from "./contract/definitions.ts";
 export type * from "./contract/overview.ts";
 export type * from "./contract/runs.ts";
@@ -45,8 +48,8 @@ export interface LiveEvents {
   bulk: BulkOperation;
   /** Every five seconds: the last `overview` still holds, unless a `database` event said otherwise. */
   ping: Record<string, never>;
-  /** The database cannot be reached, or can be reached again. */
-  database: { available: boolean; since: string; detail: string | null };
+  /** The database cannot be reached or used, with the code of the error; or it can again. */
+  database: { available: boolean; since: string; code: string | null; detail: string | null };
 }
 
 /** Every route, relative to `/api/v1`, with what it takes and returns. */
@@ -67,28 +70,42 @@ export interface Api {
   "GET /runs/:id/logs": { query: { after?: number; limit?: number }; response: LogsResponse };
   "GET /runs/:id/payload": { query: { part: "args" | "result" | "progress" }; response: JsonText };
   "GET /runs/:id/children": { query: { before?: number }; response: Page<RunLink> };
-  "POST /runs/:id/retry": { body: Record<string, never>; response: Done };
-  "POST /runs/:id/cancel": { body: CancelRequest; response: Done };
-  "POST /runs/:id/rerun": { body: RerunRequest; response: Created };
-  "DELETE /runs/:id": { response: Done };
+  "POST /runs/:id/retry": { body: Record<string, never>; response: ActionResult };
+  "POST /runs/:id/cancel": { body: CancelRequest; response: ActionResult };
+  "POST /runs/:id/rerun": { body: RerunRequest; response: DispatchResult };
+  "DELETE /runs/:id": { response: ActionResult };
   "POST /runs/bulk": { body: BulkRequest; response: BulkOperation };
   "GET /bulk/:id": { response: BulkOperation };
   "POST /bulk/:id/stop": { body: Record<string, never>; response: BulkOperation };
+  "GET /batches": {
+    query: { show?: "all" | "unfinished"; before?: number; limit?: number };
+    response: Page<BatchView>;
+  };
+  "GET /batches/changes": {
+    query: { show?: "all" | "unfinished"; ids?: string; newest?: number };
+    response: BatchesChanges;
+  };
+  "GET /batches/:id": { response: BatchDetail };
+  "POST /batches/:id/seal": { body: Record<string, never>; response: ActionResult };
+  "POST /batches/:id/cancel": { body: Record<string, never>; response: ActionResult };
+  "POST /batches/:id/retry": { body: Record<string, never>; response: ActionResult };
   "GET /jobs": { response: { items: JobView[] } };
   "GET /jobs/:name": { query: { over?: Span }; response: JobDetail };
-  "POST /jobs/:name/dispatch": { body: DispatchRequest; response: Created };
-  "POST /jobs/:name/pause": { body: PauseRequest; response: Done };
-  "POST /jobs/:name/resume": { body: Record<string, never>; response: Done };
+  "POST /jobs/:name/dispatch": { body: DispatchRequest; response: DispatchResult };
+  "POST /jobs/:name/pause": { body: PauseRequest; response: ActionResult };
+  "POST /jobs/:name/resume": { body: Record<string, never>; response: ActionResult };
   "GET /queues": { response: { items: QueueView[] } };
   "GET /queues/:name": { query: { over?: Span }; response: QueueDetail };
-  "POST /queues/:name/pause": { body: PauseRequest; response: Done };
-  "POST /queues/:name/resume": { body: Record<string, never>; response: Done };
+  "POST /queues/:name/pause": { body: PauseRequest; response: ActionResult };
+  "POST /queues/:name/resume": { body: Record<string, never>; response: ActionResult };
   "GET /schedules": { response: SchedulesResponse };
   "GET /schedules/:id": { response: ScheduleDetail };
-  "POST /schedules/:id/run": { body: Record<string, never>; response: Created };
-  "POST /schedules/:id/pause": { body: PauseRequest; response: Done };
-  "POST /schedules/:id/resume": { body: Record<string, never>; response: Done };
+  "POST /schedules/:id/run": { body: Record<string, never>; response: DispatchResult };
+  "POST /schedules/:id/pause": { body: PauseRequest; response: ActionResult };
+  "POST /schedules/:id/resume": { body: Record<string, never>; response: ActionResult };
   "GET /failures": { response: FailuresResponse };
+  "POST /failures/:fingerprint/mute": { body: MuteRequest; response: ActionResult };
+  "POST /failures/:fingerprint/unmute": { body: Record<string, never>; response: ActionResult };
   "GET /workers": { response: { items: WorkerView[] } };
   "GET /audit": { query: { before?: number; limit?: number }; response: Page<AuditEntry> };
   "GET /values": { query: { field: string; prefix?: string }; response: ValuesResponse };

@@ -1,4 +1,6 @@
+import { PunctualError } from "../../errors.ts";
 import type { JsonValue } from "../../run/payload.ts";
+import type { Inspection } from "../../store/maintenance.ts";
 import { HttpProblem } from "../server/problem.ts";
 import type { Role, Route, RouteContext, User } from "../server/route.ts";
 import type { Api } from "./contract.ts";
@@ -75,20 +77,34 @@ export interface Effect<Response> {
 
 /** Defines a route that changes something, and records it in the audit trail. */
 export function defineAction<Key extends ActionKey, Readers extends BodyReaders<Key>>(
-  { jobs, reads }: Services,
+  { jobs, reads, inspection }: Services,
   key: Key,
   { role, body: readers }: { role: Role; body: Readers },
   act: (request: ActionRequest<ReadValues<Readers>>) => Promise<Effect<Api[Key]["response"]>>,
 ): Route {
   const [method, path] = key.split(" /") as ["POST" | "DELETE", string];
   const handler = async ({ params, body, user }: RouteContext) => {
-    const { response, status = 200, audit } = await act({ params, body: readBody(body, readers), user });
+    const given = readBody(body, readers);
+    checkSchema((await inspection.get()).schema);
+    const { response, status = 200, audit } = await act({ params, body: given, user });
     reads.forget();
     if (audit !== null)
       await jobs.recordAction({ ...audit, user: user.name, role: user.role, source: "dashboard" });
     return { status, body: response };
   };
   return { method, path: `/api/v1/${path}`, role, handler };
+}
+
+/**
+ * Refuses actions if another process has migrated the database beyond this code (note 27). A store checks the schema
+ * when it opens, which may have been days ago.
+ */
+function checkSchema({ found, needed, usable }: Inspection["schema"]): void {
+  if (usable) return;
+  throw new PunctualError(
+    "SCHEMA_TOO_NEW",
+    `The database is at schema ${found}, which needs newer code; this dashboard knows schemas up to ${needed}. Nothing was changed. Update punctual in the process that serves the dashboard.`,
+  );
 }
 
 const RANKS: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
@@ -100,7 +116,7 @@ export function hasRole(user: User, role: Role): boolean {
 /** Throws 403 unless the user has a role that a part of a request needs beyond the role of its route. */
 export function requireRole(user: User, role: Role, what: string): void {
   if (hasRole(user, role)) return;
-  throw new HttpProblem(403, {
+  throw new HttpProblem({
     code: "ROLE_TOO_LOW",
     detail: `${user.name} is ${user.role} here; to ${what} needs ${role}.`,
   });

@@ -1,3 +1,4 @@
+import type { Outcome } from "../../run/states.ts";
 import { describeCron } from "../../schedule/cron-words.ts";
 import { digest } from "../../schedule/schedule.ts";
 import { healthOf } from "../../status/health.ts";
@@ -5,12 +6,14 @@ import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import type { Trend } from "../../status/trend.ts";
 import { SECOND } from "../../time.ts";
 import { CachedValue } from "./cached-value.ts";
-import type { HealthView, NextTick, Overview } from "./contract.ts";
+import type { Count, HealthView, NextTick, Overview } from "./contract.ts";
 import type { Services } from "./services.ts";
 import { attentionTo } from "./views/attention.ts";
 import { toQueueView } from "./views/queue.ts";
+import { toCount } from "./views/run-summary.ts";
 import { scheduleConditions } from "./views/schedule-state.ts";
 import { iso, isoOrNull } from "./views/times.ts";
+import { toVersions } from "./views/versions.ts";
 
 /** Next ticks on the overview. */
 const MOST_TICKS = 8;
@@ -18,16 +21,23 @@ const MOST_TICKS = 8;
 /** Hours of a day, in points of the trend of a week. */
 const DAY_POINTS = 24;
 
+/** The list to which the figure of failed runs leads. */
+const FAILED_RUNS = "state:failed after:24h";
+
 /** Reads the overview: one status per call; slower facts are kept for some seconds. */
 export class OverviewReader {
   readonly #services: Services;
   readonly #week: CachedValue<Trend>;
+  readonly #failedRuns: CachedValue<Count>;
   readonly #schedules: CachedValue<ScheduleInfo[]>;
 
   constructor(services: Services) {
     const { clock, reports } = services;
     this.#services = services;
     this.#week = new CachedValue(clock, 30 * SECOND, () => reports.trend({ over: "7d" }));
+    this.#failedRuns = new CachedValue(clock, 5 * SECOND, async () =>
+      toCount(await reports.count(FAILED_RUNS)),
+    );
     this.#schedules = new CachedValue(clock, 5 * SECOND, () => reports.schedules());
   }
 
@@ -37,24 +47,28 @@ export class OverviewReader {
   }
 
   async #read(): Promise<Overview> {
-    const { reports, settings, trends } = this.#services;
+    const { reports, settings, trends, inspection } = this.#services;
     const { redaction } = settings;
     const report = await reports.status();
-    const [newest, queueTrends, schedules, week] = await Promise.all([
+    // Read again at once after a failure, so that the tile does not contradict the list below it.
+    const failedAt = latest(report.jobs.map(({ lastFailure }) => lastFailure))?.getTime() ?? null;
+    const [newest, queueTrends, schedules, found, week, failedRuns] = await Promise.all([
       reports.storedRuns({ limit: 1 }),
       trends.queues.get(),
       this.#schedules.get(),
-      // Read again at once after a failure, so that the tile does not contradict the list below it.
-      this.#week.get(latest(report.jobs.map(({ lastFailure }) => lastFailure))?.getTime() ?? null),
+      inspection.get(),
+      this.#week.get(failedAt),
+      this.#failedRuns.get(failedAt),
     ]);
     const health = healthOf(report);
     return {
       now: iso(report.now),
       health: toHealthView({ ...health, sentences: health.sentences.map((one) => redaction.text(one)) }),
-      tiles: toTiles(report, schedules, week),
+      tiles: toTiles(report, schedules, failuresOf(week, failedRuns)),
       attention: attentionTo(report, redaction),
       queues: report.queues.map((queue) => toQueueView(queue, report, queueTrends.get(queue.name))),
       nextTicks: nextTicks(schedules, report),
+      versions: toVersions(report, found),
       version: versionOf(report, newest.runs[0]?.id ?? 0),
     };
   }
@@ -64,10 +78,12 @@ function toHealthView({ level, sentences, hints }: ReturnType<typeof healthOf>):
   return { level, sentences, commands: hints };
 }
 
-function toTiles(report: StatusReport, schedules: ScheduleInfo[], week: Trend): Overview["tiles"] {
+type Failures = Omit<Overview["tiles"]["failed"], "jobs">;
+
+function toTiles(report: StatusReport, schedules: ScheduleInfo[], failures: Failures): Overview["tiles"] {
   const { queues, workers, capped } = report;
   const live = workers.filter(({ parallel }) => parallel > 0);
-  const sum = (name: "running" | "ready" | "scheduled") =>
+  const sum = (name: "running" | "ready" | "scheduled" | "due") =>
     queues.reduce((total, queue) => total + queue[name], 0);
   const conditions = schedules.map(scheduleConditions(report));
   const isOn = (index: number) => conditions[index] === "active" || conditions[index] === "late";
@@ -76,9 +92,13 @@ function toTiles(report: StatusReport, schedules: ScheduleInfo[], week: Trend): 
     waiting: {
       ready: { value: sum("ready"), capped },
       scheduled: { value: sum("scheduled"), capped: capped && sum("scheduled") > 0 },
+      due: { value: sum("due"), capped: queues.some((queue) => queue.due > 0 && queue.capped) },
       oldest: isoOrNull(earliest(queues.map(({ oldest }) => oldest))),
     },
-    failed: { ...failures(week), jobs: report.jobs.filter(({ fails }) => fails > 0).length },
+    failed: {
+      ...failures,
+      jobs: report.jobs.filter(({ fails, mute }) => fails > 0 && mute === null).length,
+    },
     schedules: {
       active: schedules.filter((_, index) => isOn(index)).length,
       paused: conditions.filter((one) => one === "paused").length,
@@ -93,16 +113,19 @@ function toTiles(report: StatusReport, schedules: ScheduleInfo[], week: Trend): 
   };
 }
 
-/** Returns the failed runs of the last 24 hours and of the 24 hours before, to the hour. */
-function failures({ points }: Trend): { last24h: number; before: number; rate: number | null } {
-  const count = (from: number, to: number | undefined, name: "failed" | "completed") =>
-    points.slice(from, to).reduce((total, { counts }) => total + counts[name], 0);
-  const last24h = count(-DAY_POINTS, undefined, "failed");
-  const ended = last24h + count(-DAY_POINTS, undefined, "completed");
+/** Attempts are counted to the hour. */
+function failuresOf({ points }: Trend, runs: Count): Failures {
+  const sum = (from: number, to: number | undefined, ...names: Outcome[]) =>
+    points
+      .slice(from, to)
+      .flatMap(({ counts }) => names.map((name) => counts[name]))
+      .reduce((total, count) => total + count, 0);
+  const ended = runs.value + sum(-DAY_POINTS, undefined, "completed");
   return {
-    last24h,
-    before: count(-2 * DAY_POINTS, -DAY_POINTS, "failed"),
-    rate: ended === 0 ? null : last24h / ended,
+    runs,
+    rate: ended === 0 ? null : runs.value / ended,
+    attempts: sum(-DAY_POINTS, undefined, "failed", "retried"),
+    attemptsBefore: sum(-2 * DAY_POINTS, -DAY_POINTS, "failed", "retried"),
   };
 }
 
@@ -125,7 +148,14 @@ function nextTicks(schedules: ScheduleInfo[], report: StatusReport): NextTick[] 
 function versionOf({ queues, jobs }: StatusReport, newest: number): string {
   const facts = [
     newest,
-    queues.map(({ name, ready, scheduled, running, oldest }) => [name, ready, scheduled, running, oldest]),
+    queues.map(({ name, ready, scheduled, due, running, oldest }) => [
+      name,
+      ready,
+      scheduled,
+      due,
+      running,
+      oldest,
+    ]),
     jobs.map(({ name, running, waiting, lastRun, lastFailure, fails }) => [
       name,
       running,

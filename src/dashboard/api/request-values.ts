@@ -52,7 +52,7 @@ function refuseUnknown(names: readonly string[], known: readonly string[], what:
 
 /** Returns the problem of a request whose values are wrong. */
 export function invalid(expected: string, hint?: string): HttpProblem {
-  return new HttpProblem(422, { code: "INVALID_REQUEST", detail: `Expected ${expected}.`, hint });
+  return new HttpProblem({ code: "INVALID_REQUEST", detail: `Expected ${expected}.`, hint });
 }
 
 // -- readers of a query, whose values are texts ----------------------------------------------------------------------

@@ -7,15 +7,16 @@ import { queryQuote, shellQuote } from "../../status/hints.ts";
 import type { StatusReport } from "../../status/report.ts";
 import type { RunRecord } from "../../store/records.ts";
 import type { User } from "../server/route.ts";
+import { batchLinkOf } from "./batch-reader.ts";
 import type { AttemptView, Page, RunAction, RunDetail, RunLink } from "./contract.ts";
 import { hasRole } from "./define-route.ts";
+import { recentRuns } from "./recent-runs.ts";
 import type { Services } from "./services.ts";
 import { toErrorHead, toFailureView } from "./views/failure.ts";
 import { toJsonText } from "./views/json-text.ts";
 import { toCount, toLink, toSummary } from "./views/run-summary.ts";
 import { iso, isoOrNull } from "./views/times.ts";
 
-const RECENT_RUNS = 30;
 const CHILDREN = 20;
 
 /** Ids behind a run among which its newer neighbour is looked for. */
@@ -33,7 +34,7 @@ export async function readRun(services: Services, id: number, user: User): Promi
   const { reports, settings } = services;
   const { redaction } = settings;
   const run = await findRun(services, id);
-  const [context, why, attempts, logs, report, children, recent, older, newer, parent, rerunOf] =
+  const [context, why, attempts, logs, report, children, recent, older, newer, batch, parent, rerunOf] =
     await Promise.all([
       services.summaryContext(),
       reports.why(id),
@@ -41,15 +42,15 @@ export async function readRun(services: Services, id: number, user: User): Promi
       reports.countLogs(id),
       services.status(),
       readChildren(services, id),
-      reports.storedRuns({ job: run.name, limit: RECENT_RUNS }),
+      reports.now().then((now) => recentRuns(services, run.name, Number(now))),
       reports.storedRuns({ job: run.name, before: id, limit: 1 }),
       findNewer(services, run),
+      batchLinkOf(services, run),
       run.parentId === null ? null : reports.storedRun(run.parentId),
       run.rerunOf === null ? null : reports.storedRun(run.rerunOf),
     ]);
   const { now } = context;
   const failure = failureOf(run, attempts);
-  const links = recent.runs.map((one) => toLink(one, now));
   const actions = actionsOn(run, user);
   return {
     ...toSummary(run, context),
@@ -70,11 +71,12 @@ export async function readRun(services: Services, id: number, user: User): Promi
     uniqueKey: run.uniqueKey,
     scheduledFor: isoOrNull(run.scheduledFor),
     scheduleId: run.scheduleId,
+    batch,
     parent: parent && toLink(parent, now),
     rerunOf: rerunOf && toLink(rerunOf, now),
     children,
-    recent: links,
-    newer: newerIn(links, id) ?? newer,
+    recent,
+    newer: newer ?? newerIn(recent, id),
     older: older.runs[0]?.id ?? null,
     timeout: run.timeout ?? services.definition(run.name)?.settings.timeout ?? null,
     actions,
@@ -100,7 +102,7 @@ async function countAlike({ reports }: Services, run: RunRecord): Promise<RunDet
   return toCount({ count: Math.max(0, count - 1), capped });
 }
 
-/** Attempts that failed are stored; the one that is under way or ended the run is in the run itself. */
+/** Attempts that failed or did not finish are stored; the one that is under way or ended the run is in the run itself. */
 function attemptViews(
   run: RunRecord,
   attempts: readonly AttemptInfo[],
@@ -141,7 +143,7 @@ export function workerLabel(id: string | null, { workers, silent }: StatusReport
   return known ? `${known.host}:${known.pid}` : id;
 }
 
-/** Returns the newer neighbour if it is among the last runs of the job. */
+/** Returns the newer neighbour if both are among the last finished runs of the job. */
 function newerIn(recent: readonly RunLink[], id: number): number | null {
   const index = recent.findIndex((run) => run.id === id);
   return index > 0 ? recent[index - 1]!.id : null;

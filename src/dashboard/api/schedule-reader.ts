@@ -1,5 +1,5 @@
 import { PunctualError } from "../../errors.ts";
-import type { TickInfo } from "../../run/info.ts";
+import type { RecentTicks } from "../../operate/reports.ts";
 import { ticksOf } from "../../schedule/next-ticks.ts";
 import { type Misfire, Schedule, type ScheduleParts } from "../../schedule/schedule.ts";
 import { shellQuote } from "../../status/hints.ts";
@@ -68,14 +68,14 @@ export async function readSchedule(services: Services, id: number): Promise<Sche
   };
 }
 
-async function recentTicks(
-  { reports }: Services,
-  schedules: readonly ScheduleInfo[],
-): Promise<Map<number, TickInfo[]>> {
+async function recentTicks({ reports }: Services, schedules: readonly ScheduleInfo[]): Promise<RecentTicks> {
   const ids = schedules.slice(0, MOST_WITH_TICKS).map(({ id }) => id);
-  const found = new Map<number, TickInfo[]>();
-  for (let from = 0; from < ids.length; from += GROUP)
-    for (const [id, ticks] of await reports.recentTicks(ids.slice(from, from + GROUP))) found.set(id, ticks);
+  const found: RecentTicks = { ticks: new Map(), partial: [] };
+  for (let from = 0; from < ids.length; from += GROUP) {
+    const { ticks, partial } = await reports.recentTicks(ids.slice(from, from + GROUP));
+    for (const [id, of] of ticks) found.ticks.set(id, of);
+    found.partial = found.partial.concat(partial);
+  }
   return found;
 }
 

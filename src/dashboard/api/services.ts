@@ -2,11 +2,15 @@ import type { Definition } from "../../job/definition.ts";
 import type { Reports } from "../../operate/reports.ts";
 import type { Punctual } from "../../punctual.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
-import type { Clock } from "../../time.ts";
+import type { Inspection } from "../../store/maintenance.ts";
+import { type Clock, SECOND } from "../../time.ts";
 import type { ApiSettings } from "../server/route.ts";
+import { CachedValue } from "./cached-value.ts";
 import { SharedReads, STORE_TIMEOUT } from "./shared-reads.ts";
 import { TrendCache } from "./trend-cache.ts";
 import type { SummaryContext } from "./views/run-summary.ts";
+
+const INSPECTED_EVERY: number = 15 * SECOND;
 
 /** The parts that the routes of one dashboard share. */
 export class Services {
@@ -17,6 +21,8 @@ export class Services {
   readonly clock: Clock;
   readonly reads: SharedReads;
   readonly trends: TrendCache;
+  /** The database and its schema. Another process may migrate it while this one runs. */
+  readonly inspection: CachedValue<Inspection>;
 
   constructor(jobs: Punctual, settings: ApiSettings) {
     this.jobs = jobs;
@@ -25,6 +31,11 @@ export class Services {
     this.clock = jobs.clock;
     this.reads = new SharedReads(this.clock);
     this.trends = new TrendCache(this.clock, this.reports);
+    this.inspection = new CachedValue(this.clock, INSPECTED_EVERY, async () => {
+      // Opens the store, which creates the tables of a new SQLite database.
+      await this.reports.now();
+      return jobs.inspect();
+    });
   }
 
   /** Returns the status; callers within a second share one. */

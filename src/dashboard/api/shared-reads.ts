@@ -37,7 +37,10 @@ export class SharedReads {
     return this.#inTime(known) as Promise<Value>;
   }
 
-  /** Forgets all results, after an action: its caller must see the effect. Reads under way are not joined any more. */
+  /**
+   * Forgets all results, when something has changed: after an action its caller must see the effect, after an event its
+   * receivers. Reads under way are not joined any more.
+   */
   forget(): void {
     this.#entries.clear();
   }
@@ -63,7 +66,7 @@ export class SharedReads {
 }
 
 function timedOut(): HttpProblem {
-  return new HttpProblem(504, {
+  return new HttpProblem({
     code: "QUERY_TIMED_OUT",
     detail: `The database did not answer within ${LONGEST_READ / SECOND} seconds.`,
     hint: "Narrow the filter: last 24 h, one queue or one job.",

@@ -6,10 +6,12 @@ import type { Bootstrap, Meta, Overview } from "../api/contract.ts";
 import { secured } from "./headers.ts";
 import { type Place, placeOf } from "./mount.ts";
 import { type AnswerContext, OpenRequests } from "./open-requests.ts";
-import { type DashboardOptions, type Settings, toSettings } from "./options.ts";
+import { type DashboardOptions, type DashboardSettings, toSettings } from "./options.ts";
 import { problemPage, renderPage, rootOf } from "./page.ts";
 import { PageFiles } from "./page-files.ts";
+import { METRICS_PATH, OPEN_PATHS, ProbePages } from "./probe-pages.ts";
 import { HttpProblem, problemResponse, titleOf, toProblem } from "./problem.ts";
+import { RELOAD_SCRIPT } from "./reload-script.ts";
 import {
   authenticate,
   checkContentType,
@@ -18,7 +20,7 @@ import {
   checkRole,
   readJson,
 } from "./request-checks.ts";
-import type { Api, JsonResult, User } from "./route.ts";
+import type { JsonResult, MountedApi, User } from "./route.ts";
 import { methodNotAllowed, Router } from "./router.ts";
 
 /**
@@ -54,17 +56,19 @@ export function dashboard(jobs: Punctual, options: DashboardOptions = {}): Dashb
 /** Checks each request and passes it to its route or to the page. */
 export class DashboardHost {
   readonly #jobs: Punctual;
-  readonly #settings: Settings;
-  readonly #api: Api;
+  readonly #settings: DashboardSettings;
+  readonly #api: MountedApi;
   readonly #router: Router;
   readonly #files = new PageFiles();
   readonly #open = new OpenRequests();
+  readonly #probe: ProbePages;
 
-  constructor(jobs: Punctual, settings: Settings, api: Api) {
+  constructor(jobs: Punctual, settings: DashboardSettings, api: MountedApi) {
     this.#jobs = jobs;
     this.#settings = settings;
     this.#api = api;
     this.#router = new Router(api.routes);
+    this.#probe = new ProbePages(jobs);
   }
 
   async handle(request: Request): Promise<Response> {
@@ -73,6 +77,8 @@ export class DashboardHost {
       if (this.#open.isClosed) throw closed();
       const place = placeOf(request, this.#settings.basePath);
       isApi = isApiPath(place.path);
+      if (OPEN_PATHS.includes(place.path))
+        return await this.#text(request, () => this.#probe.open(place.path));
       return await this.#admit(request, place);
     } catch (error) {
       const problem = toProblem(error);
@@ -87,11 +93,19 @@ export class DashboardHost {
     await this.#api.close();
   }
 
-  /** The only way to a route or a file: every request passes these checks, in this order. */
+  /** Answers a request for one of the texts for programs. */
+  async #text(request: Request, answer: () => Promise<Response>): Promise<Response> {
+    checkReads(request);
+    const response = await answer();
+    return secured(request.method === "HEAD" ? new Response(null, response) : response);
+  }
+
+  /** The only way to a route, a file or the metrics: every request passes these checks, in this order. */
   async #admit(request: Request, place: Place): Promise<Response> {
     checkHost(request, this.#settings);
     const user = await authenticate(request, this.#settings);
     if (user instanceof Response) return user;
+    if (place.path === METRICS_PATH) return this.#text(request, () => this.#probe.metrics());
     if (!isApiPath(place.path)) return secured(await this.#page(request, place, user));
     const { route, params } = this.#router.find(request.method, place.path);
     checkRole(user, route.role);
@@ -108,29 +122,26 @@ export class DashboardHost {
     });
   }
 
-  async #page(request: Request, { base, path }: Place, user: User): Promise<Response> {
-    if (request.method !== "GET" && request.method !== "HEAD")
-      throw methodNotAllowed(request.method, ["GET", "HEAD"]);
-    const { search } = new URL(request.url);
-    // Relative, because a proxy may have removed a prefix.
-    if (path === "") return redirect(`./${base.split("/").at(-1)}/${search}`);
-    const name = path.slice(1);
+  async #page(request: Request, place: Place, user: User): Promise<Response> {
+    checkReads(request);
+    const name = place.path.slice(1);
     if (name !== "index.html" && (await this.#files.has(name))) return this.#files.response(name, request);
+    if (/^assets\/[\w-]+\.js$/.test(name)) return reloadScript();
     if (name.startsWith("assets/"))
-      throw new HttpProblem(404, {
+      throw new HttpProblem({
         code: "NO_FILE",
         detail: `The page has no file ${JSON.stringify(name)}.`,
       });
     const html = await this.#files.index();
     const { title, environment, readOnly } = this.#settings;
     const page = renderPage(html, {
-      root: rootOf(path),
+      root: rootOf(place),
       title,
       environment,
       version: version(),
       user,
       readOnly,
-      ...(await this.#firstData(request, path, user)),
+      ...(await this.#firstData(request, place.path, user)),
     });
     return new Response(request.method === "HEAD" ? null : page, {
       headers: { "content-type": "text/html; charset=utf-8" },
@@ -158,10 +169,16 @@ export class DashboardHost {
       return json === undefined ? body : JSON.parse(json);
     };
     const inTime = (name: string) => Promise.race([read(name).catch(() => null), overdue]);
-    const both = Promise.all([inTime("meta"), path === "/" ? inTime("overview") : null]);
+    // No redirect adds the slash: Next and others remove it with a redirect of their own.
+    const isOverview = path === "/" || path === "";
+    const both = Promise.all([inTime("meta"), isOverview ? inTime("overview") : null]);
     const [meta, overview] = (await both.finally(cancel)) as [Meta | null, Overview | null];
     return { meta, overview };
   }
+}
+
+function checkReads({ method }: Request): void {
+  if (method !== "GET" && method !== "HEAD") throw methodNotAllowed(method, ["GET", "HEAD"]);
 }
 
 function isApiPath(path: string): boolean {
@@ -188,19 +205,21 @@ function toResponse(result: JsonResult | Response, answering: AnswerContext, req
   });
 }
 
-function redirect(location: string): Response {
-  return new Response(null, { status: 308, headers: { location } });
-}
-
 function problemPageResponse({ status, message, hint, headers }: HttpProblem): Response {
   const html = problemPage(`${status} ${titleOf(status)}`, [message, ...(hint === undefined ? [] : [hint])]);
   return new Response(html, { status, headers: { ...headers, "content-type": "text/html; charset=utf-8" } });
 }
 
 function closed(): HttpProblem {
-  return new HttpProblem(503, { code: "CLOSED", detail: "The dashboard has been closed." });
+  return new HttpProblem({ code: "CLOSED", detail: "The dashboard has been closed." });
 }
 
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Browsers do not execute the body of a 404. */
+function reloadScript(): Response {
+  const headers = { "content-type": "text/javascript; charset=utf-8", "cache-control": "no-store" };
+  return new Response(RELOAD_SCRIPT, { headers });
 }

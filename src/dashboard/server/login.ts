@@ -6,9 +6,12 @@ import { placeOf } from "./mount.ts";
 import type { Authenticate, Identity } from "./options.ts";
 import { problemPage, refreshPage } from "./page.ts";
 import { HttpProblem } from "./problem.ts";
+import { readText } from "./request-checks.ts";
 
 /** Wrong tokens that one address may send in a minute. */
 const MOST_FAILURES = 10;
+/** Most bytes of the form with the token. */
+const LARGEST_FORM = 4096;
 /** Addresses whose failures are counted; above it the oldest is forgotten. */
 const MOST_ADDRESSES = 1000;
 
@@ -27,9 +30,9 @@ export interface LoginOptions {
 }
 
 /**
- * Authenticates by a token. A browser sends it once in the URL and gets a cookie for it; a program sends it with each
- * request as a bearer token. The cookie is a secret of its own that ends with the process, so that it cannot be
- * guessed from a weak token.
+ * Authenticates by a token. A browser sends it once, in the printed URL or by the form, and gets a cookie for it; a
+ * program sends it with each request as a bearer token. The cookie is a secret of its own that ends with the process, so
+ * that it cannot be guessed from a weak token.
  */
 export class Login {
   readonly #options: LoginOptions;
@@ -49,13 +52,18 @@ export class Login {
     return token;
   }
 
-  readonly authenticate: Authenticate = (request) => {
+  readonly authenticate: Authenticate = async (request) => {
     const { identity } = this.#options;
     const bearer = /^bearer\s+(.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
     if (bearer !== undefined) return this.#isToken(bearer.trim(), request) ? identity : null;
     const { path } = placeOf(request, this.#options.basePath);
-    const isPage = request.method === "GET" && !path.startsWith("/api/");
-    const token = isPage ? new URL(request.url).searchParams.get("token") : null;
+    const isApi = path.startsWith("/api/");
+    const isPage = request.method === "GET" && !isApi;
+    const token = isPage
+      ? new URL(request.url).searchParams.get("token")
+      : isApi
+        ? null
+        : await tokenOfForm(request);
     if (token !== null) {
       const isKnown = this.#oneTime.delete(token) || this.#isToken(token, request);
       return isKnown ? this.#signIn(request) : askForToken(true);
@@ -80,9 +88,13 @@ export class Login {
     return secured(new Response(null, { status: 303, headers: { ...headers, location: target } }));
   }
 
-  /** Compares in constant time. Throws 429 for an address that has sent too many wrong tokens. */
+  /**
+   * Compares in constant time. Throws 429 for a wrong token of an address that has sent too many. The right token always
+   * passes: behind a proxy all clients have one address, and a stranger must not lock them out.
+   */
   #isToken(given: string, request: Request): boolean {
     const { clock, token } = this.#options;
+    if (isEqual(given, token)) return true;
     const address = connectionOf(request).address ?? "";
     const now = clock.monotonic();
     let failures = this.#failures.get(address);
@@ -91,14 +103,13 @@ export class Login {
       failures = undefined;
     }
     if (failures && failures.count >= MOST_FAILURES) {
-      throw new HttpProblem(429, {
+      throw new HttpProblem({
         code: "TOO_MANY_LOGINS",
         detail: `${address} has sent ${MOST_FAILURES} wrong tokens.`,
         hint: "Try again in a minute.",
         headers: { "retry-after": String(Math.ceil((MINUTE - (now - failures.since)) / 1000)) },
       });
     }
-    if (isEqual(given, token)) return true;
     if (failures) failures.count++;
     else this.#failures.set(address, { count: 1, since: now });
     const [oldest] = this.#failures.keys();
@@ -119,8 +130,19 @@ function cookieOf(request: Request, name: string): string | null {
   return found?.slice(name.length + 1) ?? null;
 }
 
+/**
+ * Returns the token that the form has sent; null: the request is no such form. Its origin need not be checked, since only
+ * someone who knows the token gets a cookie.
+ */
+async function tokenOfForm(request: Request): Promise<string | null> {
+  const type = request.headers.get("content-type") ?? "";
+  if (request.method !== "POST" || !/^application\/x-www-form-urlencoded\b/i.test(type)) return null;
+  return new URLSearchParams(await readText(request, LARGEST_FORM)).get("token");
+}
+
+/** Sends the token in the body: a URL stays in the history of the browser and in the logs of proxies. */
 const FORM =
-  '<form method="get"><label>Token <input type="password" name="token" required autocomplete="off" autofocus></label> <button>Open</button></form>';
+  '<form method="post"><label>Token <input type="password" name="token" required autocomplete="off" autofocus></label> <button>Open</button></form>';
 
 function askForToken(isWrong: boolean): Response {
   const page = problemPage(

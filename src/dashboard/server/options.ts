@@ -54,7 +54,7 @@ export interface DashboardOptions {
 }
 
 /** The options, checked and with their defaults. */
-export interface Settings extends ApiSettings {
+export interface DashboardSettings extends ApiSettings {
   /** Empty, or a path with a slash at its beginning and none at its end. */
   basePath: string;
   /** Null: no authentication. */
@@ -64,7 +64,7 @@ export interface Settings extends ApiSettings {
   logger: Logger;
 }
 
-export function toSettings(options: DashboardOptions): Settings {
+export function toSettings(options: DashboardOptions): DashboardSettings {
   checkKeys(
     options,
     {

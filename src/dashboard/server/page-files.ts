@@ -106,7 +106,7 @@ export class PageFiles {
     const path = join(this.#where, name);
     const bytes = await readFile(path).catch((cause) => {
       this.#names = null;
-      throw new HttpProblem(503, {
+      throw new HttpProblem({
         code: "PAGE_MISSING",
         detail: `The page of the dashboard cannot be read: ${(cause as Error).message}.`,
         hint: "Install the package again. In a checkout: npm run build. In a bundled program: keep punctual external.",

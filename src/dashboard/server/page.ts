@@ -1,10 +1,13 @@
 import type { Bootstrap } from "../api/contract/values.ts";
+import type { Place } from "./mount.ts";
 
 /**
- * Returns the relative URL of the mount from a page at `path` below it: `./` from `/runs`, `../` from `/runs/12`.
- * Relative URLs hold behind proxies that add or remove a prefix of which this process does not know.
+ * Returns the relative URL of the mount from a page at `path` below it: `./` from `/runs`, `../` from `/runs/12`, and
+ * `./jobs/` from the mount `/admin/jobs` itself. Relative URLs hold behind proxies that add or remove a prefix of which
+ * this process does not know.
  */
-export function rootOf(path: string): string {
+export function rootOf({ base, path }: Place): string {
+  if (path === "") return `./${base.split("/").at(-1)}/`;
   const depth = path.split("/").length - 2;
   return depth <= 0 ? "./" : "../".repeat(depth);
 }

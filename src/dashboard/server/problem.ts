@@ -1,10 +1,36 @@
 import { type ErrorCode, isPunctualError } from "../../errors.ts";
 import type { Problem } from "../api/contract/values.ts";
 
+/** Codes that the dashboard adds to those of the library, with their status. `docs/guide/http-api.md` explains each. */
+export const REQUEST_STATUS = {
+  AUTH_NOT_CONFIGURED: 403,
+  BODY_TOO_LARGE: 413,
+  CROSS_SITE: 403,
+  HOST_NOT_ALLOWED: 421,
+  INTERNAL: 500,
+  INVALID_JSON: 400,
+  INVALID_PATH: 400,
+  INVALID_REQUEST: 422,
+  METHOD_NOT_ALLOWED: 405,
+  NOT_JSON: 415,
+  NO_FILE: 404,
+  NO_ROUTE: 404,
+  PAGE_MISSING: 503,
+  ROLE_TOO_LOW: 403,
+  TOO_MANY_LOGINS: 429,
+  TOO_MANY_OPERATIONS: 429,
+  TOO_MANY_STREAMS: 503,
+  UNAUTHENTICATED: 401,
+  UNKNOWN_OPERATION: 404,
+  UNKNOWN_QUEUE: 404,
+} as const;
+
+export type ProblemCode = ErrorCode | keyof typeof REQUEST_STATUS;
+
 /** Content of a problem+json response, without its status. */
 export interface ProblemDetails {
-  /** Stable: callers match on it, not on the text. */
-  code: string;
+  /** Stable: callers match on it, not on the text. The status follows from it. */
+  code: ProblemCode;
   /** The fault with its value, and the expectation. */
   detail: string;
   /** The next step for the caller. */
@@ -12,25 +38,28 @@ export interface ProblemDetails {
   headers?: Record<string, string>;
 }
 
-/** Thrown by a route or a check to answer with this status and a problem+json body. */
+/** Thrown by a route or a check to answer with the status of its code and a problem+json body. */
 export class HttpProblem extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly hint: string | undefined;
   readonly headers: Record<string, string>;
 
-  constructor(status: number, { code, detail, hint, headers = {} }: ProblemDetails) {
+  constructor({ code, detail, hint, headers = {} }: ProblemDetails) {
     super(detail);
     this.name = "HttpProblem";
-    this.status = status;
+    this.status = STATUS[code] ?? 500;
     this.code = code;
     this.hint = hint;
     this.headers = headers;
   }
 }
 
-/** Status of each code that a request can cause. A code that is not listed is a fault of the server: 500. */
-const STATUS: Partial<Record<ErrorCode, number>> = {
+/** Status of each code of the library that a request can cause. */
+export const LIBRARY_STATUS: Partial<Record<ErrorCode, number>> = {
+  BATCH_FINISHED: 409,
+  BATCH_NOT_FOUND: 404,
+  BATCH_SEALED: 409,
   CLOSED: 503,
   DATABASE: 503,
   DATABASE_ACCESS: 503,
@@ -67,6 +96,9 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   WRONG_DATABASE: 503,
 };
 
+/** A code that is not listed is a fault of the server: 500. */
+const STATUS: Partial<Record<ProblemCode, number>> = { ...LIBRARY_STATUS, ...REQUEST_STATUS };
+
 /** Next steps for errors whose message names none, or one for callers of the library. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   DATABASE_UNAVAILABLE: "The dashboard tries again with each request.",
@@ -77,11 +109,9 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
 /** Returns the problem that an error of a handler becomes. The text of an unknown error stays in this process. */
 export function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
-  if (isPunctualError(error)) {
-    const status = STATUS[error.code] ?? 500;
-    return new HttpProblem(status, { code: error.code, detail: error.message, hint: HINTS[error.code] });
-  }
-  return new HttpProblem(500, {
+  if (isPunctualError(error))
+    return new HttpProblem({ code: error.code, detail: error.message, hint: HINTS[error.code] });
+  return new HttpProblem({
     code: "INTERNAL",
     detail: "The dashboard failed to answer the request.",
     hint: "The log of the process that serves the dashboard has the error.",

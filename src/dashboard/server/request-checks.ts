@@ -1,6 +1,6 @@
 import { isFromElsewhere } from "./connection.ts";
 import { hostOf, isAllowedHost } from "./hosts.ts";
-import type { Settings } from "./options.ts";
+import type { DashboardSettings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 import type { Role, User } from "./route.ts";
 
@@ -8,10 +8,10 @@ import type { Role, User } from "./route.ts";
 const ROLES: readonly Role[] = ["viewer", "operator", "admin"];
 
 /** Throws 421 for a host that is not allowed: the page of a foreign site may have pointed its name here. */
-export function checkHost(request: Request, { allowedHosts }: Settings): void {
+export function checkHost(request: Request, { allowedHosts }: DashboardSettings): void {
   const host = hostOf(request);
   if (isAllowedHost(host, allowedHosts)) return;
-  throw new HttpProblem(421, {
+  throw new HttpProblem({
     code: "HOST_NOT_ALLOWED",
     detail: `The dashboard does not answer for the host ${JSON.stringify(host)}.`,
     hint: "Add its name to allowedHosts, or to --allow-host of punctual dashboard.",
@@ -19,12 +19,12 @@ export function checkHost(request: Request, { allowedHosts }: Settings): void {
 }
 
 /** Returns the user, or the response with which `auth` refuses the request. */
-export async function authenticate(request: Request, settings: Settings): Promise<User | Response> {
+export async function authenticate(request: Request, settings: DashboardSettings): Promise<User | Response> {
   const { auth, readOnly } = settings;
   const found = auth === null ? developer(request, settings) : await auth(request);
   if (found instanceof Response) return found;
   if (found === null || found === undefined) {
-    throw new HttpProblem(401, {
+    throw new HttpProblem({
       code: "UNAUTHENTICATED",
       detail: "The dashboard does not know who you are.",
       hint: "Sign in, then open the dashboard again.",
@@ -40,16 +40,16 @@ export async function authenticate(request: Request, settings: Settings): Promis
 }
 
 /** Returns the user of a dashboard without authentication. */
-function developer(request: Request, { production }: Settings): { user: string; role: Role } {
+function developer(request: Request, { production }: DashboardSettings): { user: string; role: Role } {
   if (production) {
-    throw new HttpProblem(403, {
+    throw new HttpProblem({
       code: "AUTH_NOT_CONFIGURED",
       detail: "The dashboard has no authentication, and NODE_ENV is production.",
       hint: 'Pass a function that returns the user: dashboard(jobs, { auth: (request) => ({ user: "ana", role: "operator" }) }).',
     });
   }
   if (isFromElsewhere(request)) {
-    throw new HttpProblem(403, {
+    throw new HttpProblem({
       code: "AUTH_NOT_CONFIGURED",
       detail: "The dashboard has no authentication, and answers requests from its own machine only.",
       hint: 'Pass a function that returns the user: dashboard(jobs, { auth: (request) => ({ user: "ana", role: "operator" }) }).',
@@ -60,7 +60,7 @@ function developer(request: Request, { production }: Settings): { user: string; 
 
 export function checkRole(user: User, needed: Role): void {
   if (ROLES.indexOf(user.role) >= ROLES.indexOf(needed)) return;
-  throw new HttpProblem(403, {
+  throw new HttpProblem({
     code: "ROLE_TOO_LOW",
     detail: `${user.name} is ${user.role} here; this needs ${needed}.`,
   });
@@ -81,7 +81,7 @@ export function checkOrigin(request: Request): void {
         ? hostOfOrigin(origin) === hostOf(request)
         : /^bearer\s/i.test(request.headers.get("authorization") ?? "");
   if (isOwn) return;
-  throw new HttpProblem(403, {
+  throw new HttpProblem({
     code: "CROSS_SITE",
     detail: "The request does not come from the page of this dashboard.",
     hint: "A proxy must pass on the Host header. A program must send an authorization header with a bearer token.",
@@ -96,7 +96,7 @@ function hostOfOrigin(origin: string): string | null {
 export function checkContentType(request: Request): void {
   const type = request.headers.get("content-type");
   if (type !== null && /^application\/json\s*(;|$)/i.test(type)) return;
-  throw new HttpProblem(415, {
+  throw new HttpProblem({
     code: "NOT_JSON",
     detail: `Expected content-type application/json, got ${type === null ? "none" : JSON.stringify(type)}.`,
   });
@@ -108,10 +108,10 @@ export function checkContentType(request: Request): void {
  */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
-/** Reads and parses the body; undefined if it is empty. */
-export async function readJson(request: Request, most: number = LARGEST_BODY): Promise<unknown> {
+/** Returns the body as text. Throws 413 if it is too large. */
+export async function readText(request: Request, most: number): Promise<string> {
   const tooLarge = () =>
-    new HttpProblem(413, {
+    new HttpProblem({
       code: "BODY_TOO_LARGE",
       detail: `The body is larger than ${most} bytes.`,
       headers: { connection: "close" },
@@ -124,12 +124,17 @@ export async function readJson(request: Request, most: number = LARGEST_BODY): P
     if (size > most) throw tooLarge();
     chunks.push(chunk);
   }
-  const text = Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Reads and parses the body; undefined if it is empty. */
+export async function readJson(request: Request): Promise<unknown> {
+  const text = await readText(request, LARGEST_BODY);
   if (text === "") return undefined;
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new HttpProblem(400, {
+    throw new HttpProblem({
       code: "INVALID_JSON",
       detail: `The body is not JSON: ${(error as Error).message}.`,
     });

@@ -51,7 +51,7 @@ export interface Route {
 }
 
 /** The API of one dashboard: its routes, and what they share, such as the sampler behind the event streams. */
-export interface Api {
+export interface MountedApi {
   readonly routes: readonly Route[];
   /** Stops what the routes share. Open streams have been aborted before. */
   close(): void | Promise<void>;

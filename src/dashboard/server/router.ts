@@ -1,3 +1,4 @@
+import { fromSegment } from "../segment.ts";
 import { HttpProblem } from "./problem.ts";
 import type { Route } from "./route.ts";
 
@@ -36,13 +37,13 @@ export class Router {
       if (route.method === "GET") allowed.add("HEAD");
     }
     if (allowed.size > 0) throw methodNotAllowed(method, [...allowed]);
-    throw new HttpProblem(404, { code: "NO_ROUTE", detail: `The API has no path ${JSON.stringify(path)}.` });
+    throw new HttpProblem({ code: "NO_ROUTE", detail: `The API has no path ${JSON.stringify(path)}.` });
   }
 }
 
 export function methodNotAllowed(method: string, allowed: readonly string[]): HttpProblem {
   const allow = [...allowed].sort().join(", ");
-  return new HttpProblem(405, {
+  return new HttpProblem({
     code: "METHOD_NOT_ALLOWED",
     detail: `${method} is not possible here; expected ${allow}.`,
     headers: { allow },
@@ -68,9 +69,9 @@ function paramsOf(pattern: readonly string[], given: readonly string[]): Record<
 
 function decode(segment: string): string {
   try {
-    return decodeURIComponent(segment);
+    return fromSegment(segment);
   } catch {
-    throw new HttpProblem(400, {
+    throw new HttpProblem({
       code: "INVALID_PATH",
       detail: `The path has a wrong percent-encoding: ${JSON.stringify(segment)}.`,
     });

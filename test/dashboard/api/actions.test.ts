@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type {
+  ActionResult,
   AuditEntry,
-  Created,
-  Done,
+  DispatchResult,
+  FailuresResponse,
+  JobView,
+  Overview,
   Page,
   Problem,
   RunDetail,
@@ -35,12 +38,14 @@ describe("actions on a run", () => {
   test("retry, cancel, rerun and delete change the run and are recorded", async () => {
     const { jobs, operator, admin } = scene();
     const { id } = await jobs.dispatch("mail/now. x", { a: 1 });
-    expect((await operator.post<Done>(`/runs/${id}/cancel`)).body.message).toBe(`Run ${id} was cancelled.`);
-    expect((await operator.post<Done>(`/runs/${id}/retry`)).status).toBe(200);
+    expect((await operator.post<ActionResult>(`/runs/${id}/cancel`)).body.message).toBe(
+      `Run ${id} was cancelled.`,
+    );
+    expect((await operator.post<ActionResult>(`/runs/${id}/retry`)).status).toBe(200);
     expect(await jobs.state(id)).toBe("ready");
-    const again = await operator.post<Created>(`/runs/${id}/rerun`);
+    const again = await operator.post<DispatchResult>(`/runs/${id}/rerun`);
     expect([again.status, again.body]).toEqual([201, { id: id + 1, created: true }]);
-    expect((await admin.delete<Done>(`/runs/${id}`)).body.message).toBe(`Run ${id} was deleted.`);
+    expect((await admin.delete<ActionResult>(`/runs/${id}`)).body.message).toBe(`Run ${id} was deleted.`);
     expect(await jobs.find(id)).toBeNull();
     expect(await entries(admin)).toEqual([
       ["run.delete", `run ${id}`, "admin", { job: "mail/now. x", state: "ready" }],
@@ -60,6 +65,10 @@ describe("actions on a run", () => {
       const { status, body } = await operator.post<Problem>(`/runs/${id}/${path}`);
       expect([status, body.code]).toEqual([409, "RUN_FINISHED"]);
     }
+    const { id: other } = await jobs.dispatch("mail/now. x");
+    await jobs.cancel(other);
+    const { status, body } = await operator.post<Problem>(`/runs/${other}/cancel`);
+    expect([status, body.code]).toEqual([409, "RUN_FINISHED"]);
     expect((await operator.post<Problem>("/runs/999/retry")).status).toBe(404);
     expect(await entries(admin)).toEqual([]);
   });
@@ -71,9 +80,9 @@ describe("actions on a run", () => {
     const { id } = await jobs.dispatch("long");
     const pass = jobs.run();
     await heard(jobs, "run.started");
-    const { body } = await operator.post<Done>(`/runs/${id}/cancel`);
+    const { body } = await operator.post<ActionResult>(`/runs/${id}/cancel`);
     expect(body.message).toBe(`Run ${id} was asked to cancel: its handler decides when it ends.`);
-    expect((await operator.post<Done>(`/runs/${id}/cancel`, { force: true })).body.message).toBe(
+    expect((await operator.post<ActionResult>(`/runs/${id}/cancel`, { force: true })).body.message).toBe(
       `Run ${id} was cancelled.`,
     );
     resolve();
@@ -86,7 +95,7 @@ describe("actions on a run", () => {
     const args = '{"a":9223372036854775807}';
     const refused = await operator.post<Problem>(`/runs/${id}/rerun`, { args });
     expect([refused.status, refused.body.code]).toEqual([403, "ROLE_TOO_LOW"]);
-    const { body } = await admin.post<Created>(`/runs/${id}/rerun`, { args });
+    const { body } = await admin.post<DispatchResult>(`/runs/${id}/rerun`, { args });
     const run = (await viewer.get<RunDetail>(`/runs/${body.id}`)).body;
     expect(run.args.json).toBe(args);
     expect(run.rerunOf).toMatchObject({ id });
@@ -100,7 +109,7 @@ describe("POST /jobs/:name/dispatch", () => {
   test("dispatches with JSON text or a value, and every option", async () => {
     const { jobs, operator, admin } = scene();
     const options = { queue: "q", priority: 3, key: "k", delay: "1h", tags: ["t"], unique: "u" };
-    const { status, body } = await operator.post<Created>(`/jobs/${MAIL}/dispatch`, {
+    const { status, body } = await operator.post<DispatchResult>(`/jobs/${MAIL}/dispatch`, {
       args: '{"n":1.0}',
       ...options,
     });
@@ -114,7 +123,7 @@ describe("POST /jobs/:name/dispatch", () => {
       uniqueKey: "u",
       state: "scheduled",
     });
-    const held = await operator.post<Created>(`/jobs/${MAIL}/dispatch`, { value: [1], unique: "u" });
+    const held = await operator.post<DispatchResult>(`/jobs/${MAIL}/dispatch`, { value: [1], unique: "u" });
     expect([held.status, held.body]).toEqual([200, { id: body.id, created: false }]);
     expect(await entries(admin)).toEqual([
       ["job.dispatch", "mail/now. x", "operator", { run: body.id, created: true }],
@@ -162,7 +171,7 @@ describe("pauses", () => {
       pause: { by: "ana" },
     });
     for (const path of [`jobs/${MAIL}`, "queues/my%20queue", `schedules/${id}`])
-      expect((await operator.post<Done>(`/${path}/resume`)).status).toBe(200);
+      expect((await operator.post<ActionResult>(`/${path}/resume`)).status).toBe(200);
     expect((await viewer.get(`/jobs/${MAIL}`)).body).toMatchObject({ pause: null });
     expect((await entries(admin)).map(([action]) => action)).toEqual([
       "schedule.resume",
@@ -183,7 +192,7 @@ describe("pauses", () => {
     const work = jobs.forever({ queues: ["none"] });
     await heard(jobs, "worker.started");
     const id = (await jobs.schedules())[0]!.id;
-    const { status, body } = await operator.post<Created>(`/schedules/${id}/run`);
+    const { status, body } = await operator.post<DispatchResult>(`/schedules/${id}/run`);
     expect(status).toBe(201);
     expect(await jobs.storedRun(body.id)).toMatchObject({ name: "nightly", args: '{"n":1}' });
     expect(await entries(admin)).toEqual([
@@ -192,5 +201,56 @@ describe("pauses", () => {
     expect((await operator.post("/schedules/999/run")).status).toBe(404);
     await stopped({ jobs, clock });
     await work;
+  });
+});
+
+describe("POST /failures/:fingerprint/mute", () => {
+  const failed = async () => {
+    const made = scene();
+    made.jobs.define("broken", () => {
+      throw new Error("connect ETIMEDOUT");
+    });
+    await made.jobs.dispatch("broken");
+    await made.jobs.run();
+    const { body } = await made.viewer.get<FailuresResponse>("/failures");
+    return { ...made, fingerprint: body.items[0]!.fingerprint };
+  };
+
+  test("takes the group out of the problems, keeps it in the list, and records who did it", async () => {
+    const { operator, viewer, admin, fingerprint } = await failed();
+    const before = (await viewer.get<Overview>("/overview")).body;
+    expect([before.health.level, before.tiles.failed.jobs, before.attention.length]).toEqual([
+      "degraded",
+      1,
+      1,
+    ]);
+    const given = { reason: "known", for: "1d" };
+    expect((await operator.post(`/failures/${fingerprint}/mute`, given)).status).toBe(200);
+    const { body } = await viewer.get<Overview>("/overview");
+    expect([body.health.level, body.tiles.failed.jobs, body.attention]).toEqual(["healthy", 0, []]);
+    expect(body.tiles.failed.runs.value).toBe(1);
+    expect((await viewer.get<{ items: JobView[] }>("/jobs")).body.items[0]).toMatchObject({
+      fails: 1,
+      muted: true,
+    });
+    const [group] = (await viewer.get<FailuresResponse>("/failures")).body.items;
+    expect(group).toMatchObject({ fingerprint, count: { value: 1 }, mute: { by: "ana", reason: "known" } });
+    expect(Date.parse(group!.mute!.until!) - Date.parse(group!.mute!.since)).toBe(86_400_000);
+
+    expect((await operator.post(`/failures/${fingerprint}/unmute`)).status).toBe(200);
+    expect((await viewer.get<Overview>("/overview")).body.health.level).toBe("degraded");
+    const again = await operator.post<ActionResult>(`/failures/${fingerprint}/unmute`);
+    expect(again.body.message).toBe("The group was not muted.");
+    expect(await entries(admin)).toEqual([
+      ["failure.unmute", fingerprint, "operator", null],
+      ["failure.mute", fingerprint, "operator", given],
+    ]);
+  });
+
+  test("refuses what is no fingerprint, and a wrong duration", async () => {
+    const { operator, fingerprint } = await failed();
+    expect((await operator.post<Problem>("/failures/a%20b/mute")).body.code).toBe("INVALID_OPTION");
+    const { body } = await operator.post<Problem>(`/failures/${fingerprint}/mute`, { for: "soon" });
+    expect(body.code).toBe("INVALID_DURATION");
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEntry, BulkOperation, Page, Problem } from "../../../src/dashboard/api/contract.ts";
-import { open } from "../../api/support/instance.ts";
+import { heard, open } from "../../api/support/instance.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type Client, serve } from "../support/api.ts";
 
@@ -75,6 +75,37 @@ describe("POST /runs/bulk", () => {
     expect((await jobs.count("job:mail")).count).toBe(1);
   });
 
+  test("counts runs that it cancelled apart from running ones that it asked to stop", async () => {
+    const { jobs, operator, admin } = scene();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    jobs.define("long", () => promise);
+    const running = await jobs.dispatch("long");
+    const pass = jobs.run();
+    await heard(jobs, "run.started");
+    await jobs.dispatch("mail", {}).delay(60);
+    await jobs.cancel((await jobs.dispatch("mail", {}).delay(60)).id);
+    const q = `id:${running.id},${running.id + 1},${running.id + 2}`;
+    const { body } = await operator.post<BulkOperation>("/runs/bulk", { action: "cancel", q });
+    expect(body.q).toBe(`${q} state:scheduled,ready,running`);
+    expect(await ended(operator, body.id)).toMatchObject({ done: 1, requested: 1, skipped: {} });
+    const ids = [running.id, running.id + 1, running.id + 2];
+    const again = await operator.post<BulkOperation>("/runs/bulk", { action: "cancel", ids });
+    expect(await ended(operator, again.body.id)).toMatchObject({
+      done: 0,
+      requested: 1,
+      skipped: { cancelled: 2 },
+    });
+    const { items } = (await admin.get<Page<AuditEntry>>("/audit?limit=4")).body;
+    expect(items.map(({ details }) => JSON.parse(details!))).toMatchObject([
+      { done: 0, requested: 1, skipped: { cancelled: 2 } },
+      { total: 3 },
+      { done: 1, requested: 1 },
+      { total: 2 },
+    ]);
+    resolve();
+    await pass;
+  });
+
   test("stops before the next runs", async () => {
     const { jobs, operator } = scene();
     for (let n = 0; n < 40; n++) await jobs.dispatch("mail", {});
@@ -101,6 +132,9 @@ describe("POST /runs/bulk", () => {
   test.each([
     [{ action: "retry", q: "" }, "matches all"],
     [{ action: "retry", q: "   " }, "matches all"],
+    [{ action: "delete", q: "job:*" }, "matches all runs to delete"],
+    [{ action: "delete", q: "is:finished" }, "matches all runs to delete"],
+    [{ action: "cancel", q: "queue:*" }, "matches all runs to cancel"],
     [{ action: "retry" }, "ids or q, got neither"],
     [{ action: "retry", ids: [1], q: "job:a" }, "ids or q, got both"],
     [{ action: "retry", ids: [] }, "from 1 to 10000 ids"],

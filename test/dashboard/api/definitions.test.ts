@@ -3,19 +3,46 @@ import type {
   FailuresResponse,
   JobDetail,
   Meta,
+  Overview,
   Problem,
   QueueDetail,
+  RunDetail,
+  RunsResponse,
   ScheduleDetail,
   SchedulesResponse,
   ValuesResponse,
   WorkerView,
 } from "../../../src/dashboard/api/contract.ts";
+import { toSegment } from "../../../src/dashboard/segment.ts";
 import { heard, open, stopped } from "../../api/support/instance.ts";
 import { serve } from "../support/api.ts";
 
 const AWKWARD = "a/b.c d</script>\u001b[31m\u202e";
 
 describe("jobs, queues, schedules, failures and workers", () => {
+  test("count delayed runs and retries that are due as waiting, while no worker is alive", async () => {
+    const { jobs, clock } = open();
+    jobs.define("report", () => {});
+    const { viewer } = serve(jobs);
+    await jobs.dispatch("report").queue("slow").delay(30);
+    await jobs.dispatch("report").queue("slow").delay("1h");
+    await clock.advance(90);
+    const count = (value: number) => ({ value, capped: false });
+    const overview = (await viewer.get<Overview>("/overview")).body;
+    expect(overview.health).toMatchObject({
+      level: "stalled",
+      sentences: ["slow: 1 waiting for 60 s, no worker is alive."],
+      commands: ["punctual work --queues slow"],
+    });
+    const oldest = "2026-01-01T00:00:30.000Z";
+    const waiting = { ready: count(0), scheduled: count(2), due: count(1), oldest };
+    expect(overview.tiles.waiting).toEqual(waiting);
+    expect(overview.attention).toMatchObject([
+      { kind: "queue", name: "slow", text: "runs wait for 60 s, no worker is alive", since: oldest },
+    ]);
+    expect((await viewer.get<QueueDetail>("/queues/slow")).body).toMatchObject({ ...waiting, workers: 0 });
+  });
+
   test("show a day of work", async () => {
     const one = open();
     const { jobs, clock } = one;
@@ -92,6 +119,48 @@ describe("jobs, queues, schedules, failures and workers", () => {
     await work;
   });
 
+  test.each([".", "..", "~.", "..."])("a job and a queue named %s have an address", async (name) => {
+    const { jobs, clock } = open();
+    jobs.define(name, () => {}).queue(name);
+    const { viewer, operator } = serve(jobs);
+    await jobs.dispatch(name);
+    await clock.advance(1);
+    const segment = toSegment(name);
+    expect((await viewer.get<JobDetail>(`/jobs/${segment}`)).body).toMatchObject({ name });
+    expect((await viewer.get<QueueDetail>(`/queues/${segment}`)).body).toMatchObject({ name });
+    expect((await operator.post(`/queues/${segment}/pause`)).status).toBe(200);
+    const { attention } = (await viewer.get<Overview>("/overview")).body;
+    expect(attention).toMatchObject([{ name, link: `/queues/${segment}` }]);
+  });
+
+  test("the overview counts failed runs apart from failed attempts, and as its list does", async () => {
+    const { jobs, clock } = open();
+    jobs
+      .define("mail", () => {
+        throw new Error("no");
+      })
+      .attempts(2)
+      .concurrency(0);
+    const { viewer, operator } = serve(jobs);
+    const ids = [(await jobs.dispatch("mail")).id, (await jobs.dispatch("mail")).id];
+    await jobs.run();
+    await clock.advance("1h");
+    await jobs.run();
+    const failed = async () => (await viewer.get<Overview>("/overview")).body.tiles.failed;
+    expect(await failed()).toEqual({
+      runs: { value: 2, capped: false },
+      rate: 1,
+      attempts: 4,
+      attemptsBefore: 0,
+      jobs: 1,
+    });
+    await operator.post(`/runs/${ids[0]}/retry`);
+    await clock.advance(6);
+    expect(await failed()).toMatchObject({ runs: { value: 1 }, attempts: 4 });
+    const list = await viewer.get<RunsResponse>("/runs?q=state:failed%20after:24h");
+    expect(list.body.count?.value).toBe(1);
+  });
+
   test("what does not exist is 404", async () => {
     const { viewer } = serve(open().jobs);
     for (const [path, code] of [
@@ -121,4 +190,19 @@ describe("jobs, queues, schedules, failures and workers", () => {
       clockSkew: 0,
     });
   });
+});
+
+test("the strips of a job and of a run show finished runs, however many wait", async () => {
+  const { jobs } = open();
+  const mail = jobs.define("mail", () => {});
+  const done = await mail.dispatch();
+  await jobs.run();
+  const { id } = await mail.delay("1h").dispatch();
+  for (let n = 0; n < 40; n++) await mail.delay("1h").dispatch();
+  const { viewer } = serve(jobs);
+  const finished = [{ id: done.id, state: "completed" }];
+  expect((await viewer.get<JobDetail>("/jobs/mail")).body.recent).toMatchObject(finished);
+  const run = (await viewer.get<RunDetail>(`/runs/${done.id}`)).body;
+  expect(run.recent).toMatchObject(finished);
+  expect([run.newer, run.older]).toEqual([id, null]);
 });

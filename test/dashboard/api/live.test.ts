@@ -4,51 +4,8 @@ import type { Punctual } from "../../../src/index.ts";
 import { PunctualError } from "../../../src/index.ts";
 import { open } from "../../api/support/instance.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type Client, serve } from "../support/api.ts";
-
-interface Received {
-  id: string;
-  event: string;
-  data: unknown;
-}
-
-/** A client of the event stream: what it got so far. */
-async function listen(client: Client, headers: Record<string, string> = {}) {
-  const abort = new AbortController();
-  const response = await client.request("/events", { headers, signal: abort.signal });
-  const events: Received[] = [];
-  let pings = 0;
-  let ended = false;
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  const read = async () => {
-    for (let text = ""; ; ) {
-      const { value, done } = await reader.read();
-      if (done) break;
-      const blocks = (text + value).split("\n\n");
-      text = blocks.pop()!;
-      for (const block of blocks) {
-        const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
-        const event = field("event");
-        if (event === "ping") pings++;
-        else if (event) events.push({ id: field("id")!, event, data: JSON.parse(field("data")!) });
-      }
-    }
-  };
-  void read()
-    .catch(() => {})
-    .finally(() => {
-      ended = true;
-    });
-  return {
-    response,
-    events,
-    pings: () => pings,
-    ended: () => ended,
-    close: () => reader.cancel().catch(() => {}),
-    next: (event: string, index = 0) =>
-      eventually(`event ${index} of ${event}`, () => events.filter((one) => one.event === event)[index]),
-  };
-}
+import { serve } from "../support/api.ts";
+import { listen } from "../support/stream.ts";
 
 /** Counts the statuses that the instance reads. */
 function countReads(jobs: Punctual): { count: number } {
@@ -212,6 +169,20 @@ describe("shared reads", () => {
     expect((await viewer.get(`/runs/${id}`)).body).toMatchObject({ state: "ready" });
     await operator.post(`/runs/${id}/cancel`);
     expect((await viewer.get(`/runs/${id}`)).body).toMatchObject({ state: "cancelled" });
+  });
+
+  test("a change is visible to every client that was notified of it, although an equal request came just before", async () => {
+    const { jobs, clock, viewer } = scene();
+    const stream = await listen(viewer);
+    await stream.next("overview");
+    await clock.advance(1.5);
+    const before = await viewer.get("/runs");
+    const { id } = await jobs.dispatch("mail");
+    await clock.advance(0.5);
+    await stream.next("overview", 1);
+    const after = await viewer.get("/runs");
+    expect(before.body).toMatchObject({ items: [] });
+    expect(after.body).toMatchObject({ items: [{ id }] });
   });
 
   test("a client that has the response gets 304", async () => {

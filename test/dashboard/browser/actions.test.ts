@@ -1,15 +1,9 @@
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Scene } from "../support/scene.ts";
+import { describe, expect, test } from "vitest";
+import { live } from "../support/pages.ts";
+import { useScene } from "../support/scene.ts";
 
-let scene: Scene;
-beforeAll(async () => {
-  scene = await Scene.start({ hours: 1 });
-}, 180_000);
-afterAll(() => scene?.stop());
-afterEach(async () => {
-  expect(await scene.closeTabs()).toEqual([]);
-});
+const scene = useScene({ hours: 1 });
 
 const main = (page: Page) => page.getByRole("main");
 const dialog = (page: Page) => page.getByRole("dialog");
@@ -26,14 +20,6 @@ async function dispatch(args: unknown = { image: "a.webp", width: 1 }): Promise<
 }
 
 describe("a run", () => {
-  test("is retried with one key", async () => {
-    const { page } = await scene.open(`/runs/${scene.ids.failed}`);
-    await button(page, /^Retry/).waitFor();
-    await page.keyboard.press("r");
-    await page.getByRole("status").getByText("waits for its next attempt").waitFor();
-    expect(await scene.jobs.state(scene.ids.failed)).toBe("ready");
-  });
-
   test("is cancelled after a question that names the command", async () => {
     const id = await dispatch();
     const { page } = await scene.open(`/runs/${id}`);
@@ -43,47 +29,26 @@ describe("a run", () => {
     await main(page).getByText("cancelled").first().waitFor();
     expect(await scene.jobs.state(id)).toBe("cancelled");
   });
-
-  test("runs again with edited arguments, whose large integers arrive unchanged", async () => {
-    const id = await dispatch({ image: "a.webp", width: 1 });
-    const { page } = await scene.open(`/runs/${id}`);
-    await button(page, /^Run again/).click();
-    await dialog(page).getByLabel("Arguments as JSON").fill('{"image":"b.webp","width":9223372036854775807}');
-    await dialog(page).getByRole("button", { name: "Run with edited arguments" }).click();
-    await page.waitForURL((url) => !url.pathname.endsWith(`/runs/${id}`));
-    const again = Number(new URL(page.url()).pathname.split("/").at(-1));
-    expect((await scene.jobs.find(again))?.rerunOf).toBe(id);
-    await page.getByRole("tab", { name: "Payload" }).click();
-    await page.getByText("9223372036854775807").first().waitFor();
-  });
-
-  test("is deleted after a question", async () => {
-    const id = await dispatch();
-    await scene.jobs.cancel(id);
-    const { page } = await scene.open(`/runs/${id}`);
-    await button(page, /^Delete/).click();
-    await confirm(page, /^Delete the run/);
-    await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor();
-    expect(await scene.jobs.state(id)).toBeNull();
-  });
 });
 
 describe("a job", () => {
-  test("is dispatched with the arguments of the form", async () => {
+  test("is dispatched with edited arguments, a delay and tags", async () => {
     const { page } = await scene.open("/jobs/image.thumbnail");
     await button(page, /^Dispatch/).click();
-    await dialog(page).getByRole("textbox").first().fill('{"image":"form.webp","width":7}');
-    await dialog(page).getByLabel("Delay").fill("2h");
-    await dialog(page).getByLabel(/^Tags/).fill("from-the-page");
-    await dialog(page)
-      .getByRole("button", { name: /^Dispatch/ })
-      .click();
+    const editor = dialog(page).getByRole("textbox", { name: /^Arguments as JSON/ });
+    expect(await editor.inputValue()).toContain('"image"');
+    await editor.fill('{"image": "by-hand.webp", "width": 12345678901234567890}');
+    await dialog(page).getByRole("textbox", { name: "Delay" }).fill("2h");
+    await dialog(page).getByRole("textbox", { name: /^Tags/ }).fill("by-hand, urgent");
+    await dialog(page).getByRole("button", { name: "Dispatch", exact: true }).click();
     await page
       .getByRole("status")
       .getByText(/dispatched/)
       .waitFor();
-    const { runs } = await scene.jobs.runs({ tag: "from-the-page" });
-    expect(runs).toMatchObject([{ state: "scheduled", args: { image: "form.webp", width: 7 } }]);
+    await page.getByText("12345678901234567890").waitFor();
+    await page.getByRole("link", { name: "urgent" }).waitFor();
+    const { runs } = await scene.jobs.runs({ tag: "by-hand" });
+    expect(runs).toMatchObject([{ state: "scheduled", args: { image: "by-hand.webp" } }]);
   });
 
   test("is paused with a reason, and resumed", async () => {
@@ -100,15 +65,24 @@ describe("a job", () => {
 });
 
 describe("a queue", () => {
-  test("is paused with a reason, and resumed", async () => {
+  test("is paused with a reason that everyone sees, and resumed on its own page", async () => {
     const paused = async () => (await scene.jobs.status()).queues.find(({ name }) => name === "media")?.pause;
-    const { page } = await scene.open("/queues/media");
-    await button(page, /^Pause/).click();
-    await dialog(page).getByText("punctual pause queue media").waitFor();
-    await dialog(page).getByRole("textbox").first().fill("disk is full");
-    await confirm(page, /^Pause/);
-    await main(page).getByText("disk is full").first().waitFor();
+    const { page } = await scene.open("/queues");
+    const row = page.getByRole("row").filter({ hasText: "media" });
+    await row.getByRole("button", { name: "Pause…" }).click();
+    await dialog(page)
+      .getByRole("textbox", { name: /^Reason/ })
+      .fill("disk is full");
+    await dialog(page)
+      .getByRole("combobox", { name: /^Resume by itself/ })
+      .fill("2h");
+    await dialog(page).getByText("punctual pause queue media --for 2h --reason 'disk is full'").waitFor();
+    await confirm(page, /^Pause$/);
+    await row.getByRole("button", { name: "Resume" }).waitFor();
+    await page.getByText(/^paused .*disk is full$/).waitFor();
     expect((await paused())?.reason).toBe("disk is full");
+    await page.goto(scene.url("/queues/media"));
+    await main(page).getByText("disk is full").first().waitFor();
     await button(page, /^Resume/).click();
     await button(page, /^Pause/).waitFor();
     expect(await paused()).toBeNull();
@@ -133,6 +107,17 @@ describe("a schedule", () => {
     const after = (await scene.jobs.schedules()).find(({ id }) => id === schedule!.id);
     expect(after?.paused).toBe(false);
   });
+
+  test("that is late says so in the list, where others run now", async () => {
+    const { page } = await scene.open("/schedules");
+    const late = page.getByRole("row").filter({ hasText: "import.legacy" });
+    await late.getByText("late", { exact: true }).waitFor();
+    const row = page.getByRole("row").filter({ hasText: "rollup.hourly" });
+    await row.getByRole("button", { name: /^Actions/ }).click();
+    await page.getByRole("button", { name: "Run now…" }).locator("visible=true").click();
+    await confirm(page, /^Run now$/);
+    await page.getByText(/Run \d+ was dispatched/).waitFor();
+  });
 });
 
 describe("many runs", () => {
@@ -151,7 +136,7 @@ describe("many runs", () => {
     await page.keyboard.press("c");
     await dialog(page).getByText("1 run of the selection").waitFor();
     await page.keyboard.press("Enter");
-    await result(page).getByText("2 cancelled, 1 skipped (cancelled)").waitFor();
+    await result(page).getByText("2 cancelled, 1 skipped (already cancelled)").waitFor();
     for (const id of ids) expect(await scene.jobs.state(id)).toBe("cancelled");
   });
 
@@ -175,17 +160,19 @@ describe("many runs", () => {
     expect(await scene.jobs.count("payload.width:4711 state:cancelled")).toMatchObject({ count: 150 });
   });
 
-  test("of one failure are retried together", async () => {
+  test("of one failure form a group, which is retried as a whole", async () => {
     const { page } = await scene.open("/failures");
-    await button(page, /^Retry all/)
-      .first()
-      .click();
+    const group = page.getByRole("listitem").filter({ hasText: "550 mailbox unavailable" });
+    await group.getByRole("button", { name: "Retry all…" }).click();
     await dialog(page)
-      .getByRole("button", { name: /^Retry/ })
+      .getByRole("button", { name: /^Retry \d+$/ })
       .click();
     await result(page)
-      .getByText(/\d+ retried/)
+      .getByText(/^\d+ retried/)
       .waitFor();
+    await expect
+      .poll(async () => (await scene.jobs.runs({ where: "state:failed job:mail.welcome" })).runs.length)
+      .toBe(0);
   });
 });
 
@@ -208,18 +195,49 @@ describe("the audit trail", () => {
 
 describe("a viewer", () => {
   test("sees no actions", async () => {
-    const other = await Scene.start({ hours: 0, readOnly: true });
-    try {
-      const id = (await other.jobs.define("report", () => {}).dispatch()).id;
-      const { page } = await other.open(`/runs/${id}`);
-      await main(page).getByText("ready").first().waitFor();
-      expect(await button(page, /Cancel|Retry|Delete|Run again/).count()).toBe(0);
-      await page.goto(other.url("/runs"));
-      await page.getByRole("row").nth(1).waitFor();
-      expect(await page.getByRole("checkbox").count()).toBe(0);
-      expect(await other.closeTabs()).toEqual([]);
-    } finally {
-      await other.stop();
+    const waiting = await dispatch();
+    const { page, served } = await scene.openOther(scene.jobs, { readOnly: true });
+    const { failed } = scene.ids;
+    const paths = ["queues", "jobs/image.thumbnail", "failures", `runs/${failed}`, `runs/${waiting}`, "runs"];
+    for (const path of paths) {
+      await page.goto(new URL(path, served.url).href);
+      await page.locator("main :is(table tbody tr, dl, ul.failures)").first().waitFor();
+      const names = await main(page).getByRole("button").allTextContents();
+      const acting = /Pause…|Resume|Retry|Dispatch|Delete|Cancel|Run again|Mute/;
+      expect(names.filter((name) => acting.test(name))).toEqual([]);
+      expect(await main(page).getByRole("checkbox").count()).toBe(0);
     }
+  });
+});
+
+describe("a filter of runs", () => {
+  const saved = (page: Page) => main(page).getByRole("navigation", { name: "Saved filters" });
+
+  test("is saved under a name, opens from the list and the palette, and can be removed", async () => {
+    const tab = await scene.open("/runs?q=state:failed%20job:mail.*");
+    const { page } = tab;
+    await button(page, /^Save/).click();
+    await dialog(page).getByRole("textbox", { name: "Name" }).fill("Failed mail");
+    await confirm(page, /^Save$/);
+    expect(await saved(page).getByRole("link", { name: "Failed mail" }).getAttribute("aria-current")).toBe(
+      "true",
+    );
+    expect(await button(page, /^Save/).count()).toBe(0);
+
+    const other = await scene.openBeside(tab, "/runs");
+    await saved(other.page).getByRole("link", { name: "Failed mail" }).click();
+    await expect.poll(() => new URL(other.page.url()).searchParams.get("q")).toBe("state:failed job:mail.*");
+    await other.page.goto(scene.url("/"));
+    await live(other.page);
+    await other.page.keyboard.press("Control+k");
+    await dialog(other.page).getByRole("combobox").fill("failed mail");
+    await other.page.keyboard.press("Enter");
+    await expect.poll(() => new URL(other.page.url()).searchParams.get("q")).toBe("state:failed job:mail.*");
+
+    // A change in one tab reaches the others.
+    await button(other.page, /Remove the filter Failed mail/).click();
+    await saved(page).waitFor({ state: "detached" });
+    await other.page.getByRole("status").getByRole("button", { name: "Undo" }).click();
+    await saved(page).getByRole("link", { name: "Failed mail" }).waitFor();
   });
 });

@@ -1,31 +1,16 @@
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Punctual } from "../../../src/index.ts";
-import { Scene } from "../support/scene.ts";
+import { useScene } from "../support/scene.ts";
 import { EXACT_JSON } from "../support/seed.ts";
 import { AWKWARD_NAME, HOSTILE_TEXT } from "../support/shop.ts";
 
 const QUEUE = "odd <b>queue</b>";
 
-let scene: Scene;
-const dialogs: string[] = [];
-beforeAll(async () => {
-  scene = await Scene.start({ hours: 1 });
-}, 180_000);
-afterAll(() => scene?.stop());
-afterEach(async () => {
-  expect(await scene.closeTabs()).toEqual([]);
-  expect(dialogs.splice(0)).toEqual([]);
-});
+const scene = useScene({ hours: 1 });
 
-/** Opens a page, and records the dialogs of the browser that a script in the data would open. */
 async function open(path: string, expected?: RegExp): Promise<Page> {
-  const { page } = await scene.open(path, expected ? { expected } : {});
-  page.on("dialog", (one) => {
-    dialogs.push(one.message());
-    void one.dismiss();
-  });
-  return page;
+  return (await scene.open(path, expected ? { expected } : {})).page;
 }
 
 /** Expects that the data made no elements of its own, and that the title is the page's. */
@@ -76,6 +61,10 @@ describe("a name with a slash, dots and spaces", () => {
   test("is the same on the pages of its runs and its job", async () => {
     const page = await open(`/runs/${scene.ids.exact}`);
     await page.getByRole("main").getByRole("link", { name: AWKWARD_NAME, exact: true }).first().click();
+    await page.getByRole("heading", { level: 1, name: AWKWARD_NAME }).waitFor();
+    await page.getByText("wrong VAT").waitFor();
+    await page.goto(scene.url("/jobs"));
+    await page.getByRole("link", { name: AWKWARD_NAME }).click();
     await page.getByRole("heading", { level: 1, name: AWKWARD_NAME }).waitFor();
     expect(new URL(page.url()).pathname).toBe(`/jobs/${encodeURIComponent(AWKWARD_NAME)}`);
     await expectInert(page, AWKWARD_NAME);

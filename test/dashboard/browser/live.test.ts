@@ -1,19 +1,13 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { startDashboard } from "../../../src/dashboard/index.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Punctual } from "../../../src/index.ts";
+import { project, run, start } from "../../cli/support/punctual.ts";
 import { startServer } from "../../servers/start.ts";
-import { openTab } from "../support/browser.ts";
-import { Scene } from "../support/scene.ts";
+import { useScene } from "../support/scene.ts";
 
-let scene: Scene;
-beforeAll(async () => {
-  scene = await Scene.start({ hours: 1 });
-}, 180_000);
-afterAll(() => scene?.stop());
-afterEach(async () => {
-  expect(await scene.closeTabs()).toEqual([]);
-});
+const scene = useScene({ hours: 1 });
 
 /** Dispatches a run that no worker executes. */
 async function dispatch(): Promise<number> {
@@ -52,6 +46,34 @@ describe("a list", () => {
     await row.getByText("cancelled").waitFor();
     expect(await rowIds(page)).toEqual(before);
     expect(await row.getByRole("checkbox").isChecked()).toBe(true);
+  });
+});
+
+describe("a list that is read again", () => {
+  test("keeps its new rows when a run changes during the read", async () => {
+    const { page } = await scene.open("/runs");
+    await page.getByRole("row").nth(1).waitFor();
+    const id = await dispatch();
+    await newRuns(page).waitFor();
+    await page.route(/\/api\/v1\/runs\?/, async (route) => {
+      const response = await route.fetch();
+      await dispatch();
+      await newRuns(other.page).waitFor();
+      await route.fulfill({ response });
+    });
+    // Slower than the page that was asked for before it.
+    await page.route(/\/api\/v1\/runs\/changes\?/, async (route) => {
+      const response = await route.fetch();
+      await delay(1000);
+      await route.fulfill({ response });
+    });
+    const other = await scene.open("/runs");
+    await other.page.getByRole("row").nth(1).waitFor();
+    const changes = page.waitForResponse(/\/api\/v1\/runs\/changes\?/);
+    await newRuns(page).click();
+    await changes;
+    await newRuns(page).waitFor();
+    expect(await rowIds(page)).toContain(String(id));
   });
 });
 
@@ -109,27 +131,46 @@ describe("live updates", () => {
 describe("an outage of the database", () => {
   test("is reported with its start; the page keeps its data and heals by itself", async () => {
     const server = await startServer("postgres");
+    onTestFinished(() => server.stop());
     const jobs = new Punctual(server.url, { logger: false });
+    onTestFinished(() => jobs.stop());
     await jobs.install();
     const report = jobs.define("report", (_args: { month: number }) => {});
     await report.dispatch({ month: 1 });
-    const served = await startDashboard(jobs, { port: 0, logger: false });
-    const { page, context } = await openTab(scene.browser, { url: served.signInUrl });
-    try {
-      await page.goto(`${served.url}runs`);
-      await page.locator("tr[data-key]").first().waitFor();
-      await server.kill();
-      await page.getByText("Cannot reach the database").waitFor({ timeout: 40_000 });
-      expect(await page.locator("tr[data-key]").count()).toBe(1);
-      await server.restart();
-      await page.getByText("Cannot reach the database").waitFor({ state: "detached", timeout: 40_000 });
-      await report.dispatch({ month: 2 });
-      await newRuns(page).waitFor({ timeout: 30_000 });
-    } finally {
-      await context.close();
-      await served.stop();
-      await jobs.stop();
-      await server.stop();
-    }
+    const { page, served } = await scene.openOther(jobs, { expected: /503|Failed to load/ });
+    await page.goto(`${served.url}runs`);
+    await page.locator("tr[data-key]").first().waitFor();
+    await server.kill();
+    await page.getByText("Cannot reach the database").waitFor({ timeout: 40_000 });
+    expect(await page.locator("tr[data-key]").count()).toBe(1);
+    await server.restart();
+    await page.getByText("Cannot reach the database").waitFor({ state: "detached", timeout: 40_000 });
+    await report.dispatch({ month: 2 });
+    await newRuns(page).waitFor({ timeout: 30_000 });
   }, 180_000);
+});
+
+describe("a backlog whose last worker was killed", () => {
+  test("is named on every page with the command that serves it, and `status --check` fails", async () => {
+    const job = `import { Job } from "punctual";
+      Job.define("encode", () => new Promise(() => {})).queue("media");`;
+    const cwd = project({ "jobs/encode.ts": job });
+    const env = { PUNCTUAL_DATABASE_URL: `sqlite:${join(cwd, "jobs.db")}` };
+    const jobs = new Punctual(env.PUNCTUAL_DATABASE_URL, { logger: false });
+    onTestFinished(() => jobs.stop());
+    await jobs.install();
+    const worker = start(["work", "--no-jsonl"], { cwd, env });
+    await worker.shows("1 job");
+    const first = await jobs.dispatch("encode").queue("media");
+    await expect.poll(() => jobs.state(first.id)).toBe("running");
+    await jobs.dispatch("encode").queue("media");
+    const { page } = await scene.openOther(jobs);
+    const bar = page.getByRole("region", { name: "Health and live updates" });
+    await bar.getByText("Healthy").waitFor();
+    worker.child.kill("SIGKILL");
+    await bar.getByText("Stalled").waitFor({ timeout: 60_000 });
+    await bar.getByText(/media: 1 waiting/).waitFor();
+    await bar.getByText("punctual work --queues media").waitFor();
+    expect((await run(["status", "--check"], { cwd, env })).code).toBe(4);
+  }, 120_000);
 });

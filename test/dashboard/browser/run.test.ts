@@ -1,19 +1,9 @@
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Scene } from "../support/scene.ts";
+import { describe, expect, test } from "vitest";
+import { useScene } from "../support/scene.ts";
 import { HOSTILE_TEXT } from "../support/shop.ts";
 
-let scene: Scene;
-
-beforeAll(async () => {
-  scene = await Scene.start({ hours: 4 });
-}, 300_000);
-
-afterAll(() => scene?.stop());
-
-afterEach(async () => {
-  expect(await scene.closeTabs()).toEqual([]);
-});
+const scene = useScene({ hours: 1 });
 
 const tab = (page: Page, name: string | RegExp) => page.getByRole("tab", { name });
 
@@ -28,6 +18,21 @@ describe("the page of a failed run", () => {
     expect(await error.textContent()).toContain("SmtpError: The mail server did not answer within 3 s");
     expect(await error.textContent()).toContain("caused by Error: connect ETIMEDOUT 10.0.0.5:587");
     await page.getByText(`punctual retry ${scene.ids.failed}`).waitFor();
+  });
+
+  test("is copied as an issue in Markdown, without secrets", async () => {
+    const { page } = await scene.open(`/runs/${scene.ids.failed}`);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy as issue, in Markdown" }).click();
+    await expect
+      .poll(() => page.evaluate<string>("navigator.clipboard.readText()"))
+      .toMatch(/^## `mail\.\S+` failed: `SmtpError: The mail server did not answer within 3 s`$/m);
+    const text = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(text).toMatch(new RegExp(`^- Run: ${scene.ids.failed}, attempt 4$`, "m"));
+    expect(text).toMatch(/^- Database: sqlite 3\.\S+, schema \d+$/m);
+    expect(text).toContain("caused by: Error: connect ETIMEDOUT 10.0.0.5:587");
+    expect(text).toMatch(/### Payload\n\n```json\n.*\[hidden\]/);
+    expect(text).not.toContain("hunter2");
   });
 
   test("a tab is part of the address", async () => {
@@ -45,6 +50,7 @@ describe("the page of a failed run", () => {
     const { page } = await scene.open(`/runs/${run!.id}`);
     await page.getByRole("button", { name: "Retry" }).waitFor();
     await page.keyboard.press("r");
+    await page.getByRole("status").getByText("waits for its next attempt").waitFor();
     await page.getByRole("button", { name: "Cancel…" }).waitFor();
     expect((await scene.jobs.find(run!.id))!.state).toBe("ready");
   });
@@ -107,6 +113,8 @@ describe("data of runs", () => {
     await editor.fill('{"id": 9223372036854775806}');
     await dialog.getByRole("button", { name: "Run with edited arguments" }).click();
     await page.getByText("Run again of").waitFor();
+    const again = Number(new URL(page.url()).pathname.split("/").at(-1));
+    expect((await scene.jobs.find(again))?.rerunOf).toBe(scene.ids.exact);
     await tab(page, "Payload").click();
     await page.getByText("9223372036854775806").waitFor();
   });
@@ -128,6 +136,7 @@ describe("data of runs", () => {
     const { page } = await scene.open("/runs/99999999", { expected: /404/ });
     await page.getByRole("heading", { name: "No run 99999999" }).waitFor();
     await page.getByText("deleted, perhaps by retention").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "All runs" }).waitFor();
   });
 });
 

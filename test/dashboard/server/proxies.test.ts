@@ -1,37 +1,11 @@
-import { request as forward } from "node:http";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ensurePage } from "../../../scripts/build-page.ts";
 import { startDashboard, toNodeHandler } from "../../../src/dashboard/index.ts";
 import { unopened } from "../support/host.ts";
+import { PREFIX, proxy } from "../support/proxy.ts";
 import { probeDashboard, serve } from "../support/served.ts";
 
 beforeAll(ensurePage);
-
-const PREFIX = "/a/b";
-
-interface ProxyOptions {
-  /** Whether the upstream gets the path without the prefix. */
-  strips: boolean;
-  /** Whether the upstream gets the Host header of the browser, or its own. */
-  keepsHost: boolean;
-}
-
-/** A reverse proxy in front of a server. */
-function proxy(target: string, { strips, keepsHost }: ProxyOptions) {
-  const { hostname, port, host } = new URL(target);
-  return serve((incoming, outgoing) => {
-    if (!incoming.url!.startsWith(PREFIX)) return void outgoing.writeHead(404).end();
-    const path = strips ? incoming.url!.slice(PREFIX.length) || "/" : incoming.url!;
-    const headers = { ...incoming.headers, ...(!keepsHost && { host }), "x-forwarded-for": "192.0.2.7" };
-    const upstream = forward({ hostname, port, path, method: incoming.method, headers }, (response) => {
-      outgoing.writeHead(response.statusCode!, response.headers);
-      outgoing.flushHeaders();
-      response.pipe(outgoing);
-    });
-    incoming.pipe(upstream);
-    outgoing.on("close", () => upstream.destroy());
-  });
-}
 
 const kinds = [true, false].flatMap((strips) => [true, false].map((keepsHost) => ({ strips, keepsHost })));
 

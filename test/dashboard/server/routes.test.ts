@@ -98,11 +98,11 @@ describe("an error of a route", () => {
       title: "Service Unavailable",
       hint: "Create the tables: punctual install",
     });
-    expect(await (await failing(new HttpProblem(409, { code: "MINE", detail: "No." }))).json()).toEqual({
+    expect(await (await failing(new HttpProblem({ code: "CROSS_SITE", detail: "No." }))).json()).toEqual({
       type: "about:blank",
-      title: "Conflict",
-      status: 409,
-      code: "MINE",
+      title: "Forbidden",
+      status: 403,
+      code: "CROSS_SITE",
       detail: "No.",
       hint: null,
     });

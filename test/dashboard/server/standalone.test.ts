@@ -21,6 +21,10 @@ async function signIn(address: string, headers: Record<string, string> = {}) {
   return { response, cookie: response.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
 }
 
+/** Submits the form for the token. */
+const form = (url: string, token: string) =>
+  fetch(url, { method: "POST", redirect: "manual", body: new URLSearchParams({ token }) });
+
 const status = async (url: string, headers: Record<string, string> = {}) =>
   (await fetch(url, { headers })).status;
 
@@ -90,7 +94,24 @@ describe("without the token", () => {
     expect(await status(url, { cookie: `punctual-${new URL(url).port}=wrong` })).toBe(401);
   });
 
-  test("an address that sends too many wrong tokens must wait, and then may try again", async () => {
+  test("the form posts the token, which is in no URL, and leads to the page that was asked for", async () => {
+    const { url, signInUrl } = await start();
+    const right = new URL(signInUrl).searchParams.get("token")!;
+    const asked = `${url}runs/12?q=state%3Afailed`;
+    const page = await fetch(asked, { headers: { accept: "text/html" } });
+    expect(await page.text()).toContain('<form method="post">');
+    const wrong = await form(asked, "wrong");
+    expect([wrong.status, wrong.headers.getSetCookie()]).toEqual([401, []]);
+    expect(await wrong.text()).toContain('<form method="post">');
+    const opened = await form(asked, right);
+    expect([opened.status, opened.headers.get("location")]).toEqual([303, "./12?q=state%3Afailed"]);
+    const cookie = opened.headers.getSetCookie()[0]!.split(";")[0]!;
+    expect(await status(asked, { cookie })).toBe(200);
+    expect((await form(`${url}api/v1/none`, right)).status).toBe(401);
+    expect((await form(url, right.repeat(200))).status).toBe(413);
+  });
+
+  test("an address that sends too many wrong tokens must wait, unless it sends the right one", async () => {
     const clock = new TestClock();
     const { url, signInUrl } = await start({ clock });
     const bearer = (token: string) => status(`${url}api/v1/none`, { authorization: `Bearer ${token}` });
@@ -98,13 +119,17 @@ describe("without the token", () => {
     const { cookie } = await signIn(signInUrl);
     for (let n = 0; n < 10; n++) expect(await bearer("wrong")).toBe(401);
     expect(await bearer("wrong")).toBe(429);
-    expect(await bearer(right)).toBe(429);
-    const refused = await fetch(signInUrl, { redirect: "manual" });
+    const refused = await fetch(`${url}?token=wrong`, { redirect: "manual" });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
-    // Who is signed in already stays so.
-    expect(await status(url, { cookie })).toBe(200);
-    await clock.advance(60);
+    expect((await form(url, "wrong")).status).toBe(429);
+    // Others behind the same proxy have the same address, and the right token.
     expect(await bearer(right)).toBe(404);
+    expect((await signIn(signInUrl)).response.status).toBe(303);
+    expect((await form(url, right)).status).toBe(303);
+    expect(await status(url, { cookie })).toBe(200);
+    expect(await bearer("wrong")).toBe(429);
+    await clock.advance(60);
+    expect(await bearer("wrong")).toBe(401);
   });
 });
 

@@ -25,7 +25,10 @@ export async function launchBrowser(): Promise<Browser> {
 export interface Tab {
   page: Page;
   context: BrowserContext;
-  /** Errors of the console, exceptions of the page, and requests to other hosts. Tests expect none. */
+  /**
+   * Errors of the console, exceptions of the page, requests to other hosts, and dialogs that a script in hostile data
+   * would open. Tests expect none.
+   */
   faults: string[];
 }
 
@@ -71,6 +74,10 @@ function watch({ page, faults }: Tab, host: string, expected?: RegExp): void {
     if (["error", "warning"].includes(message.type())) add(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => add(`exception: ${error.stack ?? error.message}`));
+  page.on("dialog", (dialog) => {
+    add(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
   page.on("request", (request) => {
     const url = new URL(request.url());
     if (url.host !== host && !["data:", "blob:"].includes(url.protocol)) add(`request to ${request.url()}`);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished } from "vitest";
 import { ensurePage } from "../../../scripts/build-page.ts";
 import {
   type StartDashboardOptions,
@@ -17,41 +18,32 @@ export interface SceneOptions extends StartDashboardOptions {
   hours?: number;
 }
 
-/** A dashboard on a database of its own, and a browser. */
+/** A dashboard of another instance than the scene's. */
+interface OtherOptions extends StartDashboardOptions, Pick<TabOptions, "expected"> {}
+
+/** A dashboard on a database of its own, and a browser. Its parts exist once it has started. */
 export class Scene {
-  readonly file: string;
-  readonly ids: Seeded;
-  readonly jobs: Punctual;
-  readonly served: StartedDashboard;
-  readonly browser: Browser;
-  readonly #folder: string;
+  jobs!: Punctual;
+  served!: StartedDashboard;
+  browser!: Browser;
+  ids = {} as Seeded;
+  readonly #folder = mkdtempSync(join(tmpdir(), "punctual-scene-"));
+  readonly file: string = join(this.#folder, "jobs.db");
+  readonly #options: SceneOptions;
   readonly #tabs: Tab[] = [];
 
-  private constructor(parts: {
-    folder: string;
-    ids: Seeded;
-    jobs: Punctual;
-    served: StartedDashboard;
-    browser: Browser;
-  }) {
-    this.#folder = parts.folder;
-    this.file = join(parts.folder, "jobs.db");
-    this.ids = parts.ids;
-    this.jobs = parts.jobs;
-    this.served = parts.served;
-    this.browser = parts.browser;
+  constructor(options: SceneOptions = {}) {
+    this.#options = options;
   }
 
-  static async start({ hours = 2, ...options }: SceneOptions = {}): Promise<Scene> {
-    const folder = mkdtempSync(join(tmpdir(), "punctual-scene-"));
-    const file = join(folder, "jobs.db");
+  async start(): Promise<void> {
+    const { hours = 2, ...options } = this.#options;
     await ensurePage();
-    const ids = hours === 0 ? ({} as Seeded) : await seed(file, { hours });
-    const jobs = new Punctual(`sqlite:${file}`, { logger: false });
-    await jobs.install();
-    const served = await startDashboard(jobs, { port: 0, logger: false, ...options });
-    const browser = await launchBrowser();
-    return new Scene({ folder, ids, jobs, served, browser });
+    if (hours > 0) this.ids = await seed(this.file, { hours });
+    this.jobs = new Punctual(`sqlite:${this.file}`, { logger: false });
+    await this.jobs.install();
+    this.served = await startDashboard(this.jobs, { port: 0, logger: false, ...options });
+    this.browser = await launchBrowser();
   }
 
   /** The address of a page, without the token. */
@@ -66,6 +58,23 @@ export class Scene {
       ...options,
       url: signInUrl.replace("/?", `${path}${path.includes("?") ? "&" : "?"}`),
     });
+    this.#tabs.push(tab);
+    return tab;
+  }
+
+  /** Serves an instance until the test ends, and opens its first page in a profile of its own. */
+  async openOther(jobs: Punctual, options: OtherOptions = {}): Promise<Tab & { served: StartedDashboard }> {
+    const { expected, ...rest } = options;
+    const served = await startDashboard(jobs, { port: 0, logger: false, ...rest });
+    onTestFinished(() => served.stop());
+    const tab = await openTab(this.browser, { url: served.newSignInUrl(), ...(expected && { expected }) });
+    this.#tabs.push(tab);
+    return { ...tab, served };
+  }
+
+  /** Opens an address that needs no token, in a profile of its own. */
+  async openAt(url: string): Promise<Tab> {
+    const tab = await openTab(this.browser, { url });
     this.#tabs.push(tab);
     return tab;
   }
@@ -85,9 +94,20 @@ export class Scene {
   }
 
   async stop(): Promise<void> {
-    await this.browser.close();
-    await this.served.stop();
-    await this.jobs.stop();
+    await this.browser?.close();
+    await this.served?.stop();
+    await this.jobs?.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** A scene for the tests of a file. After each test its tabs are closed, and nothing may have gone wrong in them. */
+export function useScene(options: SceneOptions = {}): Scene {
+  const scene = new Scene(options);
+  beforeAll(() => scene.start(), 180_000);
+  afterAll(() => scene.stop());
+  afterEach(async () => {
+    expect(await scene.closeTabs()).toEqual([]);
+  });
+  return scene;
 }

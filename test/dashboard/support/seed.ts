@@ -26,6 +26,9 @@ export interface Seeded {
   scheduled: number;
   cancelled: number;
   crashed: number;
+  /** A batch with a failed member, and one that is open. */
+  batch: number;
+  openBatch: number;
 }
 
 /** JSON that `JSON.parse` would change: integers above 2^53, numeric keys, a key that occurs twice. */
@@ -148,6 +151,18 @@ async function endOfDay(
   const cancelled = (await jobs.dispatch("image.thumbnail", { image: "no.webp", width: 1 }).delay("1h")).id;
   await jobs.cancel(cancelled);
   const crashed = await crash(file, clock.now());
+  const thumbnail = jobs.declare("image.thumbnail");
+  const batch = await jobs
+    .batch("spring catalogue")
+    .add(
+      ...Array.from({ length: 5 }, (_, n) =>
+        thumbnail.draft().args({ image: `spring/${n}.webp`, width: 320 }),
+      ),
+    )
+    .add(jobs.declare("mail.welcome").draft().args({ to: "gone-77@example.com" }))
+    .onSuccess(jobs.declare("export.catalogue").draft().args({ products: 20 }))
+    .onFailure(thumbnail.draft().args({ image: "alert.webp", width: 1 }))
+    .onFinish(thumbnail.draft().args({ image: "cover.webp", width: 1280 }));
   await simulation.pass(120_000);
   await clock.advance(`${Math.max(0, now - 60_000 - clock.now())}ms`);
 
@@ -166,7 +181,18 @@ async function endOfDay(
   const waiting = (await jobs.dispatch("image.thumbnail", { image: "last.webp", width: 64 })).id;
   const scheduled = (await jobs.dispatch("import.customers", { file: "tomorrow.csv", rows: 10 }).delay("9h"))
     .id;
+  const openBatch = await jobs
+    .batch("autumn catalogue")
+    .open()
+    .add(
+      ...Array.from({ length: 3 }, (_, n) =>
+        thumbnail.draft().args({ image: `autumn/${n}.webp`, width: 320 }),
+      ),
+    )
+    .onFinish(jobs.declare("export.catalogue").draft().args({ products: 20 }));
   return {
+    batch: batch.id,
+    openBatch: openBatch.id,
     failed: failed[0]!.id,
     retrying: retrying[0]!.id,
     imported,

@@ -16,8 +16,24 @@ test("the mount path without its last slash is the first page, another path is n
   expect(withoutBase("/a/b/", "/a/bc")).toBeNull();
 });
 
-test.each(["mail", "billing/charge v2.0 & more", "50%", "ä?#"])("the name %s survives an address", (name) => {
-  expect(match("/jobs/:name", pathTo("/jobs/:name", { name }))).toEqual({ name });
+const NAMES = [
+  "mail",
+  "billing/charge v2.0 & more",
+  "50%",
+  "ä?#",
+  ".",
+  "..",
+  "...",
+  "~.",
+  "~~..",
+  "~",
+  "%2e",
+  "./..",
+];
+
+test.each(NAMES)("the name %s survives an address", (name) => {
+  const { pathname } = new URL(pathTo("/jobs/:name", { name }), "http://localhost");
+  expect(match("/jobs/:name", pathname)).toEqual({ name });
 });
 
 test("a pattern matches whole segments only", () => {

@@ -7,6 +7,7 @@ import {
   quoteValue,
   readTerms,
   stateTerm,
+  withEachLeftOut,
   withField,
   withoutState,
   withState,
@@ -125,4 +126,12 @@ test("a command line quotes the query for a shell", () => {
   expect(commandFor("delete", { q: `error:"it's" $(rm)` })).toBe(
     `punctual delete --where 'error:"it'\\''s" $(rm)'`,
   );
+});
+
+test("a query can be relaxed by each of its terms", () => {
+  expect(withEachLeftOut('state:failed  error:"timed out" 4711')).toEqual([
+    { without: "state:failed", rest: 'error:"timed out" 4711' },
+    { without: 'error:"timed out"', rest: "state:failed 4711" },
+    { without: "4711", rest: 'state:failed error:"timed out"' },
+  ]);
 });

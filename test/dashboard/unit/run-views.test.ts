@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { attemptTimeline, type TimelineSource } from "../../../dashboard/src/charts/attempt-rows.ts";
 import { failureText, groupFrames, groupTitle } from "../../../dashboard/src/failure/frames.ts";
-import type { AttemptView, FailureView } from "../../../src/dashboard/api/contract.ts";
+import { issueText } from "../../../dashboard/src/failure/issue.ts";
+import type { AttemptView, FailureView, Meta, RunDetail } from "../../../src/dashboard/api/contract.ts";
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
 const ms = (second: number) => Date.UTC(2026, 0, 1) + second * 1000;
@@ -127,6 +128,84 @@ describe("the failure of a run", () => {
         "    at afterConnect (node:net:1637:16)",
         "    at /app/node_modules/smtp/index.js:1:1",
       ].join("\n"),
+    );
+  });
+});
+
+describe("a failed run as an issue", () => {
+  const failure: FailureView = {
+    name: "SmtpError",
+    message: "no\nanswer @ana #12",
+    code: null,
+    frames: [],
+    stack: "SmtpError: no\n    at send (mail.ts:1:2)\n```\nevil\u202e",
+    cause: null,
+  };
+  const run = {
+    id: 7,
+    job: "mail `x` @bob",
+    queue: "emails",
+    attempt: 3,
+    maxAttempts: 3,
+    finishedAt: at(5),
+    fingerprint: "abc",
+    alike: { value: 12, capped: true },
+    failure,
+    args: { json: '{"to":"[hidden]"}', size: 17, truncated: false },
+  } as RunDetail;
+  const meta = {
+    version: "1.2.3",
+    database: { kind: "postgres", version: "17.2", schema: 11 },
+    settings: { Node: "v24.1.0", Process: "secret-host:1" },
+  } as unknown as Meta;
+  const versions = {
+    dashboard: "1.2.3",
+    workers: [
+      { version: "1.2.3", count: 2 },
+      { version: null, count: 1 },
+    ],
+    schema: { found: 11, known: 11 },
+    writable: true,
+  };
+
+  test("has the error, its stack, the versions and the payload, and nothing of it is Markdown", () => {
+    expect(issueText(run, { meta, versions }).split("\n")).toEqual([
+      "## ``mail `x` @bob`` failed: `SmtpError: no`",
+      "",
+      "- Run: 7, attempt 3 of 3",
+      "- Queue: `emails`",
+      "- Finished: 2026-01-01T00:00:05.000Z",
+      "- Same error in other runs: 12 or more (`fingerprint:abc`)",
+      "- Punctual: 1.2.3",
+      "- Workers: 1.2.3 (2), older (1)",
+      "- Node: v24.1.0",
+      "- Database: postgres 17.2, schema 11",
+      "",
+      "### Error",
+      "",
+      "````",
+      "SmtpError: no",
+      "    at send (mail.ts:1:2)",
+      "```",
+      "evil\\u202e",
+      "````",
+      "",
+      "### Payload",
+      "",
+      "```json",
+      '{"to":"[hidden]"}',
+      "```",
+    ]);
+  });
+
+  test("says that a payload was cut, or that there is none", () => {
+    const cut = { json: '{"to":"a', size: 99_000, truncated: true };
+    const text = issueText({ ...run, args: cut, alike: null }, { meta: null, versions: null });
+    expect(text).toMatch(/```\n\{"to":"a\n```\n\nCut: the whole payload has 99000 bytes\.$/);
+    expect(text).not.toMatch(/Punctual|Database|Same error/);
+    const none = { json: null, size: 0, truncated: false };
+    expect(issueText({ ...run, args: none }, { meta: null, versions: null })).toMatch(
+      /### Payload\n\nNone\.$/,
     );
   });
 });

@@ -7,6 +7,7 @@ import {
   formatDuration,
   formatRelative,
   formatShort,
+  formatTick,
 } from "../../../dashboard/src/time/format.ts";
 
 const plain = (text: string) => text.replaceAll("\u202f", " ");
@@ -78,4 +79,13 @@ describe("in a zone", () => {
     expect(formatShort(Date.parse("2026-11-20T09:00:00Z"), NOW, "UTC")).toBe("Fri 09:00");
     expect(formatShort(Date.parse("2026-12-01T09:00:00Z"), NOW, "UTC")).toBe("1 Dec 09:00");
   });
+});
+
+test.each([
+  ["2026-11-17T23:00:00Z", "Europe/Berlin", "Wed 18 Nov 00:00"],
+  ["2026-11-17T23:00:00Z", "UTC", "Tue 17 Nov 23:00"],
+  ["2027-01-01T00:00:05Z", "UTC", "Fri 1 Jan 00:00:05"],
+  ["2028-02-29T12:00:00Z", "UTC", "Tue 29 Feb 2028 12:00"],
+])("a tick at %s in %s is %s", (at, zone, text) => {
+  expect(formatTick(Date.parse(at), NOW, zone)).toBe(text);
 });

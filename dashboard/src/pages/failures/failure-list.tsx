@@ -1,18 +1,22 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { FailureGroup } from "../../../../src/dashboard/api/contract.ts";
-import { request } from "../../api/client.ts";
+import { request, toProblem } from "../../api/client.ts";
 import { followBulk } from "../../bulk/bulk.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { Icon } from "../../components/icon.tsx";
 import { JobLink, Name } from "../../components/names.tsx";
+import { notify } from "../../components/notices.tsx";
+import { PauseDialog, PauseNote } from "../../components/pause-dialog.tsx";
 import { Time } from "../../components/time.tsx";
+import { quoteForShell } from "../../query/command.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { may } from "../../state/meta.ts";
 import { formatCount, plural } from "../../text/number.ts";
-import { visibleText } from "../../text/visible.ts";
+import { shownPlace } from "../../text/shown.ts";
 
 /** More runs than this are retried only after the number was typed. */
 const TYPED_ABOVE = 100;
@@ -43,7 +47,8 @@ export function FailureList({ groups, refresh, marked = null }: FailureListProps
 }
 
 function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): void; marked: boolean }) {
-  const asked = useSignal(false);
+  const asked = useSignal<"retry" | "mute" | null>(null);
+  const { mute } = group;
   const element = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (marked) element.current?.scrollIntoView({ block: "center" });
@@ -53,9 +58,22 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
     followBulk(await request("POST /runs/bulk", { body: { action: "retry", q: group.q } }));
     refresh();
   };
+  const params = { fingerprint: group.fingerprint };
+  const unmute = async () => {
+    try {
+      notify((await request("POST /failures/:fingerprint/unmute", { params, body: {} })).message);
+    } catch (error) {
+      notify(toProblem(error).detail, "problem");
+    }
+    refresh();
+  };
+  const close = () => {
+    asked.value = null;
+  };
   const count = formatCount(group.count);
+  const classes = ["failure-group", marked && "failure-group-marked", mute && "failure-group-muted"];
   return (
-    <li ref={element} class={marked ? "failure-group failure-group-marked" : "failure-group"}>
+    <li ref={element} class={classes.filter(Boolean).join(" ")}>
       <div class="failure-group-text">
         <p class="failure-message">
           <Link to={pathTo("/runs/:id", { id: group.sample })}>
@@ -67,7 +85,7 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
           </Link>
         </p>
         <p class="failure-group-facts">
-          {group.place !== null && <code>{visibleText(group.place)}</code>}
+          {group.place !== null && <code>{shownPlace(group.place)}</code>}
           <span>
             {group.jobs.slice(0, NAMED).map((job, index) => (
               <span key={job}>
@@ -78,6 +96,12 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
             {group.jobs.length > NAMED && ` and ${plural(group.jobs.length - NAMED, "more job")}`}
           </span>
         </p>
+        {mute && (
+          <p class="failure-group-facts">
+            <Icon name="muted" size={13} />
+            <PauseNote pause={mute} word="muted" />
+          </p>
+        )}
       </div>
       <dl class="failure-group-figures">
         <div>
@@ -120,23 +144,47 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
             small
             icon="retrying"
             onClick={() => {
-              asked.value = true;
+              asked.value = "retry";
             }}
           >
             Retry all…
           </Button>
         )}
+        {may("operator") && group.fingerprint !== "" && (
+          <Button
+            small
+            icon="muted"
+            onClick={() => {
+              if (mute) unmute();
+              else asked.value = "mute";
+            }}
+          >
+            {mute ? "Unmute" : "Mute…"}
+          </Button>
+        )}
       </div>
-      {asked.value && (
+      {asked.value === "mute" && (
+        <PauseDialog
+          verb="Mute"
+          what={`"${group.error.name}"`}
+          command={`punctual mute ${quoteForShell(group.fingerprint)}`}
+          timed
+          pause={(body) => request("POST /failures/:fingerprint/mute", { params, body })}
+          onDone={refresh}
+          onClose={close}
+        >
+          Its jobs no longer count as failing because of this error. The runs still fail, and the group stays
+          in this list.
+        </PauseDialog>
+      )}
+      {asked.value === "retry" && (
         <ConfirmDialog
           title={`Retry ${count} ${group.count.value === 1 ? "run" : "runs"}?`}
           confirm={`Retry ${count}`}
           command={group.command}
           typed={group.count.value > TYPED_ABOVE ? String(group.count.value) : undefined}
           act={retry}
-          onClose={() => {
-            asked.value = false;
-          }}
+          onClose={close}
         >
           <p>
             Each failed run of this group is retried under its own number, newest first. Runs that have

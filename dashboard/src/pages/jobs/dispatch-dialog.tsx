@@ -1,57 +1,36 @@
 import { type Signal, useSignal } from "@preact/signals";
-import type { DispatchRequest, JobDetail, Problem } from "../../../../src/dashboard/api/contract.ts";
-import { request, toProblem } from "../../api/client.ts";
+import type { DispatchRequest, JobDetail } from "../../../../src/dashboard/api/contract.ts";
+import { request } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
-import { notify } from "../../components/notices.tsx";
 import { ProblemText } from "../../components/problem.tsx";
-import { formatJson } from "../../json/format.ts";
+import { useSubmit } from "../../components/use-submit.ts";
+import { HIDDEN, openDispatched } from "../../dispatch/dispatched.ts";
+import { prettyJson } from "../../json/format.ts";
 import { faultOf, JsonInput } from "../../json/json-input.tsx";
-import { parseJson } from "../../json/parse.ts";
 import { quoteForShell } from "../../query/command.ts";
-import { pathTo } from "../../router/path.ts";
-import { navigate } from "../../router/router.ts";
 import { visibleText } from "../../text/visible.ts";
-
-const HIDDEN = "[hidden]";
 
 /** Dispatches a run of a job. The arguments of its last run are the example to start with. */
 export function DispatchDialog({ job, onClose }: { job: JobDetail; onClose(): void }) {
-  const args = useSignal(example(job.lastArgs));
+  const args = useSignal(job.lastArgs === null ? "{}" : prettyJson(job.lastArgs));
   const delay = useSignal("");
   const key = useSignal("");
   const unique = useSignal("");
   const tags = useSignal("");
   const queue = useSignal("");
   const priority = useSignal("");
-  const problem = useSignal<Problem | null>(null);
-  const busy = useSignal(false);
   const invalid = faultOf(args.value) !== null;
   const body = requestOf();
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (busy.value || invalid) return;
-    busy.value = true;
-    problem.value = null;
-    try {
-      const { id, created } = await request("POST /jobs/:name/dispatch", {
-        params: { name: job.name },
-        body,
-      });
-      notify(
-        created ? `Run ${id} was dispatched.` : `Run ${id} has the same unique key: no run was dispatched.`,
-      );
-      onClose();
-      navigate(pathTo("/runs/:id", { id }));
-    } catch (error) {
-      problem.value = toProblem(error);
-    }
-    busy.value = false;
-  };
+  const { busy, problem, onSubmit } = useSubmit(async () => {
+    const result = await request("POST /jobs/:name/dispatch", { params: { name: job.name }, body });
+    onClose();
+    openDispatched(result);
+  }, invalid);
   return (
     <Dialog title={`Dispatch ${visibleText(job.name)}`} size="wide" onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
+      <form class="stack" onSubmit={onSubmit}>
         <JsonInput
           label={
             job.lastArgs === null ? "Arguments as JSON" : "Arguments as JSON, at first those of the last run"
@@ -76,8 +55,8 @@ export function DispatchDialog({ job, onClose }: { job: JobDetail; onClose(): vo
         {problem.value && <ProblemText problem={problem.value} />}
         <div class="dialog-actions">
           <Button onClick={onClose}>Close</Button>
-          <Button type="submit" kind="primary" disabled={busy.value || invalid}>
-            {busy.value ? "Dispatching…" : "Dispatch"}
+          <Button type="submit" kind="primary" disabled={busy || invalid}>
+            {busy ? "Dispatching…" : "Dispatch"}
           </Button>
         </div>
       </form>
@@ -140,12 +119,6 @@ function Field({ label, placeholder, value, numeric = false }: FieldProps) {
       />
     </label>
   );
-}
-
-function example(json: string | null): string {
-  if (json === null) return "{}";
-  const { node, fault } = parseJson(json);
-  return node === null || fault !== null ? json : formatJson(node);
 }
 
 /** JSON has no line breaks within strings, so that spaces at the begin of lines can go. */

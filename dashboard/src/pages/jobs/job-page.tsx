@@ -150,21 +150,21 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
           ],
           ["Waiting", <Link to={runsPath(own, "is:waiting")}>{formatCount(job.waiting)}</Link>],
           [
-            "Completed · 24 h",
+            "Completed attempts · 24 h",
             <Link to={runsPath(own, "state:completed", "after:24h")}>{formatNumber(completed)}</Link>,
           ],
           [
-            "Failed · 24 h",
+            "Failed attempts · 24 h",
             <Link class={failed > 0 ? "hot" : ""} to={runsPath(own, "state:failed", "after:24h")}>
-              {formatNumber(failed)}
-              {retried > 0 && <small> and {formatNumber(retried)} retried</small>}
+              {formatNumber(failed + retried)}
+              {retried > 0 && <small> {formatNumber(failed)} for good</small>}
             </Link>,
           ],
           ["p50 · 24 h", <Duration ms={took?.p50 ?? null} />],
           ["p95 · 24 h", <Duration ms={took?.p95 ?? null} />],
         ]}
       />
-      <Trend trend={job.trend} over={over} onOver={onOver} />
+      <Trend trend={job.trend} over={over} onOver={onOver} q={own} />
       <div class="columns">
         <div class="stack">
           {job.schedules.length > 0 && (
@@ -177,8 +177,8 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
               <FailureList groups={job.failures} refresh={refresh} />
             </Panel>
           )}
-          <Panel title="Last runs" aside={<Link to={runsPath(own)}>all runs</Link>}>
-            <Strip label="Last runs" runs={job.recent.toReversed()} />
+          <Panel title="Last finished runs" aside={<Link to={runsPath(own)}>all runs</Link>}>
+            <Strip label="Last finished runs" runs={job.recent.toReversed()} />
           </Panel>
         </div>
         <Panel title="Settings">

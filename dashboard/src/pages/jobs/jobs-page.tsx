@@ -1,9 +1,8 @@
-import { useSignal } from "@preact/signals";
 import type { JobView } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
-import { FilterBar, useFilter } from "../../components/filter-bar.tsx";
+import { FilterBar, useFilter, useGroup } from "../../components/filter-bar.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { JobLink, Name, QueueLink, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
@@ -17,12 +16,21 @@ import { useSort } from "../../components/use-sort.ts";
 import { Link } from "../../router/link.tsx";
 import { formatCount, formatNumber } from "../../text/number.ts";
 import { term } from "../../text/query.ts";
+import { now } from "../../time/clock.ts";
+
+/** Workers look for due ticks every few seconds: only an older one is overdue. */
+const LATE_AFTER = 60_000;
 
 type Group = "all" | "failing" | "paused" | "undefined";
 
+/** As the health of the whole counts them: muted errors are known. */
+function isFailing({ fails, muted }: JobView): boolean {
+  return fails > 0 && !muted;
+}
+
 const GROUPS: Record<Group, { label: string; has(job: JobView): boolean }> = {
   all: { label: "All", has: () => true },
-  failing: { label: "Failing", has: (job) => job.fails > 0 },
+  failing: { label: "Failing", has: isFailing },
   paused: { label: "Paused", has: (job) => job.pause !== null },
   undefined: { label: "Without a worker", has: (job) => job.undefined },
 };
@@ -39,17 +47,22 @@ export function JobsPage() {
   );
 }
 
+/** Of the last 24 hours, also of runs that are tried again. */
+function failedAttempts({ last24h: { failed, retried } }: JobView): number {
+  return failed + retried;
+}
+
 function JobList({ jobs }: { jobs: JobView[] }) {
   const filter = useFilter();
-  const group = useSignal<Group>("all");
-  const found = jobs.filter((job) => GROUPS[group.value].has(job) && filter.matches(job.name, job.queue));
+  const { group, onGroup } = useGroup(Object.keys(GROUPS) as Group[]);
+  const found = jobs.filter((job) => GROUPS[group].has(job) && filter.matches(job.name, job.queue));
   const { sorted, sortOf } = useSort(
     found,
     {
       name: (job) => job.name,
       waiting: (job) => -job.waiting.value,
       completed: (job) => -job.last24h.completed,
-      failed: (job) => -job.last24h.failed,
+      failed: (job) => -failedAttempts(job),
       took: (job) => (job.last24h.took ? -job.last24h.took.p95 : null),
       last: (job) => job.lastRun && -Date.parse(job.lastRun),
     },
@@ -58,7 +71,7 @@ function JobList({ jobs }: { jobs: JobView[] }) {
   const sorting = ["name", "waiting", "completed", "failed", "took", "last"].map(
     (key) => sortOf(key).direction,
   );
-  const rows = useSteadyRows(sorted, (job) => job.name, `${sorting} ${group.value} ${filter.text}`);
+  const rows = useSteadyRows(sorted, (job) => job.name, `${sorting} ${group} ${filter.text}`);
   const columns: Column<JobView>[] = [
     { key: "state", title: "State", card: "lead", cell: (job) => <JobState job={job} /> },
     {
@@ -99,7 +112,7 @@ function JobList({ jobs }: { jobs: JobView[] }) {
     },
     {
       key: "completed",
-      title: "OK · 24 h",
+      title: "Completed · 24 h",
       align: "end",
       card: "hide",
       sort: sortOf("completed"),
@@ -111,30 +124,32 @@ function JobList({ jobs }: { jobs: JobView[] }) {
     },
     {
       key: "failed",
-      title: "Failed · 24 h",
+      title: "Failed attempts · 24 h",
       align: "end",
       cardLabel: "failed",
       sort: sortOf("failed"),
       cell: (job) => (
         <Link
-          class={job.last24h.failed > 0 ? "hot" : "muted"}
+          class={failedAttempts(job) > 0 ? "hot" : "muted"}
           to={runsPath(term("job", job.name), "state:failed", "after:24h")}
         >
-          {formatNumber(job.last24h.failed)}
+          {formatNumber(failedAttempts(job))}
         </Link>
       ),
     },
     {
-      key: "took",
+      key: "times",
       title: "p50 / p95",
       align: "end",
       card: "hide",
       sort: sortOf("took"),
       cell: ({ last24h: { took } }) =>
-        took && (
+        took ? (
           <>
             <Duration ms={took.p50} /> <span class="muted">/</span> <Duration ms={took.p95} />
           </>
+        ) : (
+          <span class="muted">—</span>
         ),
     },
     {
@@ -144,7 +159,7 @@ function JobList({ jobs }: { jobs: JobView[] }) {
       sort: sortOf("last"),
       cell: (job) => <Time at={job.lastRun} />,
     },
-    { key: "nextrun", title: "Next", card: "hide", cell: (job) => <Time at={job.nextRun} /> },
+    { key: "nextrun", title: "Next", card: "hide", cell: (job) => <Next job={job} /> },
   ];
   return (
     <section class="panel" aria-label="Jobs">
@@ -156,10 +171,8 @@ function JobList({ jobs }: { jobs: JobView[] }) {
           label,
           count: jobs.filter(has).length,
         }))}
-        group={group.value}
-        onGroup={(value) => {
-          group.value = value;
-        }}
+        group={group}
+        onGroup={onGroup}
       />
       <DataTable
         caption="Jobs"
@@ -178,9 +191,21 @@ export function JobState({ job }: { job: JobView }) {
   if (job.pause) return <StateBadge tone="paused" />;
   if (job.undefined)
     return <StateBadge tone="late" label="no worker" title="No live worker defines this job" />;
-  if (job.fails > 0) return <StateBadge tone="failed" label="failing" />;
+  if (isFailing(job)) return <StateBadge tone="failed" label="failing" />;
+  if (job.muted)
+    return <StateBadge tone="skipped" label="muted" icon="muted" title="It fails with a muted error" />;
   if (job.running > 0) return <StateBadge tone="running" />;
-  return <StateBadge tone="completed" label="active" icon="play" />;
+  return <StateBadge tone="ready" label="active" icon="play" />;
+}
+
+/** The next tick; one that is overdue stands out. */
+function Next({ job: { nextRun, pause } }: { job: JobView }) {
+  const overdue = nextRun !== null && pause === null && Date.parse(nextRun) < now.value - LATE_AFTER;
+  return (
+    <span class={overdue ? "warm" : ""}>
+      <Time at={nextRun} />
+    </span>
+  );
 }
 
 /** A line below a job that has a problem. */

@@ -3,7 +3,6 @@ import { Sparkline } from "../../charts/sparkline.tsx";
 import { Name } from "../../components/names.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
-import { PauseState, StateBadge } from "../../components/state-badge.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { refreshOverview } from "../../live/live.ts";
@@ -11,24 +10,13 @@ import { quoteValue } from "../../query/terms.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { formatCompact, formatCount, formatNumber } from "../../text/number.ts";
+import { waitingOf, waitingTerm } from "../../text/waiting.ts";
 import { QueueActions } from "../queues/queue-actions.tsx";
+import { QueueState } from "../queues/queue-state.tsx";
 
-/** Query that finds the runs of a queue in a state. */
-function runsOf({ name }: QueueView, state: string): string {
-  return pathTo("/runs", {}, { q: `queue:${quoteValue(name)} state:${state}` });
-}
-
-/** Whether runs wait although no live worker serves the queue. */
-function isStalled({ ready, workers, pause }: QueueView): boolean {
-  return pause === null && workers === 0 && ready.value > 0;
-}
-
-function QueueState({ queue }: { queue: QueueView }) {
-  if (isStalled(queue))
-    return (
-      <StateBadge tone="failed" label="no worker" title="Runs wait, and no live worker serves the queue" />
-    );
-  return <PauseState paused={queue.pause !== null} />;
+/** Path of the list of the runs of a queue that match a term. */
+function runsOf({ name }: QueueView, term: string): string {
+  return pathTo("/runs", {}, { q: `queue:${quoteValue(name)} ${term}` });
 }
 
 const COLUMNS: readonly Column<QueueView>[] = [
@@ -49,7 +37,7 @@ const COLUMNS: readonly Column<QueueView>[] = [
     align: "end",
     cardLabel: "oldest",
     cell: (queue) => (
-      <Link to={runsOf(queue, "ready")}>
+      <Link to={runsOf(queue, waitingTerm(queue))}>
         <Time at={queue.oldest} as="age" />
       </Link>
     ),
@@ -59,7 +47,7 @@ const COLUMNS: readonly Column<QueueView>[] = [
     title: "Waiting",
     align: "end",
     cardLabel: "waiting",
-    cell: (queue) => <Link to={runsOf(queue, "ready")}>{formatCount(queue.ready)}</Link>,
+    cell: (queue) => <Link to={runsOf(queue, waitingTerm(queue))}>{formatCount(waitingOf(queue))}</Link>,
   },
   {
     key: "running",
@@ -67,7 +55,7 @@ const COLUMNS: readonly Column<QueueView>[] = [
     align: "end",
     cardLabel: "running",
     cell: (queue) => (
-      <Link to={runsOf(queue, "running")}>
+      <Link to={runsOf(queue, "state:running")}>
         {formatNumber(queue.running)}
         {queue.limit > 0 && <span class="muted"> / {formatNumber(queue.limit)}</span>}
       </Link>
@@ -80,18 +68,18 @@ const COLUMNS: readonly Column<QueueView>[] = [
     cardLabel: "per min",
     cell: (queue) => (
       <span class="figure-spark">
-        <Link to={runsOf(queue, "completed")}>{formatCompact(queue.perMinute.completed)}</Link>
+        <Link to={runsOf(queue, "state:completed")}>{formatCompact(queue.perMinute.completed)}</Link>
         <Sparkline points={queue.spark} label="Runs of the last hour" />
       </span>
     ),
   },
   {
-    key: "failed",
+    key: "failrate",
     title: "Failed per min",
     align: "end",
     card: "hide",
     cell: (queue) => (
-      <Link to={runsOf(queue, "failed")} class={queue.perMinute.failed > 0 ? "state-failed" : "muted"}>
+      <Link to={runsOf(queue, "state:failed")} class={queue.perMinute.failed > 0 ? "state-failed" : "muted"}>
         {formatCompact(queue.perMinute.failed)}
       </Link>
     ),

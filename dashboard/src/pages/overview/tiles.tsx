@@ -5,6 +5,7 @@ import { Time } from "../../components/time.tsx";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { formatCount, formatNumber, formatShare, plural } from "../../text/number.ts";
+import { laterOf, laterTerm, waitingOf, waitingTerm } from "../../text/waiting.ts";
 
 const runs = (q: string) => pathTo("/runs", {}, { q });
 
@@ -27,8 +28,8 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
       </Tile>
       <Tile
         title="Waiting"
-        to={runs("state:ready")}
-        value={formatCount(waiting.ready)}
+        to={runs(waitingTerm(waiting))}
+        value={formatCount(waitingOf(waiting))}
         unit={
           waiting.oldest !== null && (
             <>
@@ -37,17 +38,17 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
           )
         }
       >
-        <Link to={runs("state:scheduled")}>{formatCount(waiting.scheduled)} scheduled</Link>
+        <Link to={runs(laterTerm(waiting))}>{formatCount(laterOf(waiting))} scheduled</Link>
       </Tile>
       <Tile
-        title="Failed in 24 hours"
+        title="Failed runs, 24 hours"
         to={runs("state:failed after:24h")}
-        value={formatNumber(failed.last24h)}
+        value={formatCount(failed.runs)}
         unit={failed.rate !== null && `${formatShare(failed.rate)} of runs`}
-        tone={failed.last24h > 0 ? "failed" : undefined}
+        tone={failed.runs.value > 0 ? "failed" : undefined}
       >
-        <Change now={failed.last24h} before={failed.before} />
-        {failed.jobs > 0 && <Link to="/failures">{plural(failed.jobs, "failing job")}</Link>}
+        <FailedAttempts now={failed.attempts} before={failed.attemptsBefore} />
+        {failed.jobs > 0 && <Link to="/jobs?show=failing">{plural(failed.jobs, "failing job")}</Link>}
       </Tile>
       <Tile
         title="Schedules"
@@ -56,11 +57,17 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
         unit="active"
         tone={schedules.late > 0 ? "late" : undefined}
       >
-        {schedules.late > 0 && <strong class="state-late">{formatNumber(schedules.late)} late</strong>}
-        {schedules.paused > 0 && <span>{formatNumber(schedules.paused)} paused</span>}
+        {schedules.late > 0 && (
+          <Link to="/schedules?show=late" class="state-late strong">
+            {formatNumber(schedules.late)} late
+          </Link>
+        )}
+        {schedules.paused > 0 && (
+          <Link to="/schedules?show=paused">{formatNumber(schedules.paused)} paused</Link>
+        )}
         {schedules.next !== null && (
           <span>
-            next <Time at={schedules.next} as="countdown" />
+            next in <Time at={schedules.next} as="countdown" />
           </span>
         )}
       </Tile>
@@ -71,7 +78,11 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
         unit="live"
         tone={workers.live === 0 && isNeeded(tiles) ? "failed" : workers.silent > 0 ? "late" : undefined}
       >
-        {workers.silent > 0 && <strong class="state-late">{formatNumber(workers.silent)} silent</strong>}
+        {workers.silent > 0 && (
+          <Link to="/workers" class="state-late strong">
+            {formatNumber(workers.silent)} silent
+          </Link>
+        )}
         {workers.lastHeartbeat !== null && (
           <span>
             heartbeat <Time at={workers.lastHeartbeat} />
@@ -84,7 +95,7 @@ export function Tiles({ tiles }: { tiles: Overview["tiles"] }) {
 
 /** Whether there is something for a worker to do. */
 function isNeeded({ waiting, schedules }: Overview["tiles"]): boolean {
-  return waiting.ready.value > 0 || schedules.active > 0;
+  return waitingOf(waiting).value > 0 || schedules.active > 0;
 }
 
 interface TileProps {
@@ -114,17 +125,15 @@ function slotsOf({ slots }: Overview["tiles"]["running"]): string {
   return slots > 0 ? `of ${plural(slots, "slot")}` : "";
 }
 
-/** The difference to the day before. More failures are a problem; fewer are only said. */
-function Change({ now, before }: { now: number; before: number }) {
+/** Attempts, and the difference to the day before. More failures are a problem; fewer are only said. */
+function FailedAttempts({ now, before }: { now: number; before: number }) {
   const difference = now - before;
-  if (difference === 0) return <span>{now === 0 ? "None the day before" : "As the day before"}</span>;
-  const text = `${difference > 0 ? "▲" : "▼"} ${formatNumber(Math.abs(difference))}`;
+  const change =
+    difference === 0 ? "" : `${difference > 0 ? "▲" : "▼"}\u00a0${formatNumber(Math.abs(difference))}`;
   return (
-    <span
-      class={difference > 0 ? "state-failed" : undefined}
-      title={`${formatNumber(before)} in the 24 hours before`}
-    >
-      {text}
+    <span title={`${plural(before, "failed attempt")} in the 24 hours before`}>
+      {plural(now, "failed attempt")}{" "}
+      <span class={difference > 0 ? "state-failed" : undefined}>{change}</span>
     </span>
   );
 }

@@ -1,7 +1,8 @@
-import type { Span, TrendView } from "../../../../src/dashboard/api/contract.ts";
+import type { Span } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
 import { LatencyChart, LatencyLegend } from "../../charts/latency.tsx";
 import { ThroughputChart, ThroughputLegend } from "../../charts/throughput.tsx";
+import { throughputTitle } from "../../charts/trend.tsx";
 import { Choice } from "../../components/choice.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { ProblemText } from "../../components/problem.tsx";
@@ -33,7 +34,7 @@ export function TrendPanels() {
   return (
     <div class="halves">
       <Panel
-        title={`Throughput${data ? ` (runs per ${stepText(data)})` : ""}`}
+        title={data ? throughputTitle(data) : "Runs"}
         aside={
           <>
             <ThroughputLegend />
@@ -52,10 +53,4 @@ export function TrendPanels() {
 
 function ChartPlace({ problem }: { problem: Parameters<typeof ProblemText>[0]["problem"] | null }) {
   return <div class="chart-place">{problem && <ProblemText problem={problem} />}</div>;
-}
-
-function stepText({ step }: TrendView): string {
-  const minutes = Math.round(step / 60_000);
-  if (minutes % 60 === 0) return minutes === 60 ? "hour" : `${minutes / 60} hours`;
-  return minutes === 1 ? "minute" : `${minutes} minutes`;
 }

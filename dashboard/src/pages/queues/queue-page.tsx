@@ -11,13 +11,15 @@ import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
-import { PauseState } from "../../components/state-badge.tsx";
 import { quoteForShell } from "../../query/command.ts";
 import { Link } from "../../router/link.tsx";
-import { formatCount } from "../../text/number.ts";
+import { formatCompact, formatCount, formatNumber } from "../../text/number.ts";
 import { term } from "../../text/query.ts";
 import { visibleText } from "../../text/visible.ts";
+import { laterOf, laterTerm, waitingOf, waitingTerm } from "../../text/waiting.ts";
+import { formatDuration } from "../../time/format.ts";
 import { QueueActions } from "./queue-actions.tsx";
+import { QueueState } from "./queue-state.tsx";
 import { Oldest, Running } from "./queues-page.tsx";
 
 /** One queue: how far behind it is, what runs from it, and whose jobs use it. */
@@ -28,7 +30,7 @@ export function QueuePage({ name }: { name: string }) {
     <Page
       title={visibleText(name)}
       above={<Breadcrumb>{[<Link to="/queues">Queues</Link>, <Name>{name}</Name>]}</Breadcrumb>}
-      beside={resource.data && <PauseState paused={resource.data.pause !== null} />}
+      beside={resource.data && <QueueState queue={resource.data} />}
       actions={resource.data && <QueueActions queue={resource.data} refresh={resource.refresh} />}
     >
       <Loaded resource={resource} problem={({ status }) => status === 404 && <NoQueue name={name} />}>
@@ -39,10 +41,11 @@ export function QueuePage({ name }: { name: string }) {
                 <PauseNote pause={queue.pause} />
               </p>
             )}
-            {queue.workers === 0 && queue.ready.value > 0 && <Unserved name={name} />}
+            {queue.workers === 0 && waitingOf(queue).value > 0 && <Unserved name={name} />}
             <Figures figures={figuresOf(queue)} />
             <Trend
               trend={queue.trend}
+              q={term("queue", queue.name)}
               over={over.value}
               onOver={(span) => {
                 over.value = span;
@@ -72,22 +75,33 @@ function figuresOf(queue: QueueDetail): Parameters<typeof Figures>[0]["figures"]
   const own = term("queue", queue.name);
   return [
     ["Oldest waits", <Oldest queue={queue} />],
-    ["Waiting", <Link to={runsPath(own, "state:ready")}>{formatCount(queue.ready)}</Link>],
-    ["Scheduled", <Link to={runsPath(own, "state:scheduled")}>{formatCount(queue.scheduled)}</Link>],
+    ["Waiting", <Link to={runsPath(own, waitingTerm(queue))}>{formatCount(waitingOf(queue))}</Link>],
+    ["Scheduled", <Link to={runsPath(own, laterTerm(queue))}>{formatCount(laterOf(queue))}</Link>],
     ["Running", <Running queue={queue} />],
+    ...orderOf(queue),
     [
-      "Failed / min",
+      "Failed per min",
       <Link class={queue.perMinute.failed > 0 ? "hot" : ""} to={runsPath(own, "state:failed", "after:1h")}>
-        {queue.perMinute.failed.toFixed(1)}
+        {formatCompact(queue.perMinute.failed)}
       </Link>,
     ],
     [
       "Workers",
       <Link class={queue.workers === 0 ? "hot" : ""} to="/workers">
-        {queue.workers}
+        {formatNumber(queue.workers)}
       </Link>,
     ],
   ];
+}
+
+/** In which order its runs start, if a definition says so. */
+function orderOf({ fair, patience }: QueueDetail): Parameters<typeof Figures>[0]["figures"] {
+  if (!fair && patience === null) return [];
+  const words = [
+    fair ? "lanes take turns" : "",
+    patience === null ? "" : `patience ${formatDuration(patience)}`,
+  ];
+  return [["Order", words.filter((one) => one !== "").join(", ")]];
 }
 
 function Unserved({ name }: { name: string }) {

@@ -3,22 +3,24 @@ import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
 import { Gauge } from "../../charts/gauge.tsx";
 import { Sparkline } from "../../charts/sparkline.tsx";
+import { CommandLine } from "../../components/copy-button.tsx";
 import { FilterBar, useFilter } from "../../components/filter-bar.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { QueueLink, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
-import { PauseState } from "../../components/state-badge.tsx";
 import { useSteadyRows } from "../../components/steady-rows.ts";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { useSort } from "../../components/use-sort.ts";
 import { Link } from "../../router/link.tsx";
-import { formatCount } from "../../text/number.ts";
+import { formatCompact, formatCount } from "../../text/number.ts";
 import { term } from "../../text/query.ts";
+import { laterOf, laterTerm, waitingOf, waitingTerm } from "../../text/waiting.ts";
 import { now } from "../../time/clock.ts";
 import { QueueActions } from "./queue-actions.tsx";
+import { QueueState } from "./queue-state.tsx";
 
 /** A queue whose first run has waited this long is a problem. */
 const LATE_AFTER = 5 * 60_000;
@@ -27,7 +29,7 @@ type Group = "all" | "waiting" | "paused" | "unserved";
 
 const GROUPS: Record<Group, { label: string; has(queue: QueueView): boolean }> = {
   all: { label: "All", has: () => true },
-  waiting: { label: "With waiting runs", has: (queue) => queue.ready.value > 0 },
+  waiting: { label: "With waiting runs", has: (queue) => waitingOf(queue).value > 0 },
   paused: { label: "Paused", has: (queue) => queue.pause !== null },
   unserved: { label: "Without a worker", has: (queue) => queue.workers === 0 },
 };
@@ -41,7 +43,8 @@ export function QueuesPage() {
         {({ items }) =>
           items.length === 0 ? (
             <Empty icon="ready" title="No queues yet">
-              <p>A queue exists once a worker defines a job for it, or a run was dispatched to it.</p>
+              <p>A queue exists once a worker defines a job for it, or a run was dispatched to it:</p>
+              <CommandLine command="punctual work" />
             </Empty>
           ) : (
             <QueueList queues={items} refresh={resource.refresh} />
@@ -61,7 +64,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
     {
       name: (queue) => queue.name,
       oldest: (queue) => queue.oldest && Date.parse(queue.oldest),
-      waiting: (queue) => -queue.ready.value,
+      waiting: (queue) => -waitingOf(queue).value,
       running: (queue) => -queue.running,
     },
     { key: "oldest", direction: "ascending" },
@@ -73,7 +76,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
       key: "state",
       title: "State",
       card: "lead",
-      cell: (queue) => <PauseState paused={queue.pause !== null} />,
+      cell: (queue) => <QueueState queue={queue} />,
     },
     {
       key: "name",
@@ -97,7 +100,9 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
       cardLabel: "waiting",
       sort: sortOf("waiting"),
       cell: (queue) => (
-        <Link to={runsPath(term("queue", queue.name), "state:ready")}>{formatCount(queue.ready)}</Link>
+        <Link to={runsPath(term("queue", queue.name), waitingTerm(queue))}>
+          {formatCount(waitingOf(queue))}
+        </Link>
       ),
     },
     {
@@ -106,14 +111,13 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
       align: "end",
       cardLabel: "scheduled",
       cell: (queue) => (
-        <Link to={runsPath(term("queue", queue.name), "state:scheduled")}>
-          {formatCount(queue.scheduled)}
-        </Link>
+        <Link to={runsPath(term("queue", queue.name), laterTerm(queue))}>{formatCount(laterOf(queue))}</Link>
       ),
     },
     {
       key: "running",
       title: "Running",
+      align: "end",
       cardLabel: "running",
       sort: sortOf("running"),
       cell: (queue) => <Running queue={queue} />,
@@ -126,14 +130,18 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
     },
     {
       key: "rate",
-      title: "OK / min",
+      title: "Completed per min",
       align: "end",
       card: "hide",
-      cell: ({ perMinute }) => perMinute.completed.toFixed(perMinute.completed < 10 ? 1 : 0),
+      cell: ({ name, perMinute }) => (
+        <Link to={runsPath(term("queue", name), "state:completed", "after:1h")}>
+          {formatCompact(perMinute.completed)}
+        </Link>
+      ),
     },
     {
       key: "failrate",
-      title: "Failed / min",
+      title: "Failed per min",
       align: "end",
       card: "hide",
       cell: ({ name, perMinute }) => (
@@ -141,7 +149,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
           class={perMinute.failed > 0 ? "hot" : "muted"}
           to={runsPath(term("queue", name), "state:failed", "after:1h")}
         >
-          {perMinute.failed.toFixed(perMinute.failed < 10 ? 1 : 0)}
+          {formatCompact(perMinute.failed)}
         </Link>
       ),
     },
@@ -149,7 +157,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
       key: "workers",
       title: "Workers",
       align: "end",
-      cardLabel: "workers",
+      card: "hide",
       cell: (queue) => (
         <Link class={queue.workers === 0 ? "hot" : ""} to="/workers">
           {queue.workers}
@@ -192,12 +200,12 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
   );
 }
 
-/** How long the first ready run has waited. */
+/** How long the first run that has not begun has been due. */
 export function Oldest({ queue }: { queue: QueueView }) {
-  if (queue.oldest === null) return <span class="muted">—</span>;
+  if (queue.oldest === null) return <span class="muted none">—</span>;
   const late = now.value - Date.parse(queue.oldest) > LATE_AFTER && queue.pause === null;
   return (
-    <Link class={late ? "hot" : ""} to={runsPath(term("queue", queue.name), "state:ready")}>
+    <Link class={late ? "hot" : ""} to={runsPath(term("queue", queue.name), waitingTerm(queue))}>
       <Time at={queue.oldest} as="age" />
     </Link>
   );

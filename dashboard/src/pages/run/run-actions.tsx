@@ -7,6 +7,7 @@ import { CommandLine } from "../../components/copy-button.tsx";
 import { notify } from "../../components/notices.tsx";
 import { useKeys } from "../../keyboard/keys.ts";
 import { navigate } from "../../router/router.ts";
+import { may } from "../../state/meta.ts";
 import { visibleText } from "../../text/visible.ts";
 import { RerunDialog } from "./rerun-dialog.tsx";
 
@@ -14,7 +15,7 @@ import { RerunDialog } from "./rerun-dialog.tsx";
 export function RunActions({ run, refresh }: { run: RunDetail; refresh(): void }) {
   const asked = useSignal<RunAction | null>(null);
   const busy = useSignal(false);
-  const can = (action: RunAction) => run.actions.includes(action);
+  const can = (action: RunAction) => may("operator") && run.actions.includes(action);
   const ask = (action: RunAction) => () => {
     if (!can(action)) return false;
     asked.value = action;
@@ -47,7 +48,7 @@ export function RunActions({ run, refresh }: { run: RunDetail; refresh(): void }
     navigate("/runs");
   };
   const command = firstCommand(run);
-  if (run.actions.length === 0) return null;
+  if (!run.actions.some(can)) return null;
   return (
     <div class="actions">
       {can("retry") && (

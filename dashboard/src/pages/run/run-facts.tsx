@@ -4,7 +4,7 @@ import { request, toProblem } from "../../api/client.ts";
 import { Strip } from "../../charts/strip.tsx";
 import { Button } from "../../components/button.tsx";
 import { Facts } from "../../components/facts.tsx";
-import { JobLink, Name, RunName, runsPath, TagLink } from "../../components/names.tsx";
+import { BatchName, JobLink, Name, RunName, runsPath, TagLink } from "../../components/names.tsx";
 import { notify } from "../../components/notices.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { Duration, Time } from "../../components/time.tsx";
@@ -44,6 +44,7 @@ export function RunFacts({ run }: { run: RunDetail }) {
             ],
             ["Unique key", run.uniqueKey !== null && <Name>{run.uniqueKey}</Name>],
             ["Tags", run.tags.length > 0 && <Tags tags={run.tags} />],
+            ["Batch", run.batch && <BatchName batch={run.batch} />],
             ["Parent", run.parent && <Relative run={run.parent} />],
             ["Run again of", run.rerunOf && <Relative run={run.rerunOf} />],
           ]}
@@ -55,10 +56,10 @@ export function RunFacts({ run }: { run: RunDetail }) {
         </Panel>
       )}
       <Panel
-        title={`Last ${run.recent.length === 1 ? "run" : `${run.recent.length} runs`} of the job`}
+        title={`Last ${run.recent.length > 1 ? `${run.recent.length} ` : ""}finished runs of the job`}
         aside={<Link to={runsPath(term("job", run.job))}>all</Link>}
       >
-        <Strip label={`Last runs of ${run.job}`} runs={run.recent.toReversed()} current={run.id} />
+        <Strip label={`Last finished runs of ${run.job}`} runs={run.recent.toReversed()} current={run.id} />
       </Panel>
     </div>
   );
@@ -78,6 +79,7 @@ function Trigger({ run }: { run: RunDetail }) {
       </>
     );
   }
+  if (run.batch !== null && run.batch.callback !== null) return <>dispatched by its batch</>;
   return <>{run.parent === null ? "dispatched by a program" : "dispatched by its parent"}</>;
 }
 

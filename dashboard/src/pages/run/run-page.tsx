@@ -1,6 +1,6 @@
-import { useEffect } from "preact/hooks";
 import type { RunDetail } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { Progress } from "../../charts/progress.tsx";
 import { Timeline, TimelineLegend } from "../../charts/timeline.tsx";
 import { Breadcrumb } from "../../components/breadcrumb.tsx";
@@ -14,7 +14,6 @@ import { Empty } from "../../components/problem.tsx";
 import { RunState } from "../../components/state-badge.tsx";
 import { Elapsed, Time } from "../../components/time.tsx";
 import { useKeys } from "../../keyboard/keys.ts";
-import { paused } from "../../live/live.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { navigate } from "../../router/router.ts";
@@ -25,24 +24,18 @@ import { RunActions } from "./run-actions.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { RunTabs } from "./run-tabs.tsx";
 
-/** Progress of a running run changes without a change of the overview's version. */
-const REFRESH_EVERY = 2_000;
-
 /** One run: what happened, why, and what can be done about it. */
 export function RunPage({ id }: { id: string }) {
   const resource = useResource("GET /runs/:id", { params: { id } });
-  const running = resource.data?.state === "running";
-  useEffect(() => {
-    if (!running) return;
-    const timer = setInterval(() => {
-      if (!paused.peek() && !document.hidden) resource.refresh();
-    }, REFRESH_EVERY);
-    return () => clearInterval(timer);
-  }, [running]);
+  // The overview's version does not show the progress of a running run.
+  useRefresh(resource, resource.data?.state === "running");
   const title = resource.data ? `${visibleText(resource.data.job)} ${id}` : `Run ${id}`;
   return (
     <Page title={title} hideTitle={resource.data !== null}>
-      <Loaded resource={resource} problem={({ status }) => status === 404 && <NoRun id={id} />}>
+      <Loaded
+        resource={resource}
+        problem={({ status }) => (status === 404 || status === 422) && <NoRun id={id} />}
+      >
         {(run) => <RunView run={run} refresh={resource.refresh} />}
       </Loaded>
     </Page>
@@ -53,7 +46,7 @@ function NoRun({ id }: { id: string }) {
   return (
     <Empty
       icon="search"
-      title={`No run ${id}`}
+      title={`No run ${visibleText(id)}`}
       actions={
         <Link class="button" to="/runs">
           All runs
@@ -179,28 +172,17 @@ function Neighbours({ run }: { run: RunDetail }) {
     return true;
   };
   useKeys({ k: go(run.newer), j: go(run.older) });
+  const sides = [
+    { text: "newer", id: run.newer, icon: "left", shortcut: "k" },
+    { text: "older", id: run.older, icon: "right", shortcut: "j" },
+  ] as const;
   return (
     <>
-      <Button
-        small
-        kind="plain"
-        icon="left"
-        shortcut="k"
-        disabled={run.newer === null}
-        onClick={go(run.newer)}
-      >
-        newer
-      </Button>
-      <Button
-        small
-        kind="plain"
-        icon="right"
-        shortcut="j"
-        disabled={run.older === null}
-        onClick={go(run.older)}
-      >
-        older
-      </Button>
+      {sides.map(({ text, id, ...look }) => (
+        <Button key={text} small kind="plain" disabled={id === null} onClick={go(id)} {...look}>
+          {text}
+        </Button>
+      ))}
     </>
   );
 }

@@ -3,9 +3,12 @@ import type { RunDetail } from "../../../../src/dashboard/api/contract.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { type Tab, Tabs } from "../../components/tabs.tsx";
 import { FailureView } from "../../failure/failure-view.tsx";
+import { issueText } from "../../failure/issue.ts";
 import { JsonView, loadPart } from "../../json/json-view.tsx";
 import { JsonTree } from "../../json/tree.tsx";
+import { overview } from "../../live/live.ts";
 import { LogView } from "../../logs/log-view.tsx";
+import { meta } from "../../state/meta.ts";
 import { formatNumber } from "../../text/number.ts";
 
 /** The data of a run: error, payload, result, logs, and everything as JSON. */
@@ -16,7 +19,9 @@ export function RunTabs({ run }: { run: RunDetail }) {
     run.failure !== null && {
       key: "error",
       title: "Error",
-      content: () => <FailureView failure={run.failure!} />,
+      content: () => (
+        <FailureView failure={run.failure!} actions={run.state === "failed" && <CopyIssue run={run} />} />
+      ),
     },
     {
       key: "payload",
@@ -50,6 +55,15 @@ export function RunTabs({ run }: { run: RunDetail }) {
     <section class="panel" aria-label="Data of the run">
       <Tabs label="Data of the run" tabs={tabs.filter((tab) => tab !== false)} first={first.current} />
     </section>
+  );
+}
+
+function CopyIssue({ run }: { run: RunDetail }) {
+  const text = () => issueText(run, { meta: meta.value, versions: overview.value?.versions ?? null });
+  return (
+    <CopyButton text={text} label="Copy as issue, in Markdown">
+      Copy as issue
+    </CopyButton>
   );
 }
 

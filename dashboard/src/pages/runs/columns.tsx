@@ -18,7 +18,6 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
   {
     key: "state",
     title: "State",
-    card: "lead",
     cell: (run) => (run.deleted ? <span class="muted">deleted</span> : <RunState run={run} />),
   },
   {
@@ -54,6 +53,15 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
       </code>
     ),
   },
+  { key: "key", title: "Key", cardLabel: "key", cell: ({ key }) => key !== null && <Name>{key}</Name> },
+  { key: "tags", title: "Tags", cardLabel: "tags", cell: ({ tags }) => <Name>{tags.join(", ")}</Name> },
+  {
+    key: "priority",
+    title: "Priority",
+    align: "end",
+    cardLabel: "priority",
+    cell: ({ priority }) => priority,
+  },
   { key: "attempt", title: "Try", align: "end", card: "hide", cell: (run) => <Attempt run={run} /> },
   {
     key: "waited",
@@ -69,6 +77,13 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
     cardLabel: "took",
     cell: (run) => <Took run={run} />,
   },
+  {
+    key: "created",
+    title: "Dispatched",
+    align: "end",
+    cardLabel: "dispatched",
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+  },
   { key: "when", title: "When", align: "end", card: "end", cell: (run) => <Time at={when(run)} /> },
   {
     key: "error",
@@ -76,6 +91,32 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
     cell: ({ error }) => error && <ErrorText error={error} />,
   },
 ];
+
+/** A row is recognised and opened by its state and its name, so every list has them. */
+const FIXED = ["state", "job"];
+
+/** Columns that are shown only if they were chosen. */
+const OPTIONAL = ["key", "tags", "priority", "created"];
+
+/** The columns among which people choose, in the order of the list. */
+export const CHOICES = RUN_COLUMNS.filter(({ key }) => !FIXED.includes(key));
+
+export const DEFAULT_CHOICE = CHOICES.map(({ key }) => key).filter((key) => !OPTIONAL.includes(key));
+
+/** Returns the chosen columns by their keys; null, or a setting that another version wrote: the default. */
+export function chosenColumns(setting: unknown): readonly string[] {
+  if (!Array.isArray(setting)) return DEFAULT_CHOICE;
+  return CHOICES.map(({ key }) => key).filter((key) => setting.includes(key));
+}
+
+/** Returns the columns of a list. Without errors, the payload gets their room. */
+export function columnsFor(setting: unknown, rows: readonly RunRow[]): readonly Column<RunRow>[] {
+  const chosen = chosenColumns(setting);
+  const hasErrors = rows.some(({ error }) => error !== null);
+  return RUN_COLUMNS.filter(
+    ({ key }) => FIXED.includes(key) || (chosen.includes(key) && (key !== "error" || hasErrors)),
+  );
+}
 
 function Attempt({ run: { attempt, maxAttempts } }: { run: RunRow }) {
   if (attempt === 0) return <span class="muted">—</span>;

@@ -1,10 +1,16 @@
-import type { Problem } from "../../../../src/dashboard/api/contract.ts";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Count, Problem } from "../../../../src/dashboard/api/contract.ts";
+import { request } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
 import { Empty, ProblemPage } from "../../components/problem.tsx";
 import { FIELDS } from "../../query/completion.ts";
-import { withField } from "../../query/terms.ts";
+import { withEachLeftOut, withField } from "../../query/terms.ts";
+import { Link } from "../../router/link.tsx";
+import { pathTo } from "../../router/path.ts";
 import { setQuery } from "../../router/router.ts";
+import { formatCount } from "../../text/number.ts";
 import type { RunsView } from "./runs-page.tsx";
 import type { RunsListState } from "./use-runs.ts";
 
@@ -15,7 +21,7 @@ interface NoRunsProps {
 }
 
 /** The list without a row: nothing ran, nothing matches, or the search has not come to an end. */
-export function NoRuns({ view: { q, before }, list, onSearch }: NoRunsProps) {
+export function NoRuns({ view: { q, before, zone }, list, onSearch }: NoRunsProps) {
   if (list.next !== null) {
     return (
       <Empty
@@ -38,7 +44,15 @@ export function NoRuns({ view: { q, before }, list, onSearch }: NoRunsProps) {
   }
   if (q === "") {
     return (
-      <Empty icon="play" title="Nothing ran yet">
+      <Empty
+        icon="play"
+        title="Nothing ran yet"
+        actions={
+          <Link class="button" to="/jobs">
+            Choose a job to dispatch
+          </Link>
+        }
+      >
         <p>Dispatch a run of one of your jobs, and start a worker that executes it:</p>
         <CommandLine command="punctual dispatch <job> '{}'" />
         <CommandLine command="punctual work" />
@@ -59,7 +73,46 @@ export function NoRuns({ view: { q, before }, list, onSearch }: NoRunsProps) {
     >
       <code>{q}</code>
       {list.bounded && <p>Finished runs were searched in the last 7 days.</p>}
+      <Relaxed q={q} zone={zone} />
     </Empty>
+  );
+}
+
+/** A query with more parts than this is not searched again without each of them. */
+const MOST_PARTS = 6;
+
+/** What would match without one part of the query: the part that excludes most comes first. */
+function Relaxed({ q, zone }: { q: string; zone: string }) {
+  const found = useSignal<readonly { without: string; rest: string; count: Count }[]>([]);
+  useEffect(() => {
+    found.value = [];
+    const parts = withEachLeftOut(q);
+    if (parts.length < 2 || parts.length > MOST_PARTS) return;
+    const abort = new AbortController();
+    for (const { without, rest } of parts) {
+      request("GET /runs", { query: { q: rest, zone, limit: 1 } }, abort.signal).then(
+        ({ count }) => {
+          if (!count?.value) return;
+          const all = [...found.value, { without, rest, count }];
+          found.value = all.sort((a, b) => b.count.value - a.count.value);
+        },
+        () => {
+          // A hint that the page can do without.
+        },
+      );
+    }
+    return () => abort.abort();
+  }, [q, zone]);
+  if (found.value.length === 0) return null;
+  return (
+    <ul class="relaxed" aria-label="With one part less">
+      {found.value.map(({ without, rest, count }) => (
+        <li key={without}>
+          <Link to={pathTo("/runs", {}, { q: rest })}>{formatCount(count)} match</Link> without{" "}
+          <code>{without}</code>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,13 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { urlOf } from "../../api/client.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
+import { Icon } from "../../components/icon.tsx";
 import { Page } from "../../components/page.tsx";
 import { query, setQuery } from "../../router/router.ts";
 import { PAGE_SIZES, settings } from "../../state/settings.ts";
 import { localZone } from "../../time/format.ts";
 import { type BulkRequestDraft, RunsDialog } from "./bulk-dialog.tsx";
+import { ColumnMenu } from "./column-menu.tsx";
 import { QueryBar } from "./query-bar.tsx";
 import { RunsList } from "./runs-list.tsx";
+import { SavedFilters, SaveFilterButton } from "./saved-filters.tsx";
 import { useSelection } from "./selection.ts";
 import { StateTabs } from "./state-tabs.tsx";
 import { useRuns } from "./use-runs.ts";
@@ -52,13 +56,19 @@ export function RunsPage() {
     <Page
       title="Runs"
       actions={
-        <CopyButton text={() => location.href} label="Copy URL of this list">
-          Copy URL
-        </CopyButton>
+        <>
+          <SaveFilterButton q={view.q} />
+          <CopyButton text={() => location.href} label="Copy URL of this list">
+            Copy URL
+          </CopyButton>
+          <ExportLink view={view} />
+          <ColumnMenu />
+        </>
       }
     >
       <section class="panel runs" aria-label="List of runs">
         <QueryBar inputRef={bar} value={view.q} problem={list.problem} onSearch={search} />
+        <SavedFilters q={view.q} />
         <StateTabs view={view} onSearch={search} />
         <RunsList
           view={view}
@@ -84,5 +94,26 @@ export function RunsPage() {
         />
       )}
     </Page>
+  );
+}
+
+/** Most runs that one request of the API returns. */
+const EXPORTED = 200;
+
+/** Downloads what the API returns for the list: from the same place on, and as many runs as it gives at once. */
+function ExportLink({ view: { q, before, zone } }: { view: RunsView }) {
+  const query = { q, zone, limit: EXPORTED, ...(before ? { before } : {}) };
+  const label = `Download the list as JSON, at most ${EXPORTED} runs`;
+  return (
+    <a
+      class="button button-plain button-small"
+      href={urlOf("GET /runs", { query })}
+      download="runs.json"
+      aria-label={label}
+      title={label}
+    >
+      <Icon name="download" />
+      <span>JSON</span>
+    </a>
   );
 }

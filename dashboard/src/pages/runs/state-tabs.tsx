@@ -1,5 +1,6 @@
 import type { Count, StateCounts } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
+import { useCurrentInView } from "../../components/current-in-view.ts";
 import { Icon } from "../../components/icon.tsx";
 import type { Tone } from "../../components/state-badge.tsx";
 import { stateTerm, withoutState, withState } from "../../query/terms.ts";
@@ -63,6 +64,7 @@ interface TabLinkProps {
 }
 
 function TabLink({ q, current, count, tone, children }: TabLinkProps) {
+  const place = useCurrentInView<HTMLSpanElement>(current, count !== null);
   const quiet = count?.value === 0 && !current;
   return (
     <Link
@@ -75,7 +77,7 @@ function TabLink({ q, current, count, tone, children }: TabLinkProps) {
           <Icon name={tone} size={13} />
         </span>
       )}
-      <span>{children}</span>
+      <span ref={place}>{children}</span>
       <span class="state-tab-count">{count ? formatCount(count) : " "}</span>
     </Link>
   );

@@ -17,7 +17,10 @@ import { JsonView } from "../../json/json-view.tsx";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
 import { term } from "../../text/query.ts";
+import { shownCron } from "../../text/shown.ts";
 import { visibleText } from "../../text/visible.ts";
+import { now } from "../../time/clock.ts";
+import { formatTick } from "../../time/format.ts";
 import { ScheduleButtons } from "./schedule-actions.tsx";
 import { toStripRun } from "./schedule-table.tsx";
 
@@ -40,7 +43,10 @@ export function SchedulePage({ id }: { id: string }) {
       beside={schedule && <ScheduleState state={schedule.state} />}
       actions={schedule && <ScheduleButtons schedule={schedule} refresh={resource.refresh} />}
     >
-      <Loaded resource={resource} problem={({ status }) => status === 404 && <NoSchedule id={id} />}>
+      <Loaded
+        resource={resource}
+        problem={({ status }) => (status === 404 || status === 422) && <NoSchedule id={id} />}
+      >
         {(data) => <View schedule={data} />}
       </Loaded>
     </Page>
@@ -51,7 +57,7 @@ function NoSchedule({ id }: { id: string }) {
   return (
     <Empty
       icon="scheduled"
-      title={`No schedule ${id}`}
+      title={`No schedule ${visibleText(id)}`}
       actions={
         <Link class="button" to="/schedules">
           All schedules
@@ -82,7 +88,11 @@ function View({ schedule }: { schedule: ScheduleDetail }) {
       </p>
       <div class="columns">
         <div class="stack">
-          <Panel title="Next ticks" flush>
+          <Panel
+            title="Next ticks"
+            aside={schedule.pause && <span class="muted">not made while it is paused</span>}
+            flush
+          >
             <Upcoming schedule={schedule} />
           </Panel>
           <Panel
@@ -92,6 +102,9 @@ function View({ schedule }: { schedule: ScheduleDetail }) {
           >
             <div class="panel-content">
               <Strip label="Last ticks" runs={schedule.recent.map(toStripRun)} />
+              {schedule.partial && (
+                <p class="muted">Older ticks are not shown: only the newest runs of the job were searched.</p>
+              )}
             </div>
             <History schedule={schedule} />
           </Panel>
@@ -100,7 +113,7 @@ function View({ schedule }: { schedule: ScheduleDetail }) {
           <Panel title="Settings">
             <Facts
               facts={[
-                ["Cron", <code>{schedule.cron}</code>],
+                ["Cron", <code title={schedule.cron}>{shownCron(schedule.cron)}</code>],
                 ["Zone", schedule.timezone],
                 ["Queue", schedule.queue !== null && <QueueLink name={schedule.queue} />],
                 ["Missed ticks", schedule.missed > 0 ? <span class="warm">{schedule.missed}</span> : "0"],
@@ -124,8 +137,18 @@ function Upcoming({ schedule }: { schedule: ScheduleDetail }) {
   if (schedule.upcoming.length === 0) return <p class="panel-content muted">It never ticks again.</p>;
   const columns: Column<Tick>[] = [
     { key: "in", title: "In", card: "lead", cell: (tick) => <Time at={tick.at} zone={schedule.timezone} /> },
-    { key: "local", title: `Time in ${schedule.timezone}`, card: "lead", cell: (tick) => tick.local },
-    { key: "utc", title: "UTC", card: "hide", cell: (tick) => <span class="muted">{utc(tick.at)}</span> },
+    {
+      key: "local",
+      title: `Time in ${schedule.timezone}`,
+      card: "end",
+      cell: ({ at, local }) => (
+        <>
+          {formatTick(Date.parse(at), now.peek(), schedule.timezone)}{" "}
+          <span class="muted">{offsetOf(local)}</span>
+        </>
+      ),
+    },
+    ...(schedule.timezone === "UTC" ? [] : [utcColumn]),
     {
       key: "note",
       title: "Clock change",
@@ -143,8 +166,16 @@ function Upcoming({ schedule }: { schedule: ScheduleDetail }) {
   );
 }
 
-function utc(at: string): string {
-  return at.slice(0, 19).replace("T", " ");
+const utcColumn: Column<Tick> = {
+  key: "utc",
+  title: "UTC",
+  card: "hide",
+  cell: ({ at }) => <span class="muted">{formatTick(Date.parse(at), now.peek(), "UTC")}</span>,
+};
+
+/** `+01:00` of `2026-11-18T00:00:00+01:00`: it shows on which side of a clock change a tick is. */
+function offsetOf(local: string): string {
+  return /[+-]\d\d:\d\d$/.exec(local)?.[0] ?? "";
 }
 
 function History({ schedule }: { schedule: ScheduleDetail }) {

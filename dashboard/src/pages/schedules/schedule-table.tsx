@@ -6,6 +6,7 @@ import { type Column, DataTable, type SortState } from "../../components/table.t
 import { Duration, Time } from "../../components/time.tsx";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
+import { shownCron } from "../../text/shown.ts";
 import { visibleText } from "../../text/visible.ts";
 import { ScheduleMenu } from "./schedule-actions.tsx";
 
@@ -21,7 +22,7 @@ interface ScheduleTableProps {
 export function ScheduleTable({ schedules, refresh, ofJob = false, sortOf }: ScheduleTableProps) {
   const sort = (key: string) => (sortOf ? { sort: sortOf(key) } : {});
   const columns: Column<ScheduleView>[] = [
-    { key: "state", title: "State", card: "lead", cell: ({ state }) => <ScheduleState state={state} /> },
+    { key: "state", title: "State", cell: ({ state }) => <ScheduleState state={state} /> },
     {
       key: "schedule",
       title: "Schedule",
@@ -44,7 +45,7 @@ export function ScheduleTable({ schedules, refresh, ofJob = false, sortOf }: Sch
       card: "hide",
       cell: (schedule) => (
         <span class="two-lines">
-          <code>{schedule.cron}</code>
+          <code title={schedule.cron}>{shownCron(schedule.cron)}</code>
           <span class="caption">{schedule.timezone}</span>
         </span>
       ),
@@ -73,13 +74,15 @@ export function ScheduleTable({ schedules, refresh, ofJob = false, sortOf }: Sch
       title: "Missed",
       align: "end",
       cardLabel: "missed",
-      cell: ({ missed }) => (missed > 0 ? <span class="warm">{missed}</span> : <span class="muted">0</span>),
+      cell: ({ missed }) =>
+        missed > 0 ? <span class="warm">{missed}</span> : <span class="muted none">0</span>,
     },
     {
       key: "actions",
       title: "Actions",
       hideTitle: true,
       align: "end",
+      card: "end",
       cell: (schedule) => <ScheduleMenu schedule={schedule} refresh={refresh} />,
     },
   ];

@@ -1,13 +1,14 @@
-import { useSignal } from "@preact/signals";
 import type { SchedulesResponse, ScheduleView } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
-import { FilterBar, useFilter } from "../../components/filter-bar.tsx";
+import { CommandLine } from "../../components/copy-button.tsx";
+import { FilterBar, useFilter, useGroup } from "../../components/filter-bar.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { Empty } from "../../components/problem.tsx";
 import { useSteadyRows } from "../../components/steady-rows.ts";
 import { useSort } from "../../components/use-sort.ts";
+import { shownCron } from "../../text/shown.ts";
 import { DayStrip } from "./day-strip.tsx";
 import { ScheduleTable } from "./schedule-table.tsx";
 
@@ -49,11 +50,11 @@ export function SchedulesPage() {
 
 function List({ data, refresh }: { data: SchedulesResponse; refresh(): void }) {
   const filter = useFilter();
-  const group = useSignal<Group>("all");
+  const { group, onGroup } = useGroup(Object.keys(GROUPS) as Group[]);
   const found = data.items.filter(
     (one) =>
-      (group.value === "all" || one.state === group.value) &&
-      filter.matches(one.job, one.cron, one.words, one.timezone),
+      (group === "all" || one.state === group) &&
+      filter.matches(one.job, one.cron, shownCron(one.cron), one.words, one.timezone),
   );
   const { sorted, sortOf } = useSort(
     found,
@@ -66,7 +67,7 @@ function List({ data, refresh }: { data: SchedulesResponse; refresh(): void }) {
     { key: "next", direction: "ascending" },
   );
   const sorting = ["job", "next", "last"].map((key) => sortOf(key).direction);
-  const rows = useSteadyRows(sorted, (one) => one.id, `${sorting} ${group.value} ${filter.text}`);
+  const rows = useSteadyRows(sorted, (one) => one.id, `${sorting} ${group} ${filter.text}`);
   return (
     <>
       <section class="panel" aria-label="Schedules">
@@ -78,10 +79,8 @@ function List({ data, refresh }: { data: SchedulesResponse; refresh(): void }) {
             label,
             count: data.items.filter((one) => key === "all" || one.state === key).length,
           }))}
-          group={group.value}
-          onGroup={(value) => {
-            group.value = value;
-          }}
+          group={group}
+          onGroup={onGroup}
         />
         <ScheduleTable schedules={rows} refresh={refresh} sortOf={sortOf} />
         {rows.length === 0 && <p class="panel-content muted">No schedule matches.</p>}
@@ -99,7 +98,10 @@ function NoSchedules() {
       <p>A schedule appears here when a worker that defines it starts:</p>
       <pre class="code">{`import { Job } from "punctual";
 
-Job.define("report", async () => {}).dailyAt("09:00").timezone("Europe/Berlin");`}</pre>
+Job.define("report", async () => {})
+  .dailyAt("09:00")
+  .timezone("Europe/Berlin");`}</pre>
+      <CommandLine command="punctual work --jobs jobs/report.ts" />
     </Empty>
   );
 }

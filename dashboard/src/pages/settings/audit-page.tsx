@@ -38,7 +38,17 @@ const COLUMNS: Column<AuditEntry>[] = [
   {
     key: "details",
     title: "Details",
-    cell: ({ details }) => details !== null && <Name>{details}</Name>,
+    cell: ({ summary, details }) =>
+      details !== null && (
+        <details>
+          <summary>
+            <Name>{summary || "JSON"}</Name>
+          </summary>
+          <code>
+            <Name>{details}</Name>
+          </code>
+        </details>
+      ),
   },
   { key: "source", title: "Source", card: "hide", cell: ({ source }) => <Name>{source}</Name> },
 ];

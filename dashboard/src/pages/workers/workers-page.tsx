@@ -180,8 +180,8 @@ function Now({ worker }: { worker: WorkerView }) {
           {worker.running.map((run) => (
             <li key={run.id}>
               <Link to={pathTo("/runs/:id", { id: run.id })}>{run.id}</Link> <JobLink name={run.job} />{" "}
-              {/* The start of a run whose worker has no row any more is not known. */}
-              {worker.host !== "" && (
+              {/* The start of a silent worker's run is not known. */}
+              {run.took !== null && (
                 <span class="muted">
                   <Elapsed since={run.at} />
                 </span>

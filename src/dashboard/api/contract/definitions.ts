@@ -18,12 +18,14 @@ export interface JobView {
   lastError: string | null;
   /** Failures since the last success. */
   fails: number;
+  /** The error of its last failure is muted: the job does not count as failing. */
+  muted: boolean;
   nextRun: string | null;
   /** When a live worker last defined it; null: it was only dispatched or declared. */
   seenAt: string | null;
   /** No live worker defines it. */
   undefined: boolean;
-  /** Of the last 24 hours. */
+  /** Attempts that ended in the last 24 hours. `failed`: their run failed for good; `retried`: it is tried again. */
   last24h: { completed: number; failed: number; retried: number; took: { p50: number; p95: number } | null };
   /** Completed and failed attempts of the last hour in 12 points, the oldest first. */
   spark: { completed: number; failed: number }[];
@@ -34,6 +36,7 @@ export interface JobDetail extends JobView {
   trend: TrendView;
   schedules: ScheduleView[];
   failures: FailureGroup[];
+  /** The last 30 finished runs, the newest first. */
   recent: RunLink[];
   /** Settings in words, if this process defines the job. */
   settings: Record<string, string> | null;
@@ -63,10 +66,17 @@ export interface QueueView {
   name: string;
   /** Most runs at once; 0: no limit. */
   limit: number;
+  /** Whether its lanes, jobs or jobs with a key, take turns. */
+  fair: boolean;
+  /** Longest that a run should wait behind more important ones, in milliseconds; null: no limit. */
+  patience: number | null;
   pause: PauseView | null;
   ready: Count;
   scheduled: Count;
+  /** Of `scheduled`: runs that are due, and that no worker has made ready. */
+  due: Count;
   running: number;
+  /** When the oldest of its ready and due runs was due. */
   oldest: string | null;
   /** Live workers that serve it. */
   workers: number;
@@ -112,6 +122,8 @@ export interface ScheduleView {
   why: string | null;
   /** Up to 20, the oldest first. */
   recent: TickResult[];
+  /** Whether older ticks may be missing from `recent`: MySQL and MariaDB look among the newest runs of the job. */
+  partial: boolean;
 }
 
 /** `GET /schedules/:id`. */
@@ -146,6 +158,24 @@ export interface FailureGroup {
   /** Query that finds its runs. */
   q: string;
   command: string;
+  /** Null: it is not muted. */
+  mute: MuteView | null;
+}
+
+/** The mute of a group of failures: its jobs do not count as failing because of it. */
+export interface MuteView {
+  since: string;
+  by: string | null;
+  reason: string | null;
+  /** Null: until it is unmuted. */
+  until: string | null;
+}
+
+/** `POST /failures/:fingerprint/mute`. */
+export interface MuteRequest {
+  reason?: string;
+  /** Seconds or a text such as "1d", after which the mute ends by itself. */
+  for?: number | string;
 }
 
 /** `GET /failures?over=`. */
@@ -186,6 +216,9 @@ export interface AuditEntry {
   source: string;
   action: string;
   target: string;
+  /** The details in words; empty if there are none. */
+  summary: string;
+  /** The details as JSON, with secrets hidden. */
   details: string | null;
 }
 

@@ -1,4 +1,5 @@
 import type { FinishedState, RunState } from "../../../run/states.ts";
+import type { BatchLink } from "./batches.ts";
 import type { Count, JsonText, Page } from "./values.ts";
 
 /** A bar: `done` of `of`; `of` is null if the handler did not say how much there is. */
@@ -81,7 +82,7 @@ export interface StackFrame {
 /** A part of the life of a run, for its timeline. */
 export interface AttemptView {
   attempt: number;
-  outcome: "retried" | "failed" | "crashed" | "running" | FinishedState;
+  outcome: "retried" | "failed" | "crashed" | "lost" | "released" | "running" | FinishedState;
   worker: string | null;
   startedAt: string | null;
   finishedAt: string | null;
@@ -116,10 +117,11 @@ export interface RunDetail extends RunSummary {
   uniqueKey: string | null;
   scheduledFor: string | null;
   scheduleId: number | null;
+  batch: BatchLink | null;
   parent: RunLink | null;
   rerunOf: RunLink | null;
   children: Page<RunLink>;
-  /** The last 30 runs of the job, the newest first. */
+  /** The last 30 finished runs of the job, the newest first. */
   recent: RunLink[];
   /** Neighbours of the run among the runs of its job. */
   newer: number | null;
@@ -151,14 +153,14 @@ export interface RerunRequest {
 }
 
 /** Response of actions that create a run. */
-export interface Created {
+export interface DispatchResult {
   id: number;
   /** False: a run with the same unique key exists, and `id` is that run. */
   created: boolean;
 }
 
 /** Response of other actions. */
-export interface Done {
+export interface ActionResult {
   /** The effect, in one sentence. */
   message: string;
 }
@@ -178,7 +180,11 @@ export interface BulkOperation {
   action: BulkRequest["action"];
   q: string | null;
   state: "running" | "finished" | "failed" | "stopped";
+  /** Runs that were retried, cancelled or deleted. */
   done: number;
+  /** Running runs that were asked to cancel: their handlers decide when they end. */
+  requested: number;
+  /** Other runs by reason: their state, `retried` (by another request meanwhile) or `gone` (deleted meanwhile). */
   skipped: Record<string, number>;
   /** About how many there are, counted up to 10,000. */
   total: Count;

@@ -48,7 +48,7 @@ export class LiveHub {
   /** Returns the response that streams events to a client until the signal aborts. */
   connect(lastEventId: string | null, signal: AbortSignal): Response {
     if (this.#clients.size >= MOST_CLIENTS) {
-      throw new HttpProblem(503, {
+      throw new HttpProblem({
         code: "TOO_MANY_STREAMS",
         detail: `This process streams events to ${MOST_CLIENTS} clients, the most it allows.`,
         hint: "Close other pages of the dashboard, or poll GET /overview.",

@@ -62,22 +62,23 @@ export class Sampler {
   #reached(): void {
     if (this.#isAvailable) return;
     this.#isAvailable = true;
-    this.#report(null);
+    this.#report(null, null);
   }
 
   #missed(error: unknown): void {
     if (!this.#isAvailable) return;
     this.#isAvailable = false;
-    this.#report(this.#parts.hide(toFailure(error).message));
+    const { code = null } = error as { code?: string };
+    this.#report(code, this.#parts.hide(toFailure(error).message));
   }
 
-  #report(detail: string | null): void {
+  #report(code: string | null, detail: string | null): void {
     const since = iso(this.#parts.clock.now());
-    this.#parts.publish("database", { available: this.#isAvailable, since, detail });
+    this.#parts.publish("database", { available: this.#isAvailable, since, code, detail });
   }
 }
 
-const AWAY: string[] = ["QUERY_TIMED_OUT", "NOT_INSTALLED", "CLOSED"];
+const AWAY: string[] = ["QUERY_TIMED_OUT", "NOT_INSTALLED", "SCHEMA_TOO_NEW", "CLOSED"];
 
 /** Whether the database cannot be used at all. An overview that takes too long counts as well. */
 function isAway(error: unknown): boolean {

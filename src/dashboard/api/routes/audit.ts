@@ -1,3 +1,4 @@
+import { detailsInWords } from "../../../operate/action-words.ts";
 import type { Route } from "../../server/route.ts";
 import { defineRead } from "../define-route.ts";
 import { cursor, digits } from "../request-values.ts";
@@ -13,11 +14,11 @@ export function auditRoute(services: Services): Route {
   const readers = { before: cursor, limit: digits(1, MOST_ENTRIES, DEFAULT_ENTRIES) };
   return defineRead(services, "GET /audit", readers, async ({ query }) => {
     const { entries, next } = await reports.audit(query);
-    const items = entries.map(({ details, at, ...entry }) => ({
-      ...entry,
-      at: iso(at),
-      details: details === undefined ? null : toJsonText(JSON.stringify(details), settings.redaction).json,
-    }));
+    const items = entries.map(({ details, at, ...entry }) => {
+      const { json, truncated } = toJsonText(JSON.stringify(details) ?? null, settings.redaction);
+      const summary = json === null || truncated ? "" : detailsInWords(JSON.parse(json));
+      return { ...entry, at: iso(at), summary, details: json };
+    });
     return { items, next };
   });
 }

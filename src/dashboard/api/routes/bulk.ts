@@ -1,3 +1,4 @@
+import { checkSelects } from "../../../operate/bulk.ts";
 import { parseQuery } from "../../../query/parse.ts";
 import type { Route } from "../../server/route.ts";
 import type { BulkOperations, Selection } from "../bulk-operations.ts";
@@ -39,7 +40,7 @@ export function bulkRoutes(services: Services, operations: BulkOperations): Rout
 }
 
 /** Added to a query that names no state: nobody who writes `job:mail` means to run completed runs again. */
-const IMPLIED = { retry: " state:failed", cancel: "", delete: " is:finished" };
+const IMPLIED = { retry: " state:failed", cancel: " state:scheduled,ready,running", delete: " is:finished" };
 
 function toSelection(
   action: BulkRequest["action"],
@@ -50,9 +51,7 @@ function toSelection(
   if (ids !== undefined) return { ids };
   if (q === undefined) throw invalid("ids or q, got neither");
   const { where } = parseQuery(q, { now, ...(zone !== undefined && { zone }) });
-  // A bound that the parser added does not choose runs.
-  if (!where.some(({ field }) => field !== "finished"))
-    throw invalid("a query that selects runs, got one that matches all", "Name a state, a job or a time.");
+  checkSelects(where, action, { now, what: "POST /runs/bulk" });
   const namesState = where.some(({ field, not }) => !not && (field === "state" || field === "aspect"));
   return { q: namesState ? q : `${q}${IMPLIED[action]}`, zone };
 }

@@ -2,7 +2,7 @@ import type { PauseOptions } from "../../../operate/pause.ts";
 import type { JsonValue } from "../../../run/payload.ts";
 import { withoutUndefined } from "../../../validate/options.ts";
 import type { Route } from "../../server/route.ts";
-import type { Done } from "../contract.ts";
+import type { ActionResult } from "../contract.ts";
 import { defineAction, type Effect } from "../define-route.ts";
 import { anything, duration, integer, invalid, text, texts, toId } from "../request-values.ts";
 import type { Services } from "../services.ts";
@@ -117,7 +117,7 @@ function refuseDuration(given: unknown, what: string): void {
     throw invalid(`no "for" in the pause of ${what}: only queues resume by themselves`);
 }
 
-function done(message: string, action: string, target: string, body: object = {}): Effect<Done> {
+function done(message: string, action: string, target: string, body: object = {}): Effect<ActionResult> {
   const details = withoutUndefined(body) as { [key: string]: JsonValue };
   const audit = { action, target, ...(Object.keys(details).length > 0 && { details }) };
   return { response: { message }, audit };

@@ -3,16 +3,15 @@ import { shellQuote } from "../../../status/hints.ts";
 import type { Route } from "../../server/route.ts";
 import type { JobDetail } from "../contract.ts";
 import { defineRead } from "../define-route.ts";
+import { recentRuns } from "../recent-runs.ts";
 import { oneOf } from "../request-values.ts";
 import { readSchedules } from "../schedule-reader.ts";
 import type { Services } from "../services.ts";
 import { toFailureGroups } from "../views/failure-group.ts";
 import { type JobContext, settingsOf, toJobView } from "../views/job.ts";
-import { toLink } from "../views/run-summary.ts";
 import { toTrendView } from "../views/trend.ts";
 import { SPANS } from "./overview.ts";
 
-const RECENT_RUNS = 30;
 const MOST_FAILURES = 10;
 
 /** Longest arguments that start the form of a dispatch. */
@@ -43,13 +42,14 @@ async function readJob(services: Services, name: string, over: (typeof SPANS)[nu
   const context = await readContext(services);
   const job = context.report.jobs.find((one) => one.name === name);
   if (!job) throw new PunctualError("UNKNOWN_JOB", `There is no job ${JSON.stringify(name)}.`);
-  const [trend, schedules, failures, { runs }] = await Promise.all([
+  const now = Number(context.report.now);
+  const [trend, schedules, failures, recent, { runs }] = await Promise.all([
     reports.trend({ job: name, over }),
     readSchedules(services, (schedule) => schedule.job === name),
     reports.failures({ job: name, over: "7d", limit: MOST_FAILURES }),
-    reports.storedRuns({ job: name, limit: RECENT_RUNS }),
+    recentRuns(services, name, now),
+    reports.storedRuns({ job: name, limit: 1 }),
   ]);
-  const now = Number(context.report.now);
   const definition = services.definition(name);
   const lastArgs = runs[0]?.args ?? null;
   const last = lastArgs === null ? null : redaction.json(lastArgs, LONGEST_ARGS);
@@ -59,7 +59,7 @@ async function readJob(services: Services, name: string, over: (typeof SPANS)[nu
     trend: toTrendView(trend, over),
     schedules,
     failures: toFailureGroups(failures, redaction),
-    recent: runs.map((run) => toLink(run, now)),
+    recent,
     settings: definition ? settingsOf(definition) : null,
     definedAt: definition?.callSite?.file == null ? null : String(definition.callSite),
     lastArgs: last === null || last.truncated ? null : last.json,

@@ -1,20 +1,20 @@
 import { hostname } from "node:os";
-import { MINUTE } from "../../../time.ts";
+import { clockSkew } from "../../../time.ts";
 import { version } from "../../../version.ts";
 import type { JsonResult, Route, RouteContext } from "../../server/route.ts";
-import { CachedValue } from "../cached-value.ts";
 import type { Meta } from "../contract.ts";
 import { readQuery } from "../request-values.ts";
 import type { Services } from "../services.ts";
 import { iso } from "../views/times.ts";
 
 /** `GET /meta`: not shared between users, as it names the user. */
-export function metaRoute({ jobs, reports, settings, clock, reads }: Services): Route {
-  const inspection = new CachedValue(clock, MINUTE, () => jobs.inspect());
+export function metaRoute({ jobs, reports, settings, clock, reads, inspection }: Services): Route {
   // Compared at once: a shared result would add its age to the difference.
   const readClock = async () => {
+    const sent = clock.now();
     const now = Number(await reports.now());
-    return { now, skew: clock.now() - now };
+    // `|| 0`: not -0.
+    return { now, skew: -clockSkew(now, sent, clock.now()) || 0 };
   };
   const handler = async ({ query, user }: RouteContext): Promise<JsonResult> => {
     readQuery(query, {});

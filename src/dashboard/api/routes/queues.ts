@@ -31,7 +31,7 @@ async function readQueue(
   const jobs = report.jobs.filter((job) => job.queue === name).map((job) => job.name);
   const known = report.queues.find((queue) => queue.name === name);
   if (!known && jobs.length === 0)
-    throw new HttpProblem(404, {
+    throw new HttpProblem({
       code: "UNKNOWN_QUEUE",
       detail: `There is no queue ${JSON.stringify(name)}.`,
     });
@@ -52,12 +52,16 @@ function emptyQueue(name: string): QueueReport {
   return {
     name,
     limit: 0,
+    rate: null,
+    fair: false,
+    patience: null,
     paused: false,
     pausedUntil: null,
     pause: null,
     ready: 0,
     capped: false,
     scheduled: 0,
+    due: 0,
     running: 0,
     oldest: null,
   };

@@ -1,5 +1,4 @@
-import { wrongState } from "../../../run/run.ts";
-import { isFinished } from "../../../run/states.ts";
+import { activeStates } from "../../../run/states.ts";
 import type { Route } from "../../server/route.ts";
 import { defineAction, requireRole } from "../define-route.ts";
 import { flag, text, toId } from "../request-values.ts";
@@ -22,10 +21,9 @@ export function runActions(services: Services): Route[] {
       "POST /runs/:id/cancel",
       { role: "operator", body: { force: flag } },
       async ({ params, body: { force } }) => {
-        const { id, state } = await findRun(services, idOf(params));
-        // cancel() also succeeds for a run that was cancelled before.
-        if (isFinished(state)) throw wrongState("cancel", id, state);
-        const effect = await jobs.cancel(id, { force });
+        const id = idOf(params);
+        // Without `only`, cancel() also succeeds for a run that was cancelled before.
+        const effect = await jobs.cancel(id, { force, only: activeStates });
         const message =
           effect === "cancelled"
             ? `Run ${id} was cancelled.`

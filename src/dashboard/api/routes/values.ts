@@ -9,7 +9,7 @@ const STORED = ["job", "queue", "tag", "worker", "errortype"] as const;
 /** Values of fields that the language itself defines. */
 const WORDS = {
   state: Object.keys(stateCodes),
-  is: ["running", "waiting", "finished", "late", "retrying", "cancelling"],
+  is: ["running", "waiting", "finished", "due", "late", "retrying", "cancelling"],
 };
 
 export function valuesRoute(services: Services): Route {

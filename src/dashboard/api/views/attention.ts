@@ -1,10 +1,11 @@
 import type { Redaction } from "../../../run/redaction.ts";
 import { queryQuote } from "../../../status/hints.ts";
-import { type StatusReport, undefinedTimes } from "../../../status/report.ts";
+import { type StatusReport, undefinedTimes, waitingIn } from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
 import { pauseNote, span } from "../../../status/why.ts";
 import { serves } from "../../../store/queue-selection.ts";
 import { LATE_AFTER } from "../../../store/search.ts";
+import { toSegment } from "../../segment.ts";
 import type { Attention } from "../contract.ts";
 import { iso, isoOrNull } from "./times.ts";
 
@@ -24,14 +25,15 @@ export function runsLink(query: string): string {
 
 function* queues({ queues: all, workers: known, now }: StatusReport): Generator<Attention> {
   const alive = known.filter(({ parallel }) => parallel > 0);
-  for (const { name, paused, pause, pausedUntil, ready, oldest } of all) {
-    const link = `/queues/${encodeURIComponent(name)}`;
+  for (const queue of all) {
+    const { name, paused, pause, pausedUntil, oldest } = queue;
+    const link = `/queues/${toSegment(name)}`;
     const waited = oldest === null ? 0 : Number(now) - Number(oldest);
     if (paused) {
       const until = pausedUntil ? ` until ${iso(pausedUntil)}` : "";
       const text = `paused${until}${pauseNote(pause)}`;
       yield { kind: "paused", name, text, since: isoOrNull(pause?.since ?? null), link };
-    } else if (waited > LATE_AFTER && ready > 0 && !alive.some((worker) => serves(worker, name))) {
+    } else if (waited > LATE_AFTER && waitingIn(queue) > 0 && !alive.some((worker) => serves(worker, name))) {
       const why = alive.length === 0 ? "no worker is alive" : "no live worker serves it";
       yield {
         kind: "queue",
@@ -68,10 +70,10 @@ function* late(report: StatusReport): Generator<Attention> {
 function* jobs(report: StatusReport, redaction: Redaction): Generator<Attention> {
   const undefinedFor = undefinedTimes(report);
   for (const job of report.jobs) {
-    const { name, fails, lastFailure, lastError, paused, pause, waiting } = job;
-    const link = `/jobs/${encodeURIComponent(name)}`;
+    const { name, fails, mute, lastFailure, lastError, paused, pause, waiting } = job;
+    const link = `/jobs/${toSegment(name)}`;
     const isUndefined = undefinedFor(job) !== null;
-    if (fails > 0 && !isUndefined) {
+    if (fails > 0 && mute === null && !isUndefined) {
       const times = fails === 1 ? "its last attempt failed" : `${fails} attempts in a row failed`;
       const error = lastError === null ? "" : `: ${firstLine(redaction.text(lastError))}`;
       const list = runsLink(`state:failed job:${queryQuote(name)}`);

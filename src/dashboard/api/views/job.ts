@@ -33,6 +33,7 @@ export function toJobView(job: JobReport, { report, hours, days, redaction }: Jo
     lastFailure: isoOrNull(job.lastFailure),
     lastError: lastError === null ? null : redaction.text(lastError),
     fails,
+    muted: job.mute !== null,
     nextRun: isoOrNull(job.nextRun),
     seenAt: isoOrNull(job.seenAt),
     undefined: !isDefined,

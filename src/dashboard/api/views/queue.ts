@@ -6,13 +6,16 @@ import { isoOrNull, toPauseView } from "./times.ts";
 import { NO_SPARK, toPace, toSpark } from "./trend.ts";
 
 export function toQueueView(queue: QueueReport, report: StatusReport, trend: Trend | undefined): QueueView {
-  const { name, limit, ready, scheduled, running, oldest } = queue;
+  const { name, limit, fair, patience, ready, scheduled, due, running, oldest } = queue;
   return {
     name,
     limit,
+    fair,
+    patience,
     pause: toPauseView(queue.pause, queue.paused, queue.pausedUntil, report.now),
     ready: { value: ready, capped: queue.capped },
     scheduled: { value: scheduled, capped: scheduled > 0 && report.capped },
+    due: { value: due, capped: due > 0 && queue.capped },
     running,
     oldest: isoOrNull(oldest),
     workers: report.workers.filter((worker) => worker.parallel > 0 && serves(worker, name)).length,

@@ -1,3 +1,4 @@
+import type { RecentTicks } from "../../../operate/reports.ts";
 import type { TickInfo } from "../../../run/info.ts";
 import { describeCron } from "../../../schedule/cron-words.ts";
 import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
@@ -5,10 +6,10 @@ import type { ScheduleView, TickResult } from "../contract.ts";
 import { type ScheduleCondition, scheduleConditions } from "./schedule-state.ts";
 import { iso, isoOrNull, toPauseView } from "./times.ts";
 
-/** Returns the view of each schedule. `ticks`: the last ticks by the id of the schedule, the oldest first. */
+/** Returns the view of each schedule. */
 export function toScheduleViews(
   schedules: readonly ScheduleInfo[],
-  ticks: Map<number, TickInfo[]>,
+  { ticks, partial }: RecentTicks,
   report: StatusReport,
 ): ScheduleView[] {
   const conditionOf = scheduleConditions(report);
@@ -31,6 +32,7 @@ export function toScheduleViews(
       missed: schedule.missed,
       why: whyLate(condition, schedule, report),
       recent,
+      partial: partial.includes(schedule.id),
     };
   });
 }
