@@ -27,6 +27,8 @@ const config: ViteUserConfig = defineConfig({
     // Process tests wait for real leases and signals.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Polls of a page or of a database may wait for a busy machine; a poll that succeeds takes no longer.
+    expect: { poll: { timeout: 15_000 } },
     // Only scenes that chance did not set up: see test/support/came-about.ts.
     retry: { count: 3, condition: /^the scene did not come about/ },
   },

@@ -1,37 +1,16 @@
 // Plants every mutant of test/mutants, one by one, in a copy of the project, and prints those that no test kills.
-// Words after the command choose mutants: `npm run mutants -- limits` plants those whose rule or file contains "limits".
+// Words after the command choose mutants: `npm run mutants -- limits` plants those whose area, rule or
+// file contains "limits".
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { allMutants, plant } from "../test/mutants/list.ts";
 import type { Mutant } from "../test/mutants/mutant.ts";
+import { copyProject } from "./copy-project.ts";
 import { root } from "./run-tool.ts";
 
 /** A mutant can make its tests wait for ever. */
 const LONGEST = 5 * 60_000;
-
-const COPIED = [
-  "src",
-  "test",
-  "dashboard",
-  "examples",
-  "bench",
-  "docs",
-  "scripts",
-  "package.json",
-  "package-lock.json",
-  "README.md",
-];
-
-function copyProject(): string {
-  const copy = mkdtempSync(join(tmpdir(), "punctual-mutants-"));
-  for (const name of [...COPIED, "tsconfig.json", "tsconfig.build.json", "vitest.config.ts"]) {
-    cpSync(join(root, name), join(copy, name), { recursive: true });
-  }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  return copy;
-}
 
 /** Runs tests in the copy. `tests` counts those that ran: a pattern that matches none must not pass for a survivor. */
 function runTests(copy: string, { tests, only, stores }: Mutant): { passed: boolean; count: number } {
@@ -67,8 +46,8 @@ function isKilled(copy: string, mutant: Mutant): boolean {
 
 const words = process.argv.slice(2);
 const all = await allMutants();
-const chosen = all.filter(({ rule, file }) =>
-  words.every((word) => `${rule} ${file}`.toLowerCase().includes(word.toLowerCase())),
+const chosen = all.filter(({ area, rule, file }) =>
+  words.every((word) => `${area} ${rule} ${file}`.toLowerCase().includes(word.toLowerCase())),
 );
 const copy = copyProject();
 const survivors: Mutant[] = [];

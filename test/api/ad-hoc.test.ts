@@ -169,6 +169,23 @@ describe("its owner", () => {
     expect(await jobs.find(run.id)).toMatchObject({ state: "failed", error: { code: "HANDLER_GONE" } });
   });
 
+  test("releases its jobs when its worker ends, although a function waits", async () => {
+    const one = open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    one.jobs.schedule("job", () => promise);
+    await one.jobs.dispatch("job");
+    await one.jobs.dispatch("task", () => {}).delay("20m");
+    const working = one.jobs.run();
+    await one.clock.advance("3m");
+    resolve();
+    await working;
+    const ended = one.clock.now();
+    await one.clock.advance("5m");
+    const { jobs, workers } = await one.jobs.status();
+    expect(jobs.find(({ name }) => name === "job")?.seenAt).toEqual(new Date(ended));
+    expect(workers).toMatchObject([{ parallel: 0 }]);
+  });
+
   test("stays alive without a worker, as long as a function waits", async () => {
     const db = new DatabaseSync(":memory:");
     const owner = open({}, db);

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { RunState } from "../../src/index.ts";
 import { heard, open } from "./support/instance.ts";
 import { expectRefusal } from "./support/refusal.ts";
+
+const ALL: RunState[] = ["scheduled", "ready", "running", "completed", "failed", "cancelled", "skipped"];
 
 async function scene(count = 20) {
   const one = open();
@@ -20,6 +23,36 @@ async function scene(count = 20) {
   return { ...one, release };
 }
 
+describe("removeAll() and cancelAll()", () => {
+  test("leave runs alone that no longer have a state that the query names", async () => {
+    const { jobs } = await scene(30);
+    const oldest = (await jobs.runs({ where: "state:failed", limit: 30 })).runs.at(-1)!.id;
+    let retried: Promise<void> | null = null;
+    const report = await jobs.removeAll("job:mail state:failed", {
+      progress: () => {
+        retried ??= jobs.retry(oldest);
+      },
+    });
+    await retried;
+    expect(report).toMatchObject({ done: 29, skipped: { retried: 1 } });
+    expect(await jobs.state(oldest)).toBe("ready");
+  });
+
+  test("of waiting runs asks no running one to end", async () => {
+    const { jobs, release } = await scene(1);
+    await jobs.dispatch("mail", { n: -1 });
+    for (let n = 0; n < 10; n++) await jobs.dispatch("mail", { n: n + 1 }).delay(60);
+    const pass = jobs.run();
+    const { id } = await heard(jobs, "run.started");
+    await expect(jobs.cancel(id, { only: ["ready"] })).rejects.toMatchObject({ code: "RUN_CLAIMED" });
+    expect(await jobs.cancelAll("job:mail is:waiting")).toMatchObject({ done: 10, requested: 0 });
+    expect((await jobs.find(id))!.cancelRequested).toBe(false);
+    release();
+    await pass;
+    await expectRefusal(() => jobs.remove(id, { only: ["done" as never] }), "INVALID_OPTION");
+  });
+});
+
 describe("retryAll()", () => {
   test("retries all runs that match a query, and no others", async () => {
     const { jobs } = await scene();
@@ -27,7 +60,7 @@ describe("retryAll()", () => {
     const report = await jobs.retryAll("state:failed payload.n:1*", {
       progress: (done, total) => told.push([done, total]),
     });
-    expect(report).toEqual({ done: 11, skipped: {}, bounded: true });
+    expect(report).toEqual({ done: 11, requested: 0, skipped: {}, bounded: true });
     expect(told.at(-1)).toEqual([11, 11]);
     expect(told.every(([done, total]) => done <= total)).toBe(true);
     expect(await jobs.count("is:waiting")).toEqual({ count: 11, capped: false });
@@ -42,9 +75,46 @@ describe("retryAll()", () => {
     await heard(jobs, "run.started");
     await jobs.dispatch("mail", { n: 5 }).delay(60);
     const report = await jobs.retryAll({ job: "mail" });
-    expect(report).toEqual({ done: 3, skipped: { running: 1, scheduled: 1 }, bounded: false });
+    expect(report).toEqual({
+      done: 3,
+      requested: 0,
+      skipped: { running: 1, scheduled: 1 },
+      bounded: false,
+    });
     release();
     await pass;
+  });
+
+  test("skips a run that another call has retried since the search, also if it has failed again", async () => {
+    const { jobs } = await scene(30);
+    const [newest] = (await jobs.runs({ where: "state:failed", limit: 1 })).runs;
+    const oldest = newest!.id - 29;
+    let isFirst = true;
+    const report = await jobs.retryAll("state:failed", {
+      progress: () => {
+        if (!isFirst) return;
+        isFirst = false;
+        void jobs.retry(oldest);
+        void jobs.retry(oldest + 1).then(() => jobs.cancel(oldest + 1));
+      },
+    });
+    expect(report).toMatchObject({ done: 28, skipped: { retried: 2 } });
+    expect(await jobs.state(oldest + 1)).toBe("cancelled");
+  });
+
+  test("takes ids, and tells runs that wait from runs that are gone", async () => {
+    const { jobs } = await scene(20);
+    const ids = (await jobs.runs({ limit: 20 })).runs.map(({ id }) => id);
+    await jobs.retry(ids[3]!);
+    await jobs.remove(ids[4]!);
+    expect(await jobs.retryAll([...ids, ids[0]!])).toEqual({
+      done: 18,
+      requested: 0,
+      skipped: { ready: 1, gone: 1 },
+      bounded: false,
+    });
+    expect(await jobs.retryAll(ids, { limit: 2 })).toMatchObject({ done: 0, skipped: { ready: 2 } });
+    await expectRefusal(() => jobs.retryAll([1.5]), "INVALID_OPTION", "the id of a run");
   });
 
   test("visits more than a page of runs, each once", async () => {
@@ -81,7 +151,8 @@ describe("cancelAll() and removeAll()", () => {
     await jobs.dispatch("mail", { n: 5 }).delay(60);
     await jobs.cancel((await jobs.dispatch("mail", { n: 6 }).delay(60)).id);
     expect(await jobs.cancelAll("job:mail")).toEqual({
-      done: 2,
+      done: 1,
+      requested: 1,
       skipped: { failed: 2, cancelled: 1 },
       bounded: false,
     });
@@ -95,18 +166,26 @@ describe("cancelAll() and removeAll()", () => {
     await jobs.dispatch("mail", { n: -1 });
     const pass = jobs.run();
     await heard(jobs, "run.started");
-    expect(await jobs.removeAll("job:mail")).toEqual({ done: 4, skipped: { running: 1 }, bounded: false });
+    expect(await jobs.removeAll("job:mail")).toEqual({
+      done: 4,
+      requested: 0,
+      skipped: { running: 1 },
+      bounded: false,
+    });
     expect((await jobs.runs()).runs).toHaveLength(1);
     release();
     await pass;
   });
 
-  test.each(["", {}, { where: "  " }])("refuses %j, which matches all runs", async (query) => {
-    const { jobs } = open();
-    for (const all of ["retryAll", "cancelAll", "removeAll"] as const) {
-      await expectRefusal(() => jobs[all](query), "INVALID_OPTION", `${all}() expected a query`);
-    }
-  });
+  test.each(["", {}, { where: "  " }, "job:*", "queue:** -job:none", { where: "id:>0", state: ALL }])(
+    "refuses %j, which matches all runs",
+    async (query) => {
+      const { jobs } = open();
+      for (const all of ["retryAll", "cancelAll", "removeAll"] as const) {
+        await expectRefusal(() => jobs[all](query), "INVALID_OPTION", `${all}() expected a query`);
+      }
+    },
+  );
 
   test("refuses unknown options", async () => {
     const { jobs } = open();

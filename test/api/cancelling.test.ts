@@ -138,3 +138,18 @@ describe("cancelling a running run", () => {
     },
   );
 });
+
+describe("cancel() of a run that was cancelled before", () => {
+  test("succeeds; with only it rejects, and of two calls at once one succeeds", async () => {
+    const { jobs } = open();
+    jobs.schedule("task", () => {});
+    const { id } = await jobs.dispatch("task");
+    const only = ["scheduled", "ready", "running"] as const;
+    const answers = await Promise.allSettled([jobs.cancel(id, { only }), jobs.cancel(id, { only })]);
+    expect(answers.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(answers.find(({ status }) => status === "rejected")).toMatchObject({
+      reason: { code: "RUN_FINISHED", message: `Cannot cancel run ${id}: it has finished (cancelled).` },
+    });
+    expect(await jobs.cancel(id)).toBe("cancelled");
+  });
+});

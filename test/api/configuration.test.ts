@@ -241,11 +241,19 @@ describe("queue()", () => {
   });
 
   test.each([
-    [undefined, "{ concurrency }", "got undefined"],
-    [3, "{ concurrency }", "got 3"],
+    [undefined, "options as an object", "got undefined"],
+    [3, "options as an object", "got 3"],
     [{ concurency: 3 }, 'no option "concurency"', 'Did you mean "concurrency"?'],
     [{ concurrency: -1 }, "concurrency (0 = no limit)", "got -1"],
-    [{}, "concurrency (0 = no limit)", "got undefined"],
+    [{}, "at least one of concurrency, rate, fair, weight, patience", "got none"],
+    [{ fair: 1 }, "fair of queue() as true or false", "got 1"],
+    [{ weight: { gold: 3 } }, "weight of queue() needs fair: true", "weights of run() or forever()"],
+    [{ fair: false, weight: () => 1 }, "weight of queue() needs fair: true"],
+    [{ fair: true, weight: 3 }, "by key, such as { gold: 3 }", "got 3", "weights of run() or forever()"],
+    [{ fair: true, weight: { gold: 0 } }, 'the weight of the key "gold"', "from 1 to 1000", "got 0"],
+    [{ fair: true, weight: { gold: 1.5 } }, "a whole number", "got 1.5"],
+    [{ patience: "500ms" }, "at least 1 s, or null for none", 'got "500ms"'],
+    [{ patience: 0 }, "at least 1 s"],
   ] as [unknown, ...string[]][])("refuses %j", async (options, ...parts) => {
     const { jobs } = open();
     await expectRefusal(

@@ -238,7 +238,7 @@ describe("a run that is ended by its crashes", () => {
     expect(reaped).toMatchObject([{ ...same, state, crashed: true }]);
     expect(ended).toMatchObject([{ ...same, ...of }]);
     const figures = await (await fetch(`${probe.url}/metrics`)).text();
-    expect(figures).toContain(`punctual_runs_total{job="long",queue="default",outcome="${state}"} 1`);
+    expect(figures).toContain(`punctual_attempts_total{job="long",queue="default",outcome="${state}"} 1`);
     await probe.stop();
     const counted = "select sum(failed) as failed, sum(cancelled) as cancelled, sum(crashed) as crashed";
     expect(db.prepare(`${counted} from punctual_minutes where name = 'long'`).get()).toEqual({

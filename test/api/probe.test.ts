@@ -25,6 +25,7 @@ function wrapped(jobs: ProbeTarget, other: Partial<ProbeTarget>): ProbeTarget {
     on: (name, listener) => jobs.on(name, listener),
     status: () => jobs.status(),
     schedules: () => jobs.schedules(),
+    rates: () => jobs.rates(),
     find: (id) => jobs.find(id),
     install: (options) => jobs.install(options),
     children: () => jobs.children(),
@@ -133,7 +134,7 @@ describe("metrics", () => {
     await jobs.run();
     const families = await scrape(at);
     const of = (job: string, queue: string, outcome: string) =>
-      value(families, "punctual_runs_total", { job, queue, outcome });
+      value(families, "punctual_attempts_total", { job, queue, outcome });
     expect(of("fine", "mail", "completed")).toBe(2);
     expect(of("faulty", "default", "retried")).toBe(1);
     expect(of("faulty", "default", "failed")).toBe(1);
@@ -155,6 +156,8 @@ describe("metrics", () => {
     await jobs.pauseQueue("held");
     await jobs.dispatch("task").queue("held");
     await jobs.dispatch("task").queue("held").delay("1h");
+    await jobs.dispatch("task").queue("overdue").delay(10);
+    await jobs.dispatch("task").queue("overdue").delay("1h");
     await clock.advance(40);
     const children = [
       { pid: 7, state: "busy", running: 3, memory: 1024 },
@@ -165,6 +168,9 @@ describe("metrics", () => {
     expect(value(families, "punctual_queue_depth", { queue: "held", state: "ready" })).toBe(1);
     expect(value(families, "punctual_queue_depth", { queue: "held", state: "scheduled" })).toBe(1);
     expect(value(families, "punctual_queue_oldest_age_seconds", { queue: "held" })).toBe(40);
+    expect(value(families, "punctual_queue_depth", { queue: "overdue", state: "due" })).toBe(1);
+    expect(value(families, "punctual_queue_depth", { queue: "overdue", state: "scheduled" })).toBe(1);
+    expect(value(families, "punctual_queue_oldest_age_seconds", { queue: "overdue" })).toBe(30);
     expect(value(families, "punctual_queue_paused", { queue: "held" })).toBe(1);
     const [schedule] = await jobs.schedules();
     const labels = { schedule: String(schedule!.id), job: "report" };
@@ -196,7 +202,7 @@ describe("metrics", () => {
       await jobs.run();
     }
     const families = await scrape(at);
-    const ran = families.get("punctual_runs_total")!.samples;
+    const ran = families.get("punctual_attempts_total")!.samples;
     expect(ran.map(({ labels, value }) => [labels.job, value])).toEqual([
       [odd, 1],
       ["job-0", 1],
@@ -207,7 +213,7 @@ describe("metrics", () => {
     await jobs.dispatch(odd);
     await jobs.run();
     const failed = { job: odd, queue: "default", outcome: "failed" };
-    expect(value(await scrape(at), "punctual_runs_total", failed)).toBe(1);
+    expect(value(await scrape(at), "punctual_attempts_total", failed)).toBe(1);
   });
 
   test("read the database at intervals, however often they are scraped", async () => {

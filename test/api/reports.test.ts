@@ -68,10 +68,12 @@ test("recentTicks() returns the runs of schedules, the oldest first", async () =
     await jobs.run();
   }
   const [schedule] = await jobs.schedules();
-  const ticks = (await jobs.recentTicks([schedule!.id], { limit: 2 })).get(schedule!.id)!;
+  const found = await jobs.recentTicks([schedule!.id], { limit: 2 });
+  expect(found.partial).toEqual([]);
+  const ticks = found.ticks.get(schedule!.id)!;
   expect(ticks).toMatchObject([{ state: "completed" }, { state: "completed", took: 0 }]);
   expect(Number(ticks[1]!.scheduledFor) - Number(ticks[0]!.scheduledFor)).toBe(60_000);
-  expect(await jobs.recentTicks([])).toEqual(new Map());
+  expect(await jobs.recentTicks([])).toEqual({ ticks: new Map(), partial: [] });
   await expectRefusal(() => jobs.recentTicks(Array(201).fill(1)), "INVALID_OPTION");
 });
 

@@ -59,7 +59,27 @@ describe("the return value of a handler", () => {
     const { message } = reported!.error as Error;
     expect(message).toContain("its result was not kept");
     expect(message).toContain(reason);
+    const lines = await one.jobs.logs(run.id);
+    expect(lines.map((line) => line.message)).toEqual([expect.stringContaining("The result was not kept: ")]);
+    expect(lines[0]!.message).toContain(reason);
   });
+
+  test.each([
+    { maxPayload: 100, size: 2000, isKept: true },
+    { maxPayload: 3_000_000, size: 2_000_000, isKept: true },
+    { maxPayload: 3_000_000, size: 4_000_000, isKept: false },
+  ])(
+    "has $size bytes with a maxPayload of $maxPayload: kept is $isKept",
+    async ({ maxPayload, size, isKept }) => {
+      const { jobs, errors } = open({ maxPayload });
+      jobs.schedule("task", () => "x".repeat(size));
+      const run = await jobs.dispatch("task");
+      await jobs.run();
+      expect((await jobs.find(run.id))?.result === undefined).toBe(!isKept);
+      const codes = errors.splice(0).map(({ error }) => (error as { code: string }).code);
+      expect(codes).toEqual(isKept ? [] : ["PAYLOAD_TOO_LARGE"]);
+    },
+  );
 
   test("history has the start and the duration", async () => {
     const { jobs, clock } = open();

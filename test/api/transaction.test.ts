@@ -150,6 +150,21 @@ describe.each(["memory", "file"] as const)("run.transaction(), %s", (where) => {
     });
   });
 
+  test("is not called after the handler has ended its attempt, even if it catches that", async () => {
+    const { jobs } = scene(where);
+    const called: string[] = [];
+    jobs.schedule("task", async (_args, run) => {
+      try {
+        run.snooze("10m");
+      } catch {}
+      await run.transaction(() => called.push("function")).catch((error) => called.push(error.message));
+    });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect(called).toEqual(["The handler ended its attempt: snoozed."]);
+    expect(await run.state()).toBe("scheduled");
+  });
+
   test("lends a handle with statements, iterators and rows as the database has them", async () => {
     const { jobs, db } = scene(where);
     jobs.schedule("task", (_args, run) =>
@@ -205,8 +220,32 @@ describe("after run.transaction()", () => {
 
   test("a second transaction is refused, and writes nothing", async () => {
     const codes: string[] = [];
-    await later((run) => run.transaction(write).catch((error) => codes.push(error.code)));
-    expect(codes).toEqual(["LEASE_LOST"]);
+    await later((run) => run.transaction(write).catch((error) => codes.push(error.code, error.message)));
+    expect(codes).toEqual([
+      "TRANSACTION_REPEATED",
+      'run.transaction() was called again in run 1 of "task", whose transaction has been committed and has completed the run. Nothing of this call was written. Write everything in one call: its commit completes the run.',
+    ]);
+  });
+
+  test.each(["snooze", "discard"] as const)(
+    "%s() is refused, and the run stays completed",
+    async (method) => {
+      const { told, errors } = await later(async (run) => run[method]("1m"));
+      expect(told).toEqual(["success", "after"]);
+      expect(errors.splice(0)).toMatchObject([{ error: { code: "RUN_FINISHED" } }]);
+    },
+  );
+
+  test("what the handler returns is not kept", async () => {
+    const { jobs, errors } = scene();
+    jobs.schedule("task", async (_args, run) => {
+      await run.transaction(write);
+      return new Date();
+    });
+    const run = await jobs.dispatch("task");
+    await jobs.run();
+    expect((await jobs.find(run.id))?.result).toBeUndefined();
+    expect(errors).toEqual([]);
   });
 });
 

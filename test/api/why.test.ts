@@ -25,13 +25,24 @@ const working = async (one: Awaited<ReturnType<typeof scene>>, queues?: string[]
 
 describe("why() explains that", () => {
   test("a run is scheduled", async () => {
-    const { jobs, clock } = await scene();
+    const { jobs } = await scene();
     const run = await jobs.dispatch("task").delay("3h");
     expect(await jobs.why(run.id)).toBe("It is due in 3 h, at 2026-01-01T03:00:00.000Z.");
     const soon = await jobs.dispatch("task").delay(90);
     expect(await jobs.why(soon.id)).toBe("It is due in 90 s, at 2026-01-01T00:01:30.000Z.");
-    await clock.advance(90);
-    expect(await jobs.why(soon.id)).toBe("It is due: the next claim of any worker makes it ready.");
+  });
+
+  test("a run is due, and no worker has made it ready", async () => {
+    const one = await scene();
+    const { jobs, clock } = one;
+    const run = await jobs.dispatch("task").delay(90);
+    await clock.advance(150);
+    expect(await jobs.why(run.id)).toBe("It has been due for 60 s. No worker is alive.");
+    await jobs.pauseQueue("default");
+    await jobs.pauseJob("task", { by: "ana", reason: "audit" });
+    expect(await jobs.why(run.id)).toBe(
+      'It has been due for 60 s. Its queue "default" is paused. Its job "task" is paused by ana (audit). No worker is alive.',
+    );
   });
 
   test("a run waits for its next attempt", async () => {

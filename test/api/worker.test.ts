@@ -76,6 +76,9 @@ describe("forever() and stop()", () => {
     expect(await released).toMatchObject({ id: run.id, attempt: 1 });
     const { jobs } = open({}, db);
     expect(await jobs.find(run.id)).toMatchObject({ state: "ready", attempts: 1, crashes: 0, worker: null });
+    expect(await jobs.attempts(run.id)).toMatchObject([
+      { attempt: 1, outcome: "released", error: { code: "SHUTDOWN", stack: null } },
+    ]);
   });
 
   test("abandons a handler that ignores the shutdown, and releases its run", async () => {
@@ -220,6 +223,21 @@ describe("a worker", () => {
     await heard(one.jobs, "worker.started");
     one.jobs.schedule("late", () => "here");
     expect(await (await one.jobs.dispatch("late")).wait()).toBe("here");
+  });
+
+  test("syncs what is defined while it works, also long after it started", async () => {
+    const one = open();
+    one.jobs.schedule("task", () => {});
+    one.jobs.queue("mail", { concurrency: 2 });
+    void one.jobs.forever({ signals: false });
+    await heard(one.jobs, "worker.started");
+    // Some syncs that have nothing to write.
+    await one.clock.advance("3m");
+    one.jobs.queue("mail", { concurrency: 3 });
+    await one.clock.advance("1s");
+    const { queues, jobs, now } = await one.jobs.status();
+    expect(queues.find(({ name }) => name === "mail")?.limit).toBe(3);
+    expect(Number(now) - Number(jobs[0]?.seenAt)).toBeLessThanOrEqual(6000);
   });
 
   test("runs parallel runs at once, and starts the next as they end", async () => {

@@ -99,6 +99,17 @@ describe.each(servers)("the engine of $name", (database) => {
     });
   });
 
+  test.each([
+    ["TiDB", "8.0.11-TiDB-v8.5.6"],
+    ["CockroachDB", "CockroachDB CCL v26.3.1 (x86_64-pc-linux-gnu)"],
+  ])("that says it is %s is refused when it is opened", async (name, version) => {
+    await open((text) => text).install();
+    const jobs = open((text) => text.replace("version() as", `'${version}' as`));
+    const refusal = { code: "ENGINE_UNSAFE", message: expect.stringContaining(`because ${name}`) };
+    await expect(jobs.define("job", () => {}).dispatch()).rejects.toMatchObject(refusal);
+    await expect(jobs.install()).rejects.toMatchObject(refusal);
+  });
+
   test("cannot be probed with one connection, which is not reported as a fault", async () => {
     const url = new URL(at.url);
     url.searchParams.set("pool", "1");

@@ -2,11 +2,22 @@ import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
 import { openStore } from "../../src/store/open.ts";
+import { postgresParts } from "../../src/store/postgres/open.ts";
 import { eventually } from "../support/eventually.ts";
 import { exercise } from "./groups/exercise.ts";
 import { fresh } from "./support/fresh.ts";
 import { postgres } from "./support/postgres-database.ts";
-import { beat, claim, define, finish, found, insert, newRun } from "./support/requests.ts";
+import {
+  beat,
+  claim,
+  claimRequest,
+  define,
+  exchange,
+  finish,
+  found,
+  insert,
+  newRun,
+} from "./support/requests.ts";
 import { selected } from "./support/stores.ts";
 
 if (selected.includes(postgres)) {
@@ -33,6 +44,51 @@ function onlyPostgres(): void {
     await work();
     await store.close();
     await pool.end();
+  });
+
+  test("a read that its session has forgotten is prepared again", async () => {
+    const url = new URL(at.url);
+    url.searchParams.set("pool", "1");
+    const parts = await postgresParts(url.href, { clock: at.clock, prefix: "punctual_" });
+    const read = () => parts.db.read("select cast(? as text) as word", "it's");
+    for (let times = 0; times < 5; times++) expect(await read()).toEqual([{ word: "it's" }]);
+    await parts.db.run("deallocate all");
+    for (let times = 0; times < 5; times++) expect(await read()).toEqual([{ word: "it's" }]);
+    await parts.close();
+  });
+
+  test("a claim reads no job that is not paused, also before the statistics know the jobs", async () => {
+    await at.stopCounting();
+    await define(
+      at.store,
+      Array.from({ length: 3000 }, (_, n) => ({ name: `job-${n}` })),
+    );
+    await at.store.pauseJob("job-7", true);
+    const plans = await at.plans(async (store) => {
+      expect((await exchange(store, { claim: claimRequest() })).paused?.jobs).toEqual(["job-7"]);
+    });
+    const facts = plans.filter(({ statement }) => statement.startsWith("select 'job' as kind"));
+    expect(facts).toHaveLength(1);
+    expect(facts[0]!.read).toBeLessThan(100);
+  });
+
+  test("notifications tell every worker of changes, and some of runs", async () => {
+    const client = new pg.Client(at.url);
+    const payloads: (string | undefined)[] = [];
+    await client.connect();
+    client.on("notification", ({ payload }) => payloads.push(payload));
+    await client.query('listen "punctual_runs"');
+    const until = (count: number) => eventually("the notification", () => payloads.length === count);
+    const [id] = await insert(at.store, {}, {}, {});
+    await until(1);
+    await at.store.cancel(id!, null);
+    await until(2);
+    const caller = await at.begin();
+    await at.store.insert([newRun(), newRun()], caller.tx);
+    await caller.commit();
+    await until(3);
+    expect(payloads).toEqual(["3", "", "2"]);
+    await client.end();
   });
 
   test("a key that an open transaction holds delays only dispatches with that key", async () => {

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Punctual } from "../../src/index.ts";
 import { mysqlParts } from "../../src/store/mysql/open.ts";
 import { postgresParts } from "../../src/store/postgres/open.ts";
-import type { ServerParts } from "../../src/store/server/store.ts";
+import type { ServerParts } from "../../src/store/server/parts.ts";
 import type { Transaction } from "../../src/store/sql/database.ts";
-import { LimitedSql } from "../../src/store/sql/limited.ts";
+import { TimeLimitedSql } from "../../src/store/sql/time-limit.ts";
 import { systemClock } from "../../src/time.ts";
 import { eventually } from "../support/eventually.ts";
 import { fresh } from "./support/fresh.ts";
@@ -62,7 +62,7 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
     const endless =
       "select count(*) as n from punctual_gates a, punctual_gates b, punctual_gates c, punctual_gates d";
     const { db } = parts;
-    const limited = new LimitedSql(db, { timeout: 300 });
+    const limited = new TimeLimitedSql(db, { timeout: 300 });
     const running = async () => {
       const list =
         database.name === "postgres"
@@ -77,7 +77,7 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
     // The server ends it on its own: no later than the next longer limit that its statement can have.
     await eventually("the server to end the statement", async () => (await running()).length === 0);
     await expect(limited.all("select 1 as one")).rejects.toMatchObject({ code: "QUERY_TIMED_OUT" });
-    const again = new LimitedSql(db, { timeout: 60_000 });
+    const again = new TimeLimitedSql(db, { timeout: 60_000 });
     expect(await again.all("select id from punctual_gates where id = ?", 3)).toEqual([{ id: 3 }]);
     expect(await db.all("select id from punctual_gates where id = ?", 3)).toEqual([{ id: 3 }]);
     const failing = again.all("select nothing from punctual_gates where id = ?", 3);
@@ -94,13 +94,26 @@ describe.each(combinations)("transactions on $database.name, by $source", ({ dat
             await tx.all("select word from words where id <> ?", 0);
             return tx.all("select * from words where id = ?", 1);
           }),
-        ),
+        ).concat(parts.db.read("select * from words where id = ? and id <> ?", 1, 0)),
       );
     for (let times = 0; times < 5; times++) expect((await read())[0]).toEqual([{ id: 1, word: "one" }]);
     for (const column of ["a", "b"]) {
       await at.sql(`alter table words add column ${column} int`);
       for (let times = 0; times < 3; times++) {
         for (const rows of await read()) expect(rows).toMatchObject([{ id: 1, [column]: null }]);
+      }
+    }
+  });
+
+  test("a read that is repeated gets its parameters as they are", async () => {
+    const all = ["it's", "\\", "\\' or true --", "a\\nb\n", "'; select 1; --", "$1 ? é 👋", "x".repeat(90)];
+    for (const [id, word] of all.entries()) {
+      await parts.db.run("insert into words (id, word) values (?, ?)", id, word);
+    }
+    for (let times = 0; times < 5; times++) {
+      for (const [id, word] of all.entries()) {
+        const read = "select id, word from words where word = ? and id between ? and ? order by id";
+        expect(await parts.db.read(read, word, -1, 9)).toEqual([{ id, word }]);
       }
     }
   });

@@ -1,28 +1,30 @@
-import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Definition } from "../../src/index.ts";
+import { sleepReal } from "../../src/time.ts";
+import { fakeClock, findFaketime } from "../servers/faketime.ts";
 import { sharedServer } from "../servers/shared.ts";
 import { eventually } from "../support/eventually.ts";
+import { connect } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
 import { Scene } from "./support/server-scene.ts";
 import type { Act, WorkerConfig } from "./support/server-worker.ts";
 
 const HOUR = 3_600_000;
 
-/** With libfaketime the system calls return another time; otherwise only JavaScript sees it. */
-const FAKETIME = ["x86_64", "aarch64"]
-  .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`)
-  .find((path) => existsSync(path));
-
+/** Without libfaketime only JavaScript sees the other time. */
 function wrongBy(skew: number): NodeJS.ProcessEnv {
-  if (!FAKETIME) {
+  const library = findFaketime();
+  if (!library) {
     const module = fileURLToPath(new URL("./support/skewed.ts", import.meta.url));
     return { SKEW: String(skew), NODE_OPTIONS: `--import ${module}` };
   }
   const seconds = skew / 1000;
-  return { LD_PRELOAD: FAKETIME, FAKETIME: `${seconds < 0 ? "" : "+"}${seconds}s`, DONT_FAKE_MONOTONIC: "1" };
+  return fakeClock(library, { FAKETIME: `${seconds < 0 ? "" : "+"}${seconds}s` });
 }
+
+/** How long a table is locked, in milliseconds. */
+const LOCKED = 1500;
 
 /** In seconds. Longer than a busy machine can delay a renewal. */
 const LEASE = 8;
@@ -38,6 +40,21 @@ onEachServer((kind) => {
       .concurrency(0);
   });
   afterEach(() => scene.clear());
+
+  test("inspect() compares the clocks before it waits for a lock", async () => {
+    const other = await connect(kind, scene.direct);
+    onTestFinished(() => other.end());
+    if (kind === "postgres") await other.sql("begin");
+    const mode = kind === "postgres" ? "lock table punctual_workers" : "lock tables punctual_workers write";
+    await other.sql(mode);
+    const inspecting = scene.punctual().inspect();
+    await sleepReal(LOCKED);
+    await other.sql(kind === "postgres" ? "rollback" : "unlock tables");
+    const { skew, deadWorkers } = await inspecting;
+    // It has waited for the lock.
+    expect(deadWorkers).toBe(0);
+    expect(Math.abs(skew)).toBeLessThan(LOCKED / 2);
+  });
 
   describe.each([
     { skew: HOUR, how: "ahead" },

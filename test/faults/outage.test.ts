@@ -62,6 +62,19 @@ onEachServer((kind) => {
     });
   });
 
+  test("a dispatch whose first connection fails is sent when the server is back; a read gives up before", async () => {
+    at.proxy.refuse();
+    const reading = at.scene.punctual().status();
+    const dispatching = at.scene
+      .punctual()
+      .define("work", () => {})
+      .dispatch();
+    await expect(reading).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+    at.proxy.resume();
+    const { id } = await dispatching;
+    expect(await at.scene.sql("select id from punctual_runs")).toEqual([{ id }]);
+  });
+
   test("a run of a worker that is cut off starts on another one only after it was aborted", {
     timeout: 120_000,
   }, async () => {

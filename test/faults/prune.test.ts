@@ -18,7 +18,7 @@ onEachServer((kind) => {
     onTestFinished(() => store.close());
     await declare(other, "gone");
     left.push({
-      before: /^select name from punctual_jobs/,
+      before: /^select j\.name from punctual_jobs/,
       act: () => insertOne(other, { name: "gone", job: DECLARED }),
     });
     // Simulates a job that was declared long ago.

@@ -28,10 +28,10 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The statements of a reader share one deadline.",
-    file: "src/store/sql/limited.ts",
+    file: "src/store/sql/time-limit.ts",
     find: "if (left <= 0) throw this.#timedOut();",
     replace: "",
-    tests: ["test/unit/limited-sql.test.ts"],
+    tests: ["test/unit/time-limited-sql.test.ts"],
     only: "share its time",
   },
   {
@@ -45,8 +45,8 @@ export const mutants: Mutant[] = [
   {
     rule: "An implicit definition counts as older than every other one.",
     file: "src/store/sql/sync.ts",
-    find: "(implicit ? IMPLICIT_START : startedAt)",
-    replace: "startedAt",
+    find: "return implicit ? IMPLICIT_START : startedAt;",
+    replace: "return startedAt;",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "defined by their class alone",
     stores: ["sqlite"],

@@ -20,7 +20,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A limit counts the runs of a chain once: on servers.",
-    file: "src/store/server/limits.ts",
+    file: "src/store/server/limit-usage.ts",
     find: 'const slots = chain === "" ? number : 1;',
     replace: "const slots = number;",
     tests: ["test/conformance/postgres.test.ts"],

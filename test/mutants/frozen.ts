@@ -55,7 +55,7 @@ export const mutants: Mutant[] = [
   {
     rule: "Locked rows of counts and jobs do not stop the reaping.",
     file: "src/worker/janitor.ts",
-    find: "const FAILING_ALONE = [REAPING, COUNTING, SYNCING, PRUNING];",
+    find: "const FAILING_ALONE = [REAPING, COUNTING, SYNCING, PRUNING, SWEEPING, RAISING];",
     replace: "const FAILING_ALONE = [REAPING];",
     tests: ["test/unit/janitor.test.ts"],
   },

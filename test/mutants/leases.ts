@@ -149,7 +149,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A janitor that was frozen gives processes that were frozen with it time before it reaps.",
     file: "src/worker/janitor.ts",
-    find: "this.#reapAfter = clock.monotonic() + REAP_AFTER_LAPSE;",
+    find: "this.#reapNotBefore = clock.monotonic() + REAP_AFTER_LAPSE;",
     replace: "",
     tests: ["test/unit/janitor.test.ts"],
   },

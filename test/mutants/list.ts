@@ -6,13 +6,15 @@ import type { Mutant } from "./mutant.ts";
 /** Files of this folder that export no list `mutants`. */
 const OTHERS = ["mutant.ts", "list.ts", "mutants.test.ts"];
 
-/** All planted mutants, area by area. */
-export async function allMutants(): Promise<Mutant[]> {
+/** All planted mutants. The area of a mutant is the name of its file in this folder. */
+export async function allMutants(): Promise<(Mutant & { area: string })[]> {
   const files = (await readdir(import.meta.dirname)).filter((file) => !OTHERS.includes(file)).sort();
   const areas = await Promise.all(
     files.map((file) => import(pathToFileURL(join(import.meta.dirname, file)).href)),
   );
-  return areas.flatMap(({ mutants }) => mutants as Mutant[]);
+  return areas.flatMap(({ mutants }, index) =>
+    (mutants as Mutant[]).map((mutant) => ({ ...mutant, area: files[index]!.replace(".ts", "") })),
+  );
 }
 
 /** The source with the mutant planted. Throws if the source has changed so that the mutant no longer applies. */

@@ -16,6 +16,7 @@ import { type Ended, Running } from "../cli/support/punctual.ts";
 import { Scene } from "../faults/support/server-scene.ts";
 import { sharedServer } from "../servers/shared.ts";
 import { eventually } from "../support/eventually.ts";
+import { checkMount, NEXT_ENVIRONMENT, NEXT_PACKAGES, writeNextApp } from "./support/next-app.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "punctual-package-"));
@@ -52,15 +53,16 @@ interface Place {
   cwd: string;
   run(...args: string[]): Promise<Ended>;
   start(...args: string[]): Running;
+  /** Starts another program that is installed there. */
+  startOther(name: string, ...args: string[]): Running;
 }
 
 async function install(name: string, env: Record<string, string>, ...packages: string[]): Promise<Place> {
   const cwd = join(folder, name);
   mkdirSync(cwd);
   await npm(["install", tarball, ...packages], cwd);
-  const bin = join(cwd, "node_modules/.bin/punctual");
-  const start = (...args: string[]) => {
-    const child = call(bin, args, cwd, env);
+  const startOther = (bin: string, ...args: string[]) => {
+    const child = call(join(cwd, "node_modules/.bin", bin), args, cwd, env);
     const running = new Running(child);
     onTestFinished(async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
@@ -68,7 +70,8 @@ async function install(name: string, env: Record<string, string>, ...packages: s
     });
     return running;
   };
-  return { cwd, start, run: (...args) => start(...args).ended };
+  const start = (...args: string[]) => startOther("punctual", ...args);
+  return { cwd, start, startOther, run: (...args) => start(...args).ended };
 }
 
 /** Fails until the file that it needs exists. */
@@ -151,6 +154,52 @@ describe("the package", () => {
   );
 
   test(
+    "works for a newcomer whose package is CommonJS, as npm init makes it",
+    async () => {
+      const { cwd, run } = await install("as-commonjs", {});
+      const setType = (type: string) => npm(["pkg", "set", `type=${type}`], cwd);
+      await setType("commonjs");
+      const put = (name: string, text: string) => {
+        mkdirSync(dirname(join(cwd, name)), { recursive: true });
+        writeFileSync(join(cwd, name), text);
+      };
+      const node = async (file: string) => new Running(call(process.execPath, [file], cwd)).ended;
+      const init = await run("init");
+      expect(init.stdout).toContain("created  jobs/hello.mts");
+      expect(init.stderr).toContain("npm pkg set type=module");
+      await run("install");
+      expect(await run("dispatch", "hello", "--sync")).toMatchObject({ code: 0 });
+
+      const invoice = 'export default (args: { id: number }) => "invoice " + args.id;\n';
+      put("jobs/send-invoice.ts", invoice);
+      const refused = await run("dispatch", "send-invoice", "--set", "id=7", "--sync");
+      expect(refused.code).not.toBe(0);
+      expect(`${refused.stdout}${refused.stderr}`).toContain(
+        'The file is an ES module in a CommonJS package. Set "type": "module" in package.json, or rename the file to .mts or .mjs.',
+      );
+      rmSync(join(cwd, "jobs/send-invoice.ts"));
+      put("jobs/send-invoice.mts", invoice);
+      const sent = await run("dispatch", "send-invoice", "--set", "id=7", "--sync", "--json");
+      expect(JSON.parse(sent.stdout)).toMatchObject({ state: "completed", result: "invoice 7" });
+
+      const program = `
+        import { Punctual } from "punctual";
+        const jobs = new Punctual("sqlite::memory:");
+        jobs.define("greet", (args: { name: string }) => console.log(\`hello, \${args.name}\`));
+        await jobs.dispatch("greet", { name: "Ada" });
+        await jobs.run();
+        await jobs.stop();
+      `;
+      put("program.mts", program);
+      expect((await node("program.mts")).stdout).toBe("hello, Ada\n");
+      await setType("module");
+      put("program.ts", program);
+      expect((await node("program.ts")).stdout).toBe("hello, Ada\n");
+    },
+    PATIENCE,
+  );
+
+  test(
     "works for a newcomer on PostgreSQL",
     async () => {
       const scene = await Scene.on("postgres", (await sharedServer("postgres")).url);
@@ -162,3 +211,19 @@ describe("the package", () => {
     PATIENCE,
   );
 });
+
+test(
+  "serves its dashboard as a route handler of Next",
+  async () => {
+    const database = `sqlite:${join(folder, "in-next/jobs.db")}`;
+    const env = { ...NEXT_ENVIRONMENT, PUNCTUAL_DATABASE_URL: database };
+    const { cwd, startOther, run } = await install("in-next", env, ...NEXT_PACKAGES);
+    writeNextApp(cwd);
+    expect(await run("install")).toMatchObject({ code: 0 });
+    expect(await startOther("next", "build").ended).toMatchObject({ code: 0 });
+    const server = startOther("next", "start", "--hostname", "127.0.0.1", "--port", "0");
+    await server.shows(/http:\/\/127\.0\.0\.1:\d+/);
+    await checkMount(/http:\/\/127\.0\.0\.1:\d+/.exec(server.stdout + server.stderr)![0]);
+  },
+  PATIENCE,
+);

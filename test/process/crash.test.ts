@@ -29,6 +29,49 @@ describe("a worker that is killed", () => {
     ]);
   });
 
+  test.runIf(process.platform === "linux")(
+    "on the host of another: its runs are taken back before their leases end",
+    async ({ scene }) => {
+      const lease = 600;
+      const held = await scene.job.held.dispatch({ do: "return" });
+      const first = scene.worker("first", { lease, holds: ["held"] });
+      await scene.journal.until({ by: "first", what: "start", run: held.id });
+      const { locked_until: until } = scene.unfinished(held.id)!;
+      first.signal("SIGKILL");
+      await first.exit();
+      scene.worker("second", { lease });
+      await scene.untilDrained();
+      expect(scene.finished(held.id)).toMatchObject({ state: 3, attempts: 2, crashes: 1 });
+      expect(scene.finished(held.id)!.started_at).toBeLessThan(Number(until));
+    },
+  );
+
+  test.runIf(process.platform === "linux")(
+    "that only stands still keeps its runs, also if its host has another worker",
+    async ({ scene }) => {
+      const lease = 600;
+      const held = await scene.job.held.dispatch({ do: "return" });
+      const first = scene.worker("first", { lease, holds: ["held"] });
+      await scene.journal.until({ by: "first", what: "start", run: held.id });
+      first.signal("SIGSTOP");
+      const silent = () =>
+        scene.rows(
+          "select 1 from punctual_workers where seen_at < (select max(seen_at) from punctual_workers) - 8000",
+        );
+      const second = scene.worker("second", { lease });
+      await eventually("a silent worker", () => silent().length > 0);
+      // At its start a worker reaps.
+      const third = scene.worker("third", { lease });
+      const free = await scene.job.free.dispatch({ do: "return" });
+      await scene.untilFinished(free.id);
+      expect(scene.unfinished(held.id)).toMatchObject({ state: 2, attempts: 1 });
+      for (const worker of [second, third]) worker.signal("SIGKILL");
+      first.signal("SIGCONT");
+      scene.letGo(first, "held");
+      expect(await scene.untilFinished(held.id)).toMatchObject({ state: 3, attempts: 1, crashes: 0 });
+    },
+  );
+
   test("leaves its log lines, and the next attempt adds its own", async ({ scene }) => {
     const run = await scene.job.held.dispatch({ do: "log" });
     const first = scene.worker("first", { acts: { held: { do: "log and stay" } } });
@@ -58,7 +101,7 @@ describe("a worker that is killed", () => {
 
     for (const id of ahead!.ids!) {
       expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 2, uncounted: 1, crashes: 0 });
-      expect(await scene.jobs.attempts(id)).toEqual([]);
+      expect(await scene.jobs.attempts(id)).toMatchObject([{ attempt: 1, outcome: "lost", startedAt: null }]);
       expect(scene.journal.find({ what: "start", run: id })).toMatchObject([{ by: "second", attempt: 2 }]);
     }
   });

@@ -72,7 +72,7 @@ describe("the first signal", () => {
     const row = scene.unfinished(id)!;
     expect(row).toMatchObject({ state: 1, attempts: 1, uncounted: 1, lease_token: null, locked_by: null });
     expect(row.run_at).toBeLessThanOrEqual(Date.now());
-    expect(await scene.jobs.attempts(id)).toEqual([]);
+    expect(await scene.jobs.attempts(id)).toMatchObject([{ attempt: 1, outcome: "released" }]);
 
     scene.worker("second", { acts: { held: { do: "return" } } });
     expect(await scene.untilFinished(id)).toMatchObject({ state: 3, attempts: 2 });

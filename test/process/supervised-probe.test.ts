@@ -14,7 +14,7 @@ test("only the parent listens in a program that starts a probe and then supervis
     if (!child) {
       jobs.on("run.completed", async () => {
         console.log("ready", (await fetch(probe.url + "/readyz")).status);
-        console.log((await (await fetch(probe.url + "/metrics")).text()).match(/^punctual_runs_total.*$/m)[0]);
+        console.log((await (await fetch(probe.url + "/metrics")).text()).match(/^punctual_attempts_total.*$/m)[0]);
         await jobs.stop();
       });
       await task.dispatch();
@@ -30,7 +30,7 @@ test("only the parent listens in a program that starts a probe and then supervis
     "after supervise() in the parent",
     `child true http://127.0.0.1:${port}`,
     `parent true http://127.0.0.1:${port}`,
-    'punctual_runs_total{job="task",queue="default",outcome="completed"} 1',
+    'punctual_attempts_total{job="task",queue="default",outcome="completed"} 1',
     "ready 200",
   ]);
 }, 60_000);

@@ -101,6 +101,10 @@ describe("a child that blocks its event loop", () => {
     );
     expect(again).toMatchObject({ attempt: 2, crashes: 0 });
     expect(again.pid).not.toBe(pid);
+    const message = expect.stringMatching(`pid ${pid}.*run ${blocking.id} must end`);
+    expect(await scene.jobs.attempts(neighbour.id)).toMatchObject([
+      { attempt: 1, outcome: "released", startedAt: expect.any(Date), error: { message } },
+    ]);
     expect(await scene.untilFinished(blocking.id)).toMatchObject({ state: 4, attempts: 2, crashes: 0 });
     expect(await scene.jobs.find(blocking.id)).toMatchObject({ error: { code: "RUN_TIMED_OUT" } });
   });

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect } from "vitest";
+import { cameAbout } from "../support/came-about.ts";
 import { eventually } from "../support/eventually.ts";
 import { test } from "./support/scene.ts";
 import { supervisor, told, writeEdition } from "./support/supervised.ts";
@@ -21,7 +22,9 @@ describe("no more runs at once than slots", () => {
       "all functions",
       () => scene.journal.find({ what: "end", job: "function" }).length === 8,
     );
-    expect(mostAtOnce(tries(scene.journal.entries), ({ job }) => job)).toEqual(new Map([["function", 2]]));
+    const most = mostAtOnce(tries(scene.journal.entries), ({ job }) => job);
+    cameAbout("two functions at once", most.get("function") !== 1);
+    expect(most).toEqual(new Map([["function", 2]]));
   });
 });
 

@@ -72,6 +72,14 @@ describe("signals to a supervisor", () => {
 });
 
 describe("a supervisor that is killed", () => {
+  test("gives no mark of its process: its children may outlive it", async ({ scene }) => {
+    const held = await scene.job.held.dispatch({ do: "obey" });
+    supervisor(scene, { workers: 1 });
+    await scene.journal.until({ what: "start", run: held.id });
+    const marks = scene.rows("select json_extract(facts, '$.process') as mark from punctual_workers");
+    expect(marks).toEqual([{ mark: null }]);
+  });
+
   test("ends its children: they abort their handlers and write nothing", async ({ scene }) => {
     const runs = await scene.dispatchMany("held", 2, { do: "obey" });
     const ignoring = await scene.job.held.dispatch({ do: "ignore" });

@@ -2,8 +2,11 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "./cache.ts";
+import { FAKETIME_PACKAGE, findFaketime } from "./faketime.ts";
 import { givenUrl, isAvailable, missing } from "./find.ts";
+import { GALERA_PACKAGES, hasGalera } from "./galera.ts";
 import { mysqlRoot } from "./mysql.ts";
+import { isPatroniHere, PATRONI_PACKAGES } from "./patroni.ts";
 import { findProgram, isRoot } from "./programs.ts";
 import { label, type ServerKind } from "./server.ts";
 
@@ -12,19 +15,33 @@ export function provision(kind: ServerKind): void {
   if (!isAvailable(kind)) install(kind);
   // For certificates. If it cannot be installed, the test that needs it reports that.
   if (!findProgram("openssl") && isRoot() && findProgram("apt-get")) aptInstall("openssl");
-  if (kind === "postgres" && givenUrl(kind) === undefined) provisionPooler();
+  if (givenUrl(kind) !== undefined) return;
+  // Never required: without it tests set the clock of JavaScript, and campaigns set none.
+  provisionBeside("libfaketime", () => findFaketime() !== undefined, [FAKETIME_PACKAGE], false);
+  if (kind === "postgres") {
+    // PostgreSQL's users often have it in front of the server.
+    provisionBeside("PgBouncer", () => findProgram("pgbouncer") !== undefined, ["pgbouncer"]);
+    provisionBeside("Patroni", isPatroniHere, PATRONI_PACKAGES);
+  }
+  if (kind === "mariadb") provisionBeside("Galera", hasGalera, GALERA_PACKAGES);
 }
 
-/** PgBouncer, which PostgreSQL's users often have in front of it. Its tests are left out where it is neither here nor required. */
-function provisionPooler(): void {
-  if (findProgram("pgbouncer")) return;
+/** A program beside the server. Its tests are left out where it is neither here nor required. */
+function provisionBeside(
+  name: string,
+  isHere: () => boolean,
+  packages: string[],
+  isRequired: boolean = process.env.PUNCTUAL_TEST_REQUIRE === "all",
+): void {
+  if (isHere()) return;
   try {
     if (!isRoot() || !findProgram("apt-get")) throw new Error("There is no way to install it here.");
-    console.log("PgBouncer is not here yet; installing it …");
-    aptInstall("pgbouncer");
+    console.log(`${name} is not here yet; installing it …`);
+    aptInstall(...packages);
+    if (!isHere()) throw new Error("It was installed, but its programs were not found.");
   } catch (error) {
-    const sentence = `PgBouncer was not found: install it (Debian: apt-get install pgbouncer). ${(error as Error).message}`;
-    if (process.env.PUNCTUAL_TEST_REQUIRE === "all") throw new Error(sentence);
+    const sentence = `${name} was not found: install it (Debian: apt-get install ${packages.join(" ")}). ${(error as Error).message}`;
+    if (isRequired) throw new Error(sentence);
     console.log(`${sentence}\nIts tests are left out.`);
   }
 }

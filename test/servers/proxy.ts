@@ -33,10 +33,11 @@ export class TestProxy {
   #paused = false;
   #refusing = false;
   #delay = 0;
-  #target: { port: number; host: string };
+  /** Each new client is connected to the first one, which then becomes the last. */
+  #targets: { port: number; host: string }[];
 
   constructor(port: number, host: string) {
-    this.#target = { port, host };
+    this.#targets = [{ port, host }];
     this.#listener = createServer({ noDelay: true, pauseOnConnect: true }, (client) => this.#join(client));
   }
 
@@ -63,7 +64,13 @@ export class TestProxy {
 
   /** Connects new clients to another server of this host. */
   redirect(port: number): void {
-    this.#target = { ...this.#target, port };
+    this.spread([port]);
+  }
+
+  /** Connects new clients to these servers of this host in turn. */
+  spread(ports: number[]): void {
+    const { host } = this.#targets[0]!;
+    this.#targets = ports.map((port) => ({ port, host }));
   }
 
   /** Ends every connection at once, on both sides. New ones are accepted. */
@@ -116,7 +123,9 @@ export class TestProxy {
       client.on("error", () => {}).resetAndDestroy();
       return;
     }
-    const server = connect({ ...this.#target, noDelay: true });
+    const target = this.#targets.shift()!;
+    this.#targets.push(target);
+    const server = connect({ ...target, noDelay: true });
     const pair: Pair = { client, server, mute: false };
     this.#pairs.add(pair);
     client.on("data", (sent) => this.#fromClient(pair, sent));

@@ -1,10 +1,11 @@
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { askVersion } from "./ask-version.ts";
+import { childrenOf, tryKill } from "./children.ts";
 import { findServer, missing } from "./find.ts";
 import { freePort } from "./free-port.ts";
 import type { Launch, Report } from "./keeper.ts";
@@ -22,17 +23,22 @@ export interface ServerOptions {
   standbyOf?: number;
   /** Whether commits wait for the disk. Without it they survive the server's process, but not the machine. */
   durable?: boolean;
+  /** Used in place of the program that the machine has. */
+  program?: Program;
+  /** Called with the filled data folder before the server starts. */
+  prepare?(dataDir: string): Promise<void>;
 }
 
 /** Starts a server with its own data, which ends with this process. */
 export async function startServer(kind: ServerKind, options: ServerOptions = {}): Promise<TestServer> {
-  const program = findServer(kind);
+  const program = options.program ?? findServer(kind);
   if (!program) throw missing(kind);
   const folder = await serverFolder(kind, program);
   const server = new TestServer(kind, program, folder, options.port ?? (await freePort()), options);
   try {
     if (options.standbyOf !== undefined) await copyRunning(program, server.dataDir, options.standbyOf);
     else await fillDataDir(kind, program, server.dataDir);
+    await options.prepare?.(server.dataDir);
     await server.start();
     return server;
   } catch (error) {
@@ -98,6 +104,15 @@ export class TestServer {
     await this.#answers();
   }
 
+  get isRunning(): boolean {
+    return this.#running;
+  }
+
+  /** Leaves an argument out when the server is started again. */
+  leaveOut(arg: string): void {
+    this.#launch.args = this.#launch.args.filter((other) => other !== arg);
+  }
+
   /** Sends a signal. After one that ends the server, resolves when the server has ended. */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     // A server that crashes ends its helpers; those of PostgreSQL would otherwise run for a while.
@@ -150,18 +165,5 @@ export class TestServer {
     const how = this.#running ? "does not answer" : `ended at once (${await this.#ended})`;
     const said = (await readFile(this.#launch.log, "utf8").catch(() => "")).split("\n").slice(-20).join("\n");
     return new Error(`The test server of ${label[this.kind]} ${how}. It said:\n${said}`, { cause });
-  }
-}
-
-function childrenOf(pid: number): number[] {
-  const { stdout } = spawnSync("pgrep", ["-P", String(pid)], { encoding: "utf8" });
-  return (stdout ?? "").split("\n").filter(Boolean).map(Number);
-}
-
-function tryKill(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended already.
   }
 }

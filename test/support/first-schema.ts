@@ -5,6 +5,16 @@ export function toFirstSchema(database: DatabaseName): string[] {
   const history = ["parent", "rerun", "tick", "job_failed"].map((name) => `punctual_history_${name}`);
   const onMysql = database === "mysql" || database === "mariadb";
   return [
+    ...(database === "postgres" ? ["drop table punctual_ids"] : []),
+    "drop table punctual_batches",
+    "drop table punctual_batch_members",
+    "drop table punctual_batch_counts",
+    "drop table punctual_rates",
+    "alter table punctual_jobs drop column rate",
+    "alter table punctual_queues drop column rate",
+    "alter table punctual_queues drop column fair",
+    "alter table punctual_queues drop column patience",
+    "drop table punctual_mutes",
     "drop table punctual_audit",
     ...(onMysql
       ? []
@@ -28,7 +38,9 @@ export function toFirstSchema(database: DatabaseName): string[] {
     "alter table punctual_history drop column retries",
     "alter table punctual_history drop column unique_scope",
     "alter table punctual_migrations drop column compatible_from",
-    ...(database === "sqlite" ? [] : ["alter table punctual_receipts drop column nonce"]),
+    ...(database === "sqlite"
+      ? []
+      : ["alter table punctual_receipts drop column nonce", "alter table punctual_gates drop column turn"]),
     "delete from punctual_migrations where number > 1",
   ];
 }

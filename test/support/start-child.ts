@@ -61,6 +61,8 @@ export interface StartOptions {
   /** Whether the test can send it messages. */
   ipc?: boolean;
   cwd?: string;
+  /** Added to the environment of the test. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** Starts a script in its own process. */
@@ -68,6 +70,7 @@ export function startChild(script: string, args: string[], options: StartOptions
   const child = spawn(options.node ?? process.execPath, [script, ...args], {
     stdio: options.ipc ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
     ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.env && { env: { ...process.env, ...options.env } }),
   });
   return new Child(script, child);
 }

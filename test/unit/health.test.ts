@@ -25,6 +25,7 @@ const job = (fields: Partial<JobReport> = {}): JobReport => ({
   lastError: null,
   lastOutcome: null,
   fails: 0,
+  mute: null,
   seenAt: ago(5),
   leasedUntil: null,
   leasedBy: null,
@@ -137,6 +138,18 @@ describe("health", () => {
       "punctual work",
     ],
     [
+      "scheduled runs that are due, and no worker to make them ready",
+      { queues: [queue({ scheduled: 9, due: 2, oldest: ago(360) })], workers: [] },
+      "emails: 2 waiting for 6 min, no worker is alive.",
+      "punctual work --queues emails",
+    ],
+    [
+      "ready and due runs together",
+      { queues: [queue({ ready: 1, scheduled: 9, due: 2, oldest: ago(360) })], workers: [worker(["b"])] },
+      "emails: 3 waiting for 6 min, no live worker serves this queue.",
+      "punctual work --queues emails",
+    ],
+    [
       "workers that do not tick",
       { late: [{ id: 1, job: "nightly", nextTick: ago(60) }], workers: [{ ...worker(), schedules: false }] },
       "nightly: its schedule is 60 s late, no live worker ticks schedules.",
@@ -216,7 +229,7 @@ describe("health", () => {
       "several, of a worker whose row is gone",
       { silent: [silent({ trace: null, runs: 3 })] },
       'A dead worker holds 3 runs, among them run 12 of "send": their leases end in at most 13 s, then another worker takes them back.',
-      "punctual show 12",
+      "punctual list --where 'worker:w9 state:ready,running'",
     ],
     [
       "one whose lease has just ended",
@@ -252,19 +265,19 @@ describe("health", () => {
       "a failing job",
       { jobs: [job({ fails: 5, lastError: "connect ETIMEDOUT\nsecond line" })] },
       "send: 5 attempts in a row failed: connect ETIMEDOUT",
-      "punctual list --where 'job:send state:failed'",
+      "punctual show send",
     ],
     [
       "a failing job with an odd name",
       { jobs: [job({ name: `it's "$(x)"`, fails: 1 })] },
       `it's "$(x)": its last attempt failed.`,
-      `punctual list --where 'job:"it'\\''s \\"$(x)\\"" state:failed'`,
+      `punctual show 'it'\\''s "$(x)"'`,
     ],
     [
       "a job that failed once",
       { jobs: [job({ fails: 1 })] },
       "send: its last attempt failed.",
-      "punctual list --where 'job:send state:failed'",
+      "punctual show send",
     ],
     [
       "a paused job with runs",

@@ -2,11 +2,14 @@ import { describe, expect, test } from "vitest";
 import { PunctualError } from "../../src/errors.ts";
 import { Emitter } from "../../src/events/events.ts";
 import { toLogger } from "../../src/events/logger.ts";
+import { QueueOrders } from "../../src/job/queue-orders.ts";
 import { PendingCalls } from "../../src/store/pending-calls.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { BusyWorker } from "../../src/store/records.ts";
+import { type Store, WORKER_SILENT_AFTER } from "../../src/store/store.ts";
 import { TestClock } from "../../src/testing/clock.ts";
 import type { Clock } from "../../src/time.ts";
 import { Janitor, type JanitorParts } from "../../src/worker/janitor.ts";
+import { processMark } from "../../src/worker/process-mark.ts";
 
 /** A janitor that records its actions, in order. `duty` stands for its writes of counts and its syncs of jobs. */
 function scene(duty = async () => {}) {
@@ -19,6 +22,7 @@ function scene(duty = async () => {}) {
     after: (ms, callback) => clock.after(ms, callback),
   };
   const done: string[] = [];
+  const busy: BusyWorker[] = [];
   let beats = true;
   const store: Partial<Store> = {
     reap: async () => {
@@ -29,15 +33,26 @@ function scene(duty = async () => {}) {
       done.push(`reap those without an owner, but not of ${self}`);
       return [];
     },
+    busyWorkersOf: async () => busy,
+    reapGone: async (workers) => {
+      done.push(`reap those of ${workers}`);
+      return [];
+    },
     prune: async () => ({}) as never,
+    batches: { sweep: async () => {} } as never,
   };
   const janitor = new Janitor({
     id: "me",
+    hostname: "here",
     store: store as Store,
     clock: own,
     random: Math.random,
     events: new Emitter(toLogger(false), own),
     executor: {} as JanitorParts["executor"],
+    queueOrders: new QueueOrders(
+      () => {},
+      () => 0,
+    ),
     registry: { definitions: () => [] } as unknown as JanitorParts["registry"],
     counts: { flushOften: duty } as unknown as JanitorParts["counts"],
     logbook: { flush: async () => {} } as unknown as JanitorParts["logbook"],
@@ -55,6 +70,7 @@ function scene(duty = async () => {}) {
     clock,
     janitor,
     done,
+    busy,
     firstOf,
     freeze: (ms: number) => {
       frozen += ms;
@@ -77,6 +93,28 @@ describe("a janitor", () => {
       expect(before.at(-1)).toBe("check leases");
     }
   });
+
+  test.runIf(process.platform === "linux")(
+    "reaps the runs of ended processes of its host as soon as they are silent, and no others",
+    async () => {
+      const { clock, janitor, done, busy } = scene();
+      const { pid } = process;
+      const mark = processMark()!;
+      // Another process with the same id, which has ended.
+      const ended = { pid, process: `${mark}0`, silence: WORKER_SILENT_AFTER - 2000 };
+      busy.push({ ...ended, id: "ended" }, { ...ended, id: "unmarked", process: null });
+      busy.push({ ...ended, id: "alive", process: mark }, { ...ended, id: "me" });
+      janitor.start();
+      await janitor.reap();
+      busy[0]!.silence = WORKER_SILENT_AFTER;
+      const first = done.length;
+      await clock.advance("1999ms");
+      expect(done.slice(first)).not.toContain("reap those of ended");
+      await clock.advance("2ms");
+      expect(done.slice(first)).toContain("reap those of ended");
+      expect(done.filter((what) => /reap those of (?!ended$)/.test(what))).toEqual([]);
+    },
+  );
 
   test("does not fail functions of its own process", async () => {
     const { clock, janitor, done } = scene();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseMysqlUrl } from "../../src/store/mysql/url.ts";
+import { parseMysqlHosts, parseMysqlUrl } from "../../src/store/mysql/url.ts";
 
 describe("the URL of MySQL", () => {
   test("names user, password, host, port and database, percent-encoded", () => {
@@ -73,5 +73,28 @@ describe("the URL of MySQL", () => {
         expect(`${message} ${JSON.stringify(cause)}`).not.toContain("geheim");
       }
     }
+  });
+});
+
+describe("a list of hosts in the URL of MySQL", () => {
+  test.each(["mysql", "mariadb"])("has the options of each host of %s", (scheme) => {
+    const hosts = parseMysqlHosts(`${scheme}://me:secret@a,b:3307/jobs?pool=3`);
+    const same = { user: "me", password: "secret", database: "jobs", connectionLimit: 3 };
+    expect(hosts).toMatchObject([
+      { name: "a:3306", options: { host: "a", port: 3306, ...same } },
+      { name: "b:3307", options: { host: "b", port: 3307, ...same } },
+    ]);
+  });
+
+  test.each([
+    ["a,/jobs", "has an empty place"],
+    ["a,b:/jobs", 'contains "b:", which is no host'],
+    ["a,a:3306/jobs", "names a:3306 twice"],
+    ["a,b/jobs?socketPath=/run/mysqld.sock", "has a list of hosts and socketPath"],
+  ])("is refused: %s", (rest, message) => {
+    const parse = () => parseMysqlHosts(`mysql://me:secret@${rest}`);
+    expect(parse).toThrow(expect.objectContaining({ code: "DATABASE_URL" }));
+    expect(parse).toThrow(message);
+    expect(parse).not.toThrow(/secret/);
   });
 });

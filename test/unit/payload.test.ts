@@ -226,13 +226,20 @@ describe("results", () => {
   test("are dropped with a reason otherwise", () => {
     expect(encodeResult({ at: new Date(0) })).toEqual({
       json: null,
-      dropped: expect.stringMatching(/^Cannot keep result\.at: a Date is not JSON/),
+      dropped: expect.objectContaining({
+        code: "INVALID_PAYLOAD",
+        message: expect.stringMatching(/^Cannot keep result\.at: a Date is not JSON/),
+      }),
     });
     expect(encodeResult("aaaa", 4)).toEqual({
       json: null,
-      dropped: "Cannot keep result: 6 bytes of JSON, the limit is 4.",
+      dropped: expect.objectContaining({
+        code: "PAYLOAD_TOO_LARGE",
+        message:
+          "Cannot keep result: 6 bytes of JSON, the limit is 4. Store the data elsewhere and return a reference, such as an id or a path.",
+      }),
     });
     expect(encodeResult(revoked.proxy).json).toBeNull();
-    expect(encodeResult(throwing).dropped).toContain("result.total: reading it threw");
+    expect(encodeResult(throwing).dropped?.message).toContain("result.total: reading it threw");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { numbered } from "../../src/store/postgres/query.ts";
+import { literal, numbered } from "../../src/store/postgres/query.ts";
 
 test.each([
   ["select 1", "select 1"],
@@ -22,4 +22,17 @@ test.each([
 test("more texts than the cache holds are converted", () => {
   for (let count = 1; count <= 1500; count++) expect(numbered(`${count} = ?`)).toBe(`${count} = $1`);
   expect(numbered("1 = ?")).toBe("1 = $1");
+});
+
+test.each([
+  [null, "null"],
+  [7, "7"],
+  [-7, "-7"],
+  [2n ** 60n, "1152921504606846976"],
+  ["", "''"],
+  ["it's", "'it''s'"],
+  ["\\", "E'\\\\'"],
+  ["\\'; select 1", "E'\\\\''; select 1'"],
+])("%s as a literal", (value, expected) => {
+  expect(literal(value)).toBe(expected);
 });

@@ -65,6 +65,7 @@ describe("a query", () => {
     ["attempt:>=3", { field: "attempt", any: [{ op: ">=", value: 3 }] }],
     ["attempt:1", { field: "attempt", any: [{ op: "=", value: 1 }] }],
     ["is:late", { field: "aspect", any: ["late"] }],
+    ["is:due", { field: "aspect", any: ["due"] }],
     ["is:retrying,cancelling", { field: "aspect", any: ["retrying", "cancelling"] }],
     ["is:running", { field: "state", any: ["running"] }],
     ["is:waiting", { field: "state", any: ["scheduled", "ready"] }],

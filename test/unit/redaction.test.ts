@@ -111,6 +111,8 @@ describe("the redaction of JSON text", () => {
         { a: 1, password: { deep: ["geheim-geheim-geheim-geheim"] } },
         { a: "postgres://ana:geheim-geheim-geheim@db" },
         { token: "geheim-geheim-geheim-geheim-geheim-geheim-geheim-geheim" },
+        // Longer than what a preview reads, which ends within the hidden value.
+        { secrets: { token: Array<string>(60).fill("geheim") } },
       ];
       for (const value of values)
         expect(redaction.preview(JSON.stringify(value), length)).not.toContain("gehei");

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
+  clockSkew,
   DAY,
   type Duration,
   type Instant,
@@ -226,4 +227,13 @@ describe("the system's clock", () => {
     vi.advanceTimersByTime(2 * DAY);
     expect(fired).toBe(1);
   });
+});
+
+test.each([
+  { theirs: 100, sent: 100, received: 100, skew: 0 },
+  { theirs: 105, sent: 100, received: 9000, skew: 0 },
+  { theirs: 9001, sent: 100, received: 9000, skew: 1 },
+  { theirs: 90, sent: 100, received: 9000, skew: -10 },
+])("the skew of a clock that showed $theirs between $sent and $received is $skew", (one) => {
+  expect(clockSkew(one.theirs, one.sent, one.received)).toBe(one.skew);
 });

@@ -59,6 +59,27 @@ function why(run: Partial<RunRecord>, facts: Partial<WaitFacts> = {}): string {
   }).join(" ");
 }
 
+describe("a scheduled run that is due", () => {
+  const due = { state: "scheduled", runAt: NOW - 90_000, attempts: 1 } as const;
+
+  test("becomes ready with the next claim, if nothing holds it back", () => {
+    expect(why(due)).toBe("It is due: the next claim of any worker makes it ready. It waits for attempt 2.");
+  });
+
+  test("has the obstacles of a ready run", () => {
+    const since = "It has been due for 90 s.";
+    const pause = { since: 0, by: "ana", reason: null };
+    const queue = { limit: 0, paused: true, pausedUntil: null, pause };
+    expect(why(due, { queue })).toBe(
+      `${since} Its queue "default" is paused by ana. It waits for attempt 2.`,
+    );
+    expect(why(due, { workers: [] })).toBe(`${since} No worker is alive. It waits for attempt 2.`);
+    expect(why(due, { workers: [worker("w1", { queues: ["other"] })] })).toContain("serves the queue");
+    expect(why({ ...due, owner: "w9" })).toContain("a process that gives no sign of life");
+    expect(why({ ...due, runAt: NOW + 90_000 }, { workers: [] })).toMatch(/^It is due in 90 s, /);
+  });
+});
+
 describe("a ready run", () => {
   const ready = { state: "ready" } as const;
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { isChain } from "../../../src/run/chains.ts";
+import { unchargedLoss, unmarkedLoss } from "../../../src/run/lost-attempts.ts";
 import type { ClaimedRun } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import {
@@ -122,6 +123,26 @@ export function chaining(database: Database): void {
         await at.clock.advance(2);
         expect((await reap(at.store)).map(({ crashed }) => crashed)).toEqual([false, false, false, false]);
         for (const id of all) expect(await found(at.store, id)).toMatchObject({ attempts: 1, crashes: 0 });
+      });
+
+      test("whose starts are known when their worker dies show each of these starts with its end", async () => {
+        const all = await inserted(3);
+        const claimedAt = at.clock.now();
+        await take({ lease: 1000, start: 1, limited: 1 });
+        await at.clock.advance(2);
+        await reap(at.store);
+        const lost = { attempt: 1, outcome: "lost", worker: "w1", finishedAt: at.clock.now() };
+        const [head, ...behind] = await Promise.all(all.map((id) => at.store.attempts(id)));
+        expect(head).toEqual([{ ...lost, startedAt: claimedAt, error: unchargedLoss }]);
+        for (const one of behind) expect(one).toEqual([{ ...lost, startedAt: null, error: unmarkedLoss }]);
+        // The next attempt has a number and a row of its own.
+        const [again] = await take({ lease: 1000 });
+        await at.clock.advance(2);
+        await reap(at.store);
+        expect(await at.store.attempts(again!.id)).toMatchObject([
+          { attempt: 1, outcome: "lost" },
+          { attempt: 2, outcome: "crashed" },
+        ]);
       });
 
       test("that were reaped are claimed one by one, and charged with the next crash", async () => {

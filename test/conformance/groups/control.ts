@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FinishedState } from "../../../src/run/states.ts";
+import { yieldToEventLoop } from "../../../src/time.ts";
 import { fresh } from "../support/fresh.ts";
 import {
   claim,
@@ -20,6 +21,8 @@ import type { Database } from "../support/stores.ts";
 
 const finished: FinishedState[] = ["completed", "failed", "cancelled", "skipped"];
 const MISSING = 999_999;
+/** No run looks like this. */
+const NEVER = { state: "failed", attempts: 999, finishedAt: 1 } as const;
 
 export function control(database: Database): void {
   describe("cancel", () => {
@@ -111,6 +114,20 @@ export function control(database: Database): void {
         expect(answer).toBe(written ? "completed" : "ended");
         expect((await found(at.store, id)).state).toBe(written ? "completed" : "cancelled");
       }
+    });
+
+    test("of certain states leaves a run alone that is in another one by now", async () => {
+      const [waiting, claimed, running] = (await insert(at.store, {}, {}, {})) as [number, number, number];
+      expect(await at.store.cancel(waiting, null, false, ["scheduled", "running"])).toBe("ready");
+      const started = (await claim(at.store, { limit: 3, start: 3 })).find(({ id }) => id === running)!;
+      await at.sql("update punctual_runs set started_at = null where id = ?", claimed);
+      expect(await at.store.cancel(running, null, false, ["ready"])).toBe("running");
+      expect((await found(at.store, running)).cancelRequested).toBe(false);
+      // Its start is not written, so people see it as ready.
+      expect(await at.store.cancel(claimed, null, false, ["ready"])).toBe("requested");
+      await settle(at.store, started, "failed", { error: "why" });
+      expect(await at.store.cancel(running, null, false, ["ready"])).toBe("failed");
+      expect(await at.store.cancel(999_999, null, false, ["ready"])).toBeNull();
     });
 
     test("at the same time as another cancels the run once", async () => {
@@ -270,10 +287,10 @@ export function control(database: Database): void {
     test("makes the run due at a given time", async () => {
       const id = await finish(at.store, "failed");
       const later = at.clock.now() + 60_000;
-      expect(await at.store.revive(id, later)).toBe("revived");
+      expect(await at.store.revive(id, { runAt: later })).toBe("revived");
       expect(await at.store.find(id)).toMatchObject({ state: "scheduled", runAt: later });
       const other = await finish(at.store, "failed");
-      expect(await at.store.revive(other, at.clock.now() - 1)).toBe("revived");
+      expect(await at.store.revive(other, { runAt: at.clock.now() - 1 })).toBe("revived");
       expect(await at.store.find(other)).toMatchObject({ state: "ready", runAt: at.clock.now() - 1 });
     });
 
@@ -292,6 +309,38 @@ export function control(database: Database): void {
       const answers = await Promise.all([at.store.revive(id), other.revive(id)]);
       expect(answers.sort()).toEqual(["ready", "revived"]);
       expect(await claim(at.store)).toHaveLength(1);
+    });
+
+    test("leaves a run that was retried since the caller read it, also if it has failed again", async () => {
+      const id = await finish(at.store, "failed");
+      const seen = (await at.store.find(id))!;
+      expect(await at.store.revive(id, { seen })).toBe("revived");
+      expect(await at.store.revive(id, { seen })).toBe("ready");
+      await settle(at.store, await claimOne(at.store), "failed");
+      expect(await at.store.revive(id, { seen })).toBe("failed");
+      expect(await at.store.revive(id, { seen: (await at.store.find(id))! })).toBe("revived");
+    });
+
+    test("does not hide the run from another process at any moment", async () => {
+      const id = await finish(at.store, "failed");
+      const other = await at.another();
+      for (let round = 0; round < 20; round++) {
+        let isReviving = true;
+        const reviving = at.store.revive(id).finally(() => {
+          isReviving = false;
+        });
+        while (isReviving) {
+          const found = await Promise.all([
+            other.find(id),
+            other.revive(id, { seen: NEVER }),
+            other.find(id),
+          ]);
+          expect(found).not.toContain(null);
+          await yieldToEventLoop();
+        }
+        expect(await reviving).toBe("revived");
+        await settle(at.store, await claimOne(at.store), "failed");
+      }
     });
   });
 

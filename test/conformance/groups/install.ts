@@ -16,7 +16,7 @@ export function installing(database: Database): void {
     afterEach(() => at.teardown());
 
     test("a database without the tables is refused", async () => {
-      await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      await expect(at.store.checkSchema()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
     });
 
     test("creates the tables, and does nothing the second time", async () => {
@@ -24,7 +24,7 @@ export function installing(database: Database): void {
       expect(first.from).toBe(0);
       expect(first.to).toBeGreaterThan(0);
       expect(first.statements).not.toEqual([]);
-      await at.store.verify();
+      await at.store.checkSchema();
       const id = await insertOne(at.store);
       expect(await at.store.install()).toEqual({ from: first.to, to: first.to, statements: [] });
       expect(await at.store.find(id)).not.toBeNull();
@@ -34,9 +34,9 @@ export function installing(database: Database): void {
       await at.store.install();
       const id = await insertOne(at.store);
       for (const statement of toFirstSchema(database.name)) await at.sql(statement);
-      await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      await expect(at.store.checkSchema()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
       expect(await at.store.install()).toMatchObject({ from: 1 });
-      await at.store.verify();
+      await at.store.checkSchema();
       expect((await at.store.inspect()).missing).toEqual([]);
       expect(await claim(at.store)).toMatchObject([{ id, logged: 0 }]);
     });
@@ -46,18 +46,18 @@ export function installing(database: Database): void {
       const reports = await Promise.all(stores.map((store) => store.install()));
       expect(reports.filter(({ statements }) => statements.length > 0)).toHaveLength(1);
       expect(new Set(reports.map(({ to }) => to)).size).toBe(1);
-      await Promise.all(stores.map((store) => store.verify()));
+      await Promise.all(stores.map((store) => store.checkSchema()));
     });
 
     test("by several processes that start together: one installs, the others find it done", async () => {
       const counts = await Promise.all(times(5, () => runScript("installer.ts", at.url)));
       expect(counts.filter((count) => count !== "0")).toHaveLength(1);
-      await at.store.verify();
+      await at.store.checkSchema();
     });
 
     test("with dryRun returns the statements and changes nothing", async () => {
       const told = await at.store.install({ dryRun: true });
-      await expect(at.store.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      await expect(at.store.checkSchema()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
       expect(await at.store.install()).toEqual(told);
       expect(await at.store.install({ dryRun: true })).toEqual({
         from: told.to,
@@ -151,7 +151,7 @@ export function installing(database: Database): void {
       const { to } = await at.store.install();
       await migrateTo(to + 1, to);
       await migrateTo(to + 2, to - 1);
-      await at.store.verify();
+      await at.store.checkSchema();
       expect(await at.store.install()).toEqual({ from: to + 2, to: to + 2, statements: [] });
       expect(await at.store.install({ dryRun: true })).toEqual({ from: to + 2, to: to + 2, statements: [] });
       expect((await at.store.inspect()).schema).toEqual({ found: to + 2, needed: to, usable: true });
@@ -167,7 +167,7 @@ export function installing(database: Database): void {
         code: "SCHEMA_TOO_NEW",
         message: expect.stringContaining(`schema ${to + 1} or newer`),
       };
-      await expect(at.store.verify()).rejects.toMatchObject(refusal);
+      await expect(at.store.checkSchema()).rejects.toMatchObject(refusal);
       await expect(at.store.install()).rejects.toMatchObject(refusal);
       expect((await at.store.inspect()).schema.usable).toBe(false);
     });
@@ -175,7 +175,7 @@ export function installing(database: Database): void {
     test("the statements of a dry run are the complete installation", async () => {
       const { statements } = await at.store.install({ dryRun: true });
       for (const statement of statements) await at.sql(statement);
-      await at.store.verify();
+      await at.store.checkSchema();
       expect((await at.store.inspect()).missing).toEqual([]);
       await insertOne(at.store);
     });
@@ -184,7 +184,7 @@ export function installing(database: Database): void {
       const { to } = await at.store.install();
       await migrateTo(to + 1, null);
       const refusal = { code: "SCHEMA_TOO_NEW", message: expect.stringContaining(String(to + 1)) };
-      await expect(at.store.verify()).rejects.toMatchObject(refusal);
+      await expect(at.store.checkSchema()).rejects.toMatchObject(refusal);
       await expect(at.store.install()).rejects.toMatchObject(refusal);
       await expect(at.store.install({ dryRun: true })).rejects.toMatchObject(refusal);
     });
@@ -192,7 +192,7 @@ export function installing(database: Database): void {
     test("another prefix has its own tables", async () => {
       await at.store.install();
       const other = await at.another({ prefix: "other_" });
-      await expect(other.verify()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
+      await expect(other.checkSchema()).rejects.toMatchObject({ code: "NOT_INSTALLED" });
       await other.install();
       await insertOne(other, { name: "theirs" });
       expect(await list(at.store, { limit: 10 })).toEqual([]);

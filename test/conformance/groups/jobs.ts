@@ -28,6 +28,7 @@ export function jobs(database: Database): void {
         priority: -3,
         limit: 4,
         keyLimit: 2,
+        rates: null,
         cron: "0 * * * * *",
         fingerprint: "code",
       };

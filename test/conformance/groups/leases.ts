@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { unmarkedLoss } from "../../../src/run/lost-attempts.ts";
 import type { ReapedRun } from "../../../src/store/store.ts";
 import { TestClock } from "../../../src/testing/clock.ts";
 import { fresh } from "../support/fresh.ts";
@@ -250,7 +251,16 @@ export function leases(database: Database): void {
         { id: ahead, crashed: false },
       ]);
       expect(await at.store.find(ahead!)).toMatchObject({ state: "ready", attempts: 1, crashes: 0 });
-      expect(await at.store.attempts(ahead!)).toEqual([]);
+      expect(await at.store.attempts(ahead!)).toEqual([
+        {
+          attempt: 1,
+          outcome: "lost",
+          worker: "w1",
+          startedAt: null,
+          finishedAt: at.clock.now(),
+          error: unmarkedLoss,
+        },
+      ]);
       expect(await at.store.find(started!)).toMatchObject({ state: "ready", attempts: 1, crashes: 1 });
     });
 

@@ -15,7 +15,7 @@ export function repeatedInstall(database: Database): void {
       await at.sql("delete from punctual_migrations");
       await at.sql("drop table punctual_logs");
       expect(await at.store.install()).toMatchObject({ from: 0 });
-      await at.store.verify();
+      await at.store.checkSchema();
       expect((await at.store.inspect()).missing).toEqual([]);
       expect(await claim(at.store)).toMatchObject([{ id, logged: 0 }]);
     });

@@ -81,7 +81,8 @@ export function reports(database: Database): void {
         }
       }
       const [one, two] = (await at.store.schedules()).map(({ id }) => id);
-      const ticks = await at.store.recentTicks([one!, two!, 999], 3);
+      const { ticks, partial } = await at.store.recentTicks([one!, two!, 999], 3);
+      expect(partial).toEqual([]);
       const of = (id: number) => ticks.filter(({ scheduleId }) => scheduleId === id);
       const due = [4, 3, 2].map((n) => start + n * 60_000);
       expect(of(one!).map(({ scheduledFor }) => scheduledFor)).toEqual(due);
@@ -90,6 +91,27 @@ export function reports(database: Database): void {
       expect(of(one!)[0]!.finishedAt! - of(one!)[0]!.startedAt!).toBe(1000);
       expect(of(two!)[0]).toMatchObject({ state: "running", finishedAt: null });
       expect(ticks).toHaveLength(6);
+    });
+
+    test("ticks behind many other runs of the job are found, or the schedule is marked", async () => {
+      await define(at.store, [{ name: "ticking", schedules: [minutely()] }]);
+      const [{ id } = { id: 0 }] = await at.store.schedules();
+      const fill = (from: number, count: number) =>
+        at.sql(
+          `insert into punctual_history (id, name, queue, lane, limited, priority, run_at, state, attempts, crashes, finished_at, created_at, schedule, tick_at)
+           select ${from} + s.n, 'ticking', 'default', 'ticking', 0, 1, 0, 3, 1, 0, 0, 0,
+                  case when ${from} + s.n <= 3 then ${id} end, case when ${from} + s.n <= 3 then s.n end
+             from ${at.series(count)} s`,
+        );
+      await fill(0, 400);
+      const near = await at.store.recentTicks([id], 4);
+      expect([ids(near.ticks), near.partial]).toEqual([[3, 2, 1], []]);
+      await fill(400, 60_000);
+      const far = await at.store.recentTicks([id], 4);
+      expect([
+        [[3, 2, 1], []],
+        [[], [id]],
+      ]).toContainEqual([ids(far.ticks), far.partial]);
     });
 
     test("failures are counted by error, job and hour, up to a number of runs", async () => {
@@ -214,7 +236,7 @@ export function reports(database: Database): void {
         expect(await search({ field: "fingerprint", any: [{ is: "aaa" }] })).toEqual(expected);
         const failed: RunCondition = { field: "state", any: ["failed"] };
         expect(await search({ field: "job", any: [{ is: "ticking" }] }, failed)).toEqual(expected);
-        expect(ids(await store.recentTicks([5, 6], 20))).toEqual(expected);
+        expect(ids((await store.recentTicks([5, 6], 20)).ticks)).toEqual(expected);
         expect((await store.failures({ job: null, since: null, most: 10_000 })).counts).toMatchObject([
           { count: 3 },
         ]);

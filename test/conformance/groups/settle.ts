@@ -31,6 +31,32 @@ export function settling(database: Database): void {
       expect(transitions.running[outcome]).toContain((await found(at.store, id)).state);
     });
 
+    test.each(finishing)(
+      "%s settles a run that has the id of a finished one, and replaces that",
+      async (outcome) => {
+        const ends = { error: outcome === "failed" ? "why" : null };
+        const id = await insertOne(at.store, { args: '["old"]' });
+        await settle(at.store, await claimOne(at.store), outcome, ends);
+        const other = await insertOne(at.store, { args: '["new"]' });
+        // As after a failover to a replica that lagged, or after history was restored from a backup.
+        await at.sql("update punctual_runs set id = ? where id = ?", id, other);
+        const run = await claimOne(at.store);
+        expect(run.id).toBe(id);
+        expect(await settle(at.store, run, outcome, ends)).toBe(true);
+        expect(await at.store.find(id)).toMatchObject({ args: '["new"]', attempts: 1 });
+        expect(await at.sql("select id from punctual_runs")).toEqual([]);
+      },
+    );
+
+    test("a run that has the id of a finished one can be cancelled", async () => {
+      const id = await insertOne(at.store);
+      await settle(at.store, await claimOne(at.store), "completed");
+      const other = await insertOne(at.store);
+      await at.sql("update punctual_runs set id = ? where id = ?", id, other);
+      expect(await at.store.cancel(id, null)).toBe("ended");
+      expect((await at.store.find(id))!.state).toBe("cancelled");
+    });
+
     test.each(finishing)("%s is in history, with all its columns", async (outcome) => {
       const created = at.clock.now();
       const id = await insertOne(at.store, {
@@ -193,6 +219,33 @@ export function settling(database: Database): void {
       await settle(at.store, run, outcome, { error: "why", duration: 20 });
       const kept = { attempt: 1, outcome, worker: "w7", startedAt: now - 20, finishedAt: now, error: "why" };
       expect(await at.store.attempts(id)).toEqual(outcomeRules[outcome].recorded ? [kept] : []);
+    });
+
+    test("released after its handler was called: the attempt is kept, with what interrupted it", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store, { worker: "w7" });
+      await at.clock.advance(3);
+      const now = at.clock.now();
+      await settle(at.store, run, "released", { executed: true, error: "a shutdown", duration: 20 });
+      expect(await at.store.attempts(id)).toEqual([
+        {
+          attempt: 1,
+          outcome: "released",
+          worker: "w7",
+          startedAt: now - 20,
+          finishedAt: now,
+          error: "a shutdown",
+        },
+      ]);
+    });
+
+    test("released after its handler was called, and cancelled meanwhile: the run itself has the attempt", async () => {
+      const id = await insertOne(at.store);
+      const run = await claimOne(at.store);
+      await at.store.cancel(id, null);
+      await settle(at.store, run, "released", { executed: true, error: "a shutdown" });
+      expect(await found(at.store, id)).toMatchObject({ state: "cancelled", attempts: 1 });
+      expect(await at.store.attempts(id)).toEqual([]);
     });
 
     test("attempts are kept in order, also those of a run that completed later", async () => {

@@ -67,6 +67,7 @@ export function status(database: Database): void {
         silent: [],
         expired: 0,
         isolated: [],
+        mutes: [],
         capped: false,
       });
       expect(await at.store.now()).toBe(at.clock.now());
@@ -99,6 +100,53 @@ export function status(database: Database): void {
         queueReport("x", { running: 4 }),
         { ...queueReport("y", { ready: 1, scheduled: 1, running: 1 }), oldest: now },
       ]);
+    });
+  });
+
+  describe("scheduled runs in the status", () => {
+    const at = fresh(database);
+
+    test("are due from their time on, also while no worker makes them ready", async () => {
+      await define(at.store, [{ name: "job" }]);
+      const now = at.clock.now();
+      await insert(
+        at.store,
+        { delay: 1000 },
+        { delay: 2000 },
+        { delay: 9000 },
+        { queue: "other", delay: 1000 },
+      );
+      await at.clock.advance("999ms");
+      expect((await at.store.status()).queues).toEqual([
+        queueReport("default", { scheduled: 3 }),
+        queueReport("other", { scheduled: 1 }),
+      ]);
+      await at.clock.advance("1ms");
+      expect((await at.store.status()).queues).toEqual([
+        { ...queueReport("default", { scheduled: 3, due: 1 }), oldest: now + 1000 },
+        { ...queueReport("other", { scheduled: 1, due: 1 }), oldest: now + 1000 },
+      ]);
+      await at.clock.advance(1);
+      const { queues, jobs } = await at.store.status();
+      expect(queues[0]).toMatchObject({ ready: 0, scheduled: 3, due: 2, oldest: now + 1000 });
+      expect(jobs).toMatchObject([{ name: "job", waiting: 4 }]);
+      await claim(at.store, { limit: 1 });
+      const [first] = (await at.store.status()).queues;
+      expect(first).toMatchObject({ ready: 1, scheduled: 1, due: 0, running: 1, oldest: now + 2000 });
+    });
+
+    test("a retry is due when its delay has passed, and a search for due runs finds it", async () => {
+      const id = await insertOne(at.store);
+      const tried = await claimOne(at.store);
+      await settle(at.store, tried, "retried", { delay: 30_000, error: "down" });
+      const due = async () =>
+        ids((await at.store.search({ where: [{ field: "aspect", any: ["due"] }], limit: 9 })).runs);
+      const after = at.clock.now() + 30_000;
+      expect(await due()).toEqual([]);
+      expect((await at.store.status()).queues).toMatchObject([{ scheduled: 1, due: 0, oldest: null }]);
+      await at.clock.advance(60);
+      expect(await due()).toEqual([id]);
+      expect((await at.store.status()).queues).toMatchObject([{ scheduled: 1, due: 1, oldest: after }]);
     });
   });
 
@@ -222,14 +270,65 @@ export function status(database: Database): void {
         expect(capped).toBe(true);
         const [a, b, ofTheJob] = queues;
         expect([a, b]).toMatchObject([
-          { name: "a", oldest: 5, capped: true },
-          { name: "b", oldest: 7, capped: true },
+          { name: "a", ready: 10_000, oldest: 5, capped: true },
+          { name: "b", ready: 10_000, oldest: 7, capped: true },
         ]);
         expect(ofTheJob).toMatchObject({ ready: 0, oldest: null, capped: false });
-        for (const { ready } of [a!, b!]) expect(ready).toBeGreaterThan(1000);
         expect(jobs[0]!.waiting).toBeGreaterThan(2000);
       });
       expect(plans.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(100);
+    });
+
+    test("the count of a queue does not depend on the runs of others", async () => {
+      const now = at.clock.now();
+      await at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select s.n, 'many', case when s.n <= 12000 then 'a' else concat('b', s.n % 30) end, 'many',
+                case when s.n % 60 < 30 then 0 else 1 end, 5, ${now}, 1, ${now}
+           from ${at.series(27_000)} s`,
+      );
+      const { queues } = await at.store.status();
+      expect(queues).toHaveLength(31);
+      const [a, ...others] = queues;
+      expect(a).toMatchObject({ name: "a", ready: 12_000, capped: false });
+      for (const other of others) expect(other).toMatchObject({ ready: 500, capped: false });
+      await at.sql("update punctual_runs set limited = 0 where queue = 'a'");
+      const [all] = (await at.store.status()).queues;
+      expect(all).toMatchObject({ name: "a", ready: 10_000, capped: true });
+    });
+
+    test("of more than 100 queues, those that were not read are marked", async () => {
+      const now = at.clock.now();
+      await at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select s.n, 'many', concat('q', 1000 + s.n % 120), 'many', 0, 5, ${now}, 1, ${now}
+           from ${at.series(12_000)} s`,
+      );
+      await define(at.store, [{ name: "many", queue: "q1119" }]);
+      const { queues } = await at.store.status();
+      expect(queues.slice(0, 100).every(({ ready, capped }) => ready === 100 && !capped)).toBe(true);
+      expect(queues.at(-1)).toMatchObject({ name: "q1119", ready: 0, capped: true });
+    });
+
+    test("50,000 scheduled runs: due ones are counted before those for later", async () => {
+      const now = at.clock.now();
+      // Every fifth run is due: 5,000 of each queue.
+      await at.sql(
+        `insert into punctual_runs (${COLUMNS})
+         select s.n, 'many', case when s.n % 2 = 0 then 'a' else 'b' end, 'many', 0, 100,
+                case when s.n % 5 = 0 then ${now} - s.n else ${now} + 1000 + s.n end, 0, ${now}
+           from ${at.series(50_000)} s`,
+      );
+      const { capped, queues } = await at.store.status();
+      expect(capped).toBe(true);
+      expect(queues).toMatchObject([
+        { name: "a", due: 5000, oldest: now - 50_000, capped: false },
+        { name: "b", due: 5000, oldest: now - 49_995, capped: false },
+      ]);
+      await at.sql(`update punctual_runs set run_at = ${now} where queue = 'a'`);
+      const after = (await at.store.status()).queues;
+      expect(after[0]!.due + after[1]!.due).toBe(10_001);
+      expect(after).toMatchObject([{ capped: true }, { due: 5000, capped: true }]);
     });
 
     test("up to 10,000 runs of each kind are counted exactly", async () => {
@@ -258,7 +357,8 @@ export function status(database: Database): void {
         now: at.clock.now(),
         run: await found(at.store, id),
         keyed: false,
-        job: { limit: 0, keyLimit: 0, paused: false, pause: null, seenAt: null },
+        job: { limit: 0, keyLimit: 0, hasKeyRate: false, paused: false, pause: null, seenAt: null },
+        rates: [],
         queue: expect.toBeOneOf([
           null,
           expect.objectContaining({ limit: 0, paused: false, pausedUntil: null }),

@@ -48,7 +48,7 @@ export function ticking(database: Database): void {
       const others = [await at.another(), await at.another(), await at.another()];
       for (let minute = 1; minute <= 10; minute++) {
         await at.clock.advance(60);
-        const shown: Promise<void>[] = [];
+        const shown: Promise<unknown>[] = [];
         const ticked = await tick(at.store, {
           // While the schedule ticks, each of them reads it, and writes it a moment later.
           decide: (due, now) => {

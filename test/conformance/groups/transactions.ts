@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { Punctual, type RunContext } from "../../../src/index.ts";
 import { fresh } from "../support/fresh.ts";
 import {
   claim,
@@ -161,6 +162,86 @@ export function transactions(database: Database): void {
       };
       await expect(at.store.transaction(settlement(run, "completed"), work)).rejects.toThrow("no");
       expect(await cancelling).toBe("requested");
+    });
+  });
+
+  describe("run.transaction()", () => {
+    const at = fresh(database);
+    const isSqlite = database.name === "sqlite";
+
+    /** Executes one run whose handler does this, and returns its record and the children that it dispatched. */
+    const execute = async (act: (run: RunContext, write: (tx: unknown) => unknown) => Promise<unknown>) => {
+      const jobs = new Punctual(at.url, { clock: at.clock, logger: false });
+      try {
+        const write = (tx: unknown) => {
+          const child = at.store.insert([newRun({ name: "child" })], tx);
+          // On SQLite the function is synchronous, and the insert is done when it returns.
+          return isSqlite ? void child.catch(() => {}) : child;
+        };
+        jobs.define("task", (_args: object, run) => act(run, write));
+        const { id } = await jobs.dispatch("task");
+        await jobs.run();
+        const children = await list(at.store, { name: "child", limit: 10 });
+        return { ...(await found(at.store, id)), children: children.length };
+      } finally {
+        await jobs.stop();
+      }
+    };
+
+    /** Calls `code` behind `first`, at once if that is no promise. */
+    const followed = (first: unknown, code: () => void) =>
+      first instanceof Promise || typeof (first as { then?: unknown })?.then === "function"
+        ? (first as Promise<unknown>).then(code)
+        : code();
+
+    test("writes nothing if the handler has snoozed in it, even if it catches that", async () => {
+      const run = await execute((context, write) =>
+        context.transaction((tx) =>
+          followed(write(tx), () => {
+            try {
+              context.snooze("10m");
+            } catch {}
+          }),
+        ),
+      );
+      expect(run).toMatchObject({ state: "scheduled", attempts: 1, children: 0 });
+    });
+
+    test("writes nothing if the handler has discarded before it, even if it catches that", async () => {
+      const run = await execute(async (context, write) => {
+        try {
+          context.discard("nothing to do");
+        } catch {}
+        await context.transaction(write).catch(() => {});
+      });
+      expect(run).toMatchObject({ state: "cancelled", children: 0 });
+    });
+
+    test("is refused a second time, after the commit and while the first is open", async () => {
+      const codes: unknown[] = [];
+      const refused = (error: { code?: unknown }) => void codes.push(error.code);
+      const run = await execute(async (context, write) => {
+        const first = context.transaction(write);
+        const second = context.transaction(write).catch(refused);
+        await Promise.all([first, second]);
+        await context.transaction(write).catch(refused);
+        expect(context.signal.aborted).toBe(false);
+      });
+      expect(codes).toEqual(["TRANSACTION_REPEATED", "TRANSACTION_REPEATED"]);
+      expect(run).toMatchObject({ state: "completed", attempts: 1, children: 1 });
+    });
+
+    test("may be called again after it was rolled back", async () => {
+      const run = await execute(async (context, write) => {
+        const thrown = context.transaction((tx) =>
+          followed(write(tx), () => {
+            throw new Error("conflict");
+          }),
+        );
+        await expect(thrown).rejects.toThrow("conflict");
+        await context.transaction(write);
+      });
+      expect(run).toMatchObject({ state: "completed", attempts: 1, children: 1 });
     });
   });
 }

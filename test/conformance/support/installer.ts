@@ -5,6 +5,6 @@ import { systemClock } from "../../../src/time.ts";
 const [url] = process.argv.slice(2) as [string];
 const store = await openStore(url, { clock: systemClock, prefix: "punctual_" });
 const { statements } = await store.install();
-await store.verify();
+await store.checkSchema();
 await store.close();
 process.stdout.write(String(statements.length));

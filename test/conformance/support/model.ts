@@ -220,7 +220,10 @@ export class Model {
     return expired.map((run) => {
       const crashed = run.startedAt !== null && !ambiguous.has(run);
       const isSuspect = !crashed && run.crashes === 0 && !run.suspect;
-      if (isSuspect) run.suspect = true;
+      if (isSuspect) {
+        run.suspect = true;
+        run.tries.push("lost");
+      }
       if (crashed) {
         run.crashes++;
         run.tries.push("crashed");

@@ -69,7 +69,7 @@ export async function recordPlans(
       costs.set(this, new Map());
       prepare(this);
     }
-    const plan = plans.get(sql) ?? { statement: sql, steps: [], faults: [], rows: 0 };
+    const plan = plans.get(sql) ?? { statement: sql, steps: [], faults: [], rows: 0, read: 0 };
     plans.set(sql, plan);
     parameters.set(sql, command.parameters);
     if (onResult) {
@@ -86,6 +86,7 @@ export async function recordPlans(
         const read = difference(costs.get(this)!, difference(a, b));
         const steps = [...read].filter(([, rows]) => rows > 0).map(([name, rows]) => `${name}: ${rows}`);
         plan.steps.push(...steps);
+        for (const rows of read.values()) plan.read += rows;
         const most = MANY * statementsOf(sql).length;
         if ([...read.values()].some((rows) => rows > most)) plan.faults.push(steps.join(", "));
       }),

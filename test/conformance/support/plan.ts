@@ -5,6 +5,11 @@ export interface Plan {
   faults: string[];
   /** Number of rows that the statement returned, over all its executions. */
   rows: number;
+  /**
+   * How much the database read for the statement, over all its executions, in a unit of its own: rows and blocks on
+   * PostgreSQL, rows on MySQL and MariaDB, pages on SQLite.
+   */
+  read: number;
 }
 
 /** A statement that looks at more rows than these grows with the backlog. Servers tell how many it really were. */

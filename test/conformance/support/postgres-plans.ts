@@ -8,6 +8,7 @@ const TELL = [
   "auto_explain.log_min_duration=0",
   "auto_explain.log_analyze=on",
   "auto_explain.log_timing=off",
+  "auto_explain.log_buffers=on",
   "auto_explain.log_nested_statements=on",
   "auto_explain.log_format=json",
   "client_min_messages=log",
@@ -24,6 +25,8 @@ interface Node {
   "Rows Removed by Filter"?: number;
   "Rows Removed by Join Filter"?: number;
   "Rows Removed by Index Recheck"?: number;
+  "Shared Hit Blocks"?: number;
+  "Shared Read Blocks"?: number;
   Plans?: Node[];
 }
 
@@ -56,12 +59,15 @@ export async function recordPlans(
 }
 
 function add(plans: Map<string, Plan>, statement: string, top: Node): void {
-  const plan = plans.get(statement) ?? { statement, steps: [], faults: [], rows: 0 };
+  const plan = plans.get(statement) ?? { statement, steps: [], faults: [], rows: 0, read: 0 };
   plans.set(statement, plan);
   plan.rows += top["Actual Rows"] * top["Actual Loops"];
+  // Only blocks show the entries that an index scan skips by a condition on a later column.
+  plan.read += (top["Shared Hit Blocks"] ?? 0) + (top["Shared Read Blocks"] ?? 0);
   for (const node of nodes(top)) {
     const step = shown(node);
     plan.steps.push(step);
+    if (node["Relation Name"] ?? node["Index Name"]) plan.read += met(node);
     if (met(node) > MANY) plan.faults.push(step);
   }
 }

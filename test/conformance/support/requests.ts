@@ -14,6 +14,8 @@ import type {
   NewRun,
   Settlement,
   Store,
+  SyncRequest,
+  SyncResult,
 } from "../../../src/store/store.ts";
 
 /** `key` null: it was computed as none. */
@@ -181,16 +183,13 @@ export type JobFields = Partial<
 export function define(
   store: Store,
   jobs: JobFields[],
-  {
-    worker = "w1",
-    startedAt = ++made,
-    queues = [],
-  }: { worker?: string; startedAt?: number; queues?: { name: string; limit: number }[] } = {},
-): Promise<void> {
+  { worker = "w1", startedAt = ++made, queues = [], census = null }: Partial<Omit<SyncRequest, "jobs">> = {},
+): Promise<SyncResult> {
   return store.syncJobs({
     worker,
     startedAt,
     queues,
+    census,
     jobs: jobs.map(
       ({ name, fingerprint = `code-${++made}`, formerly = [], implicit = false, ...fields }) => ({
         name,
@@ -214,7 +213,7 @@ export function define(
 /** A job under a limit that no test here reaches. */
 export const LIMITED = { name: "limited" };
 
-export function defineLimited(store: Store): Promise<void> {
+export function defineLimited(store: Store): Promise<SyncResult> {
   return define(store, [{ ...LIMITED, limit: 10_000 }]);
 }
 
@@ -232,6 +231,12 @@ export function beat(store: Store, id: string, fields: Partial<WorkerRecord> = {
     seenAt: 0,
     ...fields,
   });
+}
+
+/** A heartbeat of a worker whose heartbeats stand for its jobs. */
+export function beatFor(store: Store, id: string, fields: Partial<WorkerRecord> = {}): Promise<void> {
+  const facts = { coversJobs: true, version: "1", memory: 1, load: 0, lag: 0, children: [] };
+  return beat(store, id, { facts, ...fields });
 }
 
 /** The cap of crashes, equal for isolated and other runs. */

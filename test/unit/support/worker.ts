@@ -1,5 +1,6 @@
 import { Emitter } from "../../../src/events/events.ts";
 import { toLogger } from "../../../src/events/logger.ts";
+import { QueueOrders } from "../../../src/job/queue-orders.ts";
 import type { ClaimedRun, Store } from "../../../src/store/store.ts";
 import type { TestClock } from "../../../src/testing/clock.ts";
 import { Deadline } from "../../../src/worker/deadline.ts";
@@ -22,6 +23,10 @@ export function workerOver(
     registry: {
       handlerOf: () => ({ settings: { keep: {} } }) as unknown as RunnableJob,
     } as unknown as WorkerParts["registry"],
+    queueOrders: new QueueOrders(
+      () => {},
+      () => 0,
+    ),
     counts: { settled() {} } as unknown as WorkerParts["counts"],
     logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
     logger: toLogger(false),

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { LimitedSql } from "../../src/store/sql/limited.ts";
+import { TimeLimitedSql } from "../../src/store/sql/time-limit.ts";
 import { SqliteDatabase } from "../../src/store/sqlite/database.ts";
 
 const db = new SqliteDatabase(new DatabaseSync(":memory:"));
@@ -12,19 +12,19 @@ function block(ms: number): void {
 }
 
 test("the statements of a reader share its time, on SQLite too", async () => {
-  const limited = new LimitedSql(db, { timeout: 1000 });
+  const limited = new TimeLimitedSql(db, { timeout: 1000 });
   expect(await limited.all("select ? as n", 1)).toEqual([{ n: 1 }]);
   block(1001);
   await expect(limited.all("select 2 as n")).rejects.toMatchObject({
     code: "QUERY_TIMED_OUT",
     message: expect.stringContaining("within 1 s"),
   });
-  expect(await new LimitedSql(db, { timeout: 1000 }).all("select 2 as n")).toEqual([{ n: 2 }]);
+  expect(await new TimeLimitedSql(db, { timeout: 1000 }).all("select 2 as n")).toEqual([{ n: 2 }]);
 });
 
 test("an aborted signal ends a reader, before and between statements", async () => {
   const abort = new AbortController();
-  const limited = new LimitedSql(db, { timeout: 60_000, signal: abort.signal });
+  const limited = new TimeLimitedSql(db, { timeout: 60_000, signal: abort.signal });
   await limited.all("select 1 as n");
   const reason = new Error("the client has gone");
   const reading = limited.all("select 1 as n");

@@ -1,0 +1,59 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Footprint } from "./growth.ts";
+import { tickNames } from "./load.ts";
+import type { Target } from "./target.ts";
+
+const CONNECTIONS: Record<string, string> = {
+  postgres: "select count(*) as n from pg_stat_activity where backend_type = 'client backend'",
+  mysql: "select count(*) as n from information_schema.processlist",
+  mariadb: "select count(*) as n from information_schema.processlist",
+};
+
+/** Tables whose rows do not depend on the number of runs. SQLite has no gates and no receipts. */
+const BOUNDED = ["workers", "exchanges"];
+const BOUNDED_ON_SERVERS = ["gates", "receipts"];
+
+async function count(target: Target, statement: string): Promise<number> {
+  const access = await target.connect();
+  try {
+    const [row] = await access.all<{ n: number }>(statement);
+    return Number(row!.n);
+  } finally {
+    await access.close();
+  }
+}
+
+/** Connections to the server, or to one server of a cluster; null: there is none. */
+export async function countConnections(target: Target): Promise<number | null> {
+  const statement = CONNECTIONS[target.kind];
+  return statement === undefined ? null : count(target, statement);
+}
+
+/** A server notices within some seconds that a client has gone. */
+export async function connectionsLeft(
+  target: Target,
+  idle: number | null,
+): Promise<Footprint["connections"]> {
+  if (idle === null) return null;
+  let left = 0;
+  for (let look = 0; look < 20; look++) {
+    left = (await countConnections(target))!;
+    if (left <= 3) break;
+    await pause(500);
+  }
+  return { idle, left };
+}
+
+/** Number of runs that have not finished, without ticks. */
+export function countUnfinished(target: Target): Promise<number> {
+  const names = tickNames.map((name) => `'${name}'`);
+  return count(target, `select count(*) as n from punctual_runs where name not in (${names.join()})`);
+}
+
+export async function countRows(target: Target): Promise<Record<string, number>> {
+  const tables = target.kind === "sqlite" ? BOUNDED : [...BOUNDED, ...BOUNDED_ON_SERVERS];
+  const rows: Record<string, number> = {};
+  for (const table of tables)
+    rows[table] = await count(target, `select count(*) as n from punctual_${table}`);
+  return rows;
+}
