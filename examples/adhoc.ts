@@ -14,7 +14,7 @@ for (const file of ["cat.png", "dog.png"]) {
     .queue("uploads")
     .priority(20)
     .attempts({ max: 2, base: 0 })
-    .onSuccess((_args, run) => console.log(`${run.name}: done on try ${run.attempt}`))
+    .onSuccess((_args, run) => console.log(`${run.name}: done on attempt ${run.attempt}`))
     .onError((error, _args, run) => console.log(`${run.name}: ${(error as Error).message}`));
 }
 console.log("ran", await drain(jobs));
@@ -28,8 +28,8 @@ console.log(await others.why(late.id));
 await others.stop();
 
 // Output:
-// upload cat.png: done on try 1
+// upload cat.png: done on attempt 1
 // upload dog.png: connection reset
-// upload dog.png: done on try 2
+// upload dog.png: done on attempt 2
 // ran 3
 // It has ended: failed. The handler is gone: the process that dispatched this function has ended.

@@ -32,7 +32,7 @@ await running.wait().catch((error: unknown) => {
   if (error instanceof PunctualError) console.log(`wait() rejected: ${error.code}`);
 });
 
-// A try that takes longer than its timeout fails, and is retried like any other failure.
+// An attempt that takes longer than its timeout fails, and is retried like any other failure.
 const slow = jobs
   .define("slow", async (_args, run) => {
     await once(run.signal, "abort");
@@ -42,7 +42,8 @@ const slow = jobs
 await slow.dispatch();
 await drain(jobs, { failures: "ignore" });
 
-// A handler may end its own try: discard() ends the run without a failure, snooze() tries again later and uses no try.
+// A handler may end its own attempt: discard() ends the run without a failure, snooze() runs it again later, and the
+// attempt does not count.
 jobs.define("obsolete", async (_args, run) => run.discard("the order was withdrawn"));
 jobs.define("early", async (_args, run) => run.snooze("10m"));
 await jobs.dispatch("obsolete");

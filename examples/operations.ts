@@ -37,7 +37,7 @@ printerWorks = true;
 await jobs.retry(page.id);
 await drain(jobs);
 const printed = await jobs.find(page.id);
-console.log(printed?.state, printed?.result, "after", printed?.attempts, "tries");
+console.log(printed?.state, printed?.result, "after", printed?.attempts, "attempts");
 
 console.log("-- a pause");
 await jobs.pauseQueue("office", { for: "10m" });
@@ -64,7 +64,7 @@ await jobs.stop();
 // 2 greet scheduled -
 // 1 print failed paper jam on page 7
 // -- once more, under the same id
-// completed page 7 printed after 2 tries
+// completed page 7 printed after 2 attempts
 // -- a pause
 // ran 0
 // 3: Its queue "office" is paused until 2026-12-01T09:10:00.000Z. No worker is alive.

@@ -9,7 +9,7 @@ export const jobs: Punctual = new Punctual(process.env.PUNCTUAL_DATABASE_URL ?? 
 // The simplest there is. What a handler returns is kept as the result of its run.
 const greet = jobs.define("greet", async (args: { name: string }) => `Hello, ${args.name}!`);
 
-// Fails now and then, and is tried again a little later: three tries in all.
+// Fails now and then, and is retried a little later: three attempts in all.
 const weather = jobs
   .define("weather", async (args: { city: string }) => {
     await pause(20 + Math.random() * 60);

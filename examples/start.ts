@@ -74,8 +74,8 @@ jobs.on("run.logged", (run) => show(run, { style: "dim", what: "logged", detail:
 jobs.on("run.completed", (run) => {
   counts.completed++;
   running.delete(run.id);
-  const tries = run.attempt > 1 ? `, on try ${run.attempt}` : "";
-  const detail = `${run.result ?? ""}${tries}`;
+  const attempt = run.attempt > 1 ? `, on attempt ${run.attempt}` : "";
+  const detail = `${run.result ?? ""}${attempt}`;
   show(run, { style: "green", what: "completed", detail, took: run.duration });
 });
 
@@ -83,7 +83,7 @@ jobs.on("run.retried", (run) => {
   counts.retried++;
   running.delete(run.id);
   waiting.set(run.id, run);
-  const detail = `${run.error.message}; try ${run.attempt + 1} in ${toSeconds(run.delay)}`;
+  const detail = `${run.error.message}; attempt ${run.attempt + 1} in ${toSeconds(run.delay)}`;
   show(run, { style: "yellow", what: "retried", detail, took: run.duration });
 });
 

@@ -36,12 +36,12 @@ assert.equal(await drain(jobs), 1);
 assert.deepEqual(sent, ["ada"]);
 await dispatches.assertCount("follow-up", 1);
 
-// Seven days in no time. The first try fails; the second follows half a minute later.
+// Seven days pass at once. The first attempt fails; the second follows half a minute later.
 await clock.advance("7 days");
-// A run whose last try failed would make drain() reject, so that no test stays green by accident.
+// A run whose last attempt failed would make drain() reject, so that no test stays green by accident.
 assert.equal(await drain(jobs, { failures: "ignore" }), 1);
 const { runs } = await jobs.runs({ job: "follow-up" });
-console.log("second try due at", runs[0]?.runAt.toISOString());
+console.log("second attempt due at", runs[0]?.runAt.toISOString());
 await clock.advance("30s");
 assert.equal(await drain(jobs), 1);
 console.log("sent:", sent.join(", "));
@@ -51,5 +51,5 @@ await jobs.stop();
 
 // Output:
 // dispatched: welcome
-// second try due at 2026-12-08T09:00:30.000Z
+// second attempt due at 2026-12-08T09:00:30.000Z
 // sent: ada, ada again

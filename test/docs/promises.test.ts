@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { LIBRARY_STATUS, REQUEST_STATUS, titleOf } from "../../src/dashboard/server/problem.ts";
 import { type Definition, Job, Punctual } from "../../src/index.ts";
 import { frequencies } from "../../src/job/frequencies.ts";
 import { Cron } from "../../src/schedule/cron.ts";
@@ -16,6 +17,28 @@ test("every error code is explained", () => {
   const explained = table?.rows.map(([code = ""]) => codeIn(code)[0]);
   expect(codes.length).toBeGreaterThan(30);
   expect(explained).toEqual(codes);
+});
+
+describe("problems of the HTTP API", () => {
+  const [own, library] = tables("docs/guide/http-api.md").filter(({ header }) => header.includes("status"));
+
+  test("every code that the dashboard adds is explained, with its status", () => {
+    const explained = own!.rows.map(([code = "", status]) => [codeIn(code)[0], Number(status)]);
+    const byStatus = Object.entries(REQUEST_STATUS).sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1));
+    expect(explained).toEqual(byStatus);
+  });
+
+  test("every code of the library that a request can cause has its status", () => {
+    const listed = library!.rows.flatMap(([status, codes = ""]) =>
+      codeIn(codes).map((code) => [code, Number(status)]),
+    );
+    expect(Object.fromEntries(listed)).toEqual(LIBRARY_STATUS);
+  });
+
+  test("every status has a title", () => {
+    const all = [...Object.values(REQUEST_STATUS), ...Object.values(LIBRARY_STATUS)];
+    expect(all.filter((status) => titleOf(status) === "Error")).toEqual([]);
+  });
 });
 
 describe("schedules", () => {
@@ -42,7 +65,7 @@ describe("schedules", () => {
 });
 
 describe("coming from", async () => {
-  const STATES = ["works", "later", "not taken over"];
+  const STATES = ["works", "not taken over"];
   const rows = tables("docs/guide/coming-from.md").flatMap(({ header, rows }) => {
     expect(header).toEqual(["theirs", "ours", "state"]);
     return rows.map(([theirs = "", ours = "", state = ""]) => ({ theirs, ours, state }));
@@ -84,12 +107,5 @@ describe("coming from", async () => {
     const named = rows.filter(({ state }) => state === "works").flatMap(({ ours }) => membersIn(ours));
     expect(named.length).toBeGreaterThan(100);
     expect(named.filter(({ there }) => !there)).toEqual([]);
-  });
-
-  test("a feature that is planned does not exist yet", () => {
-    const later = rows.filter(({ state }) => state === "later");
-    expect(later.length).toBeGreaterThan(0);
-    const promised = later.flatMap(({ ours }) => membersIn(ours.replace(/; until then.*/, "")));
-    expect(promised.filter(({ there }) => there)).toEqual([]);
   });
 });

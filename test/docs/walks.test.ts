@@ -19,6 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const WIRING = [
   "engine.ts",
   "jobs.ts",
+  "operate/operations.ts",
   "store/open.ts",
   "store/sqlite/open.ts",
   "store/sqlite/store.ts",
@@ -76,7 +77,7 @@ describe.each([
   ["The walk of a dispatch", 10, async () => executed("dispatch", sqlite("dispatch"))],
   ["The walk of an exchange", 18, async () => executed("exchange", (await sharedServer("postgres")).url)],
   ["The walk of a tick", 8, async () => executed("tick", sqlite("tick"))],
-  ["The walk of a command", 17, async () => executedByStatus()],
+  ["The walk of a command", 15, async () => executedByStatus()],
 ])("%s", (heading, most, files) => {
   test("is short, and each file is imported by an earlier one or by the wiring", () => {
     const named = walk(heading);

@@ -42,6 +42,20 @@ ${email}`;
 
 /** Declarations that a block preceded by `<!-- prelude: name -->` may use. */
 export const preludes: Record<string, string> = {
+  batches: `
+import { Punctual } from "punctual";
+
+const jobs: Punctual = new Punctual("sqlite::memory:");
+const rows = [{ name: "Ada" }, { name: "Grace" }];
+const importRow = jobs.define("import-row", async (row: { name: string }) => {});
+const fetchLogo = jobs.define("fetch-logo", async (args: { id: number }) => {});
+const report = jobs.define("report", async (args: { id: number }) => {});
+const alert = jobs.define("alert", async (args: { id: number }) => {});
+const cleanUp = jobs.define("clean-up", async () => {});
+const page = jobs.define("page", async (args: { url: string }) => {});
+declare function linksOf(url: string): Promise<string[]>;
+declare function sumOf(from: number, to: number): number;
+`,
   jobs: `
 import type { DatabaseSync } from "node:sqlite";
 import { PermanentError, Punctual, PunctualError } from "punctual";

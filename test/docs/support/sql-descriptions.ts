@@ -16,6 +16,9 @@ const DESCRIPTIONS: [RegExp, string][] = [
     "Looks for the rows of the jobs, at most once a second for each. A job without a row gets one.",
   ],
   [/^insert (ignore )?into \w+_jobs/, "Inserts the row of a job that no worker has defined yet."],
+  [/^select has_function_privilege/, "Asks whether this user may read the timeline of the server."],
+  [/^with moved as \(update \w+_ids/, "Records the timeline, and skips ids if it is new."],
+  [/^show variables/, "Asks which variables identify the server."],
   [/nextval|last_insert_id/, "Reserves ids for the new runs."],
   [/^select max\(id\) as id/, "Reads the highest id: after a failover, reserved ids may be too low."],
   [
@@ -93,7 +96,7 @@ const DESCRIPTIONS: [RegExp, string][] = [
     /lane > \? order by priority, lane, run_at, id limit 1$|priority > \? order by priority, lane, run_at, id limit 1$|queue = \? order by priority, lane, run_at, id limit 1$/,
     "Reads the first run of the next lane.",
   ],
-  [/lane = (\?|\$3) order by run_at, id limit/, "Reads the first runs of the lanes."],
+  [/lane = (\?|\$2) order by run_at, id limit/, "Reads the first runs of the lanes."],
   [
     /^select v\.name, \(select min\(j\.name\)/,
     "Reads whether another job's lanes are mixed with those of a blocked job.",
@@ -111,6 +114,7 @@ const DESCRIPTIONS: [RegExp, string][] = [
     "Reads which runs of this worker somebody asked to cancel.",
   ],
   [/^select name from \w+_jobs where paused_at/, "Reads paused jobs."],
+  [/^select 1 as one from \w+_runs r .*locked_until < \S+ order by/, "Looks for a lease that has ended."],
   [/^select name from \w+_queues where paused_at/, "Reads paused queues."],
   [/^select min\(queue\) as queue .*limited = 0/, "Reads the next queue with ready runs without limits."],
   [/^select min\(queue\) as queue .*limited = 1/, "Reads the next queue with ready runs under limits."],
@@ -121,7 +125,7 @@ const DESCRIPTIONS: [RegExp, string][] = [
   ],
   [/^select id, name, queue,.* where id in/, "Reads the chosen runs."],
   [/^select lim, key_lim from/, "Reads the limits of a job."],
-  [/^select lim from/, "Reads the limit of a queue."],
+  [/^select lim, rate from/, "Reads the limit and the rate of a queue."],
   [
     /^select lease_token as token .* and name = \? and lane = \?/,
     "Reads the leases of running runs of a key: each is a slot.",
@@ -141,9 +145,9 @@ const DESCRIPTIONS: [RegExp, string][] = [
     /^select r\.id, r\.name, r\.lane, r\.queue, r\.limited, r\.lease_token/,
     "Reads the runs of these leases. On a server it locks them.",
   ],
-  [/^insert into \w+_history/, "Copies the runs to history."],
+  [/^(insert|replace) into \w+_history/, "Copies the runs to history."],
   [/^delete .*_runs/, "Deletes the finished runs from `runs`."],
-  [/^insert into \w+_attempts/, "Records the attempts that failed or crashed."],
+  [/^(insert|replace) into \w+_attempts/, "Records the attempts that failed or crashed."],
   [/^update .*lease_token = null/, "Puts the runs back: ready, or scheduled if they wait."],
   [
     /^update \w+_exchanges set seq/,

@@ -1,4 +1,4 @@
-import type { Store } from "../../../src/store/store.ts";
+import type { Store, SyncResult } from "../../../src/store/store.ts";
 import type { TestClock } from "../../../src/testing/clock.ts";
 import { minutely, tick } from "../../conformance/support/minutely.ts";
 import {
@@ -29,7 +29,7 @@ function defineJobs(
   store: Store,
   jobs: JobFields[],
   queues: { name: string; limit: number }[] = [],
-): Promise<void> {
+): Promise<SyncResult> {
   const fixed = jobs.map((job) => ({ fingerprint: `${job.name} 1`, ...job }));
   return define(store, fixed, { startedAt: 1, queues });
 }

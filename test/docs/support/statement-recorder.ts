@@ -62,7 +62,8 @@ interface Connections {
   end(): Promise<void>;
 }
 
-const connections: Record<DatabaseName, (url: string, listener: Listener) => Connections> = {
+/** Opens connections that call the listener with each statement, before it is sent. */
+export const connections: Record<DatabaseName, (url: string, listener: Listener) => Connections> = {
   // A database in memory: the store uses the handle it is given, and opens no second one.
   sqlite: (_, listener) => {
     const db = new RecordingDatabase(listener);
