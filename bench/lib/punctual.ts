@@ -12,10 +12,24 @@ export interface PunctualSettings {
   forget?: boolean;
   /** A handler that returns a promise. */
   async?: boolean;
+  /** Whether the backlog is one batch. */
+  batch?: boolean;
+  /** Number of queues that the runs are spread over, in turn. */
+  queues?: number;
 }
 
+/** Runs that are dispatched in one turn. */
+const TURN = 1000;
+
 export async function open(url: string, settings: Settings): Promise<System> {
-  const { built, limit = 0, forget = false, async = true } = settings as unknown as PunctualSettings;
+  const {
+    built,
+    limit = 0,
+    forget = false,
+    async = true,
+    batch = false,
+    queues = 1,
+  } = settings as unknown as PunctualSettings;
   const { Punctual } = (await import(pathToFileURL(join(built, "index.js")).href)) as typeof Package;
   const jobs = new Punctual(url, { logger: false });
   let handle: (payload: Payload) => void = () => {};
@@ -25,7 +39,16 @@ export async function open(url: string, settings: Settings): Promise<System> {
   return {
     install: async () => void (await jobs.install()),
     async fill(count) {
-      await job.dispatchMany(Array.from({ length: count }, () => payload));
+      const backlog = Array.from({ length: count }, () => payload);
+      if (batch) return void (await jobs.batch("bench").add(job.many(backlog)));
+      if (queues === 1) return void (await job.dispatchMany(backlog));
+      // All dispatches of one turn are one insert: a run of each queue after the other.
+      for (let filled = 0; filled < count; filled += TURN) {
+        const turn = Array.from({ length: Math.min(TURN, count - filled) }, (_, index) =>
+          job.dispatch(payload).queue(`q${(filled + index) % queues}`),
+        );
+        await Promise.all(turn);
+      }
     },
     dispatch: (payload) => job.dispatch(payload),
     async work(each) {
