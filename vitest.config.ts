@@ -3,14 +3,30 @@ import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take minutes start first: at the end one of them alone would leave the other cores idle. */
-const LONGEST = ["mysql", "mariadb", "postgres"].map((name) => `test/conformance/${name}.test.ts`);
+/**
+ * Files that take minutes start first, the longest before the others: at the end one of them alone would leave the other
+ * cores idle. Those of faults mostly wait, and stand beside files that keep a core busy.
+ */
+const LONGEST = [
+  "conformance/mysql",
+  "faults/stopping",
+  "conformance/mariadb",
+  "faults/outage",
+  "conformance/postgres",
+  "faults/batches",
+  "dashboard/browser/pages",
+  "faults/cut",
+  "conformance/sqlite",
+  "package/newcomer",
+].map((name) => `test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(name));
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const placeOf = ({ moduleId }: TestSpecification) => {
+      const index = LONGEST.findIndex((name) => moduleId.endsWith(name));
+      return index === -1 ? LONGEST.length : index;
+    };
+    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b));
   }
 }
 
@@ -18,8 +34,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
-    // Many tests wait for servers, leases and signals: one file more than cores keeps the cores busy.
-    maxWorkers: availableParallelism() + 1,
+    // Many tests wait for servers, leases and signals: two files more than cores keep the cores busy.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // Tests start hundreds of processes from sources, which are stripped of their types once.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },

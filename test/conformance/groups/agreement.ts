@@ -236,7 +236,7 @@ export function agreeing(database: Database): void {
       "agree after every step of a random sequence",
       async () => {
         // Every step is a round trip to a server, and all servers must agree on the same.
-        const numRuns = database.name === "sqlite" ? 250 : 80;
+        const numRuns = database.name === "sqlite" ? 150 : 40;
         await fc.assert(
           fc.asyncProperty(steps, check),
           // Vitest prints the seed of a failure; SEED repeats it. A slow machine tries fewer sequences, and the search for
