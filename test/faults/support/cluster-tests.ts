@@ -1,4 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { openStore } from "../../../src/store/open.ts";
+import { systemClock } from "../../../src/time.ts";
+import { raceForStarts } from "../../conformance/support/rate-race.ts";
 import { times } from "../../conformance/support/requests.ts";
 import { startProxy, type TestProxy } from "../../servers/proxy.ts";
 import type { TestServer } from "../../servers/start.ts";
@@ -99,6 +102,53 @@ export function testCluster({ start, catchUp, waves, more }: ClusterKind): void 
     expect(new Set(runs.map(({ id }) => id)).size).toBe(keys.length);
     const rows = await scene.sql("select id from punctual_runs");
     expect(rows).toHaveLength(keys.length);
+  });
+
+  test("no window has more starts than a rate, whichever nodes the starts are counted on", {
+    timeout: LOAD,
+  }, async () => {
+    await scene.install();
+    const store = await openStore(scene.url(0), { clock: systemClock, prefix: "punctual_" });
+    try {
+      await raceForStarts(
+        { store, sql: (text) => scene.sql(text) },
+        [0, 1, 2].map((node) => scene.url(node)),
+      );
+    } finally {
+      await store.close();
+    }
+  });
+
+  test("a batch whose members end on every node counts each, and dispatches its callback once", {
+    timeout: LOAD,
+  }, async () => {
+    await scene.install();
+    for (const node of [0, 1, 2]) await scene.worker(`worker ${node}`, scene.url(node));
+    const instances = [0, 1, 2].map((node) => scene.punctual(scene.url(node)));
+    const batches = await Promise.all(
+      times(3 * waves, async (n) => {
+        const jobs = instances[n % 3]!;
+        const members = times(30, () => jobs.declare("plain").draft());
+        const callback = jobs
+          .declare("few")
+          .draft()
+          .args({ key: `callback ${n}` });
+        return await jobs
+          .batch(`batch ${n}`)
+          .add(...members)
+          .onSuccess(callback);
+      }),
+    );
+    await scene.untilDrained();
+    for (const batch of batches) {
+      expect(await batch.status()).toMatchObject({ state: "finished", total: 30, completed: 30 });
+    }
+    const callbacks = await scene.sql<{ args: string }>(
+      "select args from punctual_history where name = 'few'",
+    );
+    expect(callbacks.map(({ args }) => JSON.parse(args).key).sort()).toEqual(
+      batches.map((_, n) => `callback ${n}`).sort(),
+    );
   });
 
   test("install() may run on every node at once", async () => {
